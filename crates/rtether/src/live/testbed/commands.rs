@@ -1,4 +1,4 @@
-//! The commands that make and remove a test bed.
+//! The commands that create and remove a test bed.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use rtether_model::wire::Encapsulation;
 use super::{Backend, DEVICE, Host, NAMES, Plan, Step, kernel, layers, namespace_of};
 use crate::scenario::Scenario;
 
-/// Turns a formatted text into a command.
+/// Parses formatted text into a command.
 pub(super) fn command(text: &str) -> CommandLine {
     CommandLine::words(text)
 }
@@ -21,7 +21,7 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
     let mut set_up = Vec::new();
     let mut namespaces: Vec<String> = hosts.iter().map(|host| host.namespace.clone()).collect();
     let emulator = match backend {
-        // Between real hosts nothing is made; their plan is another one.
+        // Nothing is created between real hosts; they have a plan of their own.
         Backend::Kernel | Backend::Ssh => {
             let switches = network.iter_nodes();
             let switches = switches.filter(|(_, node)| matches!(node.kind, NodeKind::Switch(_)));
@@ -72,7 +72,7 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
     }
 }
 
-/// Without addresses of IPv6 a host says nothing that the scenario does not know of.
+/// Without IPv6 addresses a host sends nothing that is not in the scenario.
 fn addresses(host: &Host) -> [CommandLine; 5] {
     let Host { namespace, ip, .. } = host;
     [
@@ -85,7 +85,7 @@ fn addresses(host: &Host) -> [CommandLine; 5] {
     .map(|text| command(&text))
 }
 
-/// Those who talk know each other's addresses from the start, so that nobody asks by ARP.
+/// Static neighbor entries for all pairs that communicate, so that there is no ARP traffic.
 fn neighbors(scenario: &Scenario, hosts: &[Host]) -> Vec<CommandLine> {
     let mut pairs = BTreeSet::new();
     for flow in &scenario.flows {
@@ -109,12 +109,12 @@ fn neighbors(scenario: &Scenario, hosts: &[Host]) -> Vec<CommandLine> {
     commands.collect()
 }
 
-/// Where the filters for tags are while the test bed is made.
+/// Where the tag filters are pinned while the test bed is set up.
 pub(super) const RUN: &str = "/run";
 
-/// Returns what puts tags on packets of UDP flows and takes them off, where there are such flows.
+/// Returns the steps that push and pop the tags of UDP flows, if there are any.
 ///
-/// Once attached the filters stay without their files, so that these are gone before the run.
+/// Once attached, the filters stay without their files, so the files are removed before the run.
 fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
     let mut nodes = BTreeSet::new();
     for flow in &scenario.flows {
@@ -138,7 +138,7 @@ fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
         let name = &host.namespace;
         let add = format!("tc -n {name} filter add dev {DEVICE}");
         steps.push(step(format!("tc -n {name} qdisc add dev {DEVICE} clsact")));
-        // A shim stands between them: it sees the tags of what is sent and of what comes in.
+        // A shim sits between them: it sees the tags of both directions.
         for (way, order, program) in [
             ("egress", 1, filter::PUSH),
             ("ingress", 65_000, filter::POP),
@@ -153,7 +153,7 @@ fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
     steps
 }
 
-/// Returns namespace, device and, for a host, the address of a port.
+/// Returns namespace and device of a port and, for a host, its address.
 pub(super) fn device_of(
     network: &Network,
     tag: &str,

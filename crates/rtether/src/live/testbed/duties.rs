@@ -1,4 +1,4 @@
-//! What each station does: the scenario's flows in the words of `rtether_live::station`.
+//! What each station does: the scenario's flows as duties of `rtether_live::station`.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use rtether_sim::release::Releases;
 use super::{Backend, DEVICE, Options, Plan};
 use crate::scenario::Scenario;
 
-/// Packets that are under way at the end have so long to arrive.
+/// Time after the end in which packets under way may still arrive.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// What a host does: its station, and what it sends and takes over TCP.
+/// What a host does: its station, and what it sends and receives over TCP.
 pub(super) struct HostDuties {
     pub(super) station: Duties,
     pub(super) tcp_outgoing: Vec<TcpOutgoing>,
     pub(super) tcp_incoming: Vec<TcpIncoming>,
 }
 
-/// Returns what the hosts do, by node.
+/// Returns the duties of the hosts, by node.
 pub(super) fn duties(
     scenario: &Scenario,
     plan: &Plan,
@@ -149,7 +149,7 @@ fn tagging(plan: &Plan, flow: &Flow) -> Tagging {
     Tagging {
         dscp: flow.dscp,
         tag: flow.tag.map(|tag| (tag.pcp, tag.vid)),
-        // Devices of real hosts are left as they are.
+        // Devices of real hosts are left unchanged.
         has_filter: plan.backend != Backend::Ssh,
     }
 }
@@ -158,7 +158,7 @@ fn octets(payload: Bytes) -> usize {
     usize::try_from(payload.get()).unwrap_or_default()
 }
 
-/// Adds the streams of a flow over TCP.
+/// Adds the streams of a TCP flow.
 fn add_tcp(
     duties: &mut BTreeMap<NodeId, HostDuties>,
     plan: &Plan,
@@ -228,7 +228,7 @@ fn add_tcp(
     }
 }
 
-/// Returns how packets of an encapsulation travel, and the group of the flow.
+/// Returns the carrier of an encapsulation, and the group of the flow.
 fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
     let header = usize::try_from(encapsulation.header_size().get()).unwrap_or(0);
     let raw = |ethertype| Carrier::Raw { ethertype, header };
@@ -242,7 +242,7 @@ fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
     };
     let group = Peer {
         ip: std::net::Ipv4Addr::new(239, 77, 0, number),
-        // The groups that IEC 61850-8-1 recommends for GOOSE; 239.77.0.x maps to 01:00:5e:4d:00:x.
+        // The groups recommended by IEC 61850-8-1 for GOOSE; 239.77.0.x maps to 01:00:5e:4d:00:x.
         mac: MacAddress([0x01, 0x0C, 0xCD, 0x01, 0x00, number]),
     };
     (carrier, group)

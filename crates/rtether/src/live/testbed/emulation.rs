@@ -1,4 +1,4 @@
-//! The emulator of a test bed, and how it did.
+//! The emulator of a test bed, and its report.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,45 +12,45 @@ use rtether_model::quantity::Duration;
 use super::{Options, Plan, TestbedError, duties, layers};
 use crate::scenario::Scenario;
 
-/// So much more urgent than the stations is the emulator, which stands for hardware.
+/// Priority of the emulator, which stands for hardware, above that of the stations.
 const ABOVE: u8 = 5;
 
 /// How faithful the emulated network was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emulation {
-    /// Frames that the stations sent.
+    /// Frames sent by the stations.
     pub frames: u64,
-    /// Frames whose fate differs from the replay of the recorded arrivals; `None` if there were
-    /// more than are recorded.
+    /// Frames whose fate differs from the replay of the recorded arrivals; `None` if not all
+    /// arrivals were recorded.
     pub differing: Option<u64>,
-    /// Frames that came after their time had passed, so that they were taken at once.
+    /// Frames that arrived after their time had passed and were processed at once.
     pub late: u64,
-    /// How far apart the times of the differing frames are: median.
+    /// By how much the times of the differing frames differ: median.
     pub apart_p50: Option<Duration>,
-    /// The same: the most.
+    /// The same: maximum.
     pub apart_max: Option<Duration>,
-    /// How late frames left, in windows without a stall of the emulator: median.
+    /// How late frames left, outside stalls of the emulator: median.
     pub late_p50: Option<Duration>,
-    /// The same: 99 % were not later.
+    /// The same: 99th percentile.
     pub late_p99: Option<Duration>,
-    /// The same: the latest.
+    /// The same: maximum.
     pub late_max: Duration,
-    /// The same at the return of the call that sends: by then a host has the frame.
+    /// The same at the return of the sending call: by then the host has the frame.
     pub returned_max: Duration,
-    /// Frames that the emulated network dropped: full queues, excessive collisions, bit errors.
+    /// Frames dropped by the emulated network: full queues, excessive collisions, bit errors.
     pub dropped: u64,
-    /// Frames that the emulator could not take or send.
+    /// Frames that the emulator failed to receive or send.
     pub failed: u64,
     /// Collisions on shared media.
     pub collisions: u64,
-    /// Times of 1 ms and more in which the emulator's thread did not run.
+    /// Periods of 1 ms or more in which the emulator's thread did not run.
     pub stalls: u64,
-    /// What ended it before its time.
+    /// Why it ended early.
     pub ended: Option<String>,
 }
 
 impl Emulation {
-    /// Returns what it may have added to a packet.
+    /// Returns the most it may have added to the delay of a packet.
     pub(super) fn added_max(&self) -> Duration {
         self.returned_max + self.apart_max.unwrap_or_default()
     }
@@ -72,7 +72,7 @@ pub(super) fn open(
     namespace::enter(name).map_err(|error| station(error.into()))?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let placement = Placement {
-        // The last core is the least busy one on most machines.
+        // On most machines the last core is the least busy.
         core: options.priority.and(cores.checked_sub(1)),
         priority: options.priority.map(|priority| priority + ABOVE),
         lock_memory: options.priority.is_some(),
@@ -100,8 +100,7 @@ pub(super) fn open(
     Ok(Emulator::new(&scenario.network, &ports, how)?)
 }
 
-/// Runs it until `end`, or until a device of a host goes away; how it did until then is said in any
-/// case.
+/// Runs it until `end`, or until a device of a host disappears; reports on the run in both cases.
 pub(super) fn run(
     mut emulator: Emulator,
     scenario: &Scenario,
@@ -122,7 +121,7 @@ pub(super) fn run(
     }
 }
 
-/// Says what went wrong, and at which station if it was its device.
+/// Describes the error, naming the station if its device caused it.
 fn why_ended(error: &EmulatorError, scenario: &Scenario, plan: &Plan) -> String {
     let EmulatorError::Gone { device, .. } = error else {
         return format!("emulator: {error}");
@@ -166,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Oracle: by hand; a frame sent 2 us late by a call of 7 us, which is 9 us late for its host.
+    /// Oracle: by hand; a frame sent 2 us late by a call of 7 us reaches its host 9 us late.
     #[test]
     fn how_late_a_host_has_a_frame_includes_the_call_that_sends() {
         let of = |us| {

@@ -1,4 +1,4 @@
-//! Files of bulk flows: what both ends say of them, and their latency where they have a deadline.
+//! Files of bulk flows: the reports of both ends, and latencies of files with a deadline.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use rtether_sim::release::Releases;
 use super::measured::{MeasuredStream, Records};
 use crate::scenario::Scenario;
 
-/// Puts what both ends say of a file together.
+/// Merges the reports of both ends on each file.
 pub(super) fn list(streams: &mut [MeasuredStream], files: &[FileLog]) {
     let mut all: BTreeMap<(u16, u32), TransferRecord> = BTreeMap::new();
-    // Only the sender knows when a file began; what nobody sent is no file of ours.
+    // Only the sender knows when a file began; a file without a sender is not ours.
     for file in files {
         let Some(started_at) = file.started_at else {
             continue;
@@ -42,8 +42,8 @@ pub(super) fn list(streams: &mut [MeasuredStream], files: &[FileLog]) {
     }
 }
 
-/// Books the files of flows with a deadline as what is measured, from the time at which each was due to
-/// its last octet. One that has not arrived counts once it is late.
+/// Records the files of flows with a deadline as samples, from the time each was due to its last
+/// octet. A file that has not arrived counts once it is late.
 pub(super) fn take_in(
     scenario: &Scenario,
     files: &[FileLog],
@@ -91,8 +91,8 @@ pub(super) fn take_in(
     }
 }
 
-/// Returns when the files of a stream were due before the end of the run, by number. Of files that
-/// follow each other without gaps each is due when it begins, and so is one that begins early by the
+/// Returns when the files of a stream were due before the end of the run, by number. A file that
+/// follows the previous one without a gap is due when it begins; so is one that begins early by the
 /// clock of another host.
 fn due(
     flow: &Flow,
@@ -129,7 +129,7 @@ fn due(
     due.take_while(|&at| at < end).collect()
 }
 
-/// Files of one stream, as many as its station sends.
+/// Largest number of files of one stream, as in its station.
 const FILES_MAX: usize = 1_000_000;
 
 #[cfg(test)]
@@ -137,9 +137,9 @@ mod tests {
     use super::*;
     use crate::scenario;
 
-    /// Oracle: by hand. Files are due at 0, 10, 20, 30 and 95 ms of a run of 100 ms with a deadline of
-    /// 8 ms: the first belongs to the warm-up, the second is in time although it began late, the third is
-    /// not, the fourth has not arrived and is late, and the last is under way.
+    /// Oracle: by hand. Files are due at 0, 10, 20, 30 and 95 ms of a run of 100 ms with a deadline
+    /// of 8 ms: the first falls into the warm-up, the second is in time although it began late, the
+    /// third is late, the fourth has not arrived and is late, and the last is under way.
     #[test]
     fn files_are_late_from_when_they_were_due() {
         let text = "

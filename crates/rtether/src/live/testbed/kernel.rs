@@ -1,9 +1,9 @@
 //! Links and switches by the kernel: veth, bridge, HTB.
 //!
-//! HTB shapes each sending port to the rate of its link. It counts preamble, gap and FCS
-//! (`overhead 24`) and the shortest frame (`mpu 84`), so that frames leave as far apart as on a wire.
-//! Its classes are the queues of a port in strict priority: each is guaranteed next to nothing and
-//! borrows the rest. Queues hold as many octets as the model's.
+//! HTB shapes each sending port to the rate of its link. It counts preamble, gap and FCS (`overhead
+//! 24`) and the shortest frame (`mpu 84`), so that frames are spaced as on a wire. Its classes are
+//! the queues of a port in strict priority: each is guaranteed almost nothing and borrows the rest.
+//! Queues hold as many octets as in the model.
 
 use rtether_live::namespace::CommandLine;
 use rtether_model::network::{Link, Network, NodeKind, Pcp, PortId, QueueMap, Selection, Switch};
@@ -12,17 +12,17 @@ use rtether_model::quantity::BitRate;
 use super::Host;
 use super::commands::{command, device_of};
 
-/// First minor number of the classes of queues.
+/// Minor number of the first queue's class.
 const CLASS: u32 = 0x10;
-/// Where a socket filter finds the tag of a frame (`SKF_AD_OFF + SKF_AD_VLAN_TAG`).
+/// Offset at which a socket filter reads the tag of a frame (`SKF_AD_OFF + SKF_AD_VLAN_TAG`).
 const TAG: u32 = 0xFFFF_F000 + 44;
 
-/// Appends what makes bridges, links and queues.
+/// Appends the commands that create bridges, links and queues.
 pub(super) fn links(network: &Network, tag: &str, hosts: &[Host], commands: &mut Vec<CommandLine>) {
     for (id, node) in network.iter_nodes() {
         if let NodeKind::Switch(_) = node.kind {
             let name = super::namespace_of(tag, id);
-            // A test bed has no loops but those of standby links, which are not made.
+            // STP is off: the only loops are those of standby links, which are not created.
             commands.push(command(&format!(
                 "ip -n {name} link add bridge0 type bridge stp_state 0 mcast_snooping 0 forward_delay 0"
             )));
@@ -53,7 +53,7 @@ pub(super) fn links(network: &Network, tag: &str, hosts: &[Host], commands: &mut
     }
 }
 
-/// Returns what gives a sending port its rate and its queues.
+/// Returns the commands that give a sending port its rate and queues.
 fn queues(
     network: &Network,
     link: &Link,
@@ -68,7 +68,7 @@ fn queues(
     };
     let rate = rate(link.rate);
     let tc = |text: String| command(&format!("tc -n {namespace} {text}"));
-    // A bucket of one frame: the next leaves when this one is through.
+    // A bucket of one frame: the next leaves once this one is through.
     let shape = "burst 1600 cburst 1600 overhead 24 mpu 84 quantum 1600";
     let count = map.map_or(1, QueueMap::count);
     let lowest = CLASS + u32::from(map.map_or(0, |map| map.queue_of(Pcp::default())));
@@ -100,7 +100,7 @@ fn queues(
     commands
 }
 
-/// Returns the map of a port whose queues differ in priority.
+/// Returns the queue map of a port with strict-priority queues.
 fn queue_map(switch: &Switch) -> Option<QueueMap> {
     let has_queues = switch.selection == Selection::StrictPriority && switch.queues.count() > 1;
     has_queues.then_some(switch.queues)
@@ -110,9 +110,9 @@ fn rate(rate: BitRate) -> String {
     format!("{}bit", rate.as_bps())
 }
 
-/// Returns a classic filter program that turns the priority of a frame's tag into a class.
+/// Returns a classic filter program that maps the PCP of a frame to a class.
 ///
-/// `A` is the tag's control information, 0 without a tag; its upper three bits are the priority. The
+/// `A` is the tag control information, 0 without a tag; its upper three bits are the PCP. The
 /// result of the program is the class.
 fn bytecode(map: QueueMap) -> String {
     const LOAD: u16 = 0x20;
@@ -126,7 +126,7 @@ fn bytecode(map: QueueMap) -> String {
         program.push((JUMP_IF_EQUAL, 0, 1, u32::from(pcp)));
         program.push((RETURN, 0, 0, class));
     }
-    // No other value fits three bits; a program has to end.
+    // Unreachable, since three bits have no other value; but a program must end with a return.
     program.push((RETURN, 0, 0, 0));
     let steps = program.iter();
     let steps = steps.map(|(code, yes, no, k)| format!("{code} {yes} {no} {k}"));
@@ -138,8 +138,8 @@ fn bytecode(map: QueueMap) -> String {
 mod tests {
     use super::*;
 
-    /// Oracle: the meaning of classic filter programs (Documentation/networking/filter.rst), as a
-    /// machine of its own.
+    /// Oracle: the semantics of classic filter programs (Documentation/networking/filter.rst),
+    /// interpreted in the test.
     #[test]
     fn the_program_finds_the_class_of_each_priority() {
         let map = QueueMap::standard(4).unwrap();

@@ -1,4 +1,4 @@
-//! End-node layers of stations that are hosts: a shim at the device of each.
+//! End-node layers of stations that are hosts: a shim on the device of each.
 
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
@@ -14,39 +14,39 @@ use crate::report::text::{plain_line, time};
 use crate::scenario::Scenario;
 use crate::shim::output::of_status;
 
-/// So much more urgent than the stations is a shim, which stands for their drivers; the emulator is
-/// more urgent still.
+/// Priority of a shim, which stands for a driver, above that of the stations; the emulator is
+/// higher still.
 const ABOVE: u8 = 2;
-/// Calls and decisions of a shim that are recorded: 16 MB, some 50 000 frames.
+/// Recorded calls and decisions of a shim: 16 MB, about 50 000 frames.
 const RECORDED: usize = 1 << 18;
-/// The same of all shims together.
+/// The same for all shims together.
 const RECORDED_ALL: usize = 1 << 21;
 
-/// The layer of one station, and how it did.
+/// The layer of one station, with its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostLayer {
     /// The station.
     pub node: NodeId,
     /// Its queues, smoother and losses.
     pub status: Status,
-    /// Its decisions, made again.
+    /// Result of the replay of its decisions.
     pub replayed: Replayed,
-    /// What ended it before its time.
+    /// Why it ended early.
     pub ended: Option<String>,
 }
 
-/// What came of making the recorded calls of a layer again, in an engine of its own.
+/// Result of replaying the recorded calls of a layer in a separate engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// Decisions that were made again.
+    /// Decisions replayed.
     pub decisions: u64,
-    /// Whether one of them was another; the replay ends there.
+    /// Whether one of them differed; the replay ends there.
     pub differs: bool,
-    /// Calls and decisions that there was no room to record.
+    /// Calls and decisions not recorded for lack of room.
     pub unrecorded: u64,
 }
 
-/// Returns the stations with a layer that a shim stands for, and its settings.
+/// Returns the stations whose layer is a shim, with its settings.
 pub(super) fn settings(network: &Network, priority: Option<u8>) -> Vec<(NodeId, Settings)> {
     let nodes = network.iter_nodes();
     let settings = nodes.filter_map(|(id, node)| match &node.kind {
@@ -76,14 +76,14 @@ fn of_station(
     })
 }
 
-/// Returns whether a layer waits for what the emulated network tells of its frames.
+/// Returns whether a layer waits for reports of the emulated network about its frames.
 pub(super) fn want_reports(network: &Network) -> bool {
     let all = settings(network, None);
     all.iter()
         .any(|(_, settings)| settings.signal == Signal::Reports)
 }
 
-/// Returns why a shim cannot stand for the layer of a station.
+/// Returns why a shim cannot implement the layer of a station.
 pub(super) fn refusal(network: &Network, id: NodeId, station: &EndStation) -> Option<String> {
     let settings = of_station(network, id, station, None)?;
     let refused = shim::check(&settings).err()?;
@@ -92,7 +92,7 @@ pub(super) fn refusal(network: &Network, id: NodeId, station: &EndStation) -> Op
     ))
 }
 
-/// Does `work` while the layers of all hosts stand; returns how they did.
+/// Runs `work` while the layers of all hosts are up; returns their results.
 pub(super) fn with<T>(
     scenario: &Scenario,
     plan: &Plan,
@@ -116,7 +116,7 @@ pub(super) fn with<T>(
         for layer in &layers {
             match layer.told.recv() {
                 Ok(handle) => handles.0.push(handle),
-                // Its thread has ended and says why.
+                // Its thread has ended; joining it below gives the reason.
                 Err(mpsc::RecvError) => failed = true,
             }
         }
@@ -132,7 +132,7 @@ pub(super) fn with<T>(
     })
 }
 
-/// Shims that end when this is dropped, be it by a panic.
+/// Shims that are stopped on drop, also in a panic.
 struct Handles(Vec<Handle>);
 
 impl Drop for Handles {
@@ -141,11 +141,11 @@ impl Drop for Handles {
     }
 }
 
-/// A shim in its thread.
+/// A shim in a thread.
 struct Running<'scope> {
     node: NodeId,
     thread: ScopedJoinHandle<'scope, Result<HostLayer, LayerError>>,
-    /// Its handle, when it stands.
+    /// Delivers its handle once it is up.
     told: mpsc::Receiver<Handle>,
 }
 
@@ -162,7 +162,7 @@ impl Running<'_> {
     }
 }
 
-/// Runs the shim of a host until it is stopped, in a thread of its own.
+/// Runs the shim of a host until it is stopped, in a separate thread.
 fn run(
     host: &Host,
     settings: Settings,
@@ -172,11 +172,11 @@ fn run(
     namespace::enter(&host.namespace)?;
     let mut shim = Shim::up_recorded(DEVICE, settings, recorded)?;
     let handle = shim.handle();
-    // Whoever waits for it is there until this thread ends.
+    // The receiver lives until this thread ends.
     let _ = tell.send(handle.clone());
     let ended = shim.run();
     let recording = shim.take_recording();
-    // What was measured until then is told in any case.
+    // Report what was measured so far in every case.
     let ended = ended.and(shim.down().map(drop)).err();
     let status = handle.status();
     let replayed = recording.map(|(recording, layers)| {
@@ -190,7 +190,7 @@ fn run(
     })
 }
 
-/// Says how the layer of each host did, in a line for each.
+/// Describes how the layer of each host did, one line per host.
 pub(super) fn said(scenario: &Scenario, layers: &[HostLayer]) -> Vec<String> {
     let line = |layer: &HostLayer| {
         let HostLayer {
@@ -216,7 +216,7 @@ pub(super) fn said(scenario: &Scenario, layers: &[HostLayer]) -> Vec<String> {
     layers.iter().map(line).collect()
 }
 
-/// Returns the same for a JSON document.
+/// The same for a JSON document.
 pub(super) fn json(scenario: &Scenario, layers: &[HostLayer]) -> Value {
     let layer = |layer: &HostLayer| {
         let mut found = of_status(&layer.status);

@@ -1,4 +1,4 @@
-//! What the stations saw, put together by stream.
+//! What the stations recorded, merged by stream.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,64 +21,66 @@ use super::ssh::HostReport;
 use crate::measured::{Distribution, Measurement};
 use crate::scenario::Scenario;
 
-/// What was measured of a scenario.
+/// Measurement of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// What carried the frames.
     pub backend: Backend,
-    /// How long packets were released.
+    /// Duration of the releases.
     pub duration: Duration,
-    /// Start of the run that does not count.
+    /// Start of the run left out of the statistics.
     pub warmup: Duration,
-    /// Streams in the order of the simulated record.
+    /// Streams, in the order of the simulated record.
     pub streams: Vec<MeasuredStream>,
-    /// Times at which the host stood still, seen on some core.
+    /// Stalls of the host, on any core.
     pub stalls: usize,
     /// The longest of them.
     pub longest_stall: Option<Duration>,
-    /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
+    /// Whether stalls were watched at a real-time priority; otherwise ordinary waiting looks like a
+    /// stall.
     pub watched_in_real_time: bool,
-    /// Whether cores were kept from deep sleep, or why not: packets then also wait for cores to wake.
+    /// Whether cores were kept out of deep sleep, or why not: packets then also wait for cores to
+    /// wake.
     pub awake: Result<(), String>,
-    /// How the emulator did, if there was one.
+    /// Results of the emulator, if there was one.
     pub emulation: Option<Emulation>,
-    /// What the test bed itself may add to a packet: how late the emulator sent one at most, how far
-    /// apart it decided from its replay, and how late packets were released. The kernel's links and
-    /// switches are part of what is measured.
+    /// What the test bed itself may add to the delay of a packet: largest departure error of the
+    /// emulator, largest difference from its replay, and largest release delay. The kernel's links
+    /// and switches are part of what is measured.
     pub tolerance: Duration,
-    /// Whether the run was ended before its time.
+    /// Whether the run was stopped early.
     pub is_partial: bool,
-    /// The packets behind it, one by one.
+    /// The individual packets.
     pub packets: Packets,
-    /// Errors that ended the emulator or stations, with their names.
+    /// Errors that ended the emulator or a station, with their names.
     pub errors: Vec<String>,
-    /// What failed while stations went on, with their names: connections that did not come about.
+    /// Failures that a station survived, with its name: connections that were not established.
     pub failures: Vec<String>,
-    /// What did not go as it should, over all stations.
+    /// Anomalies, over all stations.
     pub oddities: Oddities,
-    /// How the layers of hosts did, in the order of nodes.
+    /// Results of the layers of hosts, in the order of nodes.
     pub layers: Vec<HostLayer>,
-    /// Real hosts that took part, in the order of nodes; none on test beds of this host.
+    /// Real hosts that took part, in the order of nodes; empty for test beds on this host.
     pub hosts: Vec<HostReport>,
 }
 
-/// What did not go as it should.
+/// Anomalies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Payloads that belong to no stream.
+    /// Payloads without a stream.
     pub foreign: u64,
-    /// Packets that the system did not take.
+    /// Packets that the system refused.
     pub unsent: u64,
-    /// Packets of which no record was kept.
+    /// Packets without a record.
     pub unrecorded: u64,
-    /// Times the wall clock was set.
+    /// How often the wall clock was set.
     pub clock_steps: u64,
 }
 
 /// One stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeasuredStream {
-    /// Packets sent after the warm-up.
+    /// Packets released after the warm-up.
     pub released: u64,
     /// Of these, those that arrived, or whose answer did.
     pub delivered: u64,
@@ -86,51 +88,52 @@ pub struct MeasuredStream {
     pub lost: u64,
     /// Packets that arrived more than once.
     pub duplicates: u64,
-    /// Packets that arrived after one that was sent later.
+    /// Packets that arrived after one sent later.
     pub reordered: u64,
-    /// Delivered packets that a stall of the host touched; they are not in the figures below.
+    /// Delivered packets touched by a stall of the host; left out of the figures below.
     pub stalled: u64,
-    /// Latency of the others, from the call that sends to the application that receives.
+    /// Latency of the others, from the sending call to the receiving application.
     pub latency: Summary,
-    /// Distribution of the same.
+    /// Its distribution.
     pub histogram: Histogram,
-    /// The slowest of them.
+    /// The slowest packet of them.
     pub worst: Option<Worst>,
-    /// Packets lost, and others that were later than the deadline, also without the stalls that
-    /// touched them. Zero without deadline.
+    /// Packets lost, and packets later than the deadline even without the stalls that touched them.
+    /// Zero without deadline.
     pub missed: u64,
-    /// Delivered packets for which the end nodes took longer than the scenario says they can: the
-    /// host was outside its stated profile.
+    /// Delivered packets for which the end nodes took longer than the scenario permits: the host
+    /// was outside its profile.
     pub outside: u64,
-    /// The slowest of the others, without what this host took on top of stations that are emulated.
+    /// The slowest of the others, without the time this host added to emulated stations.
     pub worst_inside: Option<Worst>,
-    /// How late their releases were at most: flows then keep their contracts no better than that.
+    /// Largest release delay of delivered packets that no stall touched: the precision with which
+    /// flows keep their contracts.
     pub late_inside: Duration,
-    /// Part of the latency before the call that sends came back: the sending stack.
+    /// Part of the latency until the return of the sending call: the sending stack.
     pub send: Histogram,
-    /// Part of it after the kernel's receive stamp: the receiving stack and the wake-up.
+    /// Part of the latency after the kernel's receive stamp: the receiving stack and the wake-up.
     pub receive: Histogram,
     /// How late packets were released.
     pub late: Histogram,
     /// Files of a bulk flow, in order.
     pub transfers: Vec<TransferRecord>,
-    /// How far latencies may be off, since talker and listener have clocks of their own.
+    /// Largest error of the latencies, if talker and listener have different clocks.
     pub uncertainty: Duration,
-    /// Why there are no latencies although packets arrived.
+    /// Why latencies are withheld although packets arrived.
     pub withheld: Option<String>,
 }
 
 /// A slow packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// When it was sent, from the start of the run.
+    /// When it was released, from the start of the run.
     pub at: Instant,
     /// Its latency.
     pub latency: Duration,
 }
 
 impl Measured {
-    /// Returns the same as a record of runs, for what judges and compares records.
+    /// Returns the measurement as a record of runs, to be judged and compared.
     pub fn record(&self, scenario: &Scenario) -> Record {
         let flows = (0u32..).zip(&scenario.flows);
         let ends = flows.flat_map(|(flow, f)| f.listeners.iter().map(move |node| (flow, node.0)));
@@ -160,7 +163,7 @@ impl Measured {
 }
 
 impl MeasuredStream {
-    /// Returns how its latency is distributed.
+    /// Returns the distribution of the latency.
     pub fn distribution(&self) -> Distribution {
         Distribution {
             latency: self.latency,
@@ -168,7 +171,7 @@ impl MeasuredStream {
         }
     }
 
-    /// Returns what is set beside simulation and bound.
+    /// Returns the figures shown beside simulation and bound.
     pub fn measurement(&self) -> Measurement {
         Measurement {
             released: self.released,
@@ -184,13 +187,13 @@ impl MeasuredStream {
 
     /// Returns a quantile of the latency, at most 0.8 % too high and never above the maximum.
     ///
-    /// Samples that a stall touched do not count.
+    /// Samples touched by a stall do not count.
     pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
         let quantile = self.histogram.quantile(part, whole)?;
         Some(Ord::min(quantile, self.latency.max))
     }
 
-    /// Books a packet; `beyond` is what [`Profile::beyond`] says of it.
+    /// Records a packet; `beyond` is the result of [`Profile::beyond`].
     fn arrive(&mut self, arrived: &Arrived, beyond: Option<Duration>) {
         self.latency.record(arrived.latency);
         self.histogram.record(arrived.latency);
@@ -223,8 +226,8 @@ pub(super) struct Records {
     highest: Option<u32>,
 }
 
-/// Puts the logs of all stations together, and lists the packets. The first `warmup` of a run of
-/// `duration` does not count.
+/// Merges the logs of all stations and lists the packets. The first `warmup` of a run of `duration`
+/// does not count.
 pub(super) fn streams(
     scenario: &Scenario,
     found: &Found,
@@ -251,7 +254,7 @@ pub(super) fn streams(
     let firsts = first_streams(scenario);
     for (_, log) in logs {
         for sent in log.sent.iter().filter(|sent| is_counted(sent.at)) {
-            // One packet of a multicast flow is sent for all of its streams.
+            // A packet of a multicast flow is sent once for all its streams.
             let count = firsts.get(&sent.stream).copied().unwrap_or(1);
             let first = usize::from(sent.stream);
             for own in packets.iter_mut().skip(first).take(count) {
@@ -294,7 +297,7 @@ pub(super) fn streams(
     (streams, keeper.finish())
 }
 
-/// Returns, for each first stream of a multicast flow, how many it has.
+/// Returns, for the first stream of each multicast flow, the number of its streams.
 fn first_streams(scenario: &Scenario) -> BTreeMap<u16, usize> {
     let mut first = 0u16;
     let mut counts = BTreeMap::new();
@@ -333,9 +336,9 @@ fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {
     stalls.touch(arrived.released_at, arrived.released_at + arrived.latency)
 }
 
-/// Decides which figures a packet of a stream belongs to.
+/// Decides which figures a packet of a stream counts in.
 struct Judge<'a> {
-    /// Position of the stream.
+    /// Index of the stream.
     number: u16,
     profile: &'a Profile,
     stalls: &'a Stalls,
@@ -362,8 +365,8 @@ impl Judge<'_> {
                 continue;
             };
             stream.delivered += 1;
-            // What would have been late without the stalls in its way is: else none of the slow ones
-            // would ever be.
+            // Late only if it would have been late without the stalls on its way; otherwise no slow
+            // packet would ever count as late.
             let end = arrived.released_at + arrived.latency;
             let excused = self.stalls.within(arrived.released_at, end);
             let without = arrived.latency - excused;

@@ -1,9 +1,9 @@
-//! A scenario on this host: one network namespace for each end station, links and switches between
+//! A scenario on this host: a network namespace for each end station, links and switches between
 //! them, and the scenario's flows through ordinary sockets (R133).
 //!
-//! [`Plan`] says what is made, as commands that can be read before they are run; [`run`] makes it,
-//! measures, and takes it down again, also when something fails on the way. What an earlier run left
-//! behind because it was killed is removed by the next, or by [`clean`].
+//! [`Plan`] lists the commands, which can be read before they are run; [`run`] executes them,
+//! measures, and removes the test bed, also after a failure. What a killed run left behind is
+//! removed by the next run, or by [`clean`].
 
 mod commands;
 mod duties;
@@ -46,13 +46,13 @@ pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;
 pub use run::{Progress, Stood, length, run, stand};
 
-/// End stations that one host takes.
+/// Largest number of end stations on one host.
 pub const STATIONS_MAX: usize = 100;
-/// Begins the names of the namespaces of test beds.
+/// Prefix of the names of test-bed namespaces.
 const NAMES: &str = "live-";
-/// The same of [`super::calibrate`].
+/// Prefix for [`super::calibrate`].
 pub(super) const CALIBRATE: &str = "calibrate-";
-/// The same of [`super::doctor`].
+/// Prefix for [`super::doctor`].
 pub(super) const DOCTOR: &str = "doctor-";
 
 /// What carries frames between the stations.
@@ -64,7 +64,7 @@ pub enum Backend {
     Kernel,
     /// The switches and hubs of the simulator, in real time.
     Emulated,
-    /// Whatever is between real hosts, which are reached by ssh (see [`ssh`]).
+    /// The network between real hosts, which are reached by ssh (see [`ssh`]).
     Ssh,
 }
 
@@ -79,17 +79,18 @@ impl Backend {
     }
 }
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What carries frames.
     pub backend: Backend,
-    /// How long flows release packets; packets of the first tenth of it, at most a second, do not
+    /// How long flows release packets; packets of the first tenth, at most one second, do not
     /// count.
     pub duration: Duration,
     /// Seed of the releases.
     pub seed: u64,
-    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by five.
+    /// Real-time priority of the stations; that of the emulator is higher by five. `None` for
+    /// ordinary priority.
     pub priority: Option<u8>,
 }
 
@@ -98,9 +99,9 @@ pub struct Options {
 pub struct Host {
     /// The node of the scenario.
     pub node: NodeId,
-    /// Its namespace; empty for that of the program.
+    /// Its namespace; empty for the namespace of the program.
     pub namespace: String,
-    /// Its address for IP.
+    /// Its IP address.
     pub ip: Ipv4Addr,
     /// Its Ethernet address.
     pub mac: MacAddress,
@@ -112,22 +113,22 @@ pub const DEVICE: &str = "eth0";
 /// Why a scenario cannot be run live.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// It has what no test bed of this kind has.
+    /// It contains something that this backend does not support.
     #[error("this scenario cannot be run with `--backend {backend}`:\n{}", list(.reasons))]
     Unsupported {
         /// The backend.
         backend: &'static str,
-        /// What and where, with the remedy; one sentence each.
+        /// What and where, with a remedy; one sentence each.
         reasons: Vec<String>,
     },
     /// A command of the set-up failed.
     #[error("{source}{}", remedy(.source))]
     Command {
-        /// Which, and what it said.
+        /// The command and its output.
         #[from]
         source: namespace::CommandError,
     },
-    /// The kernel does not take the programs that handle tags.
+    /// The kernel refuses the programs that handle tags.
     #[error(
         "loading packet filters for tags of UDP flows: {0}; it needs root and a kernel with \
          CONFIG_NET_CLS_BPF; or leave out `pcp` and `vlan` of UDP flows"
@@ -136,18 +137,18 @@ pub enum TestbedError {
     /// The network cannot be emulated here.
     #[error("emulator: {0}")]
     Emulator(#[from] EmulatorError),
-    /// A station could not be started.
+    /// A station could not start.
     #[error("station `{station}`: {source}")]
     Station {
         /// Its name.
         station: String,
-        /// Why.
+        /// The reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// It was ended before anything was measured.
+    /// Stopped before anything was measured.
     #[error("interrupted before anything was measured; what had been made is removed")]
     Interrupted,
-    /// A host that was named cannot take part.
+    /// A named host cannot take part.
     #[error(transparent)]
     Host(#[from] ssh::HostError),
 }
@@ -176,8 +177,8 @@ fn remedy(error: &namespace::CommandError) -> &'static str {
 pub enum Step {
     /// A command.
     Command(CommandLine),
-    /// The two programs that put tags on packets of ordinary sockets and take them off are pinned
-    /// in this folder (`rtether_live::filter`).
+    /// Pins the two programs that push and pop the tags of packets of ordinary sockets in this
+    /// folder (`rtether_live::filter`).
     Pin(PathBuf),
 }
 
@@ -210,12 +211,12 @@ impl fmt::Display for Step {
     }
 }
 
-/// What is made for a scenario, and how it is removed.
+/// The commands that create a test bed and remove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What carries frames.
     pub backend: Backend,
-    /// Makes the test bed, in order.
+    /// Creates the test bed, in order.
     pub set_up: Vec<Step>,
     /// Removes it.
     pub tear_down: Vec<CommandLine>,
@@ -223,15 +224,15 @@ pub struct Plan {
     pub hosts: Vec<Host>,
     /// Namespace of the emulator, and its devices in the order of hosts.
     pub emulator: Option<(String, Vec<String>)>,
-    /// Namespaces of hosts with a shim at their device.
+    /// Namespaces of hosts with a shim on their device.
     pub shims: Vec<String>,
 }
 
 impl Plan {
-    /// Plans a test bed; `tag` tells it from others on this host.
+    /// Plans a test bed; `tag` distinguishes it from others on this host.
     ///
     /// # Errors
-    /// Everything in the scenario that such a test bed cannot have.
+    /// Everything in the scenario that this backend does not support.
     pub fn new(scenario: &Scenario, backend: Backend, tag: &str) -> Result<Self, TestbedError> {
         let mut reasons = refuse::reasons(scenario, backend);
         if backend == Backend::Ssh {
@@ -254,7 +255,7 @@ impl Plan {
 }
 
 impl fmt::Display for Plan {
-    /// A script for a shell.
+    /// Formats the plan as a shell script.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# makes the test bed")?;
         for step in &self.set_up {
@@ -283,13 +284,13 @@ fn hosts(scenario: &Scenario, tag: &str) -> Vec<Host> {
     hosts.collect()
 }
 
-/// Returns the name of a node's namespace; the number, not the name of the node, so that any name
-/// will do.
+/// Returns the name of a node's namespace, made of the number of the node, so that its name may be
+/// any.
 fn namespace_of(tag: &str, node: NodeId) -> String {
     format!("{PREFIX}{NAMES}{tag}-{}", node.0)
 }
 
-/// Removes what test beds, `calibrate` and `doctor` left behind whose process is gone; returns the
+/// Removes what test beds, `calibrate` and `doctor` of ended processes left behind; returns the
 /// names of the namespaces.
 ///
 /// # Errors
@@ -301,7 +302,7 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
             continue;
         }
         let deleted = CommandLine::words(&format!("ip netns delete {name}")).run();
-        // Another run may clean at the same time.
+        // Another run may be cleaning at the same time.
         if deleted.is_ok() || namespace::list(&name).contains(&name) {
             deleted?;
             removed.push(name);
@@ -314,7 +315,7 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
     {
         let name = entry.file_name().to_string_lossy().into_owned();
         if is_left_behind(&name) {
-            // It is mounted or not, depending on when the process was killed.
+            // It may be mounted or not, depending on when the process was killed.
             drop(CommandLine::words(&format!("umount {}", entry.path().display())).run());
             drop(std::fs::remove_dir(entry.path()));
             removed.push(name);
@@ -323,8 +324,8 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
     Ok(removed)
 }
 
-/// Returns whether a name is that of something a process made which is gone: its number follows the
-/// name of the verb.
+/// Returns whether a name belongs to a process that has ended: the process number follows the name
+/// of the verb.
 fn is_left_behind(name: &str) -> bool {
     let verbs = [NAMES, CALIBRATE, DOCTOR];
     let name = name.strip_prefix(PREFIX).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What was measured, as table, JSON and CSV.
+//! Measurements as table, JSON and CSV.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::flow::Flow;
@@ -29,8 +29,8 @@ const COLUMNS: [&str; 11] = [
 ];
 
 impl Measured {
-    /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
-    /// out of latencies.
+    /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
+    /// of the latencies.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
         let mut assessments = verdict::assess_measured(scenario, &self.results(scenario));
         let flows = scenario.flows.iter();
@@ -43,7 +43,7 @@ impl Measured {
         assessments
     }
 
-    /// Returns what it has to say in a check.
+    /// Returns the measurement as evidence for a check.
     pub fn evidence(&self, scenario: &Scenario) -> Evidence {
         let streams = self.streams.iter();
         let emulated = super::emulated(scenario).into_iter();
@@ -59,7 +59,7 @@ impl Measured {
         }
     }
 
-    /// Returns the same as the results of one run.
+    /// Returns the measurement as the results of one run.
     pub(super) fn results(&self, scenario: &Scenario) -> Results {
         Results {
             record: self.record(scenario),
@@ -94,7 +94,7 @@ pub(super) fn rows<'a>(
         })
 }
 
-/// Returns the measured streams as a table, with what has to be known of the run below it.
+/// Returns the measured streams as a table, followed by facts about the run.
 pub fn table(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
@@ -178,7 +178,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.join("\n") + "\n"
 }
 
-/// Returns what has to be known of the run: what, and how it was.
+/// Returns facts about the run: what was measured, and under which conditions.
 pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     let mut facts = vec![(
         "measured",
@@ -247,7 +247,7 @@ pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// Says how the files of a flow went.
+/// Summarizes the files of a flow.
 fn files(row: &Row<'_>) -> Option<String> {
     let files = &row.stream.transfers;
     let first = files.first()?;
@@ -343,7 +343,7 @@ fn number(time: Option<Duration>) -> Value {
     time.map_or(Value::Null, |time| json!(time.as_ns_floor()))
 }
 
-/// Returns the same as one JSON document (`rtether.live/1`), times in nanoseconds.
+/// Returns the measurement as one JSON document (`rtether.live/1`), times in nanoseconds.
 pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
     let streams: Vec<Value> = rows(scenario, measured, assessments)
         .map(|row| stream_json(scenario, &row))

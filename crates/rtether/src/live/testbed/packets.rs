@@ -1,4 +1,4 @@
-//! What became of each measured packet, for those who want to look at them one by one.
+//! The fate of each measured packet, for inspection of individual packets.
 
 use std::io::{self, Write};
 
@@ -10,39 +10,39 @@ use crate::scenario::Scenario;
 use crate::sheet::Sheet;
 use crate::trace::exact_ns;
 
-/// Packets that are kept one by one, in equal parts for all streams and from the start of each; more
-/// are counted only. Each takes 32 octets here and about 60 in a file.
+/// Packets kept individually, in equal shares for all streams and from the start of each; more are
+/// only counted. Each takes 32 octets here and about 60 in a file.
 pub const PACKETS_MAX: usize = 1_000_000;
 
-/// A packet that was sent after the warm-up.
+/// A packet released after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Position of its stream in [`Measured::streams`].
+    /// Index of its stream in [`Measured::streams`].
     pub stream: u16,
     /// Its number within the flow.
     pub number: u32,
     /// When the application released it, from the start of the run.
     pub released_at: Instant,
-    /// From there to the application, with a reply back to the talker's; `None` if it was lost.
+    /// Time to the listening application, with a reply back to the talker's; `None` if it was lost.
     pub latency: Option<Duration>,
-    /// Whether a stall of the host touched it, so that it is in no figure but the counts.
+    /// Whether a stall of the host touched it, so that it only appears in the counts.
     pub is_stalled: bool,
 }
 
-/// Measured packets, one by one.
+/// Individual measured packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packets {
-    /// Those that are kept, in the order of release.
+    /// Packets kept, in the order of release.
     pub kept: Vec<Packet>,
-    /// How many more there were.
+    /// Number of packets not kept.
     pub more: u64,
 }
 
-/// Takes in the packets of one stream after the other.
+/// Takes the packets of one stream after another.
 pub(super) struct Keeper {
     packets: Packets,
     most_of_stream: usize,
-    /// Packets kept when the present stream began.
+    /// Packets kept when the current stream began.
     before: usize,
 }
 
@@ -55,7 +55,7 @@ impl Keeper {
         }
     }
 
-    /// The packets of another stream follow.
+    /// Begins the next stream.
     pub(super) fn begin_stream(&mut self) {
         self.before = self.packets.kept.len();
     }
@@ -86,10 +86,10 @@ const COLUMNS: [&str; 8] = [
     "outcome",
 ];
 
-/// Writes one CSV line for each packet that was kept, times in nanoseconds from the start of the run.
+/// Writes one CSV line for each packet kept, times in nanoseconds from the start of the run.
 ///
-/// `outcome` is `delivered`, `late` (after the deadline of its flow) or `lost`. Late packets that a
-/// stall touched are not counted as missed.
+/// `outcome` is `delivered`, `late` (after the deadline of its flow) or `lost`. Late packets
+/// touched by a stall do not count as missed.
 ///
 /// # Errors
 /// Those of the writer.
@@ -130,8 +130,7 @@ pub fn packets_csv(scenario: &Scenario, measured: &Measured, writer: impl Write)
 mod tests {
     use super::*;
 
-    /// Oracle: by hand; nine places are three for each of three streams, and what begins first comes
-    /// first.
+    /// Oracle: by hand; nine places are three for each of three streams, kept from the start.
     #[test]
     fn streams_share_the_room_and_the_rest_is_counted() {
         let mut keeper = Keeper::new(3, 9);

@@ -1,4 +1,5 @@
-//! What was measured, as one self-contained HTML page: verdicts, distributions, what this host took.
+//! The measurement as one self-contained HTML page: verdicts, distributions, time spent in this
+//! host.
 
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
@@ -25,7 +26,7 @@ const HOST_NOTE: &str = "Sending is the call that sends, receiving runs from the
 const TRANSFERS_NOTE: &str =
     "Files over TCP, from the opening of the connection to the last octet.";
 
-/// Returns the page; `source` is the text of the scenario file, to be shown with the results.
+/// Returns the page; `source` is the text of the scenario file, shown with the results.
 pub fn html(
     scenario: &Scenario,
     measured: &Measured,
@@ -71,7 +72,7 @@ fn lead(checked: &Checked, measured: &Measured) -> Markup {
     lead
 }
 
-/// Returns the stream and the measured figures at each position, worst first.
+/// Returns the streams with their measured figures, worst first.
 fn worst_first<'a>(
     checked: &'a Checked,
     all: &'a [Row<'a>],
@@ -80,7 +81,7 @@ fn worst_first<'a>(
     order.map(move |index| (checked.stream(index), &all[index]))
 }
 
-/// Returns a name with the way below it, unless it is the same.
+/// Returns a name with the path below it, unless they are equal.
 fn named(checked: &Checked, stream: &Stream<'_>) -> TableCell {
     let (name, path) = (checked.stream_name(stream), checked.path_name(stream));
     name_cell(&name, if path == name { "" } else { &path })
@@ -224,8 +225,8 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
         numbers.map(|part| part.parse().unwrap()).collect()
     }
 
-    /// Oracle: by hand; the four steps of the curve are as high and as wide as each other, but for
-    /// the resolution of the histogram (0.8 %) and of the drawing (0.1), and the deadline is in the
+    /// Oracle: by hand; the four steps of the curve have equal heights and widths, within the
+    /// resolution of the histogram (0.8 %) and of the drawing (0.1), and the deadline is in the
     /// middle of the third.
     #[test]
     fn the_picture_is_that_of_the_packets() {
@@ -250,7 +251,7 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
         };
         let curve = line("line");
         let (x, y): (Vec<f64>, Vec<f64>) = curve.chunks(2).map(|p| (p[0], p[1])).unzip();
-        // It begins with nobody at 100 us.
+        // The curve begins at zero packets at 100 us.
         assert_eq!(x.len(), 5, "{curve:?}");
         let (width, height) = ((x[4] - x[0]) / 3.0, (y[0] - y[4]) / 4.0);
         for (number, step) in [0.0, 0.0, 1.0, 2.0, 3.0].into_iter().enumerate() {

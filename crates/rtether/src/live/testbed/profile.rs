@@ -1,9 +1,8 @@
-//! What of a packet's latency the scenario's end nodes stand for, and whether the host was within
-//! them.
+//! Compares a packet's time in the end nodes with the stacks of the scenario.
 //!
-//! Where a node is left to this host, its stack in the scenario stands for the host's: the host has
-//! to be as fast, and adds nothing. Where it is emulated, the scenario's stack has had its time
-//! already, and all that the host itself took comes on top.
+//! If a node is left to this host, its stack in the scenario stands for the host's: the host must
+//! be as fast, and adds nothing. If it is emulated, the scenario's stack has already taken its
+//! time, and the host's own time comes on top.
 
 use rtether_live::station::{Answered, Arrived, Sent};
 use rtether_model::flow::Flow;
@@ -21,9 +20,9 @@ pub(super) struct Profile {
     listener: End,
 }
 
-/// What the scenario says of an end node.
+/// End node of a stream.
 enum End {
-    /// The most that its stack takes to send and to receive, this host's in its place.
+    /// Played by this host; the longest times that its stack may take to send and to receive.
     Host([Duration; 2]),
     /// Its stack is emulated.
     Emulated,
@@ -57,8 +56,8 @@ impl End {
         self.beyond(spent?, 1)
     }
 
-    /// Returns what the host added to the scenario's stack; `None` if the stack stands for it and
-    /// does not cover it.
+    /// Returns what the host added to the scenario's stack; `None` if it should have added nothing
+    /// but took longer than that stack.
     fn beyond(&self, spent: Duration, way: usize) -> Option<Duration> {
         match self {
             Self::Host(most) => (spent <= most[way]).then_some(Duration::ZERO),
@@ -75,12 +74,13 @@ impl Profile {
         }
     }
 
-    /// Returns what the host itself added to a packet's latency at most, beyond what the scenario
-    /// says of its end nodes; `None` if the host was outside of that on its way, or nobody knows.
+    /// Returns an upper limit on what the host added to a packet's latency beyond the end nodes of
+    /// the scenario; `None` if the host was outside its profile for this packet, or this is
+    /// unknown.
     ///
-    /// The call that sends lasts at least as long as the sending stack, on virtual devices longer;
-    /// so a packet may be taken for one outside, and too much for the host's, never the other way
-    /// round.
+    /// The sending call takes at least as long as the sending stack, on virtual devices longer, so
+    /// the result errs only to one side: a packet may wrongly count as outside, and the host's own
+    /// part may be too large, never too small.
     pub(super) fn beyond(
         &self,
         sent: &Sent,
@@ -102,14 +102,14 @@ fn is_emulated(scenario: &Scenario, node: NodeId) -> bool {
     station.is_some_and(|station| station.emulate)
 }
 
-/// Returns the names of the stations that are emulated.
+/// Returns the names of the emulated stations.
 pub fn emulated(scenario: &Scenario) -> Vec<&str> {
     let nodes = scenario.network.iter_nodes();
     let own = nodes.filter(|(id, _)| is_emulated(scenario, *id));
     own.map(|(_, node)| node.name.as_str()).collect()
 }
 
-/// Returns which stations are emulated and what the host takes on top; `None` if none is.
+/// Returns which stations are emulated and what the host adds; `None` if there are none.
 pub(super) fn said(scenario: &Scenario, measured: &Measured) -> Option<String> {
     let is_emulated = |node| is_emulated(scenario, node);
     let names = emulated(scenario);
@@ -137,7 +137,7 @@ pub(super) fn said(scenario: &Scenario, measured: &Measured) -> Option<String> {
     ))
 }
 
-/// Returns the most that a stack takes for a frame of a size, sending and receiving.
+/// Returns the longest time that a stack takes for a frame of this size, sending and receiving.
 fn most(stack: &Stack, size: Bytes) -> [Duration; 2] {
     let with = |cost: Cost, jitter: &Jitter, is_outbound| {
         let rare = jitter
@@ -168,7 +168,8 @@ mod tests {
 
     const US: Duration = Duration::from_us(1);
 
-    /// Node `a` is left to the host and takes 50 us either way, `b` is emulated and takes as long.
+    /// Node `a` is left to the host and takes 50 us either way; `b` is emulated with the same
+    /// times.
     fn profiles() -> [Profile; 2] {
         let text = "
 rtether: 1
@@ -209,8 +210,8 @@ flows:
         }
     }
 
-    /// Oracle: by hand. What the scenario's stack stands for has to be covered by it; what comes on
-    /// top of an emulated one counts as it is, if it is known.
+    /// Oracle: by hand. Time within the scenario's stack adds nothing; time on top of an emulated
+    /// one counts in full, if known.
     #[test]
     fn the_hosts_own_part_by_hand() {
         let [there, question] = profiles();

@@ -1,4 +1,5 @@
-//! What a test bed cannot have: said before anything is made, all at once, each with a remedy.
+//! What a test bed does not support: reported before anything is created, all at once, each with a
+//! remedy.
 
 use rtether_live::station::mark::Mark;
 use rtether_model::flow::{Delivery, Flow, Traffic};
@@ -49,7 +50,7 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
             let obstacle = Emulation::new(&setup).err();
             reasons.extend(obstacle.map(|error| error.to_string()));
         }
-        // Links and switches are the real ones.
+        // Links and switches are real.
         Backend::Ssh => {}
     }
     let streams: usize = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
@@ -139,7 +140,7 @@ fn of_kernel_links(network: &Network) -> Vec<String> {
             let link = name(index);
             reasons.push(format!("{link} has bit errors; use `--backend emulated`"));
         }
-        // A link to a hub is refused with the hub.
+        // A link to a hub is refused together with the hub.
         let joins_hub = link.ends.iter().any(|end| network.hub(end.node).is_some());
         if network.is_half_duplex(link) && !joins_hub {
             let link = name(index);
@@ -149,7 +150,7 @@ fn of_kernel_links(network: &Network) -> Vec<String> {
     reasons
 }
 
-/// Returns what the kernel does otherwise, which answers ICMP echo by itself.
+/// Returns how an echo flow differs from the kernel's own ICMP echo replies.
 fn of_echo(flow: &Flow) -> Option<String> {
     let size = flow.payload.get();
     let Some(reply) = flow.reply else {

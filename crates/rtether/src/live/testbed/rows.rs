@@ -1,4 +1,4 @@
-//! What was measured, one CSV row a stream.
+//! Measurements as CSV, one row per stream.
 
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
@@ -9,10 +9,10 @@ use crate::scenario::Scenario;
 use crate::sheet::Sheet;
 use crate::verdict::Assessment;
 
-/// Returns one CSV row for each stream, times in nanoseconds.
+/// Returns one CSV row per stream, times in nanoseconds.
 ///
 /// # Errors
-/// If the rows cannot be written, which memory does not cause.
+/// If the rows cannot be written, which does not happen in memory.
 pub fn csv(
     scenario: &Scenario,
     measured: &Measured,

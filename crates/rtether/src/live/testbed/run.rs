@@ -1,4 +1,4 @@
-//! Makes a test bed, runs the stations, and takes it down.
+//! Creates a test bed, runs the stations, and removes it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,54 +23,54 @@ use super::work::{Opened, Seen, Work};
 use super::{Backend, DEVICE, Host, HostLayer, Options, Plan, TestbedError, layers};
 use crate::scenario::Scenario;
 
-/// From the last set-up command to the first release: bridges and sockets are ready by then.
+/// From the last set-up command to the first release: time for bridges and sockets to become ready.
 const LEAD: Span = Span::from_millis(50);
 
-/// Priority of the watchers of stalls, less one: above every other thread of a test bed.
+/// Priority of the stall watchers, less one: above every other thread of a test bed.
 const MOST_URGENT: u8 = 89;
 
-/// Shared with a caller who wants to know how far a run is, or to stop it.
+/// Shared with the caller, to follow or stop a run.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Set to end the run; what was measured counts.
+    /// Set to end the run; what was measured until then counts.
     pub stop: AtomicBool,
-    /// Commands of the set-up that are done.
+    /// Set-up commands completed.
     pub commands: AtomicUsize,
-    /// Set when stations run.
+    /// Set once stations run.
     pub is_running: AtomicBool,
 }
 
-/// Takes the test bed down when dropped.
+/// Removes the test bed when dropped.
 struct Standing<'a>(&'a [CommandLine]);
 
 impl Drop for Standing<'_> {
     fn drop(&mut self) {
         for command in self.0 {
-            // What was not made cannot be removed, and nobody is here to be told.
+            // Errors are ignored: what was not created cannot be removed.
             drop(command.run());
         }
     }
 }
 
-/// What was done on a test bed, and how the test bed did.
+/// Result of the work on a test bed, and of the test bed itself.
 #[derive(Clone, Debug)]
 pub struct Stood<T> {
     /// What `work` returned.
     pub done: T,
-    /// How the emulator did, if there was one.
+    /// Results of the emulator, if there was one.
     pub emulation: Option<Emulation>,
-    /// How the layers of hosts did.
+    /// Results of the layers of hosts.
     pub layers: Vec<HostLayer>,
 }
 
-/// Makes a test bed, does `work` while it stands, and takes it down; nothing is left behind.
+/// Creates a test bed, runs `work` on it, and removes it completely.
 ///
-/// An emulator and the layers of hosts run meanwhile. If the emulator ends before its time,
-/// `progress` is told to stop and [`Emulation::ended`] says why. `work` enters the namespaces of hosts by itself,
-/// with threads of its own.
+/// An emulator and the layers of hosts run meanwhile. If the emulator ends early, it sets
+/// [`Progress::stop`], and [`Emulation::ended`] gives the reason. `work` enters the namespaces of
+/// hosts itself, in separate threads.
 ///
 /// # Errors
-/// If the test bed cannot be made, or was to end before it stood.
+/// If the test bed cannot be created, or was stopped before it was ready.
 pub fn stand<T>(
     scenario: &Scenario,
     plan: &Plan,
@@ -103,7 +103,7 @@ pub fn stand<T>(
     })
 }
 
-/// Keeps cores awake for what measures at a real-time priority; says why they are not.
+/// Keeps cores awake for stations at a real-time priority; the error says why they are not.
 fn stay_awake(options: &Options) -> Result<(), String> {
     match options.priority {
         Some(_) => keep_cores_awake().map_err(ToString::to_string),
@@ -111,7 +111,7 @@ fn stay_awake(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Runs the emulator: `ready` when it receives, until `end` or until it cannot go on.
+/// Runs the emulator: waits at `ready` once it receives, then runs until `end` or a failure.
 fn emulate(
     scenario: &Scenario,
     plan: &Plan,
@@ -134,7 +134,7 @@ fn emulate(
     Ok(emulation)
 }
 
-/// Makes all there is in a test bed before its stations and its emulator.
+/// Creates everything in a test bed except its stations and emulator.
 fn set_up(plan: &Plan, progress: &Progress) -> Result<(), TestbedError> {
     let go_on = || {
         if progress.stop.load(Ordering::Relaxed) {
@@ -154,13 +154,13 @@ fn set_up(plan: &Plan, progress: &Progress) -> Result<(), TestbedError> {
     go_on()
 }
 
-/// Lets a host send frames as they are on a wire, checksums included.
+/// Turns offloads off, so that a host sends frames as on a wire, checksums included.
 fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| TestbedError::Station {
         station: host.namespace.clone(),
         source,
     };
-    // A thread of its own, since it does not come back from the namespace.
+    // A separate thread, since it cannot leave the namespace again.
     std::thread::scope(|scope| {
         joined(scope.spawn(|| {
             namespace::enter(&host.namespace).map_err(|error| failed(error.into()))?;
@@ -169,10 +169,10 @@ fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
     })
 }
 
-/// Runs the flows of a scenario on this host and returns what was measured; nothing is left behind.
+/// Runs the flows of a scenario on this host and returns the measurement; leaves nothing behind.
 ///
 /// # Errors
-/// If the test bed cannot be made, was to end before it stood, or no station could run.
+/// If the test bed cannot be created, was stopped before it was ready, or no station could run.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,
@@ -196,7 +196,7 @@ pub fn run(
     })
 }
 
-/// Returns what the findings of all stations say of the streams.
+/// Merges the findings of all stations into a measurement.
 pub(super) fn put_together(
     scenario: &Scenario,
     options: &Options,
@@ -221,7 +221,7 @@ pub(super) fn put_together(
         .map_or(Duration::ZERO, Emulation::added_max);
     let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
-    // It comes first: what ended stations came of it.
+    // First, since it caused the errors of the stations.
     let errors = lost.into_iter().chain(found.errors);
     Measured {
         backend: options.backend,
@@ -249,8 +249,8 @@ pub(super) fn put_together(
     }
 }
 
-/// Returns the start of a run that does not count: what the scenario says, or, where it says nothing,
-/// the time in which connections, caches and learning bridges settle.
+/// Returns the part of a run that does not count: as stated in the scenario, or else the time in
+/// which connections, caches and learning bridges settle.
 fn warmup(stated: Duration, duration: Duration) -> Duration {
     if stated > Duration::ZERO {
         return stated;
@@ -262,7 +262,7 @@ fn warmup(stated: Duration, duration: Duration) -> Duration {
 mod tests {
     use super::*;
 
-    /// Oracle: `run.warmup` of the reference, and the guide to `live`.
+    /// Oracle: `run.warmup` in the reference, and the guide to `live`.
     #[test]
     fn the_scenario_says_how_long_the_warm_up_is() {
         let (ms, s) = (Duration::from_ms, Duration::from_secs);
@@ -273,27 +273,27 @@ mod tests {
     }
 }
 
-/// What came of the stations.
+/// Findings of the stations.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(super) logs: Vec<(NodeId, Log)>,
     pub(super) files: Vec<FileLog>,
     pub(super) errors: Vec<String>,
-    /// What failed while the station went on.
+    /// Failures that the station survived.
     pub(super) failures: Vec<String>,
-    /// Of each host, with the nodes that it plays.
+    /// Stalls of each host, with the nodes it plays.
     pub(super) stalls: Vec<(Vec<NodeId>, Stalls)>,
 }
 
-/// How a thread ended: what it saw, or why it could not begin.
+/// Outcome of a thread: what it saw, or why it could not begin.
 type Outcome = Result<Seen, StationError>;
 
-/// All threads begin when the last of them has its sockets, on one clock.
+/// All threads begin once the last of them has opened its sockets, on one clock.
 struct Meeting {
     opened: Barrier,
     begun: Barrier,
     clock: OnceLock<Clock>,
-    /// Why some cannot begin.
+    /// Why some could not open their sockets.
     errors: Mutex<Vec<String>>,
 }
 
@@ -307,7 +307,7 @@ impl Meeting {
         }
     }
 
-    /// Waits for the others; returns the clock, if they are to begin.
+    /// Waits for the others; returns the clock if the run begins.
     fn join(&self, opened: &Result<Opened, StationError>) -> Option<Clock> {
         if let Err(error) = opened {
             let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -318,13 +318,13 @@ impl Meeting {
         self.clock.get().copied()
     }
 
-    /// Waits for all threads to be ready, and lets them begin when `begin` says so.
+    /// Waits until all threads are ready, and lets them begin if `begin` returns a clock.
     fn open(&self, begin: impl FnOnce(&[String]) -> Option<Clock>, watches: bool) -> Vec<Watcher> {
         self.opened.wait();
         let clock = begin(&self.errors.lock().unwrap_or_else(PoisonError::into_inner));
         let mut watchers = Vec::new();
         if let Some(clock) = clock {
-            // It is set once, here.
+            // The only place that sets it.
             self.clock.get_or_init(|| clock);
             let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
             let cores = (0..cores).filter(|_| watches);
@@ -335,7 +335,7 @@ impl Meeting {
     }
 }
 
-/// Runs the flows of a scenario on a test bed that stands.
+/// Runs the flows of a scenario on an existing test bed.
 pub(crate) fn stations(
     scenario: &Scenario,
     plan: &Plan,
@@ -343,7 +343,7 @@ pub(crate) fn stations(
     progress: &Progress,
 ) -> Result<Found, TestbedError> {
     let begin = |_: &[String]| {
-        // Bridges learn their ports, and the first frames find everything settled.
+        // Bridges learn their ports meanwhile, so the first frames find a settled network.
         std::thread::sleep(LEAD);
         progress.is_running.store(true, Ordering::Relaxed);
         Some(Clock::start())
@@ -352,8 +352,9 @@ pub(crate) fn stations(
     play(scenario, plan, duties, options, &progress.stop, true, begin)
 }
 
-/// Does the duties of hosts, a thread for each of their works. When all have their sockets, `begin`
-/// is told why some could not, and gives the clock of the run; without one nothing is run.
+/// Performs the duties of hosts, one thread per work item. Once all have opened their sockets or
+/// failed, `begin` gets the errors and returns the clock of the run; without a clock nothing is
+/// run.
 pub(super) fn play(
     scenario: &Scenario,
     plan: &Plan,
@@ -401,7 +402,7 @@ pub(super) fn play(
     Ok(found)
 }
 
-/// Returns where a watcher runs: whatever keeps it from a core keeps every station from it.
+/// Placement of a watcher: what preempts it preempts every station on the core.
 fn above_all(core: usize) -> Placement {
     Placement {
         core: Some(core),
@@ -410,14 +411,14 @@ fn above_all(core: usize) -> Placement {
     }
 }
 
-/// Waits for a thread; a panic in it goes on here.
+/// Joins a thread and propagates its panic.
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Puts the outcomes of stations together; an error if none of them could run.
+/// Merges the outcomes of stations; an error if none could run.
 fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Found, TestbedError> {
     let mut found = Found::default();
     let mut first_error = None;

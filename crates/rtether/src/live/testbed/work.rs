@@ -1,4 +1,4 @@
-//! What each thread of a test bed does.
+//! The work of each thread of a test bed.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,17 +14,17 @@ use rtether_model::quantity::Instant;
 use super::duties::{GRACE, HostDuties};
 use super::{Host, Options};
 
-/// One thread's work, before it has its sockets.
+/// One thread's work, before it has opened its sockets.
 pub(super) enum Work {
     /// Packets of a host.
     Station(Duties),
-    /// Connections that a host takes.
+    /// Connections that a host accepts.
     Server(Vec<TcpIncoming>),
     /// Files or messages over TCP.
     Sender(TcpOutgoing),
 }
 
-/// The same with its sockets.
+/// The same with open sockets.
 pub(super) enum Opened {
     Station(Box<Station>),
     Server(Server),
@@ -36,14 +36,14 @@ pub(super) enum Opened {
 pub(super) struct Seen {
     pub(super) log: Log,
     pub(super) files: Vec<FileLog>,
-    /// What ended it early.
+    /// Why it ended early.
     pub(super) ended: Option<StationError>,
-    /// Connections that could not be had or broke.
+    /// Connections not established or broken.
     pub(super) refused: u64,
 }
 
 impl HostDuties {
-    /// Returns the work of a host, one thread each.
+    /// Returns the work of a host, one item per thread.
     pub(super) fn work(self) -> Vec<Work> {
         let mut work = vec![Work::Station(self.station)];
         if !self.tcp_incoming.is_empty() {
@@ -55,8 +55,8 @@ impl HostDuties {
 }
 
 impl Work {
-    /// Opens what it needs, in the host's namespace if it has one of its own. Files and what takes connections have no
-    /// priority: bulk traffic is to wait, and so are the programs that make it.
+    /// Opens the sockets, in the host's namespace if it has one. Files and servers get no priority:
+    /// bulk traffic is meant to wait, and so are the programs behind it.
     pub(super) fn open(self, host: &Host, options: &Options) -> Result<Opened, StationError> {
         if !host.namespace.is_empty() {
             namespace::enter(&host.namespace).map_err(|source| StationError::Socket {

@@ -1,9 +1,9 @@
-//! The side that plays an end station on its host.
+//! The agent, which plays an end station on its host.
 //!
-//! Three threads besides those of the station: one reads what the coordinator says and answers
-//! about the clock at once, one does what it says, and the caller's watches that the coordinator is
-//! still there. When it is gone the caller gets to know, and ends the program with all there is in
-//! it.
+//! Three threads besides those of the station: one reads the orders of the coordinator and answers
+//! clock requests at once, one carries out the other orders, and the caller's watches that the
+//! coordinator is still there. If it is gone, the caller gets an error and ends the program with
+//! all its threads.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -20,27 +20,27 @@ use super::wire::{self, FORMAT, Lines, Order, Reading, Role, Word};
 use crate::live::ssh::harmless;
 use crate::scenario::MAX_FILE_SIZE;
 
-/// The coordinator says something each second; without a word for so long it is not there any more.
+/// The coordinator sends something every second; after this silence it counts as gone.
 const SILENCE: i64 = 15_000_000_000;
-/// How often that is looked at.
+/// How often the silence is checked.
 const LOOK: Span = Span::from_secs(1);
-/// Orders that wait to be carried out.
+/// Orders queued.
 const WAITING: usize = 16;
-/// Values that are replaced in a scenario, at most.
+/// Largest number of overrides of a scenario.
 const CHANGES_MAX: usize = 10_000;
 
-/// Why an agent ended before it was done.
+/// Why an agent ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// It cannot do what is asked; the coordinator knows.
+    /// It cannot carry out an order; the coordinator has been told.
     #[error("{why}")]
     Refused {
-        /// Why, with the remedy.
+        /// The reason, with a remedy.
         why: String,
-        /// Whether what was asked for is wrong, and not this host.
+        /// Whether the order is wrong, rather than this host.
         is_input: bool,
     },
-    /// The coordinator says something else.
+    /// The coordinator sent something else.
     #[error(
         "what comes in is not from a coordinator of rtether: {0}; `rtether live --backend ssh` is one"
     )]
@@ -50,21 +50,21 @@ pub enum AgentError {
     Closed,
 }
 
-/// What the threads of an agent tell the one that does the work.
+/// Events for the thread that carries out the orders.
 pub(super) enum Event {
-    /// The coordinator.
+    /// An order of the coordinator.
     Order(Order),
-    /// The coordinator, but it makes no sense.
+    /// A line that is not an order.
     Malformed(String),
-    /// The coordinator is gone.
+    /// The connection ended.
     Closed,
-    /// The station's sockets are open, or why not.
+    /// The station's sockets are open, or the reason why not.
     Opened(Result<(), String>),
     /// The station has ended.
     Ended(Result<Found, String>),
 }
 
-/// Where words go, a line each.
+/// Sends words, one per line.
 struct Outlet<W>(Arc<Mutex<W>>);
 
 impl<W> Clone for Outlet<W> {
@@ -86,11 +86,12 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// Plays an end station as the coordinator at the other end of `input` and `output` says, until the
-/// coordinator is gone. Afterwards the program is to end: threads may be left that wait for it.
+/// Plays an end station as ordered by the coordinator at the other end of `input` and `output`,
+/// until the coordinator is gone. The program should then exit: threads may remain that wait for
+/// it.
 ///
 /// # Errors
-/// Why it ended before it was done.
+/// Why it ended early.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -112,7 +113,7 @@ pub fn serve(
         };
         let result = agent.run();
         if let Err(error) = &result {
-            // Nobody may be there to be told.
+            // The coordinator may be gone.
             drop(agent.tell(error));
         }
         drop(ended.send(result));
@@ -131,7 +132,7 @@ pub fn serve(
     }
 }
 
-/// Hands on what the coordinator says, and answers about the clock.
+/// Forwards orders, and answers clock requests.
 fn listen<W: Write>(
     input: impl Read,
     outlet: &Outlet<W>,
@@ -209,7 +210,7 @@ impl<W: Write> Agent<W> {
             return Err(out_of_turn(&order));
         }
         records::say(&found, |word| self.outlet.say(word))?;
-        // The coordinator ends it.
+        // The coordinator closes the connection.
         match self.order() {
             Err(AgentError::Closed) => Ok(()),
             Err(error) => Err(error),
@@ -217,7 +218,7 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    /// Tells the coordinator why it cannot go on.
+    /// Reports to the coordinator why the agent cannot continue.
     fn tell(&self, error: &AgentError) -> Result<(), AgentError> {
         let is_input = match error {
             AgentError::Refused { is_input, .. } => *is_input,
@@ -239,7 +240,7 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    /// Collects the scenario.
+    /// Collects the scenario text.
     fn text(&self) -> Result<String, AgentError> {
         let mut text = String::new();
         loop {
@@ -258,7 +259,7 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    /// Lets the station begin and end as the coordinator says; returns what it found.
+    /// Starts and stops the station as ordered; returns what it found.
     fn conduct(&self, begin: &SyncSender<i64>, stop: &AtomicBool) -> Result<Found, AgentError> {
         loop {
             match self.orders.recv() {
@@ -267,7 +268,7 @@ impl<W: Write> Agent<W> {
                     return Err(unfit(why));
                 }
                 Ok(Event::Order(Order::Start(at))) => {
-                    // A second start finds nobody.
+                    // A second start has no receiver.
                     let _ = begin.try_send(at);
                 }
                 Ok(Event::Order(Order::Stop)) => stop.store(true, Ordering::Relaxed),

@@ -1,11 +1,10 @@
-//! How far the clocks of hosts are apart.
+//! Offsets between the clocks of hosts.
 //!
-//! The coordinator asks an agent for its clock many times. The answer was given between the
-//! question and its arrival here, so half the time of the fastest exchange is the most that the
-//! middle can be off (as in NTP, RFC 5905). Where both hosts say that their clocks of the day are
-//! synchronized, by PTP or NTP, the errors that they state are another estimate. The better one
-//! counts. Clocks are compared before and after the run; in between they are taken to run at a
-//! constant rate.
+//! The coordinator asks an agent for its clock many times. Each answer was given between the
+//! question and its arrival here, so the error of the midpoint is at most half the fastest exchange
+//! (as in NTP, RFC 5905). Where both hosts report that their clocks of the day are synchronized, by
+//! PTP or NTP, the errors they state give another estimate. The better one counts. Clocks are
+//! compared before and after the run; in between they are assumed to run at a constant rate.
 
 use rtether_model::quantity::{Duration, Instant};
 
@@ -13,10 +12,11 @@ use super::wire::Reading;
 
 /// Exchanges before and after the run.
 pub(super) const EXCHANGES: u32 = 32;
-/// A clock that moves farther than this during a run, or between estimates of its offset, did not
-/// run steadily: its host was suspended, for example. Nanoseconds.
+/// Largest move of a clock during a run, or between estimates of its offset, in nanoseconds. Beyond
+/// it the clock did not run steadily, for example because its host was suspended.
 const JUMP: i64 = 1_000_000_000;
-/// Eleven days: who knows no more knows nothing, and sums of a few fit. Nanoseconds.
+/// Largest error used, in nanoseconds: eleven days. An offset known no better is useless, and sums
+/// of a few fit.
 const ERROR_MAX: i64 = 1_000_000_000_000_000;
 
 /// One exchange; times of the coordinator's monotonic clock in nanoseconds.
@@ -24,33 +24,33 @@ const ERROR_MAX: i64 = 1_000_000_000_000_000;
 pub(super) struct Exchange {
     pub(super) asked: i64,
     pub(super) answered: i64,
-    /// The agent's.
+    /// The agent's reading.
     pub(super) reading: Reading,
-    /// The coordinator's, before it asked.
+    /// The coordinator's reading, before the question.
     pub(super) own: Reading,
 }
 
-/// How far a clock is ahead of the coordinator's.
+/// Offset of a clock from the coordinator's; positive if ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offset {
     /// Nanoseconds.
     pub(super) ns: i64,
-    /// So far it may be off.
+    /// Largest error, in nanoseconds.
     pub(super) error: i64,
-    /// When, by the coordinator's monotonic clock.
+    /// Time of the estimate, by the coordinator's monotonic clock.
     pub(super) at: i64,
 }
 
-/// The offset at one end of the run, by both ways.
+/// The offset at one end of the run, by both methods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Estimate {
-    /// By exchanges.
+    /// From exchanges.
     pub(super) exchanged: Offset,
-    /// By what both hosts say of their clocks of the day.
+    /// From the synchronized clocks of the day of both hosts.
     pub(super) synchronized: Option<Offset>,
 }
 
-/// What the offset of a clock rests on.
+/// Method that gave the offset of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// Exchanges over the connection.
@@ -59,20 +59,21 @@ pub enum Basis {
     Synchronized,
 }
 
-/// The clock of a host beside that of the coordinator.
+/// The clock of a host relative to that of the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostClock {
-    /// It is the same one.
+    /// The same clock.
     Same,
-    /// It is another one.
+    /// A different clock.
     Apart {
-        /// Nanoseconds that it was ahead at the start of the run, of monotonic clocks.
+        /// Offset at the start of the run, in nanoseconds, of the monotonic clocks; positive if
+        /// ahead.
         offset_ns: i64,
-        /// So far that may be off.
+        /// Largest error of the offset.
         uncertainty: Duration,
-        /// So far it moved from before the run to after it.
+        /// Change of the offset from before the run to after it.
         moved: Duration,
-        /// How it is known.
+        /// How it was determined.
         basis: Basis,
     },
 }
@@ -83,20 +84,20 @@ pub(super) struct Course {
     before: Offset,
     after: Offset,
     basis: Basis,
-    /// What the coordinator took for the offset when it gave the start.
+    /// Offset assumed when the start was ordered.
     taken: i64,
     /// The start, by the coordinator's clock.
     start: i64,
 }
 
 impl Estimate {
-    /// Puts exchanges together; none if there were none.
+    /// Estimates the offset from exchanges; `None` without any.
     pub(super) fn of(exchanges: &[Exchange]) -> Option<Self> {
         let fastest = exchanges
             .iter()
             .min_by_key(|exchange| exchange.answered - exchange.asked)?;
         let middle = fastest.asked.midpoint(fastest.answered);
-        // Rounded up, and one more for the middle, which was rounded, too.
+        // Rounded up, plus one for the rounded midpoint.
         let error = (fastest.answered - fastest.asked) / 2 + 1;
         let exchanged = Offset {
             ns: fastest.reading.monotonic.checked_sub(middle)?,
@@ -109,7 +110,7 @@ impl Estimate {
         })
     }
 
-    /// Returns the best that is known.
+    /// Returns the better estimate.
     pub(super) fn best(&self) -> Offset {
         match self.synchronized {
             Some(offset) if offset.error < self.exchanged.error => offset,
@@ -119,7 +120,7 @@ impl Estimate {
 }
 
 fn synchronized(exchange: &Exchange, at: i64) -> Option<Offset> {
-    // What each monotonic clock lacks to the clock of the day, which both share.
+    // Differences of the clock of the day, common to both hosts, and each monotonic clock.
     let lacks = |reading: &Reading| reading.real.checked_sub(reading.monotonic);
     let errors = exchange.own.error_us.zip(exchange.reading.error_us);
     let (own, theirs) = errors?;
@@ -131,12 +132,12 @@ fn synchronized(exchange: &Exchange, at: i64) -> Option<Offset> {
 }
 
 impl Course {
-    /// Joins what is known from before and after the run.
+    /// Combines the estimates from before and after the run.
     pub(super) fn new(before: Estimate, after: Estimate, taken: i64, start: i64) -> Self {
         let course = |before: Offset, after: Offset, basis| {
             let moved = before.ns.abs_diff(after.ns);
             let moved = i64::try_from(moved).unwrap_or(i64::MAX);
-            // It did not run steadily: all that can be said is how far off it may have been.
+            // Did not run steadily: only its largest error can be given.
             let jumped = Offset {
                 error: moved,
                 ..before
@@ -160,20 +161,21 @@ impl Course {
         Ord::max(self.before.error, self.after.error)
     }
 
-    /// Returns how far the offset may be off.
+    /// Returns the largest error of the offset.
     pub(super) fn uncertainty(&self) -> Duration {
         nanoseconds(self.error().min(ERROR_MAX))
     }
 
-    /// Returns how much later than by the coordinator's clock something seems to be on this one, at
-    /// a time of the run on this one.
+    /// Returns how much later an event seems on this clock than on the coordinator's, at a time of
+    /// the run on this clock.
     pub(super) fn shift(&self, at: Instant) -> Duration {
         let at = self.start.saturating_add(at.since_start().as_ns_floor());
         let shift = self.offset(at).saturating_sub(self.taken);
         nanoseconds(shift.clamp(-JUMP, JUMP))
     }
 
-    /// Returns the offset at a time of the coordinator's clock, on the line through both estimates.
+    /// Returns the offset at a time of the coordinator's clock, interpolated between both
+    /// estimates.
     fn offset(&self, at: i64) -> i64 {
         let span = i128::from(self.after.at) - i128::from(self.before.at);
         if span <= 0 {
@@ -185,7 +187,7 @@ impl Course {
         i64::try_from(offset).unwrap_or(self.before.ns)
     }
 
-    /// Returns what is said of it.
+    /// Returns the clock as reported.
     pub(super) fn said(&self) -> HostClock {
         HostClock::Apart {
             offset_ns: self.offset(self.start),
@@ -196,7 +198,7 @@ impl Course {
     }
 }
 
-/// Returns a span as time; the longest one for a longer one.
+/// Converts nanoseconds, saturating.
 fn nanoseconds(ns: i64) -> Duration {
     Duration::from_ps(ns.saturating_mul(1_000))
 }
@@ -227,8 +229,8 @@ mod tests {
         Offset { ns, error, at }
     }
 
-    /// Oracle: by hand. The other clock is ahead by 1000; the ways take 300 and 100, then 10 and
-    /// 30.
+    /// Oracle: by hand. The other clock is ahead by 1000; the two directions take 300 and 100, then
+    /// 10 and 30.
     #[test]
     fn the_fastest_exchange_counts() {
         let slow = exchange(0, 400, 1_300);
@@ -239,8 +241,7 @@ mod tests {
         assert_eq!(Estimate::of(&[]), None);
     }
 
-    /// Oracle: by hand. At 1 000 000 of the day the coordinator's clock shows 400, the other one
-    /// 900.
+    /// Oracle: by hand. At 1 000 000 of the day the coordinator's clock shows 400, the other 900.
     #[test]
     fn synchronized_clocks_of_the_day_are_another_way() {
         let mut exchange = exchange(400, 10_400, 900);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     /// Oracle: by hand. From 100 to 300 the offset grows from 1000 to 1200, so it is 1100 at 200;
-    /// the run began at 150, and 1010 was taken for the offset.
+    /// the run began at 150, with an assumed offset of 1010.
     #[test]
     fn between_estimates_a_clock_runs_at_a_constant_rate() {
         let one = |ns, error, at| Estimate {

@@ -1,4 +1,4 @@
-//! The side that starts agents and collects what they saw.
+//! The coordinator, which starts agents and collects their reports.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration as Span, Instant as Moment};
@@ -21,7 +21,7 @@ use crate::live::testbed::run::{length, put_together};
 use crate::live::testbed::{Options, Progress};
 use crate::scenario::Scenario;
 
-/// From the order to start to the start, nanoseconds, besides what connections take.
+/// From the order to start to the start, in nanoseconds, besides the delay of the connections.
 const LEAD: i64 = 500_000_000;
 
 struct Coordinator<'r> {
@@ -30,11 +30,12 @@ struct Coordinator<'r> {
     options: &'r Options,
     progress: &'r Progress,
     party: Party<'r>,
-    /// Of each session: who has the same number has the same clock, and 0 is the coordinator's.
+    /// Clock of each session: sessions with equal numbers share a clock, and 0 is the
+    /// coordinator's.
     groups: Vec<usize>,
 }
 
-/// When a run began, by the coordinator's clock, and what was taken for the offset of each clock.
+/// Start of a run, by the coordinator's clock, and the offset assumed for each clock.
 struct Begun {
     start: i64,
     taken: Vec<i64>,
@@ -73,7 +74,7 @@ fn soon() -> Moment {
 }
 
 impl Coordinator<'_> {
-    /// Tells every agent its station; each finds out where it is.
+    /// Assigns every agent its station; each reports its device and addresses.
     fn introduce(&mut self) -> Result<(), HostError> {
         let pieces = pieces(self.source.text);
         let changes = self.source.changes.iter();
@@ -97,7 +98,7 @@ impl Coordinator<'_> {
                 return Ok(Turn::Waiting);
             }
             if word == Word::More && given[index] <= pieces.len() {
-                // An empty text ends it.
+                // An empty text ends the scenario.
                 let piece = pieces.get(given[index]).copied().unwrap_or_default();
                 given[index] += 1;
                 let order = Order::Text(piece.to_owned());
@@ -116,7 +117,7 @@ impl Coordinator<'_> {
         self.party.gather("connecting", Phase::SetUp, soon, handle)
     }
 
-    /// Tells every agent where the others are; each opens its sockets.
+    /// Tells every agent the addresses of the others; each opens its sockets.
     fn place(&mut self) -> Result<(), HostError> {
         self.groups = self.group();
         self.look_for_neighbors()?;
@@ -149,7 +150,7 @@ impl Coordinator<'_> {
         let mut known = vec![host::clock_identity()];
         let number = |session: &Session<'_>| {
             let clock = session.here.as_ref().and_then(|here| here.clock.clone());
-            // A host that cannot tell has a clock of its own.
+            // A host whose clock has no identity gets a number of its own.
             let found = known.iter().position(|one| one.is_some() && *one == clock);
             found.unwrap_or_else(|| {
                 known.push(clock);
@@ -181,8 +182,8 @@ impl Coordinator<'_> {
         Ok(())
     }
 
-    /// Returns an estimate for each clock at its number; none for the coordinator's own, and for
-    /// one whose hosts have all failed.
+    /// Returns an estimate for each clock, by number; `None` for the coordinator's own, and for one
+    /// whose hosts have all failed.
     fn compare_clocks(&mut self) -> Vec<Option<Estimate>> {
         let count = self.groups.iter().max().map_or(0, |last| last + 1);
         let mut found = vec![None; count];
@@ -199,7 +200,7 @@ impl Coordinator<'_> {
         found
     }
 
-    /// Lets all begin at once.
+    /// Orders a simultaneous start.
     fn begin(&mut self, before: &[Option<Estimate>]) -> Result<Begun, HostError> {
         let slowest = before.iter().flatten();
         let slowest = slowest.map(|known| known.exchanged.error).max();
@@ -215,7 +216,7 @@ impl Coordinator<'_> {
         Ok(Begun { start, taken })
     }
 
-    /// Waits for the end of the run. Hosts that fall out are noted.
+    /// Waits for the end of the run. Hosts that drop out are noted.
     fn wait_for_end(&mut self) -> Result<(), HostError> {
         let length = length(self.options).as_ps() / 1_000;
         let length = Span::from_nanos(u64::try_from(length).unwrap_or(0));
@@ -250,13 +251,13 @@ impl Coordinator<'_> {
             group,
             course: course(group),
         });
-        // Without an estimate after the run the clock's hosts have all failed.
+        // Without an estimate after the run, all hosts with this clock have failed.
         clocks
             .filter(|clock| clock.group == 0 || clock.course.is_some())
             .collect()
     }
 
-    /// Asks what was seen.
+    /// Collects the reports.
     fn collect(&mut self) -> Result<Vec<(NodeId, Report)>, HostError> {
         self.party.say_to_all(&Order::Report);
         let mut reports: Vec<Report> = Vec::new();
@@ -307,7 +308,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// Returns a text in pieces that fit a line each.
+/// Splits a text into pieces that fit a line each.
 fn pieces(text: &str) -> Vec<&str> {
     let mut rest = text;
     let mut pieces = Vec::new();

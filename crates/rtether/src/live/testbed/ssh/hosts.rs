@@ -1,4 +1,4 @@
-//! Which host plays which station.
+//! Assigns hosts to stations.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ use super::wire::DEVICE_MAX;
 use crate::live::ssh::{OPTIONS, is_host};
 use crate::scenario::{Scenario, nearest_name};
 
-/// ssh gives a connection up that has been silent for fifteen seconds.
+/// ssh drops a connection after fifteen seconds of silence.
 const ALIVE: [&str; 4] = ["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
 
-/// A host, and the station that it plays.
+/// A host and the station it plays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     /// The station.
     pub node: NodeId,
     /// Its name.
     pub name: String,
-    /// What ssh calls the host.
+    /// Name of the host for ssh.
     pub target: String,
-    /// The device whose addresses it uses; that of the connection if none is named.
+    /// The device whose addresses it uses; `None` for that of the connection.
     pub device: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Remote {
         words
     }
 
-    /// Returns how it is called in messages.
+    /// Returns its name in messages.
     pub(super) fn called(&self) -> String {
         format!("`{}` ({})", self.name, self.target)
     }
@@ -53,8 +53,8 @@ pub struct Plan {
 impl Plan {
     /// Plans a run; `hosts` are written `NODE=TARGET` or `NODE=TARGET%DEVICE`.
     ///
-    /// # Errors Everything that is wrong with them, and everything in the scenario that stations do
-    /// not play.
+    /// # Errors
+    /// Everything wrong with `hosts`, and everything in the scenario that stations do not support.
     pub fn new(scenario: &Scenario, hosts: &[String]) -> Result<Self, TestbedError> {
         let mut reasons = refuse::reasons(scenario, Backend::Ssh);
         let mut found: Vec<Remote> = Vec::new();
@@ -134,7 +134,7 @@ fn remote(scenario: &Scenario, text: &str) -> Result<Remote, String> {
 }
 
 impl fmt::Display for Plan {
-    /// A script for a shell, with what each agent is told.
+    /// Formats the plan as a shell script, with what each agent is told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

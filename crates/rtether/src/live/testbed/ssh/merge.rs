@@ -1,4 +1,4 @@
-//! What the hosts saw, by one clock.
+//! Converts what the hosts saw to one clock.
 
 use rtether_live::station::Arrived;
 use rtether_model::network::NodeId;
@@ -11,27 +11,27 @@ use super::records::Report;
 use crate::report::text::time;
 use crate::scenario::Scenario;
 
-/// Delays are given if clocks are known to this part of what they are held against.
+/// Delays are given if the clock error is below this fraction of the deadline or median.
 const PART: i64 = 10;
 
-/// Which clock a node has, and how it ran beside that of the coordinator.
+/// The clock of a node, and its course relative to that of the coordinator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeClock {
     pub(super) node: NodeId,
-    /// Nodes with the same number have the same clock.
+    /// Nodes with equal numbers share a clock.
     pub(super) group: usize,
-    /// None for the clock of the coordinator.
+    /// `None` for the clock of the coordinator.
     pub(super) course: Option<Course>,
 }
 
-/// A stream as the clocks see it.
+/// A stream, as concerns clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     talker: NodeId,
     listener: NodeId,
     is_round_trip: bool,
     deadline: Option<Duration>,
-    /// The shortest delay by both clocks.
+    /// Shortest delay by the two clocks.
     shortest: Option<Duration>,
 }
 
@@ -57,8 +57,8 @@ pub(super) fn ends(scenario: &Scenario) -> Vec<Ends> {
     ends.collect()
 }
 
-/// Puts reports together, with all times by the clock of the coordinator. `ends` are told the
-/// shortest delay of each stream; none becomes negative.
+/// Merges reports, with all times by the clock of the coordinator. Negative delays become zero;
+/// `ends` keep the shortest delay of each stream as it was.
 pub(super) fn found(
     reports: Vec<(NodeId, Report)>,
     clocks: &[NodeClock],
@@ -75,7 +75,7 @@ pub(super) fn found(
         }
         for arrived in &mut report.log.arrived {
             let end = ends.get_mut(usize::from(arrived.stream));
-            // What belongs to no stream is dropped where streams are made.
+            // Packets without a stream are dropped when streams are made.
             if let Some(end) = end {
                 correct(arrived, own, of(end.talker), &mut end.shortest);
             }
@@ -100,7 +100,7 @@ pub(super) fn found(
     found
 }
 
-/// Corrects what arrived at `own`; the time of its release is of the talker's clock.
+/// Corrects an arrival at `own`; its release time is by the talker's clock.
 fn correct(
     arrived: &mut Arrived,
     own: &NodeClock,
@@ -121,8 +121,8 @@ fn correct(
     arrived.released_at = arrived.released_at - released;
 }
 
-/// Takes back what cannot be known: delays between clocks that are not known well enough, and all
-/// of streams of which an end fell out.
+/// Withholds what cannot be known: delays between clocks with too large an error, and everything
+/// about streams with an end on a host that dropped out.
 pub(super) fn withhold(
     scenario: &Scenario,
     streams: &mut [MeasuredStream],
@@ -170,7 +170,7 @@ fn uncertainty(clock: &NodeClock) -> Duration {
     course.map_or(Duration::ZERO, Course::uncertainty)
 }
 
-/// Returns why the delays of a stream mean nothing, if so.
+/// Returns why the delays of a stream mean nothing, if they do not.
 fn reason(stream: &MeasuredStream, end: &Ends) -> Option<String> {
     let known = stream.uncertainty;
     if stream.latency.count == 0 {
@@ -199,7 +199,7 @@ fn reason(stream: &MeasuredStream, end: &Ends) -> Option<String> {
     })
 }
 
-/// Leaves the counts of a stream and takes its delays.
+/// Keeps the counts of a stream and removes its delays.
 fn take_back(stream: &mut MeasuredStream, end: &Ends) {
     let kept = std::mem::take(stream);
     *stream = MeasuredStream {

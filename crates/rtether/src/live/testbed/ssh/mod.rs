@@ -1,10 +1,9 @@
 //! A scenario on real hosts: an agent of rtether on each, started by ssh, plays an end station;
-//! links and switches are whatever is between them.
+//! links and switches are those of the real network.
 //!
-//! The coordinator ([`run`]) starts `rtether live-agent` on every host, tells it its station and
-//! where the others are, compares clocks, names the time at which all begin, and collects what they
-//! saw. An agent ([`serve`]) ends when its connection does, however that happens; it makes nothing
-//! on its host that would stay.
+//! The coordinator ([`run`]) starts `rtether live-agent` on every host, assigns its station,
+//! distributes the addresses, compares clocks, sets the start time, and collects the reports. An
+//! agent ([`serve`]) ends with its connection, however that ends; it leaves nothing on its host.
 
 mod agent;
 mod clocks;
@@ -36,31 +35,31 @@ pub use heard::{Heard, heard};
 pub use hosts::{Plan, Remote};
 pub(super) use output::{json, leave_open, lines};
 
-/// The verb of the command line that is an agent.
+/// The command-line verb that runs an agent.
 pub const VERB: &str = "live-agent";
 
-/// A real host, as it took part.
+/// A real host that took part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostReport {
     /// The node that it played.
     pub node: NodeId,
-    /// What ssh calls it.
+    /// Name of the host for ssh.
     pub target: String,
     /// Its device.
     pub device: String,
-    /// The device's address for IP and for Ethernet.
+    /// IP and Ethernet addresses of the device.
     pub addresses: [String; 2],
-    /// Its clock; none if it fell out.
+    /// Its clock; `None` if it dropped out.
     pub clock: Option<HostClock>,
 }
 
-/// Why a host cannot take part, or fell out.
+/// Why a host cannot take part, or dropped out.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    /// There is no way to it, or no rtether.
+    /// It cannot be reached, or has no rtether.
     #[error(transparent)]
     Ssh(#[from] RemoteError),
-    /// It has another rtether.
+    /// Its rtether is different.
     #[error(
         "{host} has another rtether ({theirs}, here {ours}); copy this one there, for example \
          `scp $(command -v rtether) {target}:/usr/local/bin/`"
@@ -68,14 +67,14 @@ pub enum HostError {
     Version {
         /// The host.
         host: String,
-        /// What ssh calls it.
+        /// Name of the host for ssh.
         target: String,
         /// Its version.
         theirs: String,
         /// Our version.
         ours: &'static str,
     },
-    /// It says something else.
+    /// Its output is not that of an agent.
     #[error(
         "what {host} says is not that of an agent of rtether: {what}; `ssh {target} true` must not \
          print anything"
@@ -83,22 +82,22 @@ pub enum HostError {
     Malformed {
         /// The host.
         host: String,
-        /// What ssh calls it.
+        /// Name of the host for ssh.
         target: String,
-        /// What is wrong.
+        /// What is wrong with it.
         what: String,
     },
-    /// The agent cannot do it.
+    /// The agent cannot carry out an order.
     #[error("{host}: {why}")]
     Refused {
         /// The host.
         host: String,
-        /// Why, with the remedy.
+        /// The reason, with a remedy.
         why: String,
-        /// Whether what was asked for is wrong, and not the host.
+        /// Whether the input is wrong, rather than the host.
         is_input: bool,
     },
-    /// What is to be said is too long.
+    /// An order is too long.
     #[error("{0} is longer than the {max} KiB that are sent at once; write it into the scenario",
         max = wire::LINE_MAX >> 10)]
     TooLong(&'static str),
@@ -107,18 +106,18 @@ pub enum HostError {
     Silent {
         /// The host.
         host: String,
-        /// What was going on.
+        /// What was in progress.
         doing: &'static str,
     },
-    /// The connection is over.
+    /// The connection ended.
     #[error("the connection to {host} ended{}", said(.message))]
     Closed {
         /// The host.
         host: String,
-        /// What ssh or the agent said last; may be empty.
+        /// Last message of ssh or the agent; may be empty.
         message: String,
     },
-    /// Two stations that talk with each other are on one host.
+    /// Two communicating stations are on one host.
     #[error(
         "`{a}` and `{b}` are in the same network namespace of one host, so that packets between \
          them would never be on a wire; give one of them another host"
@@ -126,10 +125,10 @@ pub enum HostError {
     SameHost {
         /// A station.
         a: String,
-        /// Another one.
+        /// The other station.
         b: String,
     },
-    /// Ended before the run.
+    /// Stopped before the run.
     #[error("interrupted before anything was measured")]
     Interrupted,
 }
@@ -143,7 +142,7 @@ fn said(message: &str) -> String {
 }
 
 impl HostError {
-    /// Returns whether what was asked for is wrong, and not a host.
+    /// Returns whether the input is wrong, rather than a host.
     pub const fn is_input(&self) -> bool {
         match self {
             Self::Ssh(RemoteError::NoSsh(_)) => false,
@@ -158,21 +157,21 @@ impl HostError {
     }
 }
 
-/// What agents are told of a scenario: they read it themselves.
+/// The scenario as sent to the agents, which parse it themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'s> {
-    /// The file.
+    /// Text of the file.
     pub text: &'s str,
-    /// Values that were replaced in it.
+    /// Overrides of its values.
     pub changes: &'s [Override],
 }
 
-/// Runs the flows of a scenario between real hosts and returns what was measured; no agent is left
+/// Runs the flows of a scenario between real hosts and returns the measurement; leaves no agent
 /// behind. `source` is what `scenario` was read from.
 ///
 /// # Errors
-/// If a host cannot take part, or the run was ended before it began. Hosts that fall out later are
-/// errors in what is returned.
+/// If a host cannot take part, or the run was stopped before it began. Hosts that drop out later
+/// are errors in the result.
 pub fn run(
     scenario: &Scenario,
     source: Source<'_>,

@@ -1,4 +1,4 @@
-//! What is said of the hosts of a run.
+//! Output about the hosts of a run.
 
 use rtether_model::flow::Flow;
 use rtether_model::wire::Encapsulation;
@@ -11,7 +11,7 @@ use crate::report::text::{plain_line, plural, time};
 use crate::scenario::Scenario;
 use crate::verdict::{self, Assessment, Verdict};
 
-/// Returns what has to be known of the hosts, a line each.
+/// Returns facts about the hosts, one line each.
 pub(in crate::live::testbed) fn lines(scenario: &Scenario, measured: &Measured) -> Vec<String> {
     let hosts = &measured.hosts;
     if hosts.is_empty() {
@@ -66,7 +66,7 @@ fn line(scenario: &Scenario, host: &HostReport) -> String {
     ))
 }
 
-/// Returns nanoseconds in seconds, exact: clocks may be years apart.
+/// Formats nanoseconds as seconds, exactly: clocks may be years apart.
 fn seconds(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     let (whole, rest) = (
@@ -76,7 +76,7 @@ fn seconds(ns: i64) -> String {
     format!("{sign}{whole}.{rest:09} s")
 }
 
-/// Returns the same for programs.
+/// The same for JSON.
 pub(in crate::live::testbed) fn json(scenario: &Scenario, measured: &Measured) -> Value {
     let host = |host: &HostReport| {
         let [ip, mac] = &host.addresses;
@@ -113,7 +113,7 @@ fn clock(clock: HostClock) -> Value {
     }
 }
 
-/// Says of a stream without delays what it is: not judged, unless packets were lost.
+/// Marks a stream without delays as not answered, unless lost packets already decide its verdict.
 pub(in crate::live::testbed) fn leave_open(
     scenario: &Scenario,
     flow: &Flow,
@@ -125,7 +125,7 @@ pub(in crate::live::testbed) fn leave_open(
         assessment.verdict = assessment.verdict.max(Verdict::NoAnswer);
     }
     if assessment.verdict == Verdict::NoAnswer {
-        // That nothing was delivered would not be true.
+        // The reason would claim that nothing was delivered.
         assessment.reasons.clear();
     }
     assessment.reasons.push(why.to_owned());

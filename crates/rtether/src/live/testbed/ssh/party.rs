@@ -15,31 +15,31 @@ use super::wire::{Order, Reading, Word};
 use crate::live::ssh::harmless;
 use crate::live::testbed::Progress;
 
-/// An agent that says nothing for so long while something is expected is not there.
+/// An agent silent for this long while something is expected counts as gone.
 pub(super) const PATIENCE: Span = Span::from_secs(30);
-/// How often agents are told that the coordinator is there.
+/// Interval of the coordinator's keep-alives.
 const TICK: Span = Span::from_secs(1);
-/// How often it is looked whether to stop.
+/// Interval at which to check for a stop.
 const LOOK: Span = Span::from_millis(50);
-/// Words that wait to be looked at.
+/// Words queued.
 const WAITING: usize = 256;
 
-/// What a word means for those who wait.
+/// Effect of a word on the wait.
 pub(super) enum Turn {
-    /// There is more to come of this agent.
+    /// More words of this agent are to come.
     Waiting,
-    /// It has said all that is waited for.
+    /// The agent has said everything.
     Done,
 }
 
-/// How far a run is.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The first failure ends it, and so does Ctrl-C.
     SetUp,
-    /// Agents are told of Ctrl-C; those who fail are left out.
+    /// Ctrl-C is forwarded to the agents; agents that fail are left out.
     Run,
-    /// What is there is collected, come what may.
+    /// Whatever is left is collected, in any case.
     Report,
 }
 
@@ -67,15 +67,14 @@ impl<'r> Party<'r> {
         })
     }
 
-    /// Says something short to all that are there; who is not shows by itself.
+    /// Sends a short order to all agents that are there; a broken connection shows by itself.
     pub(super) fn say_to_all(&mut self, order: &Order) {
         for session in self.sessions.iter_mut().filter(|s| s.is_alive()) {
             drop(session.say(order, ""));
         }
     }
 
-    /// Returns the next event; none if there is none for a moment. Agents get to know that the
-    /// coordinator is there.
+    /// Waits briefly for the next event; meanwhile sends keep-alives to the agents.
     fn next(&mut self) -> Option<(usize, Event)> {
         if self.ticked.elapsed() > TICK {
             self.ticked = Moment::now();
@@ -92,8 +91,8 @@ impl<'r> Party<'r> {
         }
     }
 
-    /// Hands the words of all agents to `handle` until each is done or has failed. Those that are
-    /// not done at `limit`, which is asked after every word, have failed.
+    /// Passes the words of all agents to `handle` until each is done or has failed. Agents not done
+    /// at `limit`, which is evaluated again after every event, have failed.
     pub(super) fn gather(
         &mut self,
         doing: &'static str,
@@ -147,7 +146,7 @@ impl<'r> Party<'r> {
         Ok(())
     }
 
-    /// Returns the word of an event, and when it came; else the agent has failed.
+    /// Returns the word of an event and its time of arrival; otherwise the agent has failed.
     fn word(&mut self, index: usize, event: Event) -> Option<(i64, Word)> {
         let session = &mut self.sessions[index];
         if !session.is_alive() {
@@ -170,7 +169,7 @@ impl<'r> Party<'r> {
         None
     }
 
-    /// Leaves an agent out from now on.
+    /// Leaves out an agent from now on.
     pub(super) fn fail(&mut self, index: usize, error: HostError) {
         let session = &mut self.sessions[index];
         session.failure.get_or_insert(error);
@@ -182,7 +181,7 @@ impl<'r> Party<'r> {
         self.fail(index, HostError::Silent { host, doing });
     }
 
-    /// Returns the first failure, if there is one.
+    /// Returns the first failure as an error, if there is one.
     pub(super) fn first_failure(&mut self) -> Result<(), HostError> {
         let mut sessions = self.sessions.iter_mut();
         let failure = sessions.find_map(|session| session.failure.take());
@@ -194,7 +193,7 @@ impl<'r> Party<'r> {
         self.sessions[index].malformed(format!("`{text}` is out of turn"))
     }
 
-    /// Asks an agent for its clock many times; none if it fails meanwhile.
+    /// Asks an agent for its clock [`EXCHANGES`] times; `None` if it fails meanwhile.
     pub(super) fn compare_clock(&mut self, index: usize) -> Option<Estimate> {
         let mut exchanges = Vec::new();
         for number in 0..EXCHANGES {
@@ -218,7 +217,7 @@ impl<'r> Party<'r> {
         Estimate::of(&exchanges)
     }
 
-    /// Waits for an answer about the clock; returns when it came, too.
+    /// Waits for a clock reading; also returns its time of arrival.
     fn reading(&mut self, index: usize, number: u32) -> Option<(i64, Reading)> {
         let until = Moment::now() + PATIENCE;
         while self.sessions[index].is_alive() {
@@ -246,7 +245,7 @@ impl<'r> Party<'r> {
 
 impl Drop for Party<'_> {
     fn drop(&mut self) {
-        // All at once: each then waits for its own to end.
+        // Close all first, since each then waits for its process to end.
         self.sessions.iter_mut().for_each(Session::close);
     }
 }

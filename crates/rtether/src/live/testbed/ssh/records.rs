@@ -9,7 +9,7 @@ use super::super::run::Found;
 use super::wire::{AnsweredRow, ArrivedRow, BATCH, End, FileRow, SentRow, Word};
 use crate::live::ssh::harmless;
 
-/// Errors of a host that are kept.
+/// Largest number of errors kept of a host.
 const ERRORS_MAX: usize = 100;
 
 /// What a host reported.
@@ -96,7 +96,7 @@ fn file((stream, number, from, until, delivered, again): FileRow) -> FileLog {
     }
 }
 
-/// Says all that a station found, with [`Word::End`] at last.
+/// Sends everything that a station found, ending with [`Word::End`].
 pub(super) fn say<E>(found: &Found, mut say: impl FnMut(&Word) -> Result<(), E>) -> Result<(), E> {
     let mut end = End::default();
     for (_, log) in &found.logs {
@@ -130,8 +130,8 @@ pub(super) fn say<E>(found: &Found, mut say: impl FnMut(&Word) -> Result<(), E>)
 }
 
 impl Report {
-    /// Takes in a part; returns whether it was the last one, or an error if it is none. Records
-    /// beyond what a station keeps are counted only.
+    /// Takes a part of a report; returns whether it was the last one, or an error if it is not part
+    /// of a report. Records beyond the limit of a station are only counted.
     pub(super) fn take(&mut self, word: Word) -> Result<bool, &'static str> {
         if !word.is_sound() {
             return Err("values that cannot be");
@@ -179,7 +179,7 @@ impl Report {
     }
 }
 
-/// Adds as many as are kept; returns how many are not.
+/// Appends as many rows as there is room for; returns how many were left out.
 fn keep<T>(kept: &mut Vec<T>, rows: impl ExactSizeIterator<Item = T>) -> u64 {
     let count = rows.len();
     let room = (RECORDS_MAX - kept.len()).min(count);

@@ -17,20 +17,20 @@ use crate::live::ssh::{NO_COMMAND, SSH_FAILED, drain, harmless, last_line};
 
 /// An agent that has lost its connection ends within this time, and ssh with it.
 const END: Span = Span::from_secs(3);
-/// Time to find out why a connection is over; other agents wait meanwhile.
+/// Time to find out why a connection ended; other agents wait meanwhile.
 const POST_MORTEM: Span = Span::from_secs(1);
-/// How often it is looked at.
+/// Polling interval.
 const LOOK: Span = Span::from_millis(10);
-/// clap's answer to a verb that it does not know.
+/// clap's exit code for an unknown verb.
 const WRONG_USE: i32 = 2;
 
-/// What comes from an agent.
+/// What arrives from an agent.
 pub(super) enum Event {
-    /// A word, and when it came, by the coordinator's monotonic clock.
+    /// A word, and its time of arrival by the coordinator's monotonic clock.
     Word(i64, Word),
-    /// Something that is none.
+    /// A line that is not a word.
     Malformed(String),
-    /// Nothing more.
+    /// End of the connection.
     Closed,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct Session<'p> {
     child: Child,
     stdin: Option<ChildStdin>,
     complaints: Option<JoinHandle<String>>,
-    /// When the connection was ended from this side.
+    /// When this side closed the connection.
     closed_at: Option<Moment>,
     pub(super) has_greeted: bool,
     pub(super) here: Option<Here>,
-    /// Why it is of no use any more.
+    /// Why it is unusable.
     pub(super) failure: Option<HostError>,
 }
 
@@ -61,7 +61,7 @@ impl<'p> Session<'p> {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C is for us: the agents are asked what they have seen.
+            // Keeps Ctrl-C from the agents, which are asked for their reports.
             .process_group(0)
             .spawn()
             .map_err(RemoteError::NoSsh)?;
@@ -81,12 +81,12 @@ impl<'p> Session<'p> {
         })
     }
 
-    /// Returns whether it can still be talked to.
+    /// Returns whether it is still usable.
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
 
-    /// Says something. A connection that is broken shows when the agent's words end.
+    /// Sends an order. A broken connection shows when the agent's words end.
     pub(super) fn say(&mut self, order: &Order, what: &'static str) -> Result<(), HostError> {
         let line = wire::line(order).ok_or(HostError::TooLong(what))?;
         if let Some(stdin) = &mut self.stdin {
@@ -103,7 +103,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Returns an error if the agent is of another program.
+    /// Returns an error if the agent is a different program.
     pub(super) fn greet(&mut self, version: &str, format: &str) -> Result<(), HostError> {
         let ours = env!("CARGO_PKG_VERSION");
         self.has_greeted = true;
@@ -123,7 +123,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Finds out why a connection is over.
+    /// Finds out why a connection ended.
     pub(super) fn post_mortem(&mut self) -> HostError {
         self.close();
         let until = Moment::now() + POST_MORTEM;
@@ -150,7 +150,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Waits for ssh to end; what does not end by itself is ended.
+    /// Waits for ssh to end, and kills it after `until`.
     fn end(&mut self, until: Moment) -> Option<ExitStatus> {
         while Moment::now() < until {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -162,8 +162,8 @@ impl<'p> Session<'p> {
         self.child.wait().ok()
     }
 
-    /// Returns what ssh and the agent complained of. Whatever else holds the pipe is not waited
-    /// for.
+    /// Returns the error output of ssh and the agent, without waiting for other holders of the
+    /// pipe.
     fn complaints(&mut self, until: Moment) -> String {
         let Some(thread) = self.complaints.take() else {
             return String::new();
@@ -177,7 +177,7 @@ impl<'p> Session<'p> {
         thread.join().unwrap_or_default()
     }
 
-    /// Ends the connection, without waiting for it to be over.
+    /// Closes the connection without waiting for its end.
     pub(super) fn close(&mut self) {
         self.stdin = None;
         self.closed_at.get_or_insert_with(Moment::now);
@@ -192,7 +192,7 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Hands on what an agent says, until it ends or nobody wants it.
+/// Forwards the words of an agent until they end or the receiver is gone.
 fn listen(from: ChildStdout, index: usize, events: &SyncSender<(usize, Event)>) {
     let mut lines = Lines::new(from);
     loop {

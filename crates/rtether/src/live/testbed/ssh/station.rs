@@ -22,11 +22,11 @@ use crate::scenario::{self, Override, Scenario};
 
 pub(super) use crate::live::testbed::run::Found;
 
-/// The farthest start that is believed, nanoseconds.
+/// Latest start accepted, in nanoseconds from now.
 const START_MAX: i64 = 60_000_000_000;
 /// Set by sshd: addresses and ports of both ends, separated by spaces.
 const CONNECTION: &str = "SSH_CONNECTION";
-/// What to do where the system says no.
+/// Remedy if the system denies a right.
 const RIGHTS: &str = "; let ssh log in as root, or \
                       `sudo setcap cap_sys_nice,cap_ipc_lock,cap_net_raw+ep` on the program there";
 
@@ -34,11 +34,11 @@ const RIGHTS: &str = "; let ssh log in as root, or \
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) why: String,
-    /// Whether what was asked for is wrong, and not the host.
+    /// Whether the input is wrong, rather than the host.
     pub(super) is_input: bool,
 }
 
-/// A station, before it knows of the others.
+/// A station, before it knows the others.
 pub(super) struct Player {
     scenario: Scenario,
     node: NodeId,
@@ -46,7 +46,7 @@ pub(super) struct Player {
     pub(super) here: Here,
 }
 
-/// What a station is given besides.
+/// What a station needs in addition.
 pub(super) struct Ready {
     pub(super) places: Vec<Place>,
     pub(super) events: SyncSender<Event>,
@@ -70,7 +70,7 @@ fn unfit(why: String) -> Refusal {
 }
 
 impl Player {
-    /// Reads the scenario and finds the device.
+    /// Parses the scenario and finds the device.
     pub(super) fn new(role: &Role, text: &str) -> Result<Self, Refusal> {
         let changes = role.changes.iter();
         let changes: Vec<Override> = changes
@@ -109,7 +109,7 @@ impl Player {
         })
     }
 
-    /// Opens the station's sockets, waits for the start and plays; all is told to `ready.events`.
+    /// Opens the station's sockets, waits for the start and plays; reports to `ready.events`.
     pub(super) fn play(self, ready: Ready) {
         let Ready {
             places,
@@ -124,7 +124,7 @@ impl Player {
                 own.station.device.clone_from(&self.here.device);
             }
             if self.options.priority.is_some() {
-                // `doctor` tells of a host that does not let us.
+                // If the host refuses, `doctor` tells.
                 let _ = keep_cores_awake();
             }
             let begin = |errors: &[String]| begin(errors, &events, &start);
@@ -132,11 +132,11 @@ impl Player {
             let found = run::play(scenario, &plan, duties, options, &stop, watches, begin);
             found.map_err(|error| error.to_string())
         });
-        // Nobody may want to know any more.
+        // The receiver may be gone.
         drop(events.send(Event::Ended(outcome)));
     }
 
-    /// Returns who is where, and whether to watch for stalls.
+    /// Returns the plan of all stations, and whether to watch for stalls.
     fn plan(&self, places: &[Place]) -> Result<(Plan, bool), String> {
         let nodes = self.scenario.network.iter_nodes();
         let stations = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
@@ -171,7 +171,7 @@ impl Player {
     }
 }
 
-/// Says that all is ready, and returns the clock when it is time to begin.
+/// Reports that all is ready, and returns the clock once it is time to begin.
 fn begin(errors: &[String], events: &SyncSender<Event>, start: &Receiver<i64>) -> Option<Clock> {
     let opened = match errors.first() {
         None => Ok(()),
@@ -194,7 +194,7 @@ fn begin(errors: &[String], events: &SyncSender<Event>, start: &Receiver<i64>) -
     Some(clock)
 }
 
-/// Adds to an error what to do about it from the coordinator's side.
+/// Adds a remedy to an error, from the point of view of the coordinator.
 fn with_remedy(error: &str) -> String {
     let has = |text: &str| error.contains(text);
     let remedy = if has("real-time priority") || has("memory resident") {
@@ -223,7 +223,7 @@ fn speaks_ip(scenario: &Scenario, node: NodeId) -> bool {
     })
 }
 
-/// Finds out where this host is.
+/// Returns the device and addresses of this host.
 fn here(device: Option<&str>, needs_ip: bool) -> Result<Here, Refusal> {
     let found = interfaces();
     let found = found.map_err(|error| unfit(format!("listing network devices: {error}")))?;
@@ -251,8 +251,7 @@ fn here(device: Option<&str>, needs_ip: bool) -> Result<Here, Refusal> {
     })
 }
 
-/// Chooses the device that is named, or that of the connection, and its address; 0.0.0.0 if it has
-/// none.
+/// Chooses the named device, or that of the connection, and its address; 0.0.0.0 if it has none.
 fn choose<'i>(
     found: &'i [Interface],
     device: Option<&str>,

@@ -1,4 +1,4 @@
-//! Parts of the coordinator and of the agent. Whole runs are in the tests of the command line.
+//! Parts of the coordinator and the agent. Whole runs are in the tests of the command line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 
@@ -98,7 +98,7 @@ fn all_that_is_wrong_with_hosts_is_said() {
     assert!(twice.contains("`--host alpha=y`: `alpha` has a host already"));
 }
 
-/// Oracle: what was said comes back. Times are whole nanoseconds, as the clock's are.
+/// Oracle: a round trip is the identity. Times are whole nanoseconds, as the clock's are.
 #[test]
 fn what_a_station_saw_is_told_whole() {
     let log = Log {
@@ -109,7 +109,7 @@ fn what_a_station_saw_is_told_whole() {
             call: us(2),
             late: us(-3),
         }],
-        // More than a line takes.
+        // Takes more than one line.
         arrived: (0..600)
             .map(|number| Arrived {
                 stream: 1,
@@ -222,9 +222,9 @@ fn lines_are_limited() {
     assert_eq!(lines.next(), Ok(None));
     assert!(Lines::new(longer.as_bytes()).next().is_err());
     assert!(Lines::new(&b"\xff\n"[..]).next().is_err());
-    // What was cut off is not there.
+    // A truncated line is ignored.
     assert_eq!(Lines::new(&b"\"tick"[..]).next(), Ok(None));
-    // The largest piece of a scenario fits, whatever is in it.
+    // The largest piece of a scenario fits, whatever its characters.
     let text = "\u{1}".repeat(wire::TEXT_MAX);
     assert!(wire::line(&Order::Text(text)).is_some());
     assert_eq!(wire::line(&"x".repeat(LINE_MAX)), None);
@@ -243,7 +243,7 @@ fn offset(ns: i64) -> Estimate {
 
 fn course(before: i64, after: i64) -> Course {
     let mut later = offset(after);
-    // A second after the other one.
+    // A second after the first estimate.
     later.exchanged.at = 1_000_000_000;
     Course::new(offset(before), later, before, 0)
 }
@@ -267,8 +267,8 @@ fn arrival(stream: u16, released_us: i64, latency_us: i64, is_answer: bool) -> A
     }
 }
 
-/// Oracle: by hand. The clock of `b` gains 100 us in a second; at half a second it is 50 us ahead
-/// of where it was taken to be, so a delay to it seems 50 us too long, and one from it too short.
+/// Oracle: by hand. The clock of `b` gains 100 us in a second; after half a second it is 50 us
+/// ahead of its assumed offset, so a delay to it seems 50 us too long, and one from it too short.
 #[test]
 fn delays_are_corrected_for_clocks_that_moved() {
     let clocks = [clock(0, 0, None), clock(1, 1, Some(course(7_000, 107_000)))];
@@ -301,12 +301,12 @@ fn delays_are_corrected_for_clocks_that_moved() {
     let reports = vec![(NodeId(0), report(of_a)), (NodeId(1), report(of_b))];
     let found = merge::found(reports, &clocks, &mut ends);
     let (of_a, of_b) = (&found.logs[0].1, &found.logs[1].1);
-    // A round trip is by one clock.
+    // A round trip is measured by one clock.
     assert_eq!(of_a.arrived[0], arrival(1, 500_000, 300, true));
     assert_eq!(of_a.arrived[1], arrival(2, 499_950, 150, false));
     assert_eq!(of_b.sent[0].at, at(499_950));
     assert_eq!(of_b.arrived[0], arrival(0, 499_850, 100, false));
-    // 130 us before it was released: none is negative, but it is remembered.
+    // 130 us before its release: the delay becomes zero, but is remembered.
     assert_eq!(of_b.arrived[1].latency, Duration::ZERO);
     let mut streams = vec![MeasuredStream::default(); 3];
     for (stream, latency) in streams.iter_mut().zip([us(100), us(300), us(150)]) {
@@ -319,7 +319,7 @@ fn delays_are_corrected_for_clocks_that_moved() {
     assert_eq!(streams[1].withheld, None, "a round trip");
 }
 
-/// Oracle: the rule. 20 us are not below a tenth of 100 us, and below a tenth of a millisecond.
+/// Oracle: the rule. 20 us are not below a tenth of 100 us, but below a tenth of a millisecond.
 #[test]
 fn delays_between_clocks_need_a_tenth_of_the_deadline_or_median() {
     let clocks = [clock(0, 0, None), clock(1, 1, Some(course(0, 0)))];
@@ -347,7 +347,7 @@ fn delays_between_clocks_need_a_tenth_of_the_deadline_or_median() {
         "{why}"
     );
     assert_eq!((streams[2].latency.count, streams[2].lost), (0, 2));
-    // One host fell out: nothing is known of what it was to receive.
+    // One host dropped out: nothing is known about what it was to receive.
     let mut streams = vec![one(us(100)), one(us(100)), one(us(100))];
     merge::withhold(&plant(), &mut streams, &ends, &clocks[..1]);
     assert_eq!((streams[0].released, streams[2].released), (0, 0));
@@ -356,7 +356,7 @@ fn delays_between_clocks_need_a_tenth_of_the_deadline_or_median() {
     assert!(why.contains("`b`"), "{why}");
 }
 
-/// What an agent says when it hears this and then nothing more, and how it ends.
+/// What an agent sends on this input followed by end of file, and how it ends.
 fn hear(input: &[u8]) -> (String, Result<(), AgentError>) {
     let (mut output, word) = std::io::pipe().expect("a pipe");
     let result = serve(std::io::Cursor::new(input.to_vec()), word);
@@ -447,7 +447,7 @@ proptest! {
         }
     }
 
-    /// Oracle: no panic, whatever times a host makes up.
+    /// Oracle: no panic for any times a host may send.
     #[test]
     fn any_records_are_taken_or_refused(
         sent in prop::collection::vec(any::<(u16, u32, i64, i64, i64)>(), 0..4),

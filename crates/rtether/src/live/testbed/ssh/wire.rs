@@ -1,4 +1,4 @@
-//! What coordinator and agent say to each other: one JSON value a line, each way.
+//! Protocol of coordinator and agent: one JSON value per line, in both directions.
 //!
 //! ```text
 //! coordinator                           agent
@@ -11,8 +11,8 @@
 //! report                                sent, arrived, answered, files, stalls ..., end
 //! ```
 //!
-//! Lines are limited, and so is what is kept of them; times are nanoseconds. Whatever is no such
-//! line is an error of the other side, and ends the session.
+//! The length of lines and the number of records kept are limited; times are in nanoseconds. Any
+//! other line is an error of the peer and ends the session.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::Ipv4Addr;
@@ -23,123 +23,123 @@ use serde::{Deserialize, Serialize};
 
 use crate::live::ssh::harmless;
 
-/// Name of this format; another one is another program.
+/// Name of this format; a peer with another one is a different program.
 pub(super) const FORMAT: &str = "rtether.agent/1";
-/// Octets of a line at most: what a pipe of the kernel takes at once, so that writing never waits
-/// for the other side.
+/// Longest line, in octets: what a kernel pipe takes at once, so that writing never blocks on the
+/// peer.
 pub(super) const LINE_MAX: usize = 64 << 10;
-/// Octets of the scenario in a line at most; a character takes up to six octets in JSON.
+/// Most octets of the scenario per line; a character takes up to six octets in JSON.
 pub(super) const TEXT_MAX: usize = 8 << 10;
-/// Octets of the name of a device at most (`IFNAMSIZ`, less one).
+/// Longest device name, in octets (`IFNAMSIZ`, less one).
 pub(super) const DEVICE_MAX: usize = 15;
-/// Records in a line.
+/// Records per line.
 pub(super) const BATCH: usize = 256;
-/// Nanoseconds of the latest time that is believed, eleven days: sums of a few fit.
+/// Latest time accepted, in nanoseconds: eleven days, so that sums of a few fit.
 const NS_MAX: i64 = 1_000_000_000_000_000;
-/// The largest count that is believed: sums of a million fit.
+/// Largest count accepted: sums of a million fit.
 const COUNT_MAX: u64 = 1 << 40;
 
-/// What the coordinator says.
+/// Order of the coordinator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Order {
-    /// Which station to be.
+    /// The station to play.
     Role(Role),
-    /// The next part of the scenario; an empty one ends it.
+    /// The next part of the scenario; empty at its end.
     Text(String),
-    /// Where the stations are, in the order of nodes.
+    /// Addresses of the stations, in the order of nodes.
     Peers(Vec<Place>),
-    /// Asks for the clock; the answer repeats the number.
+    /// Request for the clock; the answer repeats the number.
     Clock(u32),
     /// Begin when the monotonic clock of the agent shows this.
     Start(i64),
-    /// The coordinator is there.
+    /// Keep-alive.
     Tick,
     /// End early.
     Stop,
-    /// Say what was seen.
+    /// Send the report.
     Report,
 }
 
-/// Which station to be.
+/// The station to play.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Role {
     /// Number of the node in the scenario.
     pub(super) node: u32,
-    /// Device to use; that of the connection if there is none.
+    /// Device to use; `None` for that of the connection.
     pub(super) device: Option<String>,
-    /// Real-time priority, if one is wanted.
+    /// Real-time priority; `None` for ordinary priority.
     pub(super) priority: Option<u8>,
-    /// Values replaced in the scenario: path and value.
+    /// Overrides of the scenario: path and value.
     pub(super) changes: Vec<(String, String)>,
 }
 
-/// Where a station is.
+/// Addresses of a station.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Place {
-    /// Its address for IP; 0.0.0.0 for none.
+    /// Its IP address; 0.0.0.0 for none.
     pub(super) ip: Ipv4Addr,
     /// Its Ethernet address.
     pub(super) mac: String,
-    /// Whether its agent is to watch for stalls: one of a host is enough.
+    /// Whether its agent watches for stalls: one per host is enough.
     pub(super) watches: bool,
 }
 
-/// A packet that was sent: stream, number, released, the call, how late.
+/// A packet sent: stream, number, release, duration of the call, release delay.
 pub(super) type SentRow = (u16, u32, i64, i64, i64);
-/// One that arrived: stream, number, released, latency, its part after the receive stamp, whether
-/// it is an answer.
+/// An arrival: stream, number, release, latency, its part after the receive stamp, whether it is an
+/// answer.
 pub(super) type ArrivedRow = (u16, u32, i64, i64, Option<i64>, bool);
-/// A request that was answered: stream, number, receiving, sending.
+/// A request answered: stream, number, time to receive, time to send.
 pub(super) type AnsweredRow = (u16, u32, Option<i64>, i64);
-/// A file: stream, number, started, finished, octets delivered, segments sent again.
+/// A file: stream, number, start, finish, octets delivered, segments retransmitted.
 pub(super) type FileRow = (u16, u32, Option<i64>, Option<i64>, u64, u64);
 
-/// What the agent says.
+/// Word of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Word {
-    /// The first.
+    /// The first word.
     Hello {
         /// Version of the program.
         version: String,
         /// [`FORMAT`].
         format: String,
     },
-    /// The next part of the scenario, please.
+    /// Request for the next part of the scenario.
     More,
-    /// What it found of itself.
+    /// Its device and identity.
     Here(Here),
     /// Sockets are open.
     Ready,
-    /// An answer about the clock.
+    /// Answer to a request for the clock.
     Clock(Reading),
     /// The run is over.
     Done,
-    /// Packets that were sent.
+    /// Packets sent.
     Sent(Vec<SentRow>),
-    /// Packets that arrived.
+    /// Arrivals.
     Arrived(Vec<ArrivedRow>),
-    /// Requests that were answered.
+    /// Requests answered.
     Answered(Vec<AnsweredRow>),
     /// Files.
     Files(Vec<FileRow>),
     /// Stalls: from, until.
     Stalls(Vec<(i64, i64)>),
-    /// All was said.
+    /// End of the report.
     End(End),
-    /// It cannot go on.
+    /// The agent cannot continue.
     Failed {
-        /// Why, with the remedy.
+        /// The reason, with a remedy.
         why: String,
-        /// Whether something that was asked for is wrong, and not the host.
+        /// Whether the input is wrong, rather than the host.
         is_input: bool,
     },
 }
 
-/// What an agent found of itself.
+/// Device and identity of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Here {
@@ -149,9 +149,9 @@ pub(super) struct Here {
     pub(super) ip: Ipv4Addr,
     /// The Ethernet address of the device.
     pub(super) mac: String,
-    /// Tells its clock from others, if that can be told.
+    /// Identity of its clock, if there is one.
     pub(super) clock: Option<String>,
-    /// Tells its network from others, if that can be told.
+    /// Identity of its network namespace, if there is one.
     pub(super) network: Option<String>,
 }
 
@@ -159,36 +159,37 @@ pub(super) struct Here {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reading {
-    /// The number of the question.
+    /// Number of the request.
     pub(super) number: u32,
     /// Monotonic clock.
     pub(super) monotonic: i64,
-    /// Clock of the day, from 1970, at the same time.
+    /// Clock of the day at the same time, since 1970.
     pub(super) real: i64,
     /// Largest error of the clock of the day in microseconds, if it is synchronized.
     pub(super) error_us: Option<u32>,
 }
 
-/// What there is to say besides records.
+/// Report besides the records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct End {
-    /// What ended threads early.
+    /// Errors that ended threads early.
     pub(super) errors: Vec<String>,
-    /// Payloads that belong to no stream.
+    /// Payloads without a stream.
     pub(super) foreign: u64,
-    /// Packets that the system did not take.
+    /// Packets that the system refused.
     pub(super) unsent: u64,
-    /// Packets of which no record was kept.
+    /// Packets without a record.
     pub(super) unrecorded: u64,
-    /// Times the wall clock was set.
+    /// How often the wall clock was set.
     pub(super) clock_steps: u64,
-    /// Stalls that were not kept.
+    /// Stalls not kept.
     pub(super) stalls_dropped: u64,
 }
 
 impl Word {
-    /// Returns whether all times and counts are such that nothing overflows, and addresses are some.
+    /// Returns whether all times and counts are within limits, so that nothing overflows, and
+    /// addresses are valid.
     pub(super) fn is_sound(&self) -> bool {
         let fits = |ns: i64| (-NS_MAX..=NS_MAX).contains(&ns);
         let may_fit = |ns: Option<i64>| ns.is_none_or(fits);
@@ -234,14 +235,14 @@ impl End {
     }
 }
 
-/// Returns a line with its end, or `None` if it would be too long.
+/// Returns a message as a line with its newline; `None` if it would be too long.
 pub(super) fn line(message: &impl Serialize) -> Option<String> {
     let mut text = serde_json::to_string(message).ok()?;
     text.push('\n');
     (text.len() <= LINE_MAX).then_some(text)
 }
 
-/// Reads a line; the error says what is wrong with it.
+/// Parses a line; the error describes what is wrong.
 pub(super) fn parse<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     serde_json::from_str(line).map_err(|error| format!("`{}`: {error}", harmless(line)))
 }
@@ -254,8 +255,8 @@ impl<R: Read> Lines<R> {
         Self(BufReader::new(from))
     }
 
-    /// Returns the next line; `None` at the end, be it that of a connection that broke. A line
-    /// without an end counts as not there: it is what was cut off.
+    /// Returns the next line; `None` at the end or after a broken connection. A line without
+    /// newline was truncated and is dropped.
     pub(super) fn next(&mut self) -> Result<Option<String>, String> {
         let mut octets = Vec::new();
         let mut limited = self.0.by_ref().take(LINE_MAX as u64);
