@@ -1,5 +1,4 @@
-//! Programs for the kernel (eBPF), written as instructions: they are so short that no compiler for
-//! them is needed.
+//! Programs for the kernel (eBPF), written as instructions: they are too short to need a compiler.
 
 use std::ffi::CString;
 use std::io;
@@ -14,26 +13,26 @@ const PROG_LOAD: libc::c_long = 5;
 const OBJ_PIN: libc::c_long = 6;
 const LINK_CREATE: libc::c_long = 28;
 const MAP_TYPE_ARRAY: u32 = 2;
-/// Makes a constant the address of the value of a map with a single element.
+/// Turns a constant into the address of the value of a single-element map.
 const PSEUDO_MAP_VALUE: u8 = 2;
-/// How programs are attached to a device, and flags of that (`linux/bpf.h`, `linux/if_link.h`).
+/// Attachment of programs to a device, and its flags (`linux/bpf.h`, `linux/if_link.h`).
 const ATTACH_XDP: u32 = 37;
-/// Attaches to the network stack behind the driver.
+/// Attaches in the network stack, above the driver.
 pub(crate) const XDP_GENERIC: u32 = 1 << 1;
-/// Attaches to the driver.
+/// Attaches in the driver.
 pub(crate) const XDP_NATIVE: u32 = 1 << 2;
 
-/// What a program is for.
+/// Type of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A filter of `tc`.
+    /// A `tc` filter.
     Classifier = 3,
-    /// Frames at a driver.
+    /// Frames at the driver.
     Xdp = 6,
 }
 
 /// One instruction: code, destination in the lower and source in the upper half of the next octet,
-/// offset of a jump or a load, value (RFC 9669).
+/// offset of a jump or load, value (RFC 9669).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
@@ -59,7 +58,7 @@ pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> I
 }
 
 impl Instruction {
-    /// Returns it with this offset.
+    /// Returns the instruction with this offset.
     pub(crate) const fn with_offset(self, offset: i16) -> Self {
         Self { offset, ..self }
     }
@@ -70,7 +69,7 @@ pub(crate) const LOAD_32: u8 = 0x61;
 pub(crate) const LOAD_16: u8 = 0x69;
 pub(crate) const LOAD_CONSTANT_64: u8 = 0x18;
 pub(crate) const STORE_VALUE_32: u8 = 0x62;
-/// Adds a register to memory, all at once.
+/// Atomically adds a register to memory.
 pub(crate) const ATOMIC_ADD_64: u8 = 0xDB;
 pub(crate) const MOVE: u8 = 0xBF;
 pub(crate) const MOVE_VALUE: u8 = 0xB7;
@@ -89,17 +88,17 @@ pub(crate) fn in_frame(number: u16) -> i32 {
     i32::from(u16::from_ne_bytes(number.to_be_bytes()))
 }
 
-/// Numbers that programs and this process share: an array map with one element.
+/// Numbers shared between programs and this process: an array map with one element.
 #[derive(Debug)]
 pub(crate) struct Numbers<const N: usize> {
     map: OwnedFd,
 }
 
 impl<const N: usize> Numbers<N> {
-    /// Returns so many zeros.
+    /// Creates the map, with all numbers zero.
     pub(crate) fn new() -> io::Result<Self> {
         let size = u32::try_from(N * size_of::<u64>()).unwrap_or(u32::MAX);
-        // Type, octets of a key, octets of a value, entries, flags.
+        // Type, key size and value size in octets, entries, flags.
         let map = descriptor(MAP_CREATE, &[MAP_TYPE_ARRAY, 4, size, 1, 0])?;
         Ok(Self { map })
     }
@@ -113,14 +112,14 @@ impl<const N: usize> Numbers<N> {
         ]
     }
 
-    /// Returns all of them.
+    /// Reads all numbers.
     pub(crate) fn get(&self) -> io::Result<[u64; N]> {
         let mut numbers = [0; N];
         self.element(MAP_LOOKUP_ELEM, (&raw mut numbers).addr())?;
         Ok(numbers)
     }
 
-    /// Sets all of them; what a program adds meanwhile is lost.
+    /// Sets all numbers; what a program adds meanwhile is lost.
     pub(crate) fn set(&self, numbers: &[u64; N]) -> io::Result<()> {
         self.element(MAP_UPDATE_ELEM, std::ptr::from_ref(numbers).addr())
     }
@@ -146,7 +145,7 @@ impl<const N: usize> Numbers<N> {
     }
 }
 
-/// How often a program is loaded before it is given up.
+/// Attempts to load a program.
 const LOAD_ATTEMPTS: usize = 10;
 
 /// Loads a program.
@@ -165,21 +164,20 @@ pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
         instructions: program.as_ptr().addr() as u64,
         license: license.as_ptr().addr() as u64,
     };
-    // The kernel gives up looking at a program when a signal comes.
+    // The kernel aborts the verification of a program when a signal arrives.
     let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
     let mut attempts = (0..LOAD_ATTEMPTS).map(|_| descriptor(PROG_LOAD, &load));
     let last = attempts.find(|loaded| !loaded.as_ref().is_err_and(is_interrupted));
     last.unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
 }
 
-/// Attaches a program to a device; it stays until the descriptor is closed, also when the process is
-/// killed.
+/// Attaches a program to a device until the descriptor is closed, also if the process is killed.
 pub(crate) fn attach_xdp(program: &OwnedFd, device: u32, mode: u32) -> io::Result<OwnedFd> {
     let program = u32::try_from(program.as_raw_fd()).unwrap_or(u32::MAX);
     descriptor(LINK_CREATE, &[program, device, ATTACH_XDP, mode])
 }
 
-/// Gives a program a name in a `bpf` file system.
+/// Pins a program in a `bpf` file system.
 pub(crate) fn pin(program: &OwnedFd, path: &Path) -> io::Result<()> {
     #[repr(C)]
     struct Pin {
@@ -196,15 +194,15 @@ pub(crate) fn pin(program: &OwnedFd, path: &Path) -> io::Result<()> {
     call(OBJ_PIN, &pin).map(|_| ())
 }
 
-/// Calls `bpf` for a command that returns a descriptor.
+/// Calls `bpf` with a command that returns a descriptor.
 pub(crate) fn descriptor<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
     let result = call(command, attributes)?;
     let raw = RawFd::try_from(result).map_err(|_| io::ErrorKind::InvalidData)?;
-    // SAFETY: these commands return a new descriptor that nobody else owns.
+    // SAFETY: these commands return a new descriptor that has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-/// Calls `bpf`; the kernel takes members that are left out at the end as zero.
+/// Calls `bpf`; the kernel takes omitted trailing members as zero.
 pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_long> {
     // SAFETY: pointer and length are those of a live structure of the layout that the command
     // expects; addresses inside it are of objects that live until the call returns.
@@ -223,23 +221,23 @@ pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc:
     }
 }
 
-/// What a program made of a packet.
+/// Result of running a program on a packet.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// What it returned.
+    /// Return value of the program.
     pub(crate) result: u32,
     /// `priority` of the packet.
     pub(crate) priority: u32,
-    /// Mean of all runs.
+    /// Mean time of all runs.
     pub(crate) ns: u32,
 }
 
-/// Runs a program for `tc` on a frame of 14 octets or more, so many times.
+/// Runs a `tc` program `repeat` times on a frame of at least 14 octets.
 #[cfg(test)]
 pub(crate) fn test_run(program: &OwnedFd, frame: &[u8], repeat: u32) -> io::Result<Ran> {
     const PROG_TEST_RUN: libc::c_long = 10;
-    /// Where `priority` stands among the 32-bit members of `struct __sk_buff`.
+    /// Index of `priority` among the 32-bit members of `struct __sk_buff`.
     const PRIORITY: usize = 8;
     #[repr(C)]
     struct Run {

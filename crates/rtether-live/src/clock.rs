@@ -2,19 +2,18 @@
 
 use rtether_model::quantity::{Duration, Instant};
 
-/// Attempts at reading two clocks at once.
+/// Attempts at reading two clocks at the same time.
 const READINGS: u32 = 9;
 
-/// Returns the reading of the system's monotonic clock in nanoseconds. All programs of one time
-/// namespace of a host read the same (`host::clock_identity`).
+/// Returns the system's monotonic clock in nanoseconds. It is the same for all programs in one time
+/// namespace of a host (`host::clock_identity`).
 pub fn monotonic_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // 292 years fit.
+    // Holds 292 years.
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// Returns [`monotonic_ns`] and what the clock of the day shows at the same time, in nanoseconds
-/// since 1970.
+/// Returns [`monotonic_ns`] and the clock of the day at the same time, in nanoseconds since 1970.
 pub fn monotonic_and_real_ns() -> (i64, i64) {
     let read = |_| {
         let before = monotonic_ns();
@@ -29,7 +28,7 @@ pub fn monotonic_and_real_ns() -> (i64, i64) {
 
 /// The system's monotonic clock, with the start of the run as its origin.
 ///
-/// A reading takes about 25 ns, without entering the kernel.
+/// A reading takes about 25 ns and does not enter the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: std::time::Instant,
@@ -43,10 +42,10 @@ impl Clock {
         }
     }
 
-    /// Returns a clock that shows zero when [`monotonic_ns`] is `ns`, and until then.
+    /// Returns a clock that shows zero when [`monotonic_ns`] is `ns`, and before.
     pub fn starting_at(ns: i64) -> Self {
-        // The standard library does not tell the reading of its clock, which is the same one. Both
-        // are read one after the other, and the attempt in which least came between counts.
+        // The standard library hides the reading of its clock, which is the same one. Both are read
+        // in turn, and the attempt with the shortest interval counts.
         let read = |_| {
             let before = monotonic_ns();
             let origin = std::time::Instant::now();
@@ -71,12 +70,12 @@ impl Clock {
     /// Returns the time since the start.
     pub fn now(&self) -> Instant {
         let ns = self.origin.elapsed().as_nanos();
-        // 292 years of nanoseconds fit 63 bits, and 106 days of picoseconds do.
+        // Nanoseconds in 63 bits hold 292 years, picoseconds 106 days.
         Instant::from_ps(i64::try_from(ns).unwrap_or(i64::MAX).saturating_mul(1_000))
     }
 }
 
-/// Returns a span for the system, rounded up to a nanosecond; zero for a negative one.
+/// Converts a duration, rounded up to a nanosecond; a negative one becomes zero.
 pub fn to_std(span: Duration) -> std::time::Duration {
     let ns = u64::try_from(span.as_ps()).unwrap_or(0).div_ceil(1_000);
     std::time::Duration::from_nanos(ns)
@@ -86,8 +85,8 @@ pub fn to_std(span: Duration) -> std::time::Duration {
 mod tests {
     use super::*;
 
-    /// Oracle: the definition, between two readings of the system's clock. Both clocks were read
-    /// within a millisecond, unless nine attempts in a row were interrupted for as long.
+    /// Oracle: the definition, between two readings of the system's clock. Both clocks are read
+    /// within a millisecond, unless nine attempts in a row are interrupted for that long.
     #[test]
     fn a_clock_starts_at_a_reading() {
         let origin = monotonic_ns() - 5_000_000;

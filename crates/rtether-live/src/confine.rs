@@ -1,9 +1,9 @@
-//! What a service gives up once it has all that it needs: its user, its rights, files, and system
-//! calls that it has no use for.
+//! What a service gives up once it has all it needs: its user, its capabilities, files, and system
+//! calls it does not use.
 //!
-//! Whoever finds a way into a program that talks to strangers finds little there. All is for good,
-//! and for the whole process where the system allows that: threads that are there already keep
-//! their access to files, so they should do nothing but wait.
+//! An attacker who takes over a service exposed to the network gains little. Everything is
+//! permanent, and applies to the whole process where the system permits: existing threads keep
+//! their access to files, so they should only wait.
 
 use std::fmt;
 use std::io;
@@ -16,9 +16,10 @@ use crate::privileges;
 /// What to give up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confinement {
-    /// Whom root becomes; root stays root if not given. Who is not root stays who that is.
+    /// User that root becomes; `None` keeps root. Without root the user stays the same.
     pub user: Option<User>,
-    /// Whether it is an error if that cannot be, as in a container without other users.
+    /// Whether a failure to change the user is an error; it fails in a container without other
+    /// users, for example.
     pub is_required: bool,
 }
 
@@ -31,23 +32,23 @@ impl Default for Confinement {
     }
 }
 
-/// A user, and the group that files of that user would have.
+/// A user, and the group for its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Number of the user.
+    /// User id.
     pub uid: u32,
-    /// Number of the group.
+    /// Group id.
     pub gid: u32,
 }
 
 impl User {
-    /// Who owns nothing.
+    /// The user that owns nothing.
     pub const NOBODY: Self = Self {
         uid: 65_534,
         gid: 65_534,
     };
 
-    /// Finds a user by name or number in `/etc/passwd`; a number need not be there.
+    /// Finds a user by name or number in `/etc/passwd`; a number need not be listed there.
     pub fn find(text: &str) -> Option<Self> {
         let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         Self::find_in(&known, text)
@@ -71,11 +72,11 @@ impl User {
 /// What was given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confined {
-    /// Whom root has become.
+    /// User that root became.
     pub user: Option<User>,
-    /// Whether no file can be opened any more.
+    /// Whether opening files is barred.
     pub files: bool,
-    /// System calls that fail; none where the kernel has no filters.
+    /// Number of system calls that fail; zero if the kernel has no filters.
     pub calls: usize,
 }
 
@@ -95,11 +96,11 @@ impl fmt::Display for Confined {
     }
 }
 
-/// Gives up user, rights, files and system calls. What is open stays open.
+/// Gives up user, capabilities, files and system calls. What is open stays open.
 ///
 /// # Errors
-/// What the system says, if root cannot become another user and that is required, or if rights
-/// cannot be given up. Files and system calls are barred where the kernel can do it.
+/// If root cannot become another user and that is required, or if capabilities cannot be given up.
+/// Files and system calls are barred where the kernel supports it.
 pub fn confine(wish: &Confinement) -> io::Result<Confined> {
     let other = wish
         .user
@@ -118,10 +119,10 @@ pub fn confine(wish: &Confinement) -> io::Result<Confined> {
     })
 }
 
-/// What of it a host allows.
+/// What a host permits of it.
 #[derive(Debug)]
 pub struct Allowed {
-    /// Whether root may become another user; `None` for who is not root.
+    /// Whether root may become another user; `None` without root.
     pub user: Option<io::Result<()>>,
     /// Whether files can be barred.
     pub files: io::Result<()>,
@@ -129,15 +130,15 @@ pub struct Allowed {
     pub calls: io::Result<usize>,
 }
 
-/// Tries what [`confine`] does in a thread that ends with it; nothing changes for the process.
+/// Tries [`confine`] in a thread that ends afterwards; nothing changes for the process.
 ///
 /// # Errors
-/// If there can be no thread.
+/// If no thread can be started.
 pub fn attempt() -> io::Result<Allowed> {
     let attempt = || {
         let is_root = geteuid().is_root();
         let user = is_root.then(|| change_thread(User::NOBODY));
-        // It is what the others ask for of who is not root. If it fails, so do they.
+        // The others need it without root; if it fails, so do they.
         let _ = set_no_new_privs(true);
         Allowed {
             user,
@@ -151,7 +152,7 @@ pub fn attempt() -> io::Result<Allowed> {
         .map_err(|_| io::Error::other("the thread has panicked"))
 }
 
-/// Makes the calling thread one of another user.
+/// Changes the user of the calling thread.
 fn change_thread(User { uid, gid }: User) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     set_thread_groups(&[])?;
@@ -159,16 +160,16 @@ fn change_thread(User { uid, gid }: User) -> io::Result<()> {
     Ok(set_thread_res_uid(uid, uid, uid)?)
 }
 
-/// Makes all threads of the process those of another user, who has no further groups. Rights of root
-/// are gone with that.
+/// Changes the user of all threads of the process, without supplementary groups. This also drops
+/// the capabilities of root.
 fn become_user(User { uid, gid }: User) -> io::Result<()> {
-    // The C library's calls, since those of the system are of the calling thread alone.
-    // SAFETY: no group is named, so that the pointer is not looked at.
+    // The C library's wrappers, since the system calls change the calling thread only.
+    // SAFETY: no group is named, so the pointer is not read.
     let grouped = unsafe { libc::setgroups(0, std::ptr::null()) };
     check(grouped)?;
-    // SAFETY: no pointer is handed over.
+    // SAFETY: no pointer is passed.
     check(unsafe { libc::setresgid(gid, gid, gid) })?;
-    // SAFETY: no pointer is handed over.
+    // SAFETY: no pointer is passed.
     check(unsafe { libc::setresuid(uid, uid, uid) })
 }
 
@@ -183,23 +184,23 @@ fn check(result: libc::c_int) -> io::Result<()> {
 /// `struct landlock_ruleset_attr` (`linux/landlock.h`) up to its second version.
 #[repr(C)]
 struct Ruleset {
-    /// Ways to get at files.
+    /// Handled accesses to files.
     files: u64,
-    /// Ways to get at ports.
+    /// Handled accesses to ports.
     ports: u64,
 }
 
-/// Asks for the version instead of a rule set.
+/// Asks for the version instead of creating a rule set.
 const VERSION: libc::c_ulong = 1;
-/// Since which version the kernel knows a way to get at files, and how many it knows then.
+/// Versions of Landlock, and the number of file accesses known since each.
 const FILES: [(libc::c_long, u32); 4] = [(5, 16), (3, 15), (2, 14), (1, 13)];
-/// To bind and to connect over TCP, since version 4.
+/// Binding and connecting over TCP, since version 4.
 const PORTS: u64 = 0b11;
 
-/// Bars the thread, and those that it starts, from opening files and, where the kernel can do that,
-/// from ports of TCP.
+/// Bars the thread, and those it starts, from opening files and, if the kernel supports it, from
+/// TCP ports.
 fn bar_files() -> io::Result<()> {
-    // SAFETY: without a rule set, pointer and size are to be zero.
+    // SAFETY: without a rule set, pointer and size must be zero.
     let version = unsafe {
         libc::syscall(
             libc::SYS_landlock_create_ruleset,
@@ -227,9 +228,9 @@ fn bar_files() -> io::Result<()> {
     if file < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has returned a new descriptor that nobody else owns.
+    // SAFETY: the call has returned a new descriptor that has no other owner.
     let file = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(file) };
-    // SAFETY: no pointer is handed over; the descriptor is open.
+    // SAFETY: no pointer is passed; the descriptor is open.
     let barred = unsafe {
         libc::syscall(
             libc::SYS_landlock_restrict_self,
@@ -244,7 +245,7 @@ fn bar_files() -> io::Result<()> {
     }
 }
 
-/// Numbers of architectures (`linux/audit.h`).
+/// Architecture identifiers (`linux/audit.h`).
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -252,12 +253,12 @@ const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURE: Option<u32> = None;
 
-/// System calls of a second table, of x86 alone, begin here.
+/// First number of the second table of system calls, on x86 only.
 const SECOND_TABLE: u32 = 0x4000_0000;
 
-/// What a service that is at work has no use for: other programs and processes, namespaces, mounts,
-/// modules and programs of the kernel, keys, the clock of the host, and interfaces of the kernel that
-/// are new or large.
+/// System calls that a running service does not need: other programs and processes, namespaces,
+/// mounts, kernel modules and programs, keys, the clock of the host, and new or large kernel
+/// interfaces.
 const BARRED: [libc::c_long; 57] = [
     libc::SYS_execve,
     libc::SYS_execveat,
@@ -318,7 +319,8 @@ const BARRED: [libc::c_long; 57] = [
     libc::SYS_setgid,
 ];
 
-/// Has the calls above fail in the calling thread, or in all as `flags` say; returns how many.
+/// Makes these calls fail in the calling thread, or in all threads, as `flags` say; returns their
+/// number.
 fn bar_calls(flags: libc::c_ulong) -> io::Result<usize> {
     let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
     let mut program = filter(architecture);
@@ -326,7 +328,7 @@ fn bar_calls(flags: libc::c_ulong) -> io::Result<usize> {
         len: libc::c_ushort::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
         filter: program.as_mut_ptr(),
     };
-    // SAFETY: the pointer is to a live program of the length that it gives; the kernel copies it.
+    // SAFETY: the pointer is to a live program of the stated length; the kernel copies it.
     let barred = unsafe {
         libc::syscall(
             libc::SYS_seccomp,
@@ -353,7 +355,7 @@ fn filter(architecture: u32) -> Vec<libc::sock_filter> {
     let refuse = answer(libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned());
     let mut program = vec![load(ARCH), skip_if(libc::BPF_JEQ, architecture), refuse];
     program.push(load(NUMBER));
-    // The jump is over the next one if the number is below.
+    // Jumps over the next operation if the number is below.
     let below = libc::sock_filter {
         jt: 0,
         jf: 1,
@@ -372,7 +374,7 @@ fn filter(architecture: u32) -> Vec<libc::sock_filter> {
     program
 }
 
-/// Returns an operation; a test jumps over so many if it holds.
+/// Returns an operation; a test skips `skipped` operations if it holds.
 fn operation(code: u32, value: u32, skipped: u8) -> libc::sock_filter {
     libc::sock_filter {
         code: u16::try_from(code).unwrap_or(0),
@@ -389,7 +391,7 @@ mod tests {
     use std::io::Read;
     use std::process::Command;
 
-    /// Set for the process that is confined.
+    /// Set for the confined process.
     const HOSTED: &str = "RTETHER_CONFINED";
 
     #[test]
@@ -406,7 +408,7 @@ mod tests {
         assert_eq!(User::find_in(known, "nobody-of-this-name"), None);
     }
 
-    /// The process of the test below.
+    /// The process of the next test.
     #[test]
     fn hosted() {
         if std::env::var_os(HOSTED).is_none() {
@@ -429,7 +431,7 @@ mod tests {
         if confined.calls > 0 {
             let run = Command::new("/bin/true").status().map(|_| ()).map_err(why);
             assert_eq!(run, Err(io::ErrorKind::PermissionDenied));
-            // A thread that was not there yet, and sockets, work.
+            // New threads and sockets still work.
             let bind = || std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ());
             let bound = std::thread::spawn(bind).join().expect("no panic");
             bound.expect("sockets are not barred");
@@ -437,7 +439,7 @@ mod tests {
         eprintln!("confined {confined}");
     }
 
-    /// Oracle: what the kernel lets a process do that has tried and given up nothing.
+    /// Oracle: what the kernel permits to a process after an attempt.
     #[test]
     fn an_attempt_changes_nothing_for_the_process() {
         let before = rustix::thread::capabilities(None).expect("readable");
@@ -458,7 +460,7 @@ mod tests {
         );
     }
 
-    /// Oracle: what the kernel lets a process do that has given up all, in a process of its own.
+    /// Oracle: what the kernel permits to a confined process, in a separate process.
     #[test]
     fn what_is_given_up_is_gone() {
         let own = std::env::current_exe().expect("it runs");

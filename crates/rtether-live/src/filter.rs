@@ -1,10 +1,10 @@
-//! Two small programs for the kernel's packet filter (eBPF) that put IEEE 802.1Q tags on packets of
-//! ordinary sockets and take them off again, on hosts without VLAN devices.
+//! Two small programs for the kernel's packet filter (eBPF) that push IEEE 802.1Q tags on packets
+//! of ordinary sockets and pop them, on hosts without VLAN devices.
 //!
-//! `push` stands where packets leave a device: the priority of a socket (`SO_PRIORITY`) of
-//! [`TAG_PRIORITY`] or more carries the tag's control information in its lower 16 bits. `pop` stands
-//! where they come in, since the kernel drops IP packets with a tag of a VLAN it does not have.
-//! Both are attached by `tc` as direct actions, from the files they are pinned to.
+//! `push` is attached where packets leave a device: a socket priority (`SO_PRIORITY`) of
+//! [`TAG_PRIORITY`] or more carries the tag control information in its lower 16 bits. `pop` is
+//! attached where packets arrive, since the kernel drops IP packets tagged with a VLAN it does not
+//! have. Both are attached by `tc` as direct actions, from their pinned files.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::bpf::{
     in_frame, op,
 };
 
-/// Beginning of the priorities that `push` turns into a tag: the lower 16 bits are its control
+/// First of the priorities that `push` turns into a tag: the lower 16 bits are the tag control
 /// information.
 pub const TAG_PRIORITY: u32 = 1 << 31;
 
@@ -24,12 +24,12 @@ const PRIORITY: i16 = 32;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const VLAN_PUSH: i32 = 18;
 const VLAN_POP: i32 = 19;
-/// The result that leaves a packet to the next filter (`TC_ACT_UNSPEC`).
+/// Result that passes a packet to the next filter (`TC_ACT_UNSPEC`).
 const GO_ON: i32 = -1;
-/// The type of a tag.
+/// `EtherType` of a tag.
 const TAG_TYPE: u16 = 0x8100;
 
-/// Register 1 is the packet at the start, 6 to 9 survive calls; the result leaves the packet to the
+/// Register 1 is the packet at the start, 6 to 9 survive calls; the result passes the packet to the
 /// next filter (`TC_ACT_UNSPEC`), which may be that of a shim.
 fn push() -> [Instruction; 12] {
     [
@@ -58,19 +58,19 @@ fn pop() -> [Instruction; 5] {
     ]
 }
 
-/// Names under which both programs are pinned, and by which a shim knows that they may stand beside
-/// its own: `push` before, where the shim is to see the tag, `pop` behind.
+/// Names under which the two programs are pinned, and by which a shim recognizes filters that it
+/// tolerates beside its own: `push` before its own, so that it sees the tag, `pop` after.
 pub const PUSH: &str = "rtether-tag-push";
 /// See [`PUSH`].
 pub const POP: &str = "rtether-tag-pop";
-/// What both names begin with.
+/// Common prefix of both names.
 pub(crate) const NAMES: &str = "rtether-tag-";
 
 /// Loads both programs and pins them as [`PUSH`] and [`POP`] in a folder of a `bpf` file system.
 ///
 /// # Errors
-/// If the kernel refuses a program, for lack of `CAP_BPF` or `CAP_NET_ADMIN` or because it has no
-/// such filters.
+/// If the kernel refuses a program, for lack of `CAP_BPF` or `CAP_NET_ADMIN` or of support for such
+/// filters.
 pub fn pin(folder: &Path) -> io::Result<()> {
     for (name, program) in [(PUSH, &push()[..]), (POP, &pop()[..])] {
         let loaded = bpf::load(Kind::Classifier, program)?;

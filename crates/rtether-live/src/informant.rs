@@ -1,4 +1,4 @@
-//! What a responder tells of itself, to those who ask.
+//! Details of itself that a responder adds to replies on request.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use crate::host;
 use crate::timestamping::{Place, RealNs, Sent};
 use crate::wall::real_now;
 
-/// How often the kernel is asked about its clock, in nanoseconds.
+/// Interval at which the kernel's clock error is read, in nanoseconds.
 const ASK: RealNs = 1_000_000_000;
-/// Replies of which stamps may still come.
+/// Replies kept for stamps that may still arrive.
 const WAITING: usize = 8;
 
 /// Fills in the details of replies.
@@ -21,9 +21,9 @@ pub(crate) struct Informant {
     host: [u8; 16],
     clock_error_us: Option<u32>,
     asked_at: RealNs,
-    /// How many payloads the socket has sent.
+    /// Number of payloads sent on the socket.
     number: u32,
-    /// The request that is being answered.
+    /// The request being answered.
     sequence: u32,
     sent: VecDeque<(u32, Earlier)>,
 }
@@ -32,7 +32,7 @@ impl Informant {
     pub(crate) fn new() -> Self {
         Self {
             is_stamped: false,
-            // An identity of zeros is nobody's.
+            // An identity of zeros means unknown.
             host: host::identity().unwrap_or_default(),
             clock_error_us: None,
             asked_at: 0,
@@ -42,7 +42,7 @@ impl Informant {
         }
     }
 
-    /// Fills in a reply that is to have details.
+    /// Fills in the details of a reply that asks for them.
     pub(crate) fn inform(&mut self, reply: &mut [u8], arrived_at: Option<RealNs>) {
         if !details::are_in(reply) {
             return;
@@ -67,7 +67,7 @@ impl Informant {
         details.write(reply);
     }
 
-    /// Takes in that a payload was sent.
+    /// Notes that a payload was sent.
     pub(crate) fn on_send(&mut self) {
         if !self.is_stamped {
             return;
@@ -83,7 +83,7 @@ impl Informant {
         self.number = self.number.wrapping_add(1);
     }
 
-    /// Takes in a stamp.
+    /// Takes a stamp.
     pub(crate) fn on_stamp(&mut self, stamp: Sent) {
         let mut all = self.sent.iter_mut().rev();
         if let Some((_, reply)) = all.find(|(number, _)| *number == stamp.number) {

@@ -1,7 +1,7 @@
 //! Drivers that host the engines of `rtether-proto` on Linux: clocks, threads, sockets.
 //!
-//! The only crate with `unsafe` code and the only one that knows an operating system. Drivers carry
-//! out what an engine says and decide nothing about a protocol.
+//! The only crate with `unsafe` code, and the only one that depends on an operating system. Drivers
+//! carry out what an engine says and make no protocol decisions.
 #![cfg(target_os = "linux")]
 #![allow(
     unsafe_code,

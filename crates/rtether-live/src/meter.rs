@@ -13,33 +13,32 @@ use crate::stall::Stalls;
 use crate::stamps::Collector;
 use crate::wait::{Waiter, Waiting};
 
-/// Octets of the largest payload that is sent or received.
+/// Largest payload sent or received, in octets.
 pub const PAYLOAD_MAX: usize = 65_507;
-/// Times a spinning thread asks its socket before it looks at the clock again: the clock costs a
-/// tenth of an empty read.
+/// Reads of a spinning thread per clock reading: the clock costs a tenth of an empty read.
 pub(crate) const READS: u32 = 8;
-/// A responder has so long to wake up before the next request.
+/// Time for a responder to wake up before the next request.
 const WAKE: std::time::Duration = std::time::Duration::from_micros(500);
-/// How often a blocking wait looks whether to stop.
+/// Interval at which a blocking wait checks for a stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// A spinning meter goes to sleep if the last reply takes longer. It does not wait for earlier ones:
-/// until a lost one is given up, the kernel would stop it (`wait.rs`).
+/// A spinning meter goes to sleep if the latest reply takes longer. It does not wait for earlier
+/// ones: the kernel would stop it before a lost one is given up (`wait.rs`).
 const PATIENCE: Duration = Duration::from_ms(50);
 
-/// What a socket did besides.
+/// Other events on a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Payloads that are no answer of the format.
+    /// Payloads that are not an answer in this format.
     pub malformed: u64,
-    /// Answers to somebody else.
+    /// Answers to another meter.
     pub foreign: u64,
-    /// Answers that say that the request cannot be done.
+    /// Answers that refuse the request.
     pub refusals: u64,
-    /// Times a host said that the peer, or its port, cannot be reached.
+    /// How often a host reported that the peer, or its port, is unreachable.
     pub unreachable: u64,
-    /// Requests that the system did not take.
+    /// Requests that the system refused.
     pub unsent: u64,
-    /// Times a spinning thread slept, lest the kernel stop it.
+    /// How often a spinning thread rested so that the kernel would not stop it.
     pub rests: u64,
 }
 
@@ -54,16 +53,17 @@ pub struct Meter<L> {
     buffer: Vec<u8>,
     oddities: Oddities,
     stalls: Stalls,
-    /// The request sent last, until its reply is there, and when it was sent.
+    /// The last request and its send time, until its reply arrives.
     last: Option<(u32, Instant)>,
-    /// When a spinning thread was last seen to run; later than that if it has slept since.
+    /// When a spinning thread was last seen to run, or last woke up.
     awake_at: Instant,
-    /// Where the peer is asked for details.
+    /// Collects details, if the peer is asked for them.
     collector: Option<Collector>,
 }
 
 impl<L: Link> Meter<L> {
-    /// Returns a meter whose requests have `size` octets of payload, or as many as the format needs.
+    /// Returns a meter whose requests have `size` octets of payload, or the least size of the
+    /// format.
     pub fn new(
         link: L,
         codec: Codec,
@@ -89,8 +89,8 @@ impl<L: Link> Meter<L> {
         }
     }
 
-    /// Asks the peer for details and puts them together; requests become as large as that needs.
-    /// Only our own message has them.
+    /// Asks the peer for details and collects them; requests grow to hold them. Only our own
+    /// message format has details.
     #[must_use]
     pub fn with_details(mut self) -> Self {
         let expected = usize::try_from(self.prober.total()).unwrap_or(usize::MAX);
@@ -106,17 +106,17 @@ impl<L: Link> Meter<L> {
         Ok(self.with_details())
     }
 
-    /// Returns the link, for another run on it.
+    /// Returns the link, for another run.
     pub fn into_link(self) -> L {
         self.link
     }
 
-    /// Returns what has been put together, if it was asked for.
+    /// Returns the collected details, if they were asked for.
     pub fn take_collector(&mut self) -> Option<Collector> {
         self.collector.take()
     }
 
-    /// Returns the gaps that a spinning meter has seen while it did not sleep.
+    /// Returns the gaps seen by a spinning meter while it did not sleep.
     pub fn stalls(&self) -> &Stalls {
         &self.stalls
     }
@@ -126,14 +126,14 @@ impl<L: Link> Meter<L> {
         &self.prober
     }
 
-    /// Returns what the socket did besides.
+    /// Returns the other events on the socket.
     pub fn oddities(&self) -> Oddities {
         self.oddities
     }
 
     /// Runs until every request is answered or lost, or until `stop`.
     ///
-    /// An error ends the run; what was measured before has been handed to `on_event`.
+    /// An error ends the run; earlier samples have been passed to `on_event`.
     pub fn run(&mut self, stop: &AtomicBool, mut on_event: impl FnMut(Event)) -> io::Result<()> {
         self.awake_at = self.clock.now();
         while !self.prober.is_finished() && !stop.load(Ordering::Relaxed) {
@@ -163,19 +163,19 @@ impl<L: Link> Meter<L> {
         Ok(())
     }
 
-    /// Notes a gap since the thread was last seen to run.
+    /// Records a gap since the thread was last seen to run.
     fn look(&mut self, now: Instant) {
         self.stalls.look(self.awake_at, now, Duration::ZERO);
         self.awake_at = now;
     }
 
-    /// Returns whether a reply may come any moment.
+    /// Returns whether a reply may arrive at any moment.
     fn is_awaiting(&self, now: Instant) -> bool {
         let last = self.last.filter(|(_, sent_at)| now - *sent_at < PATIENCE);
         last.is_some() && !self.prober.is_idle()
     }
 
-    /// Waits for what comes next; returns whether the thread slept.
+    /// Waits for the next event; returns whether the thread slept.
     fn wait(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
         let is_awaited = self.is_awaiting(now);
@@ -188,7 +188,7 @@ impl<L: Link> Meter<L> {
         self.waiter.wait(self.link.as_fd(), Some(until), is_awaited)
     }
 
-    /// Takes in what is there; returns whether anything was.
+    /// Receives what has arrived; returns whether there was anything.
     fn receive(&mut self, on_event: &mut impl FnMut(Event)) -> io::Result<bool> {
         let reads = match self.waiter.waiting() {
             Waiting::Block => 1,
@@ -230,13 +230,13 @@ impl<L: Link> Meter<L> {
             return Ok(true);
         }
         if let Some(collector) = &mut self.collector {
-            // Stamps that wait wake a blocking thread again and again.
+            // Unread stamps would wake a blocking thread again and again.
             take_stamps(&mut self.link, collector)?;
         }
         Ok(false)
     }
 
-    /// Hands out what has happened; `details` are those of the reply that has just come.
+    /// Passes events on; `details` are those of the reply that has just arrived.
     fn drain(&mut self, details: Option<Details>, on_event: &mut impl FnMut(Event)) {
         while let Some(event) = self.prober.poll_event() {
             if let Event::Sample(sample) = event {
@@ -249,11 +249,11 @@ impl<L: Link> Meter<L> {
         }
     }
 
-    /// Sends the request. What the system does not take is lost like a frame on the wire.
+    /// Sends the request. If the system refuses it, it is lost like a frame on the wire.
     fn send(&mut self, sequence: u32) -> io::Result<()> {
         let mut sent = self.link.send(&self.request);
         if matches!(&sent, Err(error) if is_unreachable(error)) {
-            // The news is about an earlier request, and this one has not been sent.
+            // The error concerns an earlier request; this one has not been sent.
             self.oddities.unreachable += 1;
             sent = self.link.send(&self.request);
         }
@@ -292,7 +292,7 @@ fn take_stamps<L: Link>(link: &mut L, collector: &mut Collector) -> io::Result<(
     Ok(())
 }
 
-/// Returns whether an error is news about the peer: nobody listens there, or no host is there.
+/// Returns whether an error reports that the peer's port or host is unreachable.
 fn is_unreachable(error: &io::Error) -> bool {
     matches!(
         error.kind(),

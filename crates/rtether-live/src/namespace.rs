@@ -1,6 +1,6 @@
 //! Network namespaces of a test bed.
 //!
-//! They are made and removed by `ip` (iproute2), so that a user can repeat by hand what was done.
+//! They are created and removed by `ip` (iproute2), so that a user can repeat the steps by hand.
 
 use std::fmt;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// Begins the names of all namespaces and devices that rtether makes.
+/// Prefix of the names of all namespaces and devices created by rtether.
 pub const PREFIX: &str = "rtether-";
 
 /// A named network namespace, removed with its devices when dropped.
@@ -21,12 +21,12 @@ pub struct Namespace {
     name: String,
 }
 
-/// A command with its arguments, as it is run and as it is shown.
+/// A command with its arguments, as run and as shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine(Vec<String>);
 
 impl CommandLine {
-    /// Returns the command of words that are separated by single spaces.
+    /// Returns the command in `text`, whose words are separated by single spaces.
     pub fn words(text: &str) -> Self {
         Self(text.split(' ').map(str::to_owned).collect())
     }
@@ -40,15 +40,15 @@ impl CommandLine {
 
     /// Runs it and returns its output.
     ///
-    /// It is in a process group of its own: Ctrl-C at a terminal is for us, who then remove what has
-    /// been made, and not for a command that is halfway through making or removing it.
+    /// It runs in a separate process group: Ctrl-C at a terminal must reach only this program,
+    /// which then removes what has been created, and not a command halfway through its work.
     pub fn run(&self) -> Result<String, CommandError> {
         let failed = |message: String| self.failed(message);
         let (program, arguments) = self.0.split_first().ok_or_else(|| failed("empty".into()))?;
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
         let mut output = command.output();
-        // It is in our group for a moment. What a signal ends then has done nothing yet.
+        // The child is briefly in our group. If a signal ends it then, it has done nothing yet.
         if output.as_ref().is_ok_and(|o| o.status.signal().is_some()) {
             output = command.output();
         }
@@ -61,8 +61,8 @@ impl CommandLine {
         }
     }
 
-    /// Runs commands of `tc` without spaces in arguments, one after the other up to the first that
-    /// fails, in one process: for as many processes a busy machine may take seconds.
+    /// Runs `tc` commands without spaces in arguments, one after another up to the first failure,
+    /// in one process: on a busy machine separate processes may take seconds.
     pub fn run_batch(commands: &[Self]) -> Result<(), CommandError> {
         let Some(first) = commands.first() else {
             return Ok(());
@@ -74,7 +74,7 @@ impl CommandLine {
         let pipes = batch.stdin(Stdio::piped()).stdout(Stdio::null());
         let done = pipes.stderr(Stdio::piped()).spawn().and_then(|mut child| {
             let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-            // One that has failed does not read on.
+            // After a failure the process stops reading.
             let _ = writeln!(input, "{}", lines.join("\n"));
             drop(input);
             child.wait_with_output()
@@ -116,8 +116,7 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// Moves the calling thread into a namespace made by `ip netns`, for sockets that it opens from now
-/// on.
+/// Moves the calling thread into a namespace created by `ip netns`, for sockets opened from now on.
 pub fn enter(name: &str) -> io::Result<()> {
     let file = File::open(format!("{FOLDER}/{name}"))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
@@ -127,7 +126,7 @@ pub fn enter(name: &str) -> io::Result<()> {
 /// Where `ip netns` keeps namespaces.
 const FOLDER: &str = "/run/netns";
 
-/// Returns the names of all namespaces that begin so.
+/// Returns the names of all namespaces with this prefix.
 pub fn list(prefix: &str) -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -142,12 +141,12 @@ pub fn list(prefix: &str) -> Vec<String> {
 pub struct CommandError {
     /// What was run.
     pub command: String,
-    /// What it said.
+    /// Its error output.
     pub message: String,
 }
 
 impl Namespace {
-    /// Makes a namespace with its loopback device up.
+    /// Creates a namespace with its loopback device up.
     pub fn create(name: &str) -> Result<Self, CommandError> {
         let name = format!("{PREFIX}{name}");
         run(&format!("ip netns add {name}"))?;
@@ -161,18 +160,18 @@ impl Namespace {
         &self.name
     }
 
-    /// Runs an `ip` command inside.
+    /// Runs a command inside.
     pub fn run(&self, command: &str) -> Result<String, CommandError> {
         run(&format!("ip netns exec {} {command}", self.name))
     }
 
-    /// Moves the calling thread inside, for sockets that it opens from now on.
+    /// Moves the calling thread inside, for sockets opened from now on.
     pub fn enter(&self) -> io::Result<()> {
         enter(&self.name)
     }
 }
 
-/// Joins two namespaces by a pair of devices of one name, each with its address.
+/// Connects two namespaces by a pair of devices of the same name, each with its address.
 pub fn join(device: &str, [near, far]: [(&Namespace, Ipv4Addr); 2]) -> Result<(), CommandError> {
     run(&format!(
         "ip link add {device} netns {} type veth peer name {device} netns {}",
@@ -187,12 +186,12 @@ pub fn join(device: &str, [near, far]: [(&Namespace, Ipv4Addr); 2]) -> Result<()
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; the next start removes what is left.
+        // A failure is ignored; the next start removes what is left.
         let _ = run(&format!("ip netns delete {}", self.name));
     }
 }
 
-/// Runs a command of words separated by spaces and returns its output.
+/// Runs a command whose words are separated by spaces, and returns its output.
 pub fn run(command: &str) -> Result<String, CommandError> {
     CommandLine::words(command).run()
 }
@@ -201,7 +200,8 @@ pub fn run(command: &str) -> Result<String, CommandError> {
 mod tests {
     use super::*;
 
-    /// Oracle: `tc` shows the queue of a loopback device by itself; by hand, the second line fails.
+    /// Oracle: `tc` shows the queue of a loopback device without set-up; by hand, the second line
+    /// fails.
     #[test]
     fn a_batch_names_the_command_that_failed() {
         let words = |text: &&str| CommandLine::words(text);

@@ -1,9 +1,9 @@
-//! Options of sockets for which no wrapper in use has a call.
+//! Socket options for which the wrappers in use have no call.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Sets an option whose value is a number or a plain structure of the system's.
+/// Sets an option whose value is a number or a plain structure of the system.
 pub(crate) fn set<T: Copy>(
     socket: &impl AsFd,
     level: libc::c_int,
@@ -30,18 +30,18 @@ pub(crate) fn set<T: Copy>(
     }
 }
 
-/// Numbers that the kernel keeps of the memory of a socket (`linux/sock_diag.h`).
+/// Number of memory counters that the kernel keeps for a socket (`linux/sock_diag.h`).
 const NUMBERS: usize = 9;
-/// The one that counts what was dropped.
+/// Index of the counter of drops.
 const DROPS: usize = 8;
 
-/// Returns how many payloads the kernel has dropped that were for a socket, its buffer being full:
-/// what `SO_RXQ_OVFL` would tell with the next payload, and without one.
+/// Returns how many payloads the kernel has dropped because the socket's buffer was full: what
+/// `SO_RXQ_OVFL` reports with the next payload, but without one.
 pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
     let mut numbers = [0_u32; NUMBERS];
     let mut length = libc::socklen_t::try_from(size_of_val(&numbers)).unwrap_or(0);
     // SAFETY: the descriptor is open while it is borrowed; pointer and length are those of a live
-    // array, of which the kernel fills as much as it knows.
+    // array, which the kernel fills as far as it can.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -58,12 +58,12 @@ pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
     }
 }
 
-/// Has a device also take in frames for others, as long as the packet socket is open.
+/// Makes a device also receive frames for other stations while the packet socket is open.
 pub(crate) fn promiscuous(socket: &impl AsFd, device: i32) -> io::Result<()> {
     membership(socket, device, libc::PACKET_MR_PROMISC, None)
 }
 
-/// Has a device also take in frames for a group, as long as the packet socket is open.
+/// Makes a device also receive frames for a group while the packet socket is open.
 pub(crate) fn join(socket: &impl AsFd, device: i32, group: [u8; 6]) -> io::Result<()> {
     membership(socket, device, libc::PACKET_MR_MULTICAST, Some(group))
 }

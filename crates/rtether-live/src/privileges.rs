@@ -1,7 +1,7 @@
-//! Rights that a process gives up once it has what it needed them for.
+//! Rights that a process gives up once it no longer needs them.
 //!
-//! Capabilities belong to threads: what is given up before a thread is started, the thread never
-//! has. The user stays the same.
+//! Capabilities belong to threads: a thread never has those given up before it starts. The user
+//! stays the same.
 
 use std::io;
 
@@ -15,17 +15,17 @@ use rustix::thread::{
 /// A right to keep (`capabilities(7)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// To configure devices, queues and filters.
+    /// Configure devices, queues and filters.
     NetAdmin,
-    /// To send and receive frames.
+    /// Send and receive frames.
     NetRaw,
-    /// To load programs into the kernel.
+    /// Load programs into the kernel.
     Bpf,
-    /// To load programs that the kernel does not check for what they might give away.
+    /// Load programs that the kernel does not check for information leaks.
     Perfmon,
-    /// To choose real-time priorities.
+    /// Set real-time priorities.
     SysNice,
-    /// To keep memory resident.
+    /// Keep memory resident.
     IpcLock,
 }
 
@@ -54,13 +54,13 @@ impl Right {
     }
 }
 
-/// Gives up every right of the calling thread but these, for good. Threads and programs that it
-/// starts from now on have no others and cannot get any, also as root.
+/// Gives up all rights of the calling thread except these, permanently. Threads and programs that
+/// it starts from now on have no others and cannot gain any, not even as root.
 ///
-/// A right that the thread does not have is not gained.
+/// A right that the thread lacks is not gained.
 ///
 /// # Errors
-/// What the system says; some rights may be gone then.
+/// The error of the system; some rights may be gone by then.
 pub fn keep(rights: &[Right]) -> io::Result<()> {
     let wanted = rights.iter().fold(CapabilitySet::empty(), |all, right| {
         all | right.capability()
@@ -73,22 +73,23 @@ pub fn keep(rights: &[Right]) -> io::Result<()> {
         CapabilitySets {
             effective: kept,
             permitted: kept,
-            // Programs of a user other than root get them by way of the ambient set, which must
-            // be inheritable.
+            // Programs of a user other than root get them through the ambient set, whose members
+            // must be inheritable.
             inheritable: kept,
         },
     )?;
     for right in kept.iter() {
         configure_capability_in_ambient_set(right, true)?;
     }
-    // A program of root gets whatever the bounding set holds, which not everybody may narrow.
+    // A program of root gets everything in the bounding set, and narrowing that takes a right of
+    // its own.
     set_no_new_privs(true)?;
     Ok(())
 }
 
-/// Lets this process choose real-time priorities up to this one and keep its memory resident when
-/// the rights to do so are gone; so it is to be called before [`keep`]. Returns whether it may: who
-/// may not has to keep [`Right::SysNice`] and [`Right::IpcLock`].
+/// Lets this process set real-time priorities up to `priority` and keep its memory resident after
+/// the rights for that are gone; call it before [`keep`]. Returns whether it may; if not,
+/// [`Right::SysNice`] and [`Right::IpcLock`] must be kept.
 pub fn allow_real_time(priority: u8) -> bool {
     let raise = |resource, limit: Option<u64>| {
         let present = getrlimit(resource).current;
@@ -107,10 +108,10 @@ pub fn allow_real_time(priority: u8) -> bool {
     may_choose & raise(Resource::Memlock, None)
 }
 
-/// Narrows the bounding set, which takes a right of its own.
+/// Narrows the bounding set, which takes a separate right.
 fn limit(kept: CapabilitySet) -> io::Result<()> {
     for right in CapabilitySet::all().difference(kept).iter() {
-        // An error means that this kernel does not know the right, or that it is gone already.
+        // An error means that the kernel does not know the right, or that it is gone already.
         if !capability_is_in_bounding_set(right).unwrap_or(false) {
             continue;
         }
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Reads a line such as `CapEff:\t0000000000003000`.
+    /// Parses a line such as `CapEff:\t0000000000003000`.
     fn mask(status: &str, name: &str) -> u64 {
         let line = status.lines().find(|line| line.starts_with(name));
         let digits = line.and_then(|line| line.split_whitespace().nth(1));
@@ -137,8 +138,8 @@ mod tests {
 
     #[test]
     fn other_rights_are_gone_for_the_thread_and_what_it_starts() {
-        // Oracle: what the kernel says of the thread and of a program that it starts. Bits 12, 13
-        // and 39 (`linux/capability.h`).
+        // Oracle: the kernel's report on the thread and on a program it starts. Bits 12, 13 and 39
+        // (`linux/capability.h`).
         const KEPT: u64 = 1 << 12 | 1 << 13 | 1 << 39;
         let before = std::fs::read_to_string("/proc/thread-self/status").expect("readable");
         let had = mask(&before, "CapPrm:");
@@ -157,7 +158,7 @@ mod tests {
             }
             assert!(status.contains("NoNewPrivs:\t1"));
         }
-        // Only who may narrow the bounding set does (CAP_SETPCAP, bit 8).
+        // Narrowing the bounding set needs CAP_SETPCAP, bit 8.
         if had & 1 << 8 != 0 {
             assert_eq!(mask(&program, "CapBnd:"), had & KEPT);
         }

@@ -1,4 +1,4 @@
-//! What a service waits for: signals, the end of another process, files that can be read.
+//! Events that a service waits for: signals, the end of another process, readable files.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, pidfd_send_signal, setsid};
 
-/// A request of a person or of the system.
+/// A request of a user or of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Ctrl-C.
     Interrupt,
-    /// An orderly end is due.
+    /// Request to end in order.
     Terminate,
-    /// The terminal is gone; services read their configuration again.
+    /// The terminal is gone; services reload their configuration.
     HangUp,
 }
 
@@ -31,18 +31,18 @@ impl Signal {
     }
 }
 
-/// Signals that no longer interrupt and are read instead.
+/// Signals that are read instead of interrupting.
 #[derive(Debug)]
 pub struct Signals(OwnedFd);
 
 impl Signals {
-    /// Holds back all [`Signal`]s for the calling thread and for threads and programs that it
-    /// starts from now on; so it is to be called before there are any others.
+    /// Blocks all [`Signal`]s for the calling thread and for threads and programs that it starts
+    /// from now on; call it before any others are started.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn hold() -> io::Result<Self> {
-        // SAFETY: a signal set is plain data; `sigemptyset` gives it its value.
+        // SAFETY: a signal set is plain data, initialized by `sigemptyset`.
         let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
         // SAFETY: the pointer is to a live set.
         unsafe { libc::sigemptyset(&raw mut set) };
@@ -50,7 +50,7 @@ impl Signals {
             // SAFETY: the pointer is to a live set, and the numbers are those of signals.
             unsafe { libc::sigaddset(&raw mut set, signal.number()) };
         }
-        // SAFETY: the set is live; no old one is asked for.
+        // SAFETY: the set is live; the old one is not requested.
         let result =
             unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
         if result != 0 {
@@ -62,14 +62,14 @@ impl Signals {
         if raw < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the call has returned a new descriptor that nobody else owns.
+        // SAFETY: the call has returned a new descriptor that has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(raw) }))
     }
 
-    /// Takes the next signal, if there is one.
+    /// Returns the next signal, if there is one.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn next(&self) -> io::Result<Option<Signal>> {
         // SAFETY: the structure is plain data.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
@@ -98,20 +98,20 @@ impl AsFd for Signals {
     }
 }
 
-/// Returns a descriptor of the calling process that can be read once the process has ended,
-/// however it ends.
+/// Returns a descriptor of the calling process that becomes readable when the process ends for any
+/// reason.
 ///
 /// # Errors
-/// What the system says: before Linux 5.3 there are none.
+/// The error of the system; unsupported before Linux 5.3.
 pub fn own_end() -> io::Result<OwnedFd> {
     Ok(pidfd_open(getpid(), PidfdFlags::empty())?)
 }
 
-/// Kills the process of this number, if it is the right one: `is_it` is asked once the number can no
-/// longer pass to another process unnoticed. One that has gone is no error.
+/// Kills process `pid` if `is_it` confirms it, which is called once the number can no longer be
+/// reused unnoticed. A process that has gone is not an error.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn kill(pid: u32, is_it: impl FnOnce() -> bool) -> io::Result<()> {
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or(io::ErrorKind::InvalidInput)?;
@@ -128,11 +128,11 @@ pub fn kill(pid: u32, is_it: impl FnOnce() -> bool) -> io::Result<()> {
     }
 }
 
-/// Leaves the session and group of whoever started this process, so that their Ctrl-C and the end
-/// of their terminal do not reach it.
+/// Leaves the session and group of the parent, so that neither its Ctrl-C nor the end of its
+/// terminal reaches this process.
 ///
 /// # Errors
-/// What the system says: a leader of a group cannot.
+/// The error of the system: the leader of a group cannot leave.
 pub fn leave_session() -> io::Result<()> {
     let _: Pid = setsid()?;
     Ok(())
@@ -141,51 +141,50 @@ pub fn leave_session() -> io::Result<()> {
 /// Whether standard output was closed when the program began.
 static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Runs before the standard library, which opens `/dev/null` in the place of a standard output that
-/// is closed: afterwards nobody can tell.
+/// Runs before the standard library, which replaces a closed standard output by `/dev/null`, so
+/// that it cannot be detected afterwards.
 extern "C" fn look_at_output() {
-    // SAFETY: no pointer is handed over, and any number of a descriptor may be asked for.
+    // SAFETY: no pointer is passed, and any descriptor number may be queried.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     IS_OUTPUT_CLOSED.store(flags < 0, Ordering::Relaxed);
 }
 
 #[used]
-// SAFETY: the section holds addresses of functions that the C library calls, without or with
-// arguments that may be ignored, before `main`; this one needs nothing of what is set up by then.
+// SAFETY: the section holds addresses of functions that the C library calls before `main`, without
+// arguments or with arguments that may be ignored; this one needs nothing initialized.
 #[unsafe(link_section = ".init_array")]
 static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
 
-/// Returns whether standard output was closed when the program began, so that what is written there
-/// goes nowhere.
+/// Returns whether standard output was closed when the program began, so that output to it is lost.
 pub fn is_output_closed() -> bool {
     IS_OUTPUT_CLOSED.load(Ordering::Relaxed)
 }
 
-/// What to wait for at a file. The end of the other side is always seen.
+/// What to wait for on a file. A close by the other side is always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Something can be read.
+    /// The file is readable.
     Readable,
-    /// Something can be written.
+    /// The file is writable.
     Writable,
 }
 
-/// Waits until one of the files can be read or is closed at the other end, or until the time is
-/// over. Returns for each whether it is.
+/// Waits until a file is readable or closed by the other side, or until the time is over. Returns
+/// for each file whether it is.
 ///
-/// A signal that interrupts the wait does not end it.
+/// A signal does not end the wait.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn wait(files: &[BorrowedFd<'_>], time: Option<Duration>) -> io::Result<Vec<bool>> {
     let files = files.iter().map(|file| (*file, Interest::Readable));
     wait_for(&files.collect::<Vec<_>>(), time)
 }
 
-/// As [`wait`], with what to wait for at each file.
+/// As [`wait`], with the event to wait for on each file.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn wait_for(
     files: &[(BorrowedFd<'_>, Interest)],
     time: Option<Duration>,
@@ -215,8 +214,8 @@ pub fn wait_for(
     Ok(polled.iter().map(is_ready).collect())
 }
 
-/// Returns whether an error means that there is no descriptor left, of this process or of the
-/// whole system.
+/// Returns whether an error means that the process or the system has run out of descriptors or of
+/// memory for them.
 pub fn is_short_of_descriptors(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -233,13 +232,13 @@ mod tests {
 
     #[test]
     fn signals_are_read_in_the_thread_that_holds_them() {
-        // Oracle: a signal that would end the process, sent to one thread by its number, does not.
+        // Oracle: a signal that would end the process does not, when sent to one thread.
         let read = std::thread::spawn(|| {
             let signals = Signals::hold().expect("allowed");
             assert_eq!(signals.next().expect("readable"), None);
             let mut read = Vec::new();
             for signal in Signal::ALL {
-                // SAFETY: it names this very thread, which lives.
+                // SAFETY: it names the calling thread, which is alive.
                 let sent = unsafe { libc::pthread_kill(libc::pthread_self(), signal.number()) };
                 assert_eq!(sent, 0);
                 assert_eq!(wait(&[signals.as_fd()], LONG).expect("waits"), [true]);
@@ -252,8 +251,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_process_is_seen() {
-        // Oracle: a child that is told to end, by closing what it reads; before that its descriptor
-        // is silent.
+        // Oracle: a child that ends when its input is closed; until then its descriptor is not
+        // readable.
         let mut child = Command::new("cat")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -277,15 +276,15 @@ mod tests {
 
     #[test]
     fn a_signal_cuts_no_wait_short() {
-        // Oracle: the clock. The signal has a handler, so that the system ends the wait.
+        // Oracle: the clock. The signal has a handler, so it interrupts the system call.
         extern "C" fn nothing(_: libc::c_int) {}
         let handler: extern "C" fn(libc::c_int) = nothing;
-        // SAFETY: the handler does nothing, and nobody else uses this signal.
+        // SAFETY: the handler does nothing, and nothing else uses this signal.
         unsafe { libc::signal(libc::SIGUSR2, handler as libc::sighandler_t) };
         let (silent, _end) = io::pipe().expect("a pipe");
         let (tell, told) = std::sync::mpsc::channel();
         let waiting = std::thread::spawn(move || {
-            // SAFETY: it returns what identifies this thread.
+            // SAFETY: it returns the identity of this thread.
             tell.send(unsafe { libc::pthread_self() }).expect("heard");
             let (begin, patience) = (Instant::now(), Duration::from_millis(500));
             let ready = wait(&[silent.as_fd()], Some(patience)).expect("waits");

@@ -15,17 +15,17 @@ use crate::link::{Service, Turned};
 use crate::meter::{PAYLOAD_MAX, READS, is_passing};
 use crate::wait::{LEAD, Waiter, Waiting};
 
-/// How often a blocking wait looks whether to stop.
+/// Interval at which a blocking wait checks for a stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// A spinning responder goes to sleep if a request is late by so much.
+/// A spinning responder goes to sleep if a request is this late.
 ///
-/// The kernel stops threads of real-time priority that run for more than 95 % of a second. A meter
-/// that sends one request after the other runs for 800 ms and rests for 60 ms (`wait.rs`), which its
-/// responder notices only after its patience. With 5 ms it sleeps for 55 ms of every second at least,
-/// and so runs for 94.5 %; with 10 ms it would be at the limit, with 20 ms beyond.
+/// The kernel stops real-time threads that run for more than 95 % of a second. A meter that sends
+/// requests back to back runs for 800 ms and rests for 60 ms (`wait.rs`), which its responder
+/// notices only after this time. With 5 ms it sleeps for at least 55 ms of every second, so it runs
+/// for 94.5 %; 10 ms would be at the limit, 20 ms beyond it.
 const PATIENCE: Duration = Duration::from_ms(5);
 
-/// What a responder is.
+/// Protocol of a responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Answers the meter's messages.
@@ -36,36 +36,36 @@ pub enum Role {
         board: Board,
         /// Octet values.
         profile: Profile,
-        /// Between the receipt of a request and its answer; requests that come meanwhile wait.
+        /// Time from the receipt of a request to its answer; requests that arrive meanwhile wait.
         delay: Duration,
     },
 }
 
-/// What a responder has done.
+/// Counters of a responder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Requests answered.
     pub answered: u64,
-    /// Payloads that are no request, dropped without an answer.
+    /// Payloads that are not requests, dropped without an answer.
     pub malformed: u64,
-    /// Answers that the system did not take.
+    /// Answers that the system refused.
     pub unsent: u64,
-    /// What never came so far.
+    /// Requests that never arrived here.
     pub turned: Turned,
 }
 
-/// When requests come, as far as the last ones tell.
+/// Expected times of requests, from the last ones.
 ///
 /// A responder that spun between requests a millisecond apart would never sleep, since their meter
 /// sleeps between them and so needs no rests.
 struct Rhythm {
     last: Instant,
-    /// Between the last three requests.
+    /// The two gaps between the last three requests.
     gaps: [Duration; 2],
 }
 
 impl Rhythm {
-    /// Returns one in which nothing is due at `now` or later.
+    /// Returns a rhythm that expects nothing at `now` or later.
     fn new(now: Instant) -> Self {
         Self {
             last: now - PATIENCE,
@@ -78,9 +78,9 @@ impl Rhythm {
         self.last = received_at;
     }
 
-    /// Returns from when until when to keep asking for the next request: from half the gap on, or if
-    /// that is short, from when a meter wakes up for it. The shorter gap counts, since a longer one
-    /// may be due to a lost request or to a rest.
+    /// Returns from when until when to poll for the next request: from half the gap on or, if that
+    /// is short, from the time at which its meter wakes up. The shorter gap counts, since a longer
+    /// one may be due to a lost request or to a rest.
     fn awaited(&self) -> [Instant; 2] {
         let [one, other] = self.gaps;
         let gap = one.min(other);
@@ -101,7 +101,7 @@ pub struct Responder<S> {
 }
 
 impl<S: Service> Responder<S> {
-    /// Returns a responder that has answered nothing.
+    /// Returns a responder with all counters zero.
     pub fn new(service: S, role: Role, clock: Clock, waiting: Waiting) -> Self {
         Self {
             service,
@@ -115,14 +115,14 @@ impl<S: Service> Responder<S> {
         }
     }
 
-    /// Has the kernel stamp what comes and goes, for replies with details.
+    /// Makes the kernel stamp packets, for replies with details.
     pub fn with_stamps(mut self) -> io::Result<Self> {
         self.service.enable_stamps()?;
         self.informant.is_stamped = true;
         Ok(self)
     }
 
-    /// Returns what has been done.
+    /// Returns the counters.
     pub fn counters(&self) -> Answered {
         Answered {
             turned: self.service.turned(),
@@ -138,7 +138,7 @@ impl<S: Service> Responder<S> {
             let [awake_at, late_at] = rhythm.awaited();
             let is_awaited = (awake_at..late_at).contains(&now);
             let until = match self.waiter.waiting() {
-                // The waiter is back so long before.
+                // The waiter returns this much early.
                 Waiting::Spin if now < awake_at => (awake_at + LEAD).min(now + LOOK),
                 Waiting::Spin | Waiting::Block => now + LOOK,
             };
@@ -155,7 +155,7 @@ impl<S: Service> Responder<S> {
         Ok(())
     }
 
-    /// Takes in stamps of answers; those that wait wake a blocking thread again and again.
+    /// Takes stamps of answers; unread ones would wake a blocking thread again and again.
     fn take_stamps(&mut self) -> io::Result<()> {
         if self.informant.is_stamped {
             while let Some(sent) = self.service.poll_sent()? {
@@ -165,11 +165,11 @@ impl<S: Service> Responder<S> {
         Ok(())
     }
 
-    /// Answers one request; returns when it came, if one was there.
+    /// Answers one request; returns its arrival time, if there was one.
     fn answer_one(&mut self) -> io::Result<Option<Instant>> {
         let found = match self.service.receive(&mut self.buffer) {
             Ok(found) => found,
-            // A peer has gone before its answer came.
+            // A peer had gone before its answer came.
             Err(error) if is_passing(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -191,7 +191,7 @@ impl<S: Service> Responder<S> {
         Ok(Some(received_at))
     }
 
-    /// Writes the answer over the request; returns where it is, if there is one.
+    /// Writes the answer over the request; returns its range, if there is one.
     fn prepare(&mut self, payload: Range<usize>, received_at: Instant) -> Option<Range<usize>> {
         let request = &mut self.buffer[payload.clone()];
         match &mut self.role {
@@ -229,7 +229,7 @@ impl<S: Service> Responder<S> {
     }
 }
 
-/// Returns whether there is something to send; details that are asked for are still to be written.
+/// Returns whether there is an answer to send; requested details are filled in later.
 fn answer(
     payload: &mut [u8],
     received_at: Instant,
@@ -268,22 +268,22 @@ mod tests {
     #[test]
     fn requests_are_awaited_as_the_last_ones_tell() {
         let [ms, patience] = [Duration::from_ms(1), PATIENCE];
-        // Nothing has come.
+        // Nothing has arrived.
         assert!(Rhythm::new(us(7)).awaited()[1] <= us(7));
-        // One has, and the next may come at once.
+        // One request has arrived, and the next may come at once.
         assert_eq!(after(&[900]), [Duration::ZERO - LEAD, patience]);
         assert_eq!(after(&[900, 1_000, 1_000]), [ms / 2, ms + patience]);
         // One was lost.
         assert_eq!(after(&[1_000, 1_000, 2_000]), [ms / 2, ms + patience]);
-        // A meter that sends one after the other has rested, and has said that it goes on.
+        // A back-to-back meter has rested, and has announced that it continues.
         assert_eq!(after(&[10, 10, 60_000])[0], Duration::from_us(10) - LEAD);
-        // It wakes up 100 us before.
+        // The meter wakes up 100 us before.
         assert_eq!(after(&[150, 150, 150])[0], Duration::from_us(50));
     }
 
     /// Oracle: the kernel's limit, 95 % of a second. A meter that does not sleep between requests
-    /// rests; one that does leaves more than 105 us between them, since a round trip takes 5 us at
-    /// least.
+    /// rests; one that does sleep leaves more than 105 us between them, since a round trip takes at
+    /// least 5 us.
     #[test]
     fn a_responder_sleeps_if_its_meter_does() {
         for gap in (106..2_000).chain([5_000, 20_000, 1_000_000]) {

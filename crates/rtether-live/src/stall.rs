@@ -1,7 +1,7 @@
 //! Times at which this host stood still.
 //!
-//! A thread that looks at the clock all the time, or that is woken at known times, sees a gap if
-//! the machine was stopped from outside or the processor was given to somebody else.
+//! A thread that reads the clock continuously, or is woken at known times, sees a gap if the
+//! machine was stopped from outside or the processor was given to another task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,44 +12,44 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::{Clock, to_std};
 use crate::thread::Placement;
 
-/// A gap longer than this is a stall: three times the 99.9th percentile of what a real-time thread
-/// takes to wake up on a virtual machine that does nothing else (90 us).
+/// A gap longer than this is a stall: three times the 99.9th percentile of the wake-up time of a
+/// real-time thread on an otherwise idle virtual machine (90 us).
 pub const THRESHOLD: Duration = Duration::from_us(300);
-/// Gaps that are kept; further ones are counted.
+/// Gaps kept; further ones are counted.
 pub const KEPT: usize = 1 << 16;
-/// How often the watcher wakes up.
+/// Interval at which the watcher wakes up.
 const PERIOD: Duration = Duration::from_us(250);
 
 /// A gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The last time at which all was well.
+    /// Last time before the gap at which the thread ran.
     pub from: Instant,
-    /// The first time at which it was again.
+    /// First time after the gap at which it ran.
     pub until: Instant,
 }
 
-/// Gaps that were found, in the order of time for each watcher.
+/// Gaps found, in order of time for each watcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// The first [`KEPT`] of them.
+    /// The first [`KEPT`] gaps.
     pub found: Vec<Stall>,
-    /// How many more there were.
+    /// Number of further gaps.
     pub dropped: u64,
-    /// Times in which they are felt, in order and apart from each other.
+    /// Times during which gaps are felt, sorted and disjoint.
     felt: Vec<Stall>,
 }
 
 impl Stalls {
-    /// Returns whether a stall touches a span of time, or what follows it does: for as long as it
-    /// lasted, what was held up is worked off.
+    /// Returns whether a stall, or its aftermath, overlaps a span of time: the backlog is assumed
+    /// to take as long as the stall.
     pub fn touch(&self, from: Instant, until: Instant) -> bool {
         let next = self.felt.partition_point(|felt| felt.until < from);
         self.felt.get(next).is_some_and(|felt| felt.from <= until)
     }
 
-    /// Returns for how long stalls were felt within a span of time: at most so much later is what
-    /// happened in it.
+    /// Returns for how long stalls were felt within a span of time: an upper limit on the delay
+    /// they caused in it.
     pub fn within(&self, from: Instant, until: Instant) -> Duration {
         let next = self.felt.partition_point(|felt| felt.until < from);
         let touched = self.felt[next..].iter();
@@ -58,7 +58,7 @@ impl Stalls {
         parts.fold(Duration::ZERO, |sum, part| sum + part)
     }
 
-    /// Adds those of another watcher.
+    /// Adds the gaps of another watcher.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.dropped += other.dropped;
@@ -70,7 +70,7 @@ impl Stalls {
         }
     }
 
-    /// Takes in a time that does not begin before the last one.
+    /// Adds a time that does not begin before the last one.
     fn feel(&mut self, felt: Stall) {
         match self.felt.last_mut() {
             Some(last) if felt.from <= last.until => last.until = last.until.max(felt.until),
@@ -78,8 +78,8 @@ impl Stalls {
         }
     }
 
-    /// Takes in two looks at the clock that were to follow each other after `expected`; `from` is not
-    /// before that of the last look.
+    /// Takes two clock readings that should follow each other after `expected`; `from` is not
+    /// before that of the last call.
     pub fn look(&mut self, from: Instant, until: Instant, expected: Duration) {
         if until - from - expected <= THRESHOLD {
             return;
@@ -94,9 +94,9 @@ impl Stalls {
     }
 }
 
-/// A thread that sleeps for short times and notes when it sleeps too long.
+/// A thread that sleeps for short times and records when a sleep takes too long.
 ///
-/// For measurements that block: they cannot tell a late reply from a late wake-up.
+/// For measurements that block: they cannot distinguish a late reply from a late wake-up.
 #[derive(Debug)]
 pub struct Watcher {
     stop: Arc<AtomicBool>,
@@ -104,8 +104,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts one on the core of `placement`, one priority above it, since a thread of the same
-    /// priority would wait for the measurement and call that a stall.
+    /// Starts a watcher on the core of `placement`, one priority above it, since at equal priority
+    /// it would wait for the measurement and record that as a stall.
     pub fn start(placement: Placement, clock: Clock) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&stop);
@@ -116,7 +116,7 @@ impl Watcher {
         };
         let thread = std::thread::spawn(move || {
             let mut stalls = Stalls::default();
-            // The measurement itself has been granted as much.
+            // The measurement itself has been granted this placement.
             let _ = placement.apply();
             let mut before = clock.now();
             while !is_over.load(Ordering::Relaxed) {
@@ -133,7 +133,7 @@ impl Watcher {
         }
     }
 
-    /// Ends it and returns what it has found.
+    /// Stops it and returns its gaps.
     pub fn finish(mut self) -> Stalls {
         self.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take();

@@ -1,7 +1,7 @@
-//! Stamps of requests and replies, put together by request.
+//! Collects the stamps of requests and replies, by request.
 //!
-//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. If a look at each reply
-//! shows that the clock of the day has been set, the stamps of that reply are given up.
+//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. If a check at a reply
+//! shows that the clock of the day has been set, the stamps of that reply are dropped.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,24 @@ use crate::clock::Clock;
 use crate::timestamping::{Place, RealNs, Sent};
 use crate::wall::{Offset, Stamps};
 
-/// Requests and replies that wait for stamps; older ones are handed out without.
+/// Requests and replies kept for stamps; older ones are passed on without.
 const WAITING: usize = 64;
-/// Round trips that are kept, in 60 MB; further ones are counted.
+/// Round trips kept, in 60 MB; further ones are counted.
 pub const KEPT: usize = 1 << 18;
-/// Stamps may seem to lie outside their round trip by so much, since clocks are read one after the
-/// other.
+/// How far stamps may seem to lie outside their round trip, since clocks are read one after
+/// another.
 const TOLERANCE: Duration = Duration::from_us(1);
 
-/// Where a request was when at the host that answers, by that host's clock.
+/// When a request passed the points of the answering host, by that host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerTrack {
-    /// Tells hosts apart.
+    /// Identity of the host.
     pub host: [u8; 16],
-    /// Largest error of its clock in microseconds; none if it is not synchronized.
+    /// Largest error of its clock in microseconds; `None` if it is not synchronized.
     pub clock_error_us: Option<u32>,
-    /// The request was handed in by the driver.
+    /// The driver delivered the request.
     pub arrived_at: Option<Instant>,
-    /// The program had it.
+    /// The program read the request.
     pub read_at: Instant,
     /// The program sent the reply.
     pub answered_at: Instant,
@@ -41,7 +41,7 @@ pub struct PeerTrack {
 }
 
 impl PeerTrack {
-    /// Converts times; `None` if the peer's clock shows none that has a place in the run.
+    /// Converts times; `None` if the peer's clock shows a time that cannot lie in the run.
     fn new(details: Details, offset: Offset) -> Option<Self> {
         Some(Self {
             host: details.host,
@@ -55,7 +55,7 @@ impl PeerTrack {
     }
 }
 
-/// Where a request and its reply were when.
+/// When a request and its reply passed each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track {
     /// The round trip.
@@ -64,13 +64,13 @@ pub struct Track {
     pub queued_at: Option<Instant>,
     /// The request was handed to the driver.
     pub driver_at: Option<Instant>,
-    /// What the peer said.
+    /// Report of the peer.
     pub peer: Option<PeerTrack>,
-    /// The reply was handed in by the driver.
+    /// The driver delivered the reply.
     pub arrived_at: Option<Instant>,
 }
 
-/// A request whose stamps are awaited.
+/// A request waiting for stamps.
 #[derive(Clone, Copy, Debug)]
 struct Outgoing {
     number: u32,
@@ -79,21 +79,21 @@ struct Outgoing {
     driver_at: Option<RealNs>,
 }
 
-/// Puts stamps together.
+/// Collects stamps.
 #[derive(Clone, Debug)]
 pub struct Collector {
     stamps: Stamps,
-    /// How many payloads the socket has sent.
+    /// Number of payloads sent on the socket.
     number: u32,
     outgoing: VecDeque<Outgoing>,
-    /// Round trips of which the peer may still tell something.
+    /// Round trips about which the peer may still report.
     waiting: VecDeque<(Track, Offset)>,
     tracks: Vec<Track>,
     dropped: u64,
 }
 
 impl Collector {
-    /// Returns one for a run that begins now, with room for so many round trips.
+    /// Returns a collector for a run that begins now, with room for `expected` round trips.
     pub fn new(clock: Clock, expected: usize) -> Self {
         Self {
             stamps: Stamps::new(clock),
@@ -105,7 +105,7 @@ impl Collector {
         }
     }
 
-    /// Takes in that the socket has sent a payload; a request if it has a sequence.
+    /// Notes that the socket has sent a payload; a request if it has a sequence.
     pub fn on_send(&mut self, sequence: Option<u32>) {
         let number = self.number;
         self.number = number.wrapping_add(1);
@@ -122,7 +122,7 @@ impl Collector {
         }
     }
 
-    /// Takes in a stamp of a payload sent.
+    /// Takes a stamp of a sent payload.
     pub fn on_stamp(&mut self, sent: Sent) {
         let mut all = self.outgoing.iter_mut().rev();
         if let Some(request) = all.find(|request| request.number == sent.number) {
@@ -133,7 +133,7 @@ impl Collector {
         }
     }
 
-    /// Takes in a round trip, with the kernel's stamp of the reply and what the peer says.
+    /// Takes a round trip, with the kernel's stamp of the reply and the report of the peer.
     pub fn on_reply(&mut self, sample: Sample, arrived: Option<RealNs>, details: Option<Details>) {
         let is_usable = !self.stamps.look();
         let (stamps, offset) = (self.stamps, self.stamps.offset());
@@ -161,17 +161,17 @@ impl Collector {
         }
     }
 
-    /// Takes in what the peer has learned of an earlier reply, and hands out those before.
+    /// Takes the peer's report on an earlier reply, and passes on all round trips before it.
     fn on_earlier(&mut self, earlier: &Earlier) {
         let of = |(track, _): &(Track, Offset)| track.sample.sequence == earlier.sequence;
         let Some(index) = self.waiting.iter().position(of) else {
             return;
         };
-        // All stamps of a round trip are converted in the same way.
+        // All stamps of a round trip are converted with the same offset.
         let (track, offset) = &mut self.waiting[index];
         let round_trip = track.sample.round_trip;
         if let Some(peer) = &mut track.peer {
-            // Stamps of a reply to somebody else with the same sequence are not taken.
+            // Rejects stamps of a reply to another meter with the same sequence.
             let soon = peer.answered_at + round_trip + TOLERANCE;
             let within = |at: Option<RealNs>| {
                 let at = offset.to_run(at?)?;
@@ -193,7 +193,7 @@ impl Collector {
         }
     }
 
-    /// Returns all round trips, how many more there were, and how often the clock was set.
+    /// Returns all round trips, the number of those not kept, and how often the clock was set.
     pub fn finish(mut self) -> (Vec<Track>, u64, u64) {
         self.hand_out(self.waiting.len());
         (self.tracks, self.dropped, self.stamps.steps())
@@ -209,7 +209,7 @@ mod tests {
     fn stamps_find_their_request() {
         let clock = Clock::start();
         let mut collector = Collector::new(clock, 2);
-        // A wake-up is sent before, and is counted by the kernel.
+        // A wake-up message precedes it, and the kernel counts that, too.
         collector.on_send(None);
         collector.on_send(Some(0));
         let sent_at = clock.now();
@@ -230,7 +230,7 @@ mod tests {
             is_reordered: false,
         };
         collector.on_reply(sample, Some(real + 40_000), None);
-        // An hour off: not of this request.
+        // An hour off, so not of this request.
         collector.on_reply(sample, Some(real + 3_600_000_000_000), None);
         let (tracks, dropped, steps) = collector.finish();
         let [track, other] = tracks[..] else {
@@ -245,8 +245,8 @@ mod tests {
         assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
     }
 
-    /// Oracle: by hand. A peer whose clock has no battery begins in 1970, and a malicious one says what
-    /// it likes.
+    /// Oracle: by hand. A peer without a clock battery starts in 1970, and a malicious one sends
+    /// any time.
     #[test]
     fn a_peer_far_off_in_time_tells_nothing() {
         let clock = Clock::start();

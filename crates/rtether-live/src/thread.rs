@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Wishes for the calling thread.
+/// Placement of the calling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Run on this core only.
@@ -17,20 +17,20 @@ pub struct Placement {
     pub lock_memory: bool,
 }
 
-/// Keeps all cores from deep sleep until the process ends, however it ends, by the kernel's power
-/// management quality of service (`/dev/cpu_dma_latency`).
+/// Keeps all cores out of deep sleep until the process ends, for any reason, by the kernel's
+/// power-management quality of service (`/dev/cpu_dma_latency`).
 ///
-/// A core that wakes from a deep state takes several times as long to take in a packet as one that
-/// only waits. It is the whole machine that draws more power. Asking again changes nothing.
+/// A core that wakes from a deep state takes several times as long to receive a packet as one that
+/// is only idle. The whole machine draws more power meanwhile. Further calls change nothing.
 ///
 /// # Errors
-/// If the system does not let it.
+/// If the system refuses.
 pub fn keep_cores_awake() -> Result<(), &'static AwakeError> {
     static HELD: OnceLock<Result<File, AwakeError>> = OnceLock::new();
     let hold = || {
         let options = OpenOptions::new().write(true).open(LATENCY);
         let mut file = options.map_err(|source| AwakeError { source })?;
-        // The longest latency that is tolerated, in microseconds.
+        // Longest wake-up latency tolerated, in microseconds.
         let written = file.write_all(&0i32.to_ne_bytes());
         written.map_err(|source| AwakeError { source })?;
         Ok(file)
@@ -38,14 +38,14 @@ pub fn keep_cores_awake() -> Result<(), &'static AwakeError> {
     HELD.get_or_init(hold).as_ref().map(|_| ())
 }
 
-/// As long as a process holds this file, the latency it wrote there is kept.
+/// The latency written here holds while the file is open.
 const LATENCY: &str = "/dev/cpu_dma_latency";
 
-/// Cores may sleep as deeply as they like.
+/// Cores are not kept out of deep sleep.
 #[derive(Debug, thiserror::Error)]
 #[error("`{LATENCY}` cannot be held: {source}{}", remedy(.source))]
 pub struct AwakeError {
-    /// What the system says.
+    /// The error of the system.
     source: io::Error,
 }
 
@@ -60,7 +60,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// A wish that the system does not grant.
+/// A placement that the system refuses.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacementError {
     /// The core does not exist or is not allowed.
@@ -70,7 +70,7 @@ pub enum PlacementError {
     Core {
         /// The core.
         core: usize,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// No right to a real-time priority.
@@ -81,19 +81,19 @@ pub enum PlacementError {
     Priority {
         /// The priority.
         priority: u8,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// No right to lock memory.
     #[error("cannot keep memory resident: {source}; raise `ulimit -l` or run as root")]
     Memory {
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl Placement {
-    /// Applies the wishes to the calling thread.
+    /// Applies the placement to the calling thread.
     pub fn apply(&self) -> Result<(), PlacementError> {
         if let Some(core) = self.core {
             let refused = |source| PlacementError::Core { core, source };
@@ -132,12 +132,12 @@ fn set_fifo(priority: u8) -> io::Result<()> {
     }
 }
 
-/// Returns whether the kernel lets the calling thread run before all that have no real-time priority,
-/// and therefore limits its share of a second.
+/// Returns whether the calling thread has a real-time priority, so that the kernel limits its share
+/// of each second.
 pub(crate) fn is_real_time() -> bool {
-    // SAFETY: no pointer is handed over; 0 means this thread.
+    // SAFETY: no pointer is passed; 0 means this thread.
     let policy = unsafe { libc::sched_getscheduler(0) };
-    // A child may begin without the policy; that says nothing of this thread.
+    // This flag only concerns children.
     let policy = policy & !libc::SCHED_RESET_ON_FORK;
     policy == libc::SCHED_FIFO || policy == libc::SCHED_RR
 }

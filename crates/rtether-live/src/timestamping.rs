@@ -1,9 +1,9 @@
 //! Kernel time stamps of a socket (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst).
 //!
-//! Three of them are made in software for every frame: when it enters the queueing discipline
-//! (`TX_SCHED`), when it is handed to the driver (`TX_SOFTWARE`), and when the driver hands one in
-//! (`RX_SOFTWARE`). All are of `CLOCK_REALTIME`, in nanoseconds since 1970. Stamps of the interface
-//! itself are not asked for: they are of a clock of its own.
+//! Three kinds are taken in software for every frame: on entry to the queueing discipline
+//! (`TX_SCHED`), on handover to the driver (`TX_SOFTWARE`), and on delivery by the driver
+//! (`RX_SOFTWARE`). All are of `CLOCK_REALTIME`, in nanoseconds since 1970. Hardware stamps are not
+//! requested: they are of the interface's own clock.
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -18,50 +18,50 @@ use crate::option;
 /// A stamp: nanoseconds since 1970.
 pub type RealNs = i64;
 
-/// Where a frame was when it was stamped.
+/// Point at which a frame was stamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At the entry of the queueing discipline.
+    /// On entry to the queueing discipline.
     Queue,
-    /// At the driver.
+    /// On handover to the driver.
     Driver,
 }
 
-/// The stamp of a payload that was sent.
+/// The stamp of a sent payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// How many were sent on the socket before, since stamps were switched on.
+    /// Number of payloads sent on the socket before it, since stamps were enabled.
     pub number: u32,
-    /// Where it was.
+    /// Point of the stamp.
     pub place: Place,
-    /// When.
+    /// Time of the stamp.
     pub at: RealNs,
 }
 
-/// Kinds of stamps of sending (`include/uapi/linux/errqueue.h`), which `libc` does not have.
+/// Kinds of transmit stamps (`include/uapi/linux/errqueue.h`), which `libc` lacks.
 const SCM_TSTAMP_SND: u32 = 0;
 const SCM_TSTAMP_SCHED: u32 = 1;
 
-/// For how long frames may still arrive without a stamp on a host that has something else to do,
-/// where that cannot be tried.
+/// Time in which frames may still arrive without a stamp on a busy host, used where that cannot be
+/// tested.
 const SETTLE: Span = Span::from_millis(20);
-/// So long is tried at most.
+/// Limit on that test.
 const PATIENCE: Span = Span::from_secs(1);
 
-/// Octets for control messages: one of three time stamps and one error report with an address.
+/// Octets for control messages: one with three time stamps, and one error report with an address.
 const CONTROL: usize = 256;
 
-/// Room for control messages, aligned as their heads must be.
+/// Buffer for control messages, aligned as their headers require.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL]);
 
-/// Switches stamps on for everything that the socket sends and receives from now on.
+/// Enables stamps on everything that the socket sends and receives from now on.
 ///
-/// The kernel switches stamps of arrival on in a task of its own, a little later: a packet to
-/// ourselves shows when it has.
+/// The kernel enables receive stamps in a separate task, a little later: a packet to ourselves
+/// shows when it has.
 pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
     switch_on(socket)?;
-    // Without a loopback device there is nothing but to wait.
+    // Without a loopback device waiting is the only option.
     if !are_on_within(PATIENCE).unwrap_or(false) {
         std::thread::sleep(SETTLE);
     }
@@ -96,13 +96,13 @@ fn switch_on(socket: BorrowedFd<'_>) -> io::Result<()> {
     option::set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &wanted)
 }
 
-/// What one call of `recvmsg` has found.
+/// Result of one `recvmsg` call.
 struct Found {
     len: usize,
     /// The sender; empty if the kernel does not say.
     address: SockAddr,
     stamp: Option<RealNs>,
-    /// Kind and number of the stamp, if it is that of a payload sent.
+    /// Kind and number of the stamp, if it is that of a sent payload.
     sent: Option<(u32, u32)>,
 }
 
@@ -126,7 +126,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     let len = usize::try_from(len).map_err(|_| io::Error::last_os_error())?;
     let mut found = Found {
         len,
-        // SAFETY: the kernel has written an address of this length, zero octets if none.
+        // SAFETY: the kernel has written an address of this length, possibly zero.
         address: unsafe { SockAddr::new(address, message.msg_namelen) },
         stamp: None,
         sent: None,
@@ -134,21 +134,21 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     // SAFETY: the kernel has filled in the message; the macros stay within its control part.
     let mut head = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     while !head.is_null() {
-        // SAFETY: `head` is a whole control message, which begins with this structure.
+        // SAFETY: `head` is a whole control message, which starts with this structure.
         let (level, kind, octets) =
             unsafe { ((*head).cmsg_level, (*head).cmsg_type, (*head).cmsg_len) };
         // SAFETY: as above.
         let data = unsafe { libc::CMSG_DATA(head) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
-            // SAFETY: this kind carries three `timespec`, the first of which is the software's.
+            // SAFETY: this kind carries three `timespec`, the first of which is the software stamp.
             let stamps: [libc::timespec; 3] = unsafe { data.cast::<[_; 3]>().read_unaligned() };
             let software = Some(stamps[0]).filter(|stamp| stamp.tv_sec != 0);
             found.stamp = software.map(|stamp| stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
         } else if flags & libc::MSG_ERRQUEUE != 0
             && octets >= size_of::<libc::cmsghdr>() + size_of::<libc::sock_extended_err>()
         {
-            // SAFETY: on the error queue, each other kind begins with this structure (IP_RECVERR,
-            // IPV6_RECVERR, PACKET_TX_TIMESTAMP), and it is as long.
+            // SAFETY: on the error queue, all other kinds (IP_RECVERR, IPV6_RECVERR,
+            // PACKET_TX_TIMESTAMP) start with this structure and are at least as long.
             let error: libc::sock_extended_err =
                 unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
             if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
@@ -161,7 +161,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     Ok(found)
 }
 
-/// Receives a payload with its stamp; the sender's address is returned, too.
+/// Receives a payload with its stamp and the sender's address.
 pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
@@ -170,9 +170,9 @@ pub(crate) fn receive(
     Ok((found.len, found.stamp, found.address))
 }
 
-/// Returns the next stamp of a payload that was sent; `None` if there is none now.
+/// Returns the next stamp of a sent payload; `None` if there is none now.
 ///
-/// Other news on the error queue are left out.
+/// Other messages on the error queue are skipped.
 pub(crate) fn sent(socket: BorrowedFd<'_>) -> io::Result<Option<Sent>> {
     loop {
         let found = match receive_message(socket, &mut [], libc::MSG_ERRQUEUE) {

@@ -8,20 +8,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::{Clock, to_std};
 
-/// What a thread does while nothing is there.
+/// What a thread does while it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waiting {
-    /// Sleeps in the kernel until something is.
+    /// Sleeps in the kernel.
     #[default]
     Block,
-    /// Keeps asking, which takes a whole core and saves the wake-up.
+    /// Polls, which takes a whole core but saves the wake-up.
     Spin,
 }
 
-/// A spinning thread sleeps until so long before a known time: longer than a wake-up takes.
+/// How long before a known time a spinning thread wakes: longer than a wake-up takes.
 pub(crate) const LEAD: Duration = Duration::from_us(100);
 /// A real-time thread that never sleeps is stopped by the kernel for 50 ms of each second
-/// (`sched_rt_runtime_us`), or makes others starve. Rests of our own come at known times.
+/// (`sched_rt_runtime_us`), or starves others. Planned rests come at known times.
 pub(crate) const SPIN_MAX: Duration = Duration::from_ms(800);
 /// Rest after [`SPIN_MAX`].
 pub(crate) const REST: Duration = Duration::from_ms(60);
@@ -31,12 +31,12 @@ pub(crate) const REST: Duration = Duration::from_ms(60);
 pub struct Waiter {
     waiting: Waiting,
     clock: Clock,
-    /// Beginning of a time without any sleep.
+    /// Start of the current time without sleep.
     awake_since: Instant,
 }
 
 impl Waiter {
-    /// Returns a waiter for a thread that begins now.
+    /// Returns a waiter for a thread that starts now.
     pub fn new(waiting: Waiting, clock: Clock) -> Self {
         Self {
             waiting,
@@ -50,12 +50,12 @@ impl Waiter {
         self.waiting
     }
 
-    /// Returns whether the thread is not to sleep now: a packet is expected soon.
+    /// Returns whether the thread should not sleep now, since a packet is expected soon.
     pub fn is_busy(&self, is_awaited: bool) -> bool {
         self.waiting == Waiting::Spin && is_awaited
     }
 
-    /// Waits until `socket` can be read or until about `until`, whichever comes first, and returns
+    /// Waits until `socket` is readable or until about `until`, whichever comes first, and returns
     /// whether it slept. A spinning thread returns at once if `until` is near or `is_awaited`.
     pub fn wait(
         &mut self,
@@ -79,12 +79,12 @@ impl Waiter {
         Ok(true)
     }
 
-    /// Returns whether a spinning thread has to rest before it goes on.
+    /// Returns whether a spinning thread must rest before it continues.
     pub fn is_rest_due(&self, now: Instant) -> bool {
         self.waiting == Waiting::Spin && now - self.awake_since > SPIN_MAX
     }
 
-    /// Sleeps for as long as keeps the kernel from stopping the thread.
+    /// Sleeps long enough that the kernel does not stop the thread.
     pub fn rest(&mut self) {
         std::thread::sleep(to_std(REST));
         self.awake_since = self.clock.now();
@@ -97,7 +97,7 @@ impl Waiter {
     }
 }
 
-/// Sleeps until `socket` can be read, `left` is over or a signal comes.
+/// Sleeps until `socket` is readable, `left` is over or a signal arrives.
 pub(crate) fn sleep_until_readable(
     socket: BorrowedFd<'_>,
     left: Option<Duration>,
@@ -111,7 +111,7 @@ pub(crate) fn sleep_until_readable(
     });
     let mut sockets = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
     match poll(&mut sockets, limit.as_ref()) {
-        // A signal: the caller looks whether it is to stop.
+        // A signal: the caller checks for a stop.
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -1,8 +1,8 @@
-//! From the kernel's stamps, which are of the real-time clock, to the clock of the run.
+//! Maps the kernel's stamps, which are of the real-time clock, to the clock of the run.
 //!
-//! Both clocks run at the same rate, however the time service slews them; their distance changes
-//! only when somebody steps the real-time clock. So it is measured, and measured again when a look
-//! shows that it has jumped.
+//! Both clocks run at the same rate, however the time service slews them; their offset changes only
+//! when the real-time clock is stepped. So the offset is measured once, and again when a look shows
+//! that it has jumped.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,12 +11,12 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::Clock;
 use crate::timestamping::RealNs;
 
-/// Looks at both clocks in a good measurement.
+/// Looks at both clocks per measurement.
 const LOOKS: u32 = 9;
-/// A look whose two readings of the run's clock are farther apart says nothing: something came
-/// between.
+/// Largest distance of a look's two readings of the run's clock; a longer look was interrupted and
+/// is ignored.
 const LOOK_MAX: Duration = Duration::from_us(5);
-/// A smaller change may be the measurement.
+/// A smaller change may be a measurement error.
 const STEP_MIN_NS: i64 = 10_000;
 
 /// Returns the real-time clock.
@@ -25,13 +25,13 @@ pub(crate) fn real_now() -> RealNs {
     RealNs::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(RealNs::MAX)
 }
 
-/// What the real-time clock showed when the clock of the run showed zero.
+/// Reading of the real-time clock at zero of the clock of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offset(RealNs);
 
 impl Offset {
     /// Returns the time of the run at which the real-time clock showed `real`; `None` if that is 53
-    /// days or more away, which leaves room to add and subtract what is not.
+    /// days or more away, which leaves room for further additions and subtractions.
     pub(crate) fn to_run(self, real: RealNs) -> Option<Instant> {
         let ps = real.checked_sub(self.0)?.checked_mul(1_000)?;
         (ps.unsigned_abs() < u64::MAX / 4).then_some(Instant::from_ps(ps))
@@ -46,12 +46,12 @@ struct Look {
     width: i64,
 }
 
-/// The distance of the clocks.
+/// The offset of the clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamps {
     clock: Clock,
     offset: Offset,
-    /// Before the last step, for frames from before.
+    /// Offset before the last step, for earlier frames.
     previous: Option<Offset>,
     steps: u64,
 }
@@ -66,17 +66,17 @@ impl Stamps {
         }
     }
 
-    /// Returns how often the real-time clock has been set.
+    /// Returns how often the real-time clock was set.
     pub(crate) const fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Returns the present distance.
+    /// Returns the current offset.
     pub(crate) const fn offset(&self) -> Offset {
         self.offset
     }
 
-    /// Looks whether the real-time clock has been set, and returns whether it has.
+    /// Checks whether the real-time clock has been set.
     #[inline]
     pub(crate) fn look(&mut self) -> bool {
         let has_jumped = self.has_jumped(look(&self.clock));
@@ -97,8 +97,9 @@ impl Stamps {
         self.steps += 1;
     }
 
-    /// Returns the time of the run at which the real-time clock showed `stamp`, given that this was
-    /// between two times; `None` if it fits neither before nor after the last step.
+    /// Returns the time of the run at which the real-time clock showed `stamp`, given that it lies
+    /// between `after` and `before`; `None` if it fits neither the current offset nor that before
+    /// the last step.
     #[inline]
     pub(crate) fn map(&self, stamp: RealNs, after: Instant, before: Instant) -> Option<Instant> {
         let candidates = [Some(self.offset), self.previous];
@@ -122,7 +123,7 @@ fn look(clock: &Clock) -> Look {
     }
 }
 
-/// Returns the look that took the least time.
+/// Returns the shortest look.
 fn measure(clock: &Clock) -> Look {
     let mut best = look(clock);
     for _ in 1..LOOKS {
@@ -153,7 +154,7 @@ mod tests {
             steps: 0,
         };
         assert_eq!(stamps.map(5_000_007_000, at(0), at(10)), Some(at(7)));
-        // Not yet.
+        // Too early.
         assert_eq!(stamps.map(5_000_007_000, at(0), at(6)), None);
         let look = |offset, width| Look {
             offset: Offset(offset),
@@ -170,7 +171,8 @@ mod tests {
         assert_eq!(stamps.map(i64::MIN, at(0), at(25)), None);
     }
 
-    /// Oracle: the definition; two measurements of one distance agree, since nobody sets the clock.
+    /// Oracle: the definition; two measurements of one offset agree, since the clock is not set
+    /// meanwhile.
     #[test]
     fn a_distance_is_measured_to_a_few_microseconds() {
         let clock = Clock::start();

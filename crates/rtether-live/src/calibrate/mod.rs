@@ -1,8 +1,8 @@
-//! What the stack of this host costs: round trips, taken apart by the kernel's receive stamps.
+//! Cost of this host's network stack: round trips, split by the kernel's receive stamps.
 //!
-//! Both ends run on this host, so that all times are of one clock. From the call of `send` to the
-//! peer's receive stamp is the cost of sending, from there to the peer's return from `recvmsg`
-//! that of receiving.
+//! Both ends run on this host, so all times are of one clock. The cost of sending is the time from
+//! the `send` call to the peer's receive stamp; the cost of receiving, from there to the peer's
+//! return from `recvmsg`.
 
 mod port;
 mod stamp;
@@ -22,18 +22,18 @@ use crate::thread::{Placement, PlacementError};
 use crate::wait::{Waiter, Waiting};
 use port::{Place, Port};
 
-/// The smallest payload that holds what the ends tell each other.
+/// Smallest payload, in octets: the message between the ends.
 pub const SIZE_MIN: usize = 40;
-/// The largest that fits one frame with IP and UDP.
+/// Largest payload that fits one frame with IP and UDP, in octets.
 pub const SIZE_MAX: usize = 1_472;
 const MAGIC: [u8; 4] = *b"RTCA";
-/// Number of a message that is not answered.
+/// Number of a message that gets no answer.
 const WAKE: u32 = u32::MAX;
-/// Round trips that do not count: caches warm up, and the kernel begins to stamp.
+/// Round trips that do not count: caches warm up, and the kernel starts stamping.
 const WARM_UP: u32 = 50;
-/// An answer that does not come in time is lost.
+/// An answer later than this is lost.
 const PATIENCE: Duration = Duration::from_ms(200);
-/// So many lost in a row mean that there is no way.
+/// Losses in a row after which the peer counts as unreachable.
 const HOPELESS: u32 = 10;
 const HOPELESS_TEXT: &str = "nothing comes back; spinning needs two cores that nothing else at a \
     real-time priority holds (`--cores`, `--waiting block`)";
@@ -42,8 +42,8 @@ const DEVICE: &str = "wire";
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 const LOOK: Duration = Duration::from_ms(20);
-/// A far end that spins goes to sleep if nothing comes for so long: requests further apart find it
-/// asleep.
+/// A spinning far end goes to sleep after this long without a request; requests further apart find
+/// it asleep.
 const SPIN_MAX: Duration = Duration::from_ms(10);
 const REST: std::time::Duration = std::time::Duration::from_micros(500);
 
@@ -58,7 +58,7 @@ pub enum Protocol {
     Icmp,
 }
 
-/// Over what.
+/// Path between the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// The loopback device of one namespace.
@@ -67,7 +67,7 @@ pub enum Path {
     Veth,
 }
 
-/// Two hosts on this one, removed when dropped.
+/// Two namespaces that stand for hosts, removed when dropped.
 pub struct Bench {
     near: Namespace,
     far: Namespace,
@@ -78,19 +78,19 @@ pub struct Bench {
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Over what.
+    /// Path measured over.
     pub path: Path,
-    /// How payloads travel.
+    /// Protocol that carries the payload.
     pub protocol: Protocol,
-    /// Octets of payload.
+    /// Payload size, in octets.
     pub size: usize,
-    /// Asleep or spinning.
+    /// Blocking or spinning.
     pub waiting: Waiting,
-    /// Round trips.
+    /// Number of round trips.
     pub samples: u32,
-    /// Between requests.
+    /// Time between requests.
     pub interval: Duration,
-    /// Where both ends run, near and far.
+    /// Placement of both ends, near and far.
     pub placements: [Placement; 2],
 }
 
@@ -99,11 +99,11 @@ pub struct Plan {
 pub struct RoundTrip {
     /// From the request's `send` to the answer's `recvmsg`.
     pub total: i64,
-    /// Its parts, for protocols that the far end answers.
+    /// Its parts, unless the kernel of the far end answers.
     pub parts: Option<Parts>,
 }
 
-/// The parts of a round trip, there and back.
+/// The parts of a round trip, forward and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// From `send` to the peer's stamp.
@@ -112,28 +112,28 @@ pub struct Parts {
     pub receive: [i64; 2],
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Round trips in which the host did not stand still.
+    /// Round trips without a stall of the host.
     pub round_trips: Vec<RoundTrip>,
     /// Round trips that touched a stall of the host.
     pub stalled: u32,
-    /// Stalls that the watchers saw, all cores together.
+    /// Stalls seen by the watchers, on all cores.
     pub stalls: u32,
     /// Requests without an answer.
     pub lost: u32,
-    /// Answers without a stamp, or with one that makes no sense, as after a step of the clock.
+    /// Answers without a stamp, or with an implausible one, as after a step of the clock.
     pub unstamped: u32,
 }
 
-/// Why nothing can be measured.
+/// Why a measurement is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
-    /// There can be no namespaces.
+    /// Namespaces cannot be created.
     #[error("{0}; run as root, with iproute2 installed (`rtether doctor --for calibrate`)")]
     Namespace(#[from] CommandError),
-    /// A wish for a thread is not granted.
+    /// A placement of a thread was refused.
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// A socket failed.
@@ -142,7 +142,7 @@ pub enum CalibrateError {
 }
 
 impl Bench {
-    /// Makes both hosts; `name` tells them from those of others.
+    /// Creates both namespaces; `name` distinguishes them from others.
     ///
     /// # Errors
     /// If the system refuses.
@@ -158,10 +158,10 @@ impl Bench {
         })
     }
 
-    /// Measures until all round trips are there or until `stop`.
+    /// Measures until all round trips are done or `stop` is set.
     ///
     /// # Errors
-    /// If nothing comes back, or a wish is not granted.
+    /// If no answer arrives, or a placement is refused.
     pub fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Measured, CalibrateError> {
         let (is_ready, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
         let (near, far) = self.places(plan);
@@ -193,7 +193,7 @@ impl Bench {
                             is_ready.store(true, Ordering::Release);
                             Ok(answer(port, plan, is_over)?)
                         });
-                    // Nobody is to wait for an end that failed.
+                    // Do not let the near end wait for an end that failed.
                     is_ready.store(true, Ordering::Release);
                     answered
                 })
@@ -220,7 +220,7 @@ impl Bench {
         })
     }
 
-    /// Returns where both ends are; the far one of ICMP is the kernel.
+    /// Returns the places of both ends; the far end of ICMP is the kernel.
     fn places(&self, plan: &Plan) -> (Place<'static>, Option<Place<'static>>) {
         let (own, peer) = match plan.path {
             Path::Loopback => (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST),
@@ -262,17 +262,17 @@ fn hardware_address(host: &Namespace) -> Result<MacAddress, CalibrateError> {
     Ok(found.unwrap_or_else(|_| Err(ended()))?)
 }
 
-/// What the near end has seen.
+/// What the near end has recorded.
 #[derive(Default)]
 struct Asked {
-    /// Begin and end of each round trip, and what it took.
+    /// Start and end of each round trip, and its times.
     seen: Vec<([Instant; 2], RoundTrip)>,
     lost: u32,
     unstamped: u32,
 }
 
 impl Asked {
-    /// Takes out what touched a stall.
+    /// Removes the round trips touched by a stall.
     fn judge(self, stalls: &Stalls) -> Measured {
         let all = self.seen.len();
         let kept = self.seen.into_iter();
@@ -290,7 +290,7 @@ impl Asked {
     }
 }
 
-/// Asks, one request after the other.
+/// Sends one request after another.
 fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool, clock: Clock) -> io::Result<Asked> {
     let mut waiter = Waiter::new(plan.waiting, clock);
     let head = port.head();
@@ -311,7 +311,7 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool, clock: Clock) -> io::Resu
         }
         while clock.now() < due {
             waiter.wait(port.as_fd(), Some(due), false)?;
-            // What comes late is nobody's answer.
+            // A late answer belongs to no current request.
             port.receive(&mut buffer)?;
         }
         due = due.max(clock.now() - plan.interval) + plan.interval;
@@ -346,13 +346,13 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool, clock: Clock) -> io::Resu
     Ok(asked)
 }
 
-/// What the far end says: its stamp, its receipt, its sending.
+/// Report of the far end: its stamp, its receipt, its sending.
 type Reply = [i64; 3];
 
-/// Receipt, stamp, and what the far end says.
+/// Receipt, stamp, and report of the far end.
 type Answer = (i64, Option<i64>, Option<Reply>);
 
-/// Waits for the answer; returns its receipt, its stamp, and what the far end says.
+/// Waits for the answer; returns its receipt, its stamp, and the report of the far end.
 fn await_answer(
     port: &Port,
     waiter: &mut Waiter,
@@ -365,7 +365,7 @@ fn await_answer(
         waiter.wait(port.as_fd(), Some(until), true)?;
         if let Some((payload, stamp)) = port.receive(buffer)? {
             let end = stamp::now();
-            // An echo request of our own to loopback is seen here, too.
+            // Our own echo request to loopback appears here, too.
             let is_answer = head == 0 || payload.first() == Some(&0);
             let message = payload.get(head..).unwrap_or_default();
             if is_answer && read_head(message) == Some(number) {
@@ -379,7 +379,7 @@ fn await_answer(
     }
 }
 
-/// Takes a round trip apart; `None` if a part is missing or negative.
+/// Splits a round trip; `None` if a part is missing or negative.
 fn parts(begin: i64, end: i64, stamp: Option<i64>, reply: Reply) -> Option<Parts> {
     let [far_stamp, received, sent] = reply;
     let stamp = stamp?;
@@ -399,12 +399,12 @@ fn parts(begin: i64, end: i64, stamp: Option<i64>, reply: Reply) -> Option<Parts
     })
 }
 
-/// Answers until told to end.
+/// Answers until `is_over`.
 fn answer(mut port: Port, plan: &Plan, is_over: &AtomicBool) -> io::Result<()> {
     let clock = Clock::start();
     let mut waiter = Waiter::new(plan.waiting, clock);
-    // Spins only while requests come, so that it rests when the near end does. Both together must
-    // leave the kernel's twentieth to other tasks.
+    // Spins only while requests arrive, so that it rests when the near end does. The two together
+    // must leave the kernel's 5 % to other tasks.
     let spinning = (plan.interval * 2 + Duration::from_ms(2)).min(SPIN_MAX);
     let mut buffer = vec![0; 2_048];
     let mut last = Instant::ZERO - SPIN_MAX;
@@ -421,7 +421,7 @@ fn answer(mut port: Port, plan: &Plan, is_over: &AtomicBool) -> io::Result<()> {
         }
         write_reply(payload, [stamp.unwrap_or(0), received, stamp::now()]);
         match port.send(payload) {
-            // The near end has just gone.
+            // The near end has just closed its socket.
             Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => return Err(error),
             Ok(()) | Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Ends of the ways that are measured.
+//! Sockets at the ends of the measured paths.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -9,11 +9,11 @@ use crate::link::{Icmp, Link, MacAddress, Raw, RawOptions};
 
 /// A socket to one peer.
 pub(super) enum Port {
-    /// Datagrams; payloads begin at once.
+    /// Datagrams; payloads start at once.
     Udp(UdpSocket),
     /// Ethernet frames; payloads follow the header.
     Raw(Raw),
-    /// Echo requests that the peer's kernel answers.
+    /// Echo requests, which the peer's kernel answers.
     Icmp(Icmp),
 }
 
@@ -21,7 +21,7 @@ pub(super) enum Port {
 const ETHERNET: usize = 14;
 const ICMP: usize = 8;
 
-/// Where an end is, and where its peer.
+/// Addresses of an end and of its peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place<'a> {
     Udp { own: SocketAddr, peer: SocketAddr },
@@ -48,7 +48,7 @@ impl Port {
         Ok(this)
     }
 
-    /// Sends a payload. For ICMP it gets the head of an echo request, whose room it must have.
+    /// Sends a payload. For ICMP its first octets are overwritten by the header of an echo request.
     pub(super) fn send(&mut self, payload: &mut [u8]) -> io::Result<()> {
         match self {
             Self::Udp(socket) => socket.send(payload).map(|_| ()),
@@ -68,7 +68,7 @@ impl Port {
         buffer: &'b mut [u8],
     ) -> io::Result<Option<(&'b mut [u8], Option<i64>)>> {
         let received = match stamp::receive(self.as_fd(), buffer) {
-            // The peer's socket was not there yet, or is gone.
+            // The peer's socket does not exist yet, or no longer.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Ok(None),
             other => other?,
         };
@@ -79,13 +79,13 @@ impl Port {
         let begin = match self {
             Self::Udp(_) => 0,
             Self::Raw(_) => ETHERNET,
-            // The kernel hands out the IP header, whose length is in words.
+            // The kernel includes the IP header, whose length is in words.
             Self::Icmp(_) => 4 * usize::from(first & 0x0F),
         };
         Ok(Some((&mut buffer[begin.min(length)..length], stamp)))
     }
 
-    /// Returns how many octets of a payload are the protocol's.
+    /// Returns how many octets of a payload belong to the protocol.
     pub(super) const fn head(&self) -> usize {
         match self {
             Self::Udp(_) | Self::Raw(_) => 0,
@@ -104,7 +104,7 @@ impl AsFd for Port {
     }
 }
 
-/// Returns the Internet checksum (RFC 1071) of octets in which its own place is zero.
+/// Returns the Internet checksum (RFC 1071) of octets whose checksum field is zero.
 fn checksum(octets: &[u8]) -> u16 {
     let words = octets.chunks(2).map(|pair| {
         let low = pair.get(1).copied().unwrap_or(0);

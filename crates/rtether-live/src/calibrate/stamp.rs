@@ -1,7 +1,7 @@
-//! Times at which the kernel received a packet.
+//! Kernel receive stamps of packets.
 //!
-//! `SO_TIMESTAMPNS` stamps with the real-time clock, so all times here are of that clock: the
-//! nanoseconds since 1970. A step of the clock shows as a negative or absurd time.
+//! `SO_TIMESTAMPNS` stamps with the real-time clock, so all times here are of that clock, in
+//! nanoseconds since 1970. A step of the clock shows as a negative or implausible time.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -18,17 +18,17 @@ pub(super) fn now() -> i64 {
     })
 }
 
-/// Asks the kernel to stamp what the socket receives.
+/// Makes the kernel stamp what the socket receives.
 pub(super) fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
     let on: libc::c_int = 1;
     option::set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)
 }
 
-/// Room for control messages, aligned as their heads are.
+/// Buffer for control messages, aligned as their headers require.
 #[repr(C, align(8))]
 struct Control([u8; 128]);
 
-/// Returns the length of the next packet and its stamp; `None` if nothing is there.
+/// Returns the length of the next packet and its stamp; `None` if there is none now.
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
@@ -44,7 +44,7 @@ pub(super) fn receive(
     header.msg_iovlen = 1;
     header.msg_control = (&raw mut control).cast();
     header.msg_controllen = size_of::<Control>();
-    // SAFETY: the header names one vector over `buffer` and the room for control messages, all of
+    // SAFETY: the header names one vector over `buffer` and the buffer for control messages, all of
     // which live until after the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT) };
     let Ok(length) = usize::try_from(length) else {
@@ -59,14 +59,14 @@ pub(super) fn receive(
 }
 
 fn stamp(header: &libc::msghdr) -> Option<i64> {
-    // SAFETY: the kernel has filled the header and the room that it names.
+    // SAFETY: the kernel has filled the header and the buffer it names.
     let mut item = unsafe { libc::CMSG_FIRSTHDR(header) };
-    // SAFETY: null, or a head inside that room, which is aligned for heads.
+    // SAFETY: null, or a header inside that buffer, which is aligned for headers.
     while let Some(head) = unsafe { item.as_ref() } {
         let is_stamp =
             head.cmsg_level == libc::SOL_SOCKET && head.cmsg_type == libc::SCM_TIMESTAMPNS;
         if is_stamp {
-            // SAFETY: the data of this kind is one `timespec`, perhaps not aligned.
+            // SAFETY: the data of this kind is one `timespec`, possibly unaligned.
             let time = unsafe {
                 libc::CMSG_DATA(item)
                     .cast::<libc::timespec>()
@@ -77,7 +77,7 @@ fn stamp(header: &libc::msghdr) -> Option<i64> {
                 .checked_mul(1_000_000_000)?
                 .checked_add(time.tv_nsec);
         }
-        // SAFETY: both belong to each other.
+        // SAFETY: the item belongs to the header.
         item = unsafe { libc::CMSG_NXTHDR(header, item) };
     }
     None

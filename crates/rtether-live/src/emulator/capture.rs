@@ -8,15 +8,15 @@ use super::store::PLACE;
 use super::tap::Tap;
 use crate::link::{Device, DeviceError};
 
-/// Between two looks at an empty socket: nothing is measured here.
+/// Polling interval of an empty socket; nothing is measured here.
 const NAP: Duration = Duration::from_millis(1);
-/// Addresses: what stands before a tag.
+/// Addresses, which precede a tag.
 const ADDRESSES: usize = 12;
 
-/// Collects the frames that come in by a device of the calling thread's namespace until `stop`, at
-/// most `limit` of them; later ones are left.
+/// Captures the frames that arrive at a device of the calling thread's namespace until `stop`, at
+/// most `limit` of them; later ones are ignored.
 ///
-/// `ready` is called when nothing is missed any more.
+/// `ready` is called once no frame can be missed.
 ///
 /// # Errors
 /// If the device or the right to packet sockets is missing.

@@ -1,7 +1,8 @@
-//! When the frames of a host are out or given up, and what its card would tell of it.
+//! When the frames of a host are sent or given up, and the reports its network card would give.
 //!
-//! A frame is out when its last bit is at the first station that takes it; on a shared medium that
-//! is its propagation later than at the sender. What the network never got is given up at once.
+//! A frame is sent when its last bit has reached the first station that receives it; on a shared
+//! medium that is one propagation delay later than at the sender. A frame that the network refused
+//! is given up at once.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -12,26 +13,26 @@ use rtether_model::wire;
 use rtether_sim::emulation::{Foreign, Output};
 use rtether_sim::observe::DropReason;
 
-/// A frame that its station has not been told of.
+/// A frame not yet reported to its station.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
-    /// Position in the ports.
+    /// Index in the ports.
     port: usize,
-    /// What it takes on the medium of its station.
+    /// The frame, with its size on the medium of its station.
     frame: Foreign,
     rate: BitRate,
     collisions: u32,
 }
 
-/// A frame that is out or given up. Ordered by time.
+/// A frame that is sent or given up. Ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Completion {
-    /// When.
+    /// Time of the report.
     at: Instant,
-    /// Position of its sender in the ports.
+    /// Index of its sender in the ports.
     pub(super) port: usize,
     pub(super) attempts: u32,
-    /// Beginning of the last attempt.
+    /// Start of the last attempt.
     pub(super) began: Instant,
     pub(super) is_given_up: bool,
 }
@@ -41,15 +42,14 @@ pub(super) struct Completion {
 pub(super) struct Completions {
     /// Rates of the media, by station.
     media: BTreeMap<NodeId, BitRate>,
-    /// By token; as many as there are frames under way.
+    /// By token; as many as frames under way.
     sending: BTreeMap<u64, Sending>,
-    /// To be told when their time has come: a frame is known to get through before it is out.
+    /// Reports not yet due: success is known before the frame is sent.
     due: BinaryHeap<Reverse<Completion>>,
 }
 
 impl Completions {
-    /// Returns one that knows which stations are on a shared medium. If it is not `wanted`, it
-    /// knows none.
+    /// Finds the stations on a shared medium; none unless `wanted`.
     pub(super) fn new(network: &Network, wanted: bool) -> Self {
         let mut media = BTreeMap::new();
         for link in network.links.iter().filter(|_| wanted) {
@@ -66,7 +66,7 @@ impl Completions {
         }
     }
 
-    /// A frame of a station, at a port, has entered the network.
+    /// Notes that a frame of a station has entered the network at a port.
     pub(super) fn sent(&mut self, station: NodeId, port: usize, frame: Foreign) {
         if let Some(&rate) = self.media.get(&station) {
             let collisions = 0;
@@ -80,7 +80,7 @@ impl Completions {
         }
     }
 
-    /// A frame of a station has not entered the network.
+    /// Notes that a frame of a station was refused by the network.
     pub(super) fn refused(&mut self, station: NodeId, port: usize, now: Instant) {
         if self.media.contains_key(&station) {
             self.due.push(Reverse(Completion {
@@ -93,7 +93,7 @@ impl Completions {
         }
     }
 
-    /// Something has become of a frame.
+    /// Notes an output of the network.
     pub(super) fn note(&mut self, output: &Output, now: Instant) {
         let (token, at, is_given_up) = match *output {
             Output::Collision { token, .. } => {
@@ -113,12 +113,12 @@ impl Completions {
         }
     }
 
-    /// Returns when the next station is to be told.
+    /// Returns when the next report is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.due.peek().map(|Reverse(next)| next.at)
     }
 
-    /// Returns what a station is to be told now.
+    /// Returns the next report that is due.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Completion> {
         self.next().filter(|&at| at <= now)?;
         self.due.pop().map(|Reverse(next)| next)
@@ -136,14 +136,14 @@ impl Sending {
             port: self.port,
             at,
             attempts: self.collisions + u32::from(!is_given_up),
-            // A last attempt that collided was as short as a collision is.
+            // A last attempt that collided ends with the collision, so its length counts as zero.
             began: if is_given_up { at } else { at - length },
             is_given_up,
         }
     }
 }
 
-/// Returns whether it is the sender that gives up.
+/// Returns whether the sender gives up.
 const fn is_senders(reason: DropReason) -> bool {
     match reason {
         DropReason::ExcessiveCollisions
@@ -167,7 +167,7 @@ mod tests {
         Instant::ZERO + Duration::from_us(us)
     }
 
-    /// A hub, which is node 0, and a station at it; another pair of stations without one.
+    /// A hub, which is node 0, with a station; and two stations linked without a hub.
     fn network() -> Network {
         let node = |kind| Node {
             name: String::new(),
@@ -233,7 +233,7 @@ mod tests {
             reason,
         };
         completions.note(&collision(1), at(50));
-        // It is known ahead, and a second copy says nothing new.
+        // Known in advance; a second copy adds nothing.
         completions.note(&delivered(2), at(60));
         completions.note(&delivered(3), at(60));
         completions.note(&Output::Finished { token: 1 }, at(1_300));
@@ -252,7 +252,7 @@ mod tests {
         completions.note(&dropped(2, DropReason::ExcessiveCollisions), at(1_400));
         let second = completions.poll(at(1_400)).unwrap();
         assert_eq!((second.attempts, second.is_given_up), (16, true));
-        // Nobody wanted it, but it was on the medium.
+        // It was filtered everywhere, but it was on the medium.
         completions.note(&dropped(3, DropReason::Filtered), at(1_400));
         let third = completions.poll(at(1_400)).unwrap();
         assert_eq!((third.attempts, third.is_given_up), (1, false));

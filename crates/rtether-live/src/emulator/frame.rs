@@ -1,4 +1,4 @@
-//! What the emulator reads and writes of a frame: addresses, tags, lengths, collision reports.
+//! Frame fields that the emulator reads and writes: addresses, tags, lengths, collision reports.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use crate::link::MacAddress;
 /// Two addresses and a type.
 const HEADER: usize = 14;
 const ADDRESSES: usize = 12;
-/// Header and the longest payload; the check sequence is not in the octets of a packet socket.
+/// Header and the longest payload; packet sockets omit the frame check sequence.
 const LENGTH_MAX: usize = HEADER + 1_500;
 const FCS: u64 = 4;
 const ETHERTYPE_TAG: u16 = 0x8100;
 
 /// `EtherType` of collision reports: local experimental 2 (IEEE 802-2014, 9.2.4).
 pub const COLLISION_ETHERTYPE: u16 = 0x88B6;
-/// Source of collision reports, locally administered; no host has it.
+/// Source address of collision reports, locally administered; no host has it.
 const REPORTER: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x88, 0xB6];
 /// First octet of a report's payload.
 const REPORT_VERSION: u8 = 1;
 const REPORT_LENGTH: usize = 60;
-/// Flags in its second octet.
+/// Flags in the second octet.
 const COMPLETION: u8 = 1;
 const GIVEN_UP: u8 = 2;
 
@@ -35,13 +35,13 @@ const GIVEN_UP: u8 = 2;
 /// collisions so far, most significant octet first; then padding to the shortest frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollisionReport {
-    /// Collisions of the station since the emulator began.
+    /// Collisions of the station since the start of the emulator.
     pub collisions: u64,
 }
 
 impl CollisionReport {
-    /// Reads a frame without check sequence; `None` if it is no such report. A report of a
-    /// completion is one, too.
+    /// Parses a frame without check sequence; `None` if it is not a report. A completion report
+    /// also parses as a collision report.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         Some(Self {
             collisions: number(report(frame)?, 4)?,
@@ -59,28 +59,29 @@ impl CollisionReport {
     }
 }
 
-/// Tells a host that a frame of it is out or given up, as a network card does with an interrupt.
+/// Tells a host that one of its frames was sent or given up, as a network card does by an
+/// interrupt.
 ///
-/// The payload is that of a [`CollisionReport`] but for octet 1, which is 1 for a frame that is out
-/// and 3 for one that is given up, and what follows octet 11: octets 12 to 19 the frames that are
-/// out or given up so far, 20 to 23 the attempts of the last of them, 24 to 31 the time in
-/// nanoseconds from the beginning of its last attempt to this report.
+/// The payload is that of a [`CollisionReport`] except for octet 1, which is 1 for a frame that was
+/// sent and 3 for one given up, and for what follows octet 11: octets 12 to 19 the number of frames
+/// sent or given up so far, 20 to 23 the attempts of the last of them, 24 to 31 the time in
+/// nanoseconds from the start of its last attempt to this report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletionReport {
-    /// Collisions of the station since the emulator began.
+    /// Collisions of the station since the start of the emulator.
     pub collisions: u64,
-    /// Frames of the station that are out or given up, this one included.
+    /// Frames of the station sent or given up, including this one.
     pub completed: u64,
-    /// Transmissions of this frame: 1 if it has not collided, 0 if it did not enter the network.
+    /// Transmissions of this frame: 1 without collision, 0 if it did not enter the network.
     pub attempts: u32,
-    /// Since the last of them began; in whole nanoseconds on the wire.
+    /// Time since the last of them started; whole nanoseconds on the wire.
     pub since_attempt: Duration,
-    /// The frame got lost.
+    /// The frame was lost.
     pub is_given_up: bool,
 }
 
 impl CompletionReport {
-    /// Reads a frame without check sequence; `None` if it is no such report.
+    /// Parses a frame without check sequence; `None` if it is not such a report.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let payload = report(frame)?;
         let flags = *payload.get(1)?;
@@ -130,7 +131,7 @@ pub(super) const fn is_group(address: [u8; 6]) -> bool {
     address[0] & 1 != 0
 }
 
-/// Returns who is to get a frame, of which `octets` holds the beginning.
+/// Returns the destination of a frame that starts with `octets`.
 pub(super) fn destination(
     octets: &[u8],
     length: usize,
@@ -154,8 +155,8 @@ pub(super) fn destination(
     }
 }
 
-/// Reads the control information of a tag (IEEE 802.1Q-2022, 9.6); whether a frame may be dropped
-/// is not kept, as no switch here asks for it.
+/// Reads tag control information (IEEE 802.1Q-2022, 9.6); the drop-eligible indicator is ignored,
+/// since no switch here uses it.
 pub(super) fn tag(control: Option<u16>) -> Result<Option<(Pcp, Vid)>, Discard> {
     let Some(control) = control else {
         return Ok(None);
@@ -166,12 +167,12 @@ pub(super) fn tag(control: Option<u16>) -> Result<Option<(Pcp, Vid)>, Discard> {
     Ok(Some((pcp, vid)))
 }
 
-/// Returns the size of a frame on the wire without tag: padded, with check sequence.
+/// Returns the frame size without tag: padded, with check sequence.
 pub(super) fn size(length: usize) -> Bytes {
     MIN_FRAME.max(Bytes::new(length as u64 + FCS))
 }
 
-/// Returns the octets of a frame as it leaves: as they are, or with a tag put into a copy.
+/// Returns the octets of a frame as sent: unchanged, or a copy with a tag.
 pub(super) fn with_tag<'a>(
     frame: &'a [u8],
     tag: Option<(Pcp, Vid)>,
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(find(&octets, 60, true), Ok(Destination::All));
         octets[0] = 0x33;
         assert_eq!(find(&octets, 60, false), Ok(Destination::All));
-        // 42 octets of an ARP request are padded, 1514 with the check sequence are 1518.
+        // 42 octets of an ARP request are padded; 1514 with the check sequence are 1518.
         assert_eq!(
             [
                 size(42).get(),

@@ -1,4 +1,4 @@
-//! Group addresses whose listeners are known.
+//! Group addresses with known listeners.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::link::MacAddress;
 
 /// A group address and the multicast flow that its talker sends to it.
 ///
-/// A switch that manages multicast forwards such frames to the flow's listeners alone; all others
-/// for groups go to the whole VLAN.
+/// A switch that manages multicast forwards such frames only to the flow's listeners; other group
+/// frames go to the whole VLAN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The address.
@@ -21,7 +21,7 @@ pub struct Group {
     pub flow: Flow,
 }
 
-/// All of them.
+/// All groups.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     pub(super) flows: Vec<Flow>,
@@ -30,7 +30,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Flows of one talker with one address are one group: a switch cannot tell them apart.
+    /// Flows of one talker to one address form one group: a switch cannot distinguish them.
     pub(super) fn new(groups: &[Group]) -> Result<Self, EmulatorError> {
         let mut this = Self::default();
         for Group { address, flow } in groups {
@@ -59,7 +59,7 @@ impl Groups {
         Ok(this)
     }
 
-    /// Returns who gets a frame of `station` for many, of which `octets` holds the beginning.
+    /// Returns the destination of a group frame of `station` that starts with `octets`.
     pub(super) fn find(&self, station: NodeId, octets: &[u8]) -> Destination {
         let address = octets.first_chunk().copied();
         let position = address.and_then(|address| self.positions.get(&(station, address)));

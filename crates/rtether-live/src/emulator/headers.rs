@@ -1,16 +1,16 @@
-//! What emulated stations look at in a frame.
+//! Headers that emulated stations read.
 
 use rtether_model::quantity::Bytes;
 use rtether_proto::endnode::parse;
 use rtether_sim::emulation::{Content, Headers};
 
-/// Addresses and type: where the IP header begins.
+/// Addresses and type: start of the IP header.
 const START: usize = 14;
 const TCP: u8 = 6;
 /// RFC 791, 3.1.
 const FRAGMENT_OFFSET: u16 = 0x1FFF;
 
-/// Reads a frame without tag and check sequence; what makes no sense is left out.
+/// Parses a frame without tag and check sequence; invalid headers are left out.
 pub(super) fn read(frame: &[u8]) -> Headers {
     let parsed = parse(frame);
     let key = parsed.key;
@@ -29,20 +29,20 @@ pub(super) fn read(frame: &[u8]) -> Headers {
     }
 }
 
-/// Returns the octets of the IP packet in a frame, padding left out.
+/// Returns the length of the IP packet in a frame, without padding.
 fn datagram(frame: &[u8]) -> Option<usize> {
     let packet = frame.get(START..)?;
     let field = |at: usize| packet.get(at..)?.first_chunk().copied();
     let (length, least) = match packet.first()? >> 4 {
         4 => (usize::from(u16::from_be_bytes(field(2)?)), 20),
-        // The length of IPv6 is without its header (RFC 8200, 3).
+        // The length field of IPv6 excludes its header (RFC 8200, 3).
         _ => (usize::from(u16::from_be_bytes(field(4)?)) + 40, 40),
     };
     (least..=packet.len()).contains(&length).then_some(length)
 }
 
-/// Returns whether a TCP segment has data. Where its header cannot be found, behind extension
-/// headers and in later fragments, it is taken for one that has.
+/// Returns whether a TCP segment has data. If its header cannot be found, behind extension headers
+/// or in later fragments, the answer is yes.
 fn has_data(frame: &[u8], datagram: usize) -> bool {
     let Some(packet) = frame.get(START..START + datagram) else {
         return true;
@@ -87,7 +87,7 @@ mod tests {
         packet
     }
 
-    /// A TCP header without options (RFC 9293, 3.1) and so many octets of data.
+    /// A TCP header without options (RFC 9293, 3.1) and `data` octets of data.
     fn tcp(data: usize) -> Vec<u8> {
         let mut segment = vec![0; 20 + data];
         segment[12] = 5 << 4;
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(segment.content, Content::Acknowledgement);
     }
 
-    /// Oracle: nothing is read beyond the end, and no length is longer than the frame.
+    /// Oracle: nothing is read past the end, and no length exceeds the frame.
     #[test]
     fn cut_and_changed_frames_are_read_without_a_panic() {
         let mut v6 = vec![0x60, 0, 0, 0, 0, 120, 6, 64];

@@ -1,49 +1,49 @@
 //! Emulates a network for real hosts: the switches, hubs and links of `rtether-sim`, driven by the
-//! clock.
+//! real clock.
 //!
-//! Each host is joined to the emulator by a pair of devices (veth); the emulator has the other ends
-//! in a namespace of its own and sees what the hosts send, with the kernel's receive stamps.
+//! Each host is connected to the emulator by a pair of devices (veth); the emulator has the other
+//! ends in its own namespace and sees what the hosts send, with the kernel's receive stamps.
 //!
 //! # Model
 //!
 //! Everything is decided in virtual time: a frame enters the network at its stamp, and leaves when
 //! [`rtether_sim::emulation`] says that its last bit has arrived, or a little later. The network is
-//! computed up to a time before which no frame can be missing: a reading of the clock taken before
-//! the socket was found empty, less [`Options::guard`] for senders that are interrupted between
-//! stamp and delivery. A frame that comes later still is taken at once and counted as late. The
+//! computed up to a time before which no frame can be missing: a clock reading taken before the
+//! socket was found empty, less [`Options::guard`] for senders interrupted between stamp and
+//! delivery. A frame that arrives still later is processed at once and counted as late. The
 //! [`Recording`] of the arrivals, replayed offline, is the oracle: [`EmulatorReport::comparison`]
-//! says how many frames had another fate than their stamps demand.
+//! tells how many frames had another fate than their stamps demand.
 //!
 //! # What hosts have to do
 //!
 //! [`offloads_off`] at both ends of each pair. The emulator does it for its own ends; the hosts'
-//! ends are in other namespaces. Frames whose checksum was left to hardware are counted
+//! ends are in other namespaces. Frames without a checksum, left to hardware, are counted
 //! ([`Counts::unchecked`]); frames above 1514 octets are dropped and counted. The emulator's ends
-//! are to have no addresses, since what this side sends itself reaches a host without passing the
-//! network; for the same reason the emulator switches IPv6 off there.
+//! must not have addresses, since packets sent from here would reach a host without passing the
+//! network; for the same reason the emulator turns IPv6 off there.
 //!
 //! # Emulated stations
 //!
-//! A station that is to be emulated ([`rtether_model::network::EndStation::emulate`]) has its stack
-//! between the host and the network: what the host sends passes the sending side from its stamp on,
-//! and what is for the host leaves when the receiving side is done with it. So the host's own costs
-//! come on top. A frame is known ahead for as long as the stack serves it; where that is shorter
-//! than the guard, it leaves late by up to the difference.
+//! An emulated station ([`rtether_model::network::EndStation::emulate`]) has its stack between the
+//! host and the network: what the host sends passes the sending side from its stamp on, and what is
+//! for the host leaves once the receiving side has processed it. The host's own costs come on top.
+//! A departure is known in advance by the service time of the stack; if that is shorter than the
+//! guard, the frame leaves late by up to the difference.
 //!
 //! # Collision reports
 //!
 //! With [`Options::reports_collisions`] the host behind a station is told of each of its
-//! collisions, as the `collisions` counter of an interface would, by a frame of `EtherType` 0x88B6
+//! collisions, like the `collisions` counter of an interface, by a frame of `EtherType` 0x88B6
 //! (IEEE 802, local experimental 2) that does not pass the network: see [`CollisionReport`]. With
 //! [`Options::reports_completions`] the host behind a station on a shared medium is told of each of
-//! its frames that is out or given up, as by the interrupt of a card: see [`CompletionReport`].
+//! its frames sent or given up, like the interrupt of a card: see [`CompletionReport`].
 //!
 //! # Scheduling
 //!
-//! The thread that calls [`Emulator::run`] spins or sleeps ([`Waiting`]). A spinning one belongs on
-//! a core of its own under `SCHED_FIFO`. The kernel takes 50 ms of a second from it if other threads
-//! want the core; to forestall that it naps for 7.5 % of the time while nothing happens. What the
-//! kernel or the host takes nevertheless shows as [`Stall`]s.
+//! The thread that calls [`Emulator::run`] spins or sleeps ([`Waiting`]). A spinning thread should
+//! have a core to itself under `SCHED_FIFO`. The kernel takes 50 ms of each second from it if other
+//! threads want the core; to avoid that, it naps for 7.5 % of the time while nothing happens. Time
+//! lost to the kernel or the host in spite of that shows as [`Stall`]s.
 
 mod capture;
 mod completions;
@@ -87,32 +87,32 @@ pub use options::{EmulatorError, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
 pub use timing::{DepartureErrors, Stall};
 
-/// Frames taken from the socket before those that are due are sent.
+/// Frames taken from the socket before due frames are sent.
 const BURST: usize = 8;
-/// How often a sleeping emulator looks whether to stop.
+/// Interval at which a sleeping emulator checks for a stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// Nothing is due and nothing came for so long: time for a nap.
+/// Idle time, without arrivals and with nothing due, after which a nap is possible.
 const QUIET: Duration = Duration::from_us(500);
-/// Longer than a wake-up takes.
+/// Longer than any wake-up takes.
 const LEAD: Duration = Duration::from_us(100);
-/// A spinning thread closes its eyes so often, for so long at least, if nothing is due for longer
-/// than that takes with the wake-up.
+/// Interval of the blinks of a spinning thread, each at least `BLINK` long, if nothing is due
+/// within [`BLINK_ROOM`], which covers the wake-up.
 const BLINK_EVERY: Duration = Duration::from_ms(1);
 const BLINK: std::time::Duration = std::time::Duration::from_micros(1);
 const BLINK_ROOM: Duration = Duration::from_us(30);
-/// The longest nap; whoever takes longer has been held up.
+/// Longest nap; a longer one was a stall.
 const NAP: Duration = Duration::from_ms(1);
-/// A nap is due when less than this part of a thousand has been slept.
+/// Naps are due below this share of time slept, in parts per thousand.
 const NAPS_PER_MILLE: i64 = 75;
-/// Over which time naps are counted.
+/// Window over which naps are counted.
 const NAP_WINDOW: Duration = Duration::from_ms(500);
-/// A frame whose stamp is so much older than the time at which the socket was empty was stamped by
-/// a clock that has been set since.
+/// Largest age of a stamp, relative to the time at which the socket was empty; older stamps are
+/// from before a step of the clock.
 const STAMP_LAG_MAX: Duration = Duration::from_ms(50);
-/// Places in the store that a token can name.
+/// Places in the store that a token can address.
 const PLACES_MAX: u32 = 1 << 24;
 
-/// A frame that waits for its time.
+/// A frame not yet injected into the network.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     at: Instant,
@@ -120,12 +120,12 @@ struct Pending {
     frame: Foreign,
 }
 
-/// A copy that leaves when its time has come. Ordered by time, then in order of arrival.
+/// A copy not yet sent. Ordered by time, then by arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Departure {
     at: Instant,
     token: u64,
-    /// Position in `ports`.
+    /// Index in `ports`.
     port: usize,
     tag: Option<(Pcp, Vid)>,
 }
@@ -134,7 +134,7 @@ struct Departure {
 pub struct Emulator {
     network: Network,
     groups: Groups,
-    /// Whether any station is emulated, stack and all.
+    /// Whether any station is emulated with its stack.
     reads_headers: bool,
     options: Options,
     emulation: Emulation,
@@ -142,7 +142,7 @@ pub struct Emulator {
     ports: Ports,
     store: Store,
     completions: Completions,
-    /// By time.
+    /// In order of time.
     pending: VecDeque<Pending>,
     departures: BinaryHeap<Reverse<Departure>>,
     stamps: Stamps,
@@ -152,7 +152,7 @@ pub struct Emulator {
     guard: Duration,
     /// Number of the next frame.
     sequence: u64,
-    /// No frame with a stamp before this time is missing, guard aside.
+    /// All frames stamped before this time have been received, guard aside.
     horizon: Instant,
     last_arrival: Instant,
     naps_since: Instant,
@@ -162,7 +162,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Opens the devices, which are those of the calling thread's namespace, and begins to receive.
+    /// Opens the devices in the calling thread's namespace, and starts receiving.
     ///
     /// # Errors
     /// If the network cannot be emulated, a device or the right to use it is missing, or two ports
@@ -204,10 +204,10 @@ impl Emulator {
         })
     }
 
-    /// Emulates until `stop`. May be called again; what comes in between is late.
+    /// Emulates until `stop`. May be called again; arrivals in between are late.
     ///
     /// # Errors
-    /// If a device goes away or the system refuses to receive. What was counted until then stands.
+    /// If a device disappears or the system refuses to receive. Counters keep their values.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), EmulatorError> {
         self.timing.resume(self.options.clock.now());
         while !stop.load(Ordering::Relaxed) {
@@ -220,7 +220,7 @@ impl Emulator {
         Ok(())
     }
 
-    /// Takes frames from the socket, moves the horizon, and returns the time.
+    /// Takes frames from the socket, advances the horizon, and returns the time.
     fn receive(&mut self) -> Result<Instant, EmulatorError> {
         for number in 0..BURST {
             let now = self.options.clock.now();
@@ -240,12 +240,12 @@ impl Emulator {
             self.take(seen);
         }
         let now = self.options.clock.now();
-        // The socket keeps the order, so that what is still in there came after what was last.
+        // The socket keeps the order, so whatever is left in it arrived after the last frame.
         self.horizon = self.horizon.max(self.last_arrival);
         Ok(now)
     }
 
-    /// A frame has been read to the next place of the store.
+    /// Handles a frame that was read into the next place of the store.
     fn take(&mut self, seen: Seen) {
         let at = self.arrived_at(seen.stamp);
         self.last_arrival = self.last_arrival.max(at);
@@ -297,11 +297,11 @@ impl Emulator {
             .insert(position, Pending { at, station, frame });
     }
 
-    /// Returns the time of the run of a stamp; that of the clock if there is no usable stamp.
+    /// Returns the run time of a stamp; the current time without a usable stamp.
     fn arrived_at(&mut self, stamp: Option<i64>) -> Instant {
         self.stamps.look();
         let now = self.options.clock.now();
-        // The clocks' distance is known to some hundred nanoseconds.
+        // The offset of the clocks is known to some hundred nanoseconds.
         let (after, before) = (self.horizon - STAMP_LAG_MAX, now + Duration::from_us(10));
         let mapped = stamp.and_then(|stamp| self.stamps.map(stamp, after, before));
         mapped.map_or_else(
@@ -313,7 +313,7 @@ impl Emulator {
         )
     }
 
-    /// Runs the network until `until` and sends what has arrived.
+    /// Runs the network until `until` and schedules what has arrived.
     fn advance(&mut self, until: Instant) -> Result<(), EmulatorError> {
         while let Some(&next) = self.pending.front()
             && next.at <= until
@@ -360,7 +360,7 @@ impl Emulator {
                 }
                 Output::Collision { station, .. } => self.report_collision(station)?,
                 Output::Finished { token } => {
-                    // Its copies have arrived, in the past; they are sent before it is forgotten.
+                    // Its copies are due already; they are sent before its place is freed.
                     self.depart()?;
                     self.store.free(place_of(token));
                 }
@@ -428,7 +428,7 @@ impl Emulator {
         self.counts.note_sent(sent, &port.name)
     }
 
-    /// Sleeps if nothing is to be done.
+    /// Sleeps if there is nothing to do.
     fn rest(&mut self, now: Instant) -> Result<(), EmulatorError> {
         let arrival = self.pending.front().map(|pending| pending.at);
         let times = arrival.into_iter().chain(self.emulation.next_event());
@@ -460,11 +460,11 @@ impl Emulator {
         Ok(())
     }
 
-    /// Lets the kernel's own threads have the core for a moment.
+    /// Leaves the core to the kernel's own threads for a moment.
     ///
-    /// They are of ordinary priority, so that they wait for a thread that spins in real time. If one
-    /// of them waits for a second, the kernel takes the core away for 50 ms; and until then packets
-    /// that it has left to `ksoftirqd` lie still.
+    /// They have ordinary priority, so they wait for a real-time thread that spins. If one of them
+    /// waits for a second, the kernel takes the core away for 50 ms; until then packets left to
+    /// `ksoftirqd` are stuck.
     fn blink(&mut self, now: Instant, left: Duration) {
         let since = now - self.blinked_at;
         if since > BLINK_EVERY && (left > BLINK_ROOM || since > BLINK_EVERY * 20) {

@@ -1,4 +1,4 @@
-//! Work that a network device is told not to leave to hardware that is not there.
+//! Turns off offloads that virtual devices have no hardware for.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,7 +16,7 @@ struct Offload {
     set: u32,
 }
 
-/// Large sends and receives, and checksums that nobody would fill in.
+/// Segmentation, aggregation, and checksums that no hardware would fill in.
 const OFFLOADS: [Offload; 4] = [
     Offload {
         name: "tso",
@@ -40,7 +40,7 @@ const OFFLOADS: [Offload; 4] = [
     },
 ];
 
-/// An offload that stays on.
+/// An offload cannot be turned off.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot switch offload `{offload}` of `{device}` off: {source}; try `ethtool -K {device} {offload} off`"
@@ -48,9 +48,9 @@ const OFFLOADS: [Offload; 4] = [
 pub struct OffloadError {
     /// The device.
     pub device: String,
-    /// The offload, by the name that `ethtool -K` gives it.
+    /// The offload, by its name in `ethtool -K`.
     pub offload: &'static str,
-    /// What the system says.
+    /// The error of the system.
     pub source: io::Error,
 }
 
@@ -61,16 +61,16 @@ struct Value {
     data: u32,
 }
 
-/// Lets a device of the calling thread's namespace send and receive frames as they are on a wire:
-/// segmentation, aggregation and checksum offloads off, as `ethtool -K DEVICE tso off gso off gro
-/// off tx off` does.
+/// Makes a device of the calling thread's namespace send and receive frames as on a wire:
+/// segmentation, aggregation and checksum offloads off, as by `ethtool -K DEVICE tso off gso off
+/// gro off tx off`.
 ///
-/// Both ends of a veth pair need it when its frames are carried by an emulator: a sender that
-/// leaves checksums and segmentation to hardware hands over frames of up to 64 KiB without
-/// checksums, and nothing between two packet sockets makes up for it.
+/// Both ends of a veth pair need this if an emulator carries its frames: a sender that leaves
+/// checksums and segmentation to hardware hands over frames of up to 64 KiB without checksums, and
+/// nothing between two packet sockets corrects that.
 ///
 /// # Errors
-/// If an offload is on and the device does not let go of it.
+/// If an offload is on and the device refuses to turn it off.
 pub fn offloads_off(device: &str) -> Result<(), OffloadError> {
     for offload in &OFFLOADS {
         let failed = |source| OffloadError {
@@ -106,7 +106,7 @@ fn command(socket: &Socket, device: &str, command: u32, data: u32) -> io::Result
         *to = libc::c_char::from_ne_bytes([from]);
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: the descriptor is open; the request has a name that ends and points to a live
+    // SAFETY: the descriptor is open; the request has a terminated name and points to a live
     // structure of the kind that these commands read and write.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
     if result < 0 {

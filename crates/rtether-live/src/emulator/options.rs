@@ -1,4 +1,4 @@
-//! How to emulate, and why that may fail.
+//! Options of an emulator, and why it may fail.
 
 use std::io;
 
@@ -12,12 +12,12 @@ use crate::clock::Clock;
 use crate::link::{DeviceError, MacAddress};
 use crate::wait::Waiting;
 
-/// Where senders are interrupted once in some thousand frames, few are for longer.
+/// Smallest guard: senders interrupted for longer are rare.
 const GUARD_MIN: Duration = Duration::from_us(10);
-/// The longest interrupts of a host that is not stopped altogether.
+/// Largest guard: the longest interruptions on a host that is not stopped altogether.
 const GUARD_MAX: Duration = Duration::from_us(40);
 
-/// A station and the device that leads to the host that plays it.
+/// A station, and the device that leads to the host that plays it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// The station.
@@ -28,7 +28,7 @@ pub struct Port {
     pub address: MacAddress,
 }
 
-/// What happens to a frame for an address that no station has.
+/// Treatment of a frame for an address that no station has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unknown {
     /// It is dropped and counted.
@@ -38,7 +38,7 @@ pub enum Unknown {
     Flood,
 }
 
-/// How to emulate.
+/// Options of an emulator.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Clock of the run; its origin is that of all times.
@@ -49,33 +49,33 @@ pub struct Options {
     pub draws: Draws,
     /// Whether the thread spins.
     pub waiting: Waiting,
-    /// How long the emulator waits for frames that have a stamp and are not in the socket yet; what
-    /// comes later still is late. Between stamp and socket lies a microsecond, and whatever
-    /// interrupts the sender there.
+    /// How long to wait for frames that have a stamp but are not in the socket yet; frames that
+    /// arrive later are late. Between stamp and socket lies a microsecond, plus any interruption of
+    /// the sender.
     ///
-    /// It delays no frame that takes as long on its last link, or 10 us longer on a shared medium:
-    /// such a frame is known ahead. `None` for the time of the shortest frame on the fastest link
-    /// of a station, between 10 us and 40 us.
+    /// It delays no frame whose transmission on its last link takes at least as long, or 10 us
+    /// longer on a shared medium: its arrival is known in advance. `None` for the time of the
+    /// shortest frame on the fastest link of a station, between 10 us and 40 us.
     pub guard: Option<Duration>,
-    /// Frames under way and not yet due; more are dropped and counted. Each takes 1.5 KiB.
+    /// Largest number of frames under way; more are dropped and counted. Each takes 1.5 KiB.
     pub frames: u32,
-    /// Arrivals, and ends of copies, that are recorded; zero for no recording and no comparison.
-    /// Each takes some 150 octets.
+    /// Largest number of arrivals, and of ends of copies, recorded; zero for no recording and no
+    /// comparison. Each takes some 150 octets.
     pub recording: usize,
-    /// Groups of which the listeners are known; other frames for groups go to the whole VLAN.
+    /// Groups with known listeners; other group frames go to the whole VLAN.
     pub groups: Vec<Group>,
-    /// What happens to frames for unknown addresses.
+    /// Treatment of frames for unknown addresses.
     pub unknown: Unknown,
     /// Whether hosts are told of their collisions.
     pub reports_collisions: bool,
-    /// Whether hosts on shared media are told of each of their frames that is out or given up. It
-    /// is told late of a frame for a host behind a switch: when it arrives there.
+    /// Whether hosts on shared media are told of each of their frames sent or given up. For a frame
+    /// to a host behind a switch the report is late: it comes when the frame arrives there.
     pub reports_completions: bool,
 }
 
 impl Options {
-    /// Returns the defaults: a spinning thread, a guard by the rate, 4096 frames under way, a
-    /// recording of a million, no known groups.
+    /// Returns the defaults: a spinning thread, a guard derived from the link rates, 4096 frames
+    /// under way, a recording of a million, no known groups.
     pub const fn new(clock: Clock, seed: u64) -> Self {
         Self {
             clock,
@@ -93,7 +93,7 @@ impl Options {
     }
 }
 
-/// Why a network cannot be emulated here, or no longer.
+/// Why a network cannot be emulated on this host, or not any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// The network cannot be emulated.
@@ -102,10 +102,10 @@ pub enum EmulatorError {
     /// A device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// An offload stays on.
+    /// An offload cannot be turned off.
     #[error(transparent)]
     Offload(#[from] OffloadError),
-    /// A port that makes no sense.
+    /// An invalid port.
     #[error("port `{device}`: {reason}")]
     Port {
         /// Name of the device.
@@ -113,7 +113,7 @@ pub enum EmulatorError {
         /// What is wrong.
         reason: &'static str,
     },
-    /// A group that makes no sense.
+    /// An invalid group.
     #[error("`{flow}` is no multicast flow to a group address ({address})")]
     Group {
         /// Name of the flow.
@@ -127,26 +127,26 @@ pub enum EmulatorError {
          `sudo setcap cap_net_raw,cap_net_admin+ep` on the program"
     )]
     Socket {
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A device has been removed or shut down while the emulator ran.
+    /// A device was removed or shut down while the emulator ran.
     #[error("device `{device}` is gone: {source}; what was measured until then stands")]
     Gone {
         /// Name of the device.
         device: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The system refuses to wait or receive.
     #[error("cannot receive frames: {source}")]
     Receive {
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// Returns what delays few frames and leaves few late.
+/// Returns a guard that delays few frames and leaves few late.
 pub(super) fn guard_for(network: &Network) -> Duration {
     let leads_to_station = |link: &&Link| {
         let mut ends = link.ends.iter();

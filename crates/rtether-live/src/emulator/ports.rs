@@ -7,26 +7,26 @@ use rtether_model::network::{Network, NodeId};
 use super::{EmulatorError, Port, frame, offloads_off};
 use crate::link::{Device, MacAddress};
 
-/// A port that is open.
+/// An open port.
 #[derive(Debug)]
 pub(super) struct OpenPort {
     pub(super) station: NodeId,
     pub(super) name: String,
-    /// Number of the device.
+    /// Index of the device.
     pub(super) device: i32,
     pub(super) address: MacAddress,
     pub(super) collisions: u64,
-    /// Frames that its host was told are complete.
+    /// Completions reported to its host.
     pub(super) completed: u64,
 }
 
-/// All ports and the ways to find them.
+/// All ports, and how to find them.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     pub(super) all: Vec<OpenPort>,
-    /// Positions, by number of the device.
+    /// Indices, by index of the device.
     pub(super) by_device: BTreeMap<i32, usize>,
-    /// Positions.
+    /// Indices.
     pub(super) by_station: BTreeMap<NodeId, usize>,
     pub(super) by_address: BTreeMap<[u8; 6], NodeId>,
 }
@@ -73,7 +73,7 @@ fn open_port(network: &Network, port: &Port) -> Result<OpenPort, EmulatorError> 
     }
     let device = Device::named(&port.device)?;
     offloads_off(&port.device)?;
-    // Best effort: there may be no IPv6 to switch off. `/proc/sys/net` is that of the namespace.
+    // Best effort: IPv6 may be missing. `/proc/sys/net` is that of the namespace.
     let switch = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", port.device);
     let _ = std::fs::write(switch, "1");
     Ok(OpenPort {

@@ -1,4 +1,4 @@
-//! What an emulator has counted, and the comparison with the replay.
+//! Counters of an emulator, and the comparison with the replay.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use rtether_sim::observe::DropReason;
 
 use super::{DepartureErrors, Emulator, EmulatorError};
 
-/// Why a frame does not enter the network.
+/// Why a frame did not enter the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Discard {
     Short,
@@ -18,42 +18,42 @@ pub(super) enum Discard {
     Tag,
 }
 
-/// What happened to frames outside the network, and in it.
+/// Fate of frames outside the network, and in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames that came from the hosts.
+    /// Frames received from the hosts.
     pub received: u64,
     /// Copies sent to the hosts, collision reports included.
     pub sent: u64,
-    /// Frames on devices that are no ports; none in a namespace of its own.
+    /// Frames on devices that are not ports; zero in a separate namespace.
     pub elsewhere: u64,
     /// Frames for an address that no station has.
     pub unknown: u64,
     /// Frames of fewer than 14 octets.
     pub short: u64,
-    /// Frames of more than 1514 octets: segmentation offload is on at a host.
+    /// Frames of more than 1514 octets: a host has segmentation offload on.
     pub long: u64,
     /// Frames of VLAN 4095, which is reserved.
     pub bad_tags: u64,
-    /// Frames that found no place in the store.
+    /// Frames dropped because the store was full.
     pub no_room: u64,
-    /// Frames that found no room in the socket, since the emulator did not keep up.
+    /// Frames dropped because the socket was full: the emulator did not keep up.
     pub overruns: u64,
-    /// Frames without a usable stamp, which were taken as if they came when they were read.
+    /// Frames without a usable stamp, which got the time at which they were read.
     pub unstamped: u64,
-    /// Frames without a checksum: checksum offload is on at a host, which others will not accept.
+    /// Frames without a checksum: a host has checksum offload on, and others will not accept them.
     pub unchecked: u64,
-    /// Copies for stations that have no port.
+    /// Copies for stations without a port.
     pub unconnected: u64,
-    /// Copies that the system did not take, such as for want of memory.
+    /// Copies that the system refused, for example for lack of memory.
     pub unsent: u64,
     /// Copies lost in the network, by reason.
     pub dropped: BTreeMap<DropReason, u64>,
     /// Collisions of stations.
     pub collisions: u64,
-    /// Times the real-time clock has been set.
+    /// How often the real-time clock was set.
     pub clock_steps: u64,
-    /// Times the thread slept.
+    /// How often the thread slept.
     pub naps: u64,
 }
 
@@ -67,7 +67,7 @@ impl Counts {
         } += 1;
     }
 
-    /// Counts a frame that was handed to a device.
+    /// Counts a frame handed to a device.
     ///
     /// # Errors
     /// If the device is gone.
@@ -92,16 +92,16 @@ impl Counts {
     }
 }
 
-/// What an emulator says at its end.
+/// Final report of an emulator.
 #[derive(Clone, Debug)]
 pub struct EmulatorReport {
     /// Frames outside and inside the network.
     pub counts: Counts,
-    /// Frames taken in, and how late.
+    /// Frames injected, and how late.
     pub injected: emulation::Counters,
     /// How late frames left.
     pub departures: DepartureErrors,
-    /// The run against the replay of its arrivals; `None` without a recording.
+    /// Comparison of the run with the replay of its arrivals; `None` without a recording.
     pub comparison: Option<Comparison>,
     /// The arrivals.
     pub recording: Recording,
@@ -110,10 +110,10 @@ pub struct EmulatorReport {
 }
 
 impl Emulator {
-    /// Ends the emulation, replays its arrivals offline and says how it went.
+    /// Ends the emulation, replays its arrivals offline and returns the report.
     ///
     /// # Errors
-    /// If the network cannot be built a second time, which it could the first time.
+    /// If the network cannot be built again, although it was built once.
     pub fn finish(mut self) -> Result<EmulatorReport, EmulatorError> {
         let until = self.emulation.now();
         let options = &self.options;

@@ -1,9 +1,9 @@
 //! Octets of the frames under way, in a fixed number of places.
 
-/// Octets of a place: the longest frame without tag and check sequence has 1514.
+/// Octets per place: the longest frame without tag and check sequence has 1514.
 pub(super) const PLACE: usize = 1_536;
 
-/// All places. A frame that finds none is dropped and counted by the caller.
+/// All places. A frame without a place is dropped and counted by the caller.
 #[derive(Debug)]
 pub(super) struct Store {
     octets: Vec<u8>,
@@ -12,7 +12,8 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Returns a store for so many frames; its memory is touched, lest that takes time later.
+    /// Returns a store for `frames` frames; touches its memory now, since page faults later would
+    /// take time.
     pub(super) fn new(frames: u32) -> Self {
         let count = usize::try_from(frames).unwrap_or(0);
         let mut octets = vec![0; count * PLACE];
@@ -26,13 +27,13 @@ impl Store {
         }
     }
 
-    /// Returns the place that the next frame gets, whose octets are the caller's to fill.
+    /// Returns the place of the next frame, to be filled by the caller.
     pub(super) fn next(&mut self) -> Option<&mut [u8]> {
         let place = *self.free.last()?;
         Some(&mut self.octets[range(place)])
     }
 
-    /// Keeps the frame that has been written to the next place.
+    /// Keeps the frame written to the next place.
     pub(super) fn keep(&mut self, length: usize) -> Option<u32> {
         let place = self.free.pop()?;
         self.lengths[place as usize] = length.min(PLACE);
@@ -44,13 +45,13 @@ impl Store {
         &self.octets[range(place)][..self.lengths[place as usize]]
     }
 
-    /// Gives a place back.
+    /// Frees a place.
     pub(super) fn free(&mut self, place: u32) {
         debug_assert!(!self.free.contains(&place), "a frame ends once");
         self.free.push(place);
     }
 
-    /// Returns the number of frames that are kept.
+    /// Returns the number of frames kept.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         self.lengths.len() - self.free.len()

@@ -1,7 +1,7 @@
 //! One packet socket for all devices of a namespace, with receive stamps and tags.
 //!
-//! The kernel takes the tag of a received frame off and hands it over beside the octets. One socket
-//! for all devices gives frames in the order in which they came and is asked once, not once a
+//! The kernel strips the tag of a received frame and passes it as ancillary data. One socket for
+//! all devices delivers frames in order of arrival and takes one system call instead of one per
 //! device.
 
 use std::io;
@@ -11,21 +11,21 @@ use socket2::{Domain, Socket, Type};
 
 use crate::option;
 
-/// Octets that may wait in the socket.
+/// Receive buffer, in octets.
 const BUFFER: i32 = 16 << 20;
 
-/// A frame that was received.
+/// A received frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// Number of the device.
+    /// Index of the device.
     pub(super) device: i32,
-    /// Octets without tag and check sequence; more than fit if it was too long.
+    /// Length without tag and check sequence, in octets; more than the buffer if it was too long.
     pub(super) length: usize,
-    /// Real time in nanoseconds since 1970 at which the driver handed it over.
+    /// Real time in nanoseconds since 1970 at which the driver delivered it.
     pub(super) stamp: Option<i64>,
-    /// Control information of the tag.
+    /// Tag control information.
     pub(super) tag: Option<u16>,
-    /// The sender left the checksum to a device that does not exist.
+    /// The sender left the checksum to hardware that does not exist.
     pub(super) lacks_checksum: bool,
 }
 
@@ -36,8 +36,8 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Opens a socket in the namespace of the calling thread and takes in all frames for these
-    /// devices, whoever they are for.
+    /// Opens a socket in the namespace of the calling thread that receives all frames on these
+    /// devices, for any address.
     pub(super) fn open(devices: &[i32]) -> io::Result<Self> {
         // Nothing is received before the socket is bound.
         let this = Self {
@@ -59,7 +59,7 @@ impl Tap {
             &on,
         )?;
         option::set(&this.socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
-        // More than `rmem_max` allows needs a right that raw sockets do not.
+        // Exceeding `rmem_max` needs a right that raw sockets do not.
         let socket = &this.socket;
         if option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER).is_err() {
             option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER)?;
@@ -85,7 +85,7 @@ impl Tap {
         check(result).map(|_| ())
     }
 
-    /// Takes the next frame; `None` if there is none now.
+    /// Receives the next frame; `None` if there is none now.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Seen>> {
         // Aligned for the headers of control messages; two of them take 72 octets.
         let mut control = [0_u64; 32];
@@ -103,10 +103,10 @@ impl Tap {
         header.msg_iovlen = 1;
         header.msg_control = control.as_mut_ptr().cast();
         header.msg_controllen = size_of_val(&control);
-        // The length is then that of the whole frame, even if it did not fit.
+        // Returns the length of the whole frame even if it did not fit.
         let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
-        // SAFETY: the descriptor is open, and all pointers of the header are to live buffers of
-        // the lengths that stand beside them.
+        // SAFETY: the descriptor is open, and all pointers of the header are to live buffers of the
+        // stated lengths.
         let result = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut header, flags) };
         let Ok(length) = usize::try_from(result) else {
             let error = io::Error::last_os_error();
@@ -130,8 +130,8 @@ impl Tap {
     /// Sends a frame out of a device.
     pub(super) fn send(&self, device: i32, frame: &[u8]) -> io::Result<()> {
         let to = address(device, 0);
-        // SAFETY: the descriptor is open; pointers and lengths are those of live buffers, which
-        // the kernel only reads.
+        // SAFETY: the descriptor is open; pointers and lengths are those of live buffers, which the
+        // kernel only reads.
         let result = unsafe {
             libc::sendto(
                 self.socket.as_raw_fd(),
@@ -148,7 +148,7 @@ impl Tap {
         Ok(())
     }
 
-    /// Returns how many frames found no room in the socket since the last call.
+    /// Returns how many frames were dropped for lack of room in the socket since the last call.
     pub(super) fn overruns(&self) -> u64 {
         let mut statistics = libc::tpacket_stats {
             tp_packets: 0,
@@ -186,13 +186,13 @@ fn read_control(header: &libc::msghdr, seen: &mut Seen) {
     let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
     // SAFETY: the macro returns null or a pointer to a whole header inside the buffer.
     while let Some(message) = unsafe { next.as_ref() } {
-        // SAFETY: the message lies in the buffer, and so does what follows its header.
+        // SAFETY: the message lies in the buffer, and so does its data.
         let data = unsafe { libc::CMSG_DATA(next) };
         let length = message.cmsg_len;
         match (message.cmsg_level, message.cmsg_type) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if has_room::<libc::timespec>(length) => {
-                // SAFETY: the message holds such a structure, as its length says; it may lie
-                // anywhere, and any octets are a valid one.
+                // SAFETY: the message holds such a structure, as its length says; it may be
+                // unaligned, and any octets are a valid one.
                 let time: libc::timespec = unsafe { std::ptr::read_unaligned(data.cast()) };
                 let seconds = time.tv_sec.checked_mul(1_000_000_000);
                 seen.stamp = seconds.and_then(|ns| ns.checked_add(time.tv_nsec));

@@ -1,55 +1,55 @@
-//! How late frames leave, with and without what the host's stalls make of it.
+//! Departure errors, with and without the effect of stalls of the host.
 
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::{Duration, Instant};
 
-/// Length of a window: what is in one with a stall is set apart.
+/// Length of a window; windows with a stall are counted separately.
 const WINDOW: Duration = Duration::from_ms(100);
-/// A spinning thread that does not get on for so long has been stopped by the host or the kernel.
+/// Shortest gap of a spinning thread that counts as a stall by the host or the kernel.
 const STALL_MIN: Duration = Duration::from_ms(1);
-/// Windows that a stall spoils: the one in which it ends, and the next, in which what it held up is
-/// still worked off.
+/// Windows spoiled by a stall: the one in which it ends, and the next, in which the backlog is
+/// still cleared.
 const SPOILED: u8 = 2;
-/// Stalls that are kept; more are counted.
+/// Stalls kept; more are counted.
 const STALLS_MAX: usize = 10_000;
 
-/// A time in which the emulator's thread did not run although it wanted to.
+/// A time in which the emulator's thread did not run although it was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Last sign of life before.
+    /// Last time it ran before.
     pub at: Instant,
-    /// Until the next one.
+    /// Time until it ran again.
     pub length: Duration,
 }
 
 /// Departure errors of a run: time of the call that sends a frame minus the time at which its last
-/// bit is there. A host has it by the time the call returns, which is given as well.
+/// bit is due. The host has the frame by the time the call returns, which is recorded as well.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DepartureErrors {
-    /// Of all frames.
+    /// All frames.
     pub all: Histogram,
-    /// Of frames in windows of 100 ms in which no stall ended, nor in the one before.
+    /// Frames in windows of 100 ms in which no stall ended, nor in the window before.
     pub calm: Histogram,
-    /// Of frames in the same windows, at the return of the call.
+    /// Frames in the same windows, at the return of the call.
     pub calm_returned: Histogram,
     /// Windows in which frames left or the thread stalled.
     pub windows: u64,
-    /// Those of them that hold a stall.
+    /// Of these, windows spoiled by a stall.
     pub stalled: u64,
-    /// Stalls of 1 ms or more, the first ten thousand of them.
+    /// Stalls of 1 ms or more, the first ten thousand.
     pub stalls: Vec<Stall>,
-    /// All of them.
+    /// Number of all stalls.
     pub stall_count: u64,
 }
 
-/// Books departure errors while the emulator runs.
+/// Records departure errors while the emulator runs.
 #[derive(Debug)]
 pub(super) struct Timing {
     errors: DepartureErrors,
     window: Histogram,
     window_returned: Histogram,
     window_end: Instant,
-    /// Windows from this one on that a stall spoils.
+    /// Windows, from the current one on, spoiled by a stall.
     spoiled: u8,
     alive_at: Instant,
 }
@@ -66,18 +66,18 @@ impl Timing {
         }
     }
 
-    /// The thread begins to run.
+    /// The thread starts to run.
     pub(super) fn resume(&mut self, now: Instant) {
         self.alive_at = now;
     }
 
-    /// The thread runs; it has not slept since the last sign of life.
+    /// The thread runs, and has not slept since the last call.
     #[inline]
     pub(super) fn alive(&mut self, now: Instant) {
         self.alive_after(now, Duration::ZERO);
     }
 
-    /// The thread runs; it wanted to sleep for `planned` at most.
+    /// The thread runs, after a planned sleep of at most `planned`.
     pub(super) fn awake(&mut self, now: Instant, planned: Duration) {
         self.alive_after(now, planned);
     }
@@ -142,7 +142,7 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    /// Oracle: what leaves at the end of a stall counts with it, also in the next window.
+    /// Oracle: a departure at the end of a stall counts with the stall, also in the next window.
     #[test]
     fn a_stall_over_the_end_of_a_window_spoils_both() {
         let mut timing = Timing::new(ms(0));
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!((errors.all.total(), errors.calm.total()), (2, 0));
     }
 
-    /// Oracle: a sleep of 1 ms that takes 21 is one with a stall of 20.
+    /// Oracle: a sleep of 1 ms that takes 21 ms contains a stall of 20 ms.
     #[test]
     fn an_overlong_sleep_is_a_stall() {
         let mut timing = Timing::new(ms(0));

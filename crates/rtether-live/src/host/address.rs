@@ -1,4 +1,4 @@
-//! Which device has which address.
+//! Addresses of the network devices.
 
 use std::ffi::CStr;
 use std::io;
@@ -12,9 +12,9 @@ pub struct Interface {
     pub name: String,
     /// Whether it is up.
     pub is_up: bool,
-    /// Its addresses for IPv4, the primary one first.
+    /// Its IPv4 addresses, the primary one first.
     pub addresses: Vec<Ipv4Addr>,
-    /// The bits of the networks of these addresses.
+    /// Prefix lengths of these addresses, in bits.
     pub prefix_lengths: Vec<u8>,
 }
 
@@ -28,10 +28,10 @@ impl Drop for List {
     }
 }
 
-/// Returns the devices of this namespace with their addresses, in the order of the kernel.
+/// Returns the devices of this namespace with their addresses, in kernel order.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let mut list = List(ptr::null_mut());
     // SAFETY: the pointer is to a live pointer, which the call sets.
@@ -44,7 +44,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         // SAFETY: an entry of the list, which lives as long as `list`.
         let entry = unsafe { &*next };
         next = entry.ifa_next;
-        // SAFETY: every entry has a name that ends with a zero and lives as long as the list.
+        // SAFETY: every entry has a null-terminated name that lives as long as the list.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) };
         let name = name.to_string_lossy().into_owned();
         let index = found.iter().position(|known| known.name == name);
@@ -70,7 +70,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     Ok(found)
 }
 
-/// Reads an address of an entry that is still alive.
+/// Reads an address of a live entry.
 fn ipv4(address: *const libc::sockaddr) -> Option<Ipv4Addr> {
     if address.is_null() {
         return None;
@@ -80,7 +80,7 @@ fn ipv4(address: *const libc::sockaddr) -> Option<Ipv4Addr> {
     if i32::from(family) != libc::AF_INET {
         return None;
     }
-    // SAFETY: an address of this family is a `sockaddr_in`; it need not be aligned as one.
+    // SAFETY: an address of this family is a `sockaddr_in`, possibly unaligned.
     let address = unsafe { ptr::read_unaligned(address.cast::<libc::sockaddr_in>()) };
     Some(Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()))
 }

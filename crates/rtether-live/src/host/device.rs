@@ -1,4 +1,4 @@
-//! What network devices say of themselves (`linux/ethtool.h`).
+//! Properties that network devices report (`linux/ethtool.h`).
 
 use std::ffi::c_char;
 use std::io;
@@ -21,18 +21,18 @@ pub struct Stamping {
 }
 
 impl Stamping {
-    /// Returns whether frames can be stamped by the device, both ways.
+    /// Returns whether the device can stamp frames in both directions.
     pub const fn is_hardware(self) -> bool {
         const BOTH: u32 = libc::SOF_TIMESTAMPING_TX_HARDWARE | libc::SOF_TIMESTAMPING_RX_HARDWARE;
         self.flags & BOTH == BOTH
     }
 
-    /// Returns whether frames can be stamped by the kernel when they are sent.
+    /// Returns whether the kernel can stamp frames as they are sent.
     pub const fn is_software_sent(self) -> bool {
         self.flags & libc::SOF_TIMESTAMPING_TX_SOFTWARE != 0
     }
 
-    /// Returns whether frames can be stamped by the kernel when they arrive.
+    /// Returns whether the kernel can stamp frames as they arrive.
     pub const fn is_software_received(self) -> bool {
         self.flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0
     }
@@ -43,13 +43,13 @@ impl Stamping {
 pub struct Coalescing {
     /// Microseconds that a received frame may wait for its interrupt.
     pub receive_us: u32,
-    /// Microseconds that the end of sending may wait.
+    /// Microseconds that the completion of a transmission may wait for its interrupt.
     pub send_us: u32,
     /// Whether the driver varies them.
     pub is_adaptive: bool,
 }
 
-/// What a device said; `None` where it knows no answer.
+/// Answers of a device; `None` where it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Time stamping.
@@ -58,23 +58,23 @@ pub struct Settings {
     pub tso: Option<bool>,
     /// Segmentation late in the kernel.
     pub gso: Option<bool>,
-    /// Received segments joined early in the kernel.
+    /// Received segments merged early in the kernel.
     pub gro: Option<bool>,
     /// Interrupt moderation.
     pub coalescing: Option<Coalescing>,
 }
 
-/// Asks a device of this namespace.
+/// Queries a device of this namespace.
 ///
 /// # Errors
-/// If there is no socket to ask through.
+/// If no socket can be opened for the query.
 pub fn settings(name: &str) -> io::Result<Settings> {
     let socket = UdpSocket::bind(("127.0.0.1", 0))?;
     let flag = |command| ask::<2>(&socket, name, command).map(|words| words[1] != 0);
     Ok(Settings {
         stamping: ask::<11>(&socket, name, ETHTOOL_GET_TS_INFO).map(|words| Stamping {
             flags: words[1],
-            // All ones for none.
+            // All ones if there is no clock.
             clock: (words[2] < u32::MAX).then_some(words[2]),
         }),
         tso: flag(ETHTOOL_GTSO),
@@ -88,7 +88,7 @@ pub fn settings(name: &str) -> io::Result<Settings> {
     })
 }
 
-/// Asks one question, whose answer is so many words with the command as the first.
+/// Sends one query, whose answer has `WORDS` words, the first of which is the command.
 fn ask<const WORDS: usize>(socket: &UdpSocket, name: &str, command: u32) -> Option<[u32; WORDS]> {
     let mut words = [0; WORDS];
     words[0] = command;

@@ -1,4 +1,4 @@
-//! What the kernel's network has, found by trying it in a namespace that is removed afterwards.
+//! Network features of the kernel, probed in a namespace that is removed afterwards.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::xdp;
 use crate::namespace::{CommandError, Namespace};
 
-/// Something that was tried.
+/// A probed feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
     /// Kind and name: `link.veth`, `qdisc.htb`, `filter.bpf`, `action.mirred`, `xdp.native`.
     pub id: String,
-    /// What the system said if it does not work.
+    /// Error of the system if it does not work.
     pub refusal: Option<String>,
 }
 
-/// The device that is tried; it has two queues each way.
+/// The probed device; it has two queues each way.
 const DEVICE: &str = "probe0";
 
 const LINKS: [(&str, &str); 5] = [
@@ -54,7 +54,8 @@ const QDISCS: [(&str, &str); 15] = [
     ("clsact", ""),
 ];
 
-/// What stands behind `tc filter add dev probe0 egress prio 1`; a space inside is `~`.
+/// Arguments after `tc filter add dev probe0 egress prio 1`; `~` stands for a space inside an
+/// argument.
 const FILTERS: [(&str, &str); 7] = [
     ("filter.bpf", "bpf bytecode 1,6~0~0~0 flowid 1:1"),
     ("filter.u32", "u32 match u32 0 0 flowid 1:1"),
@@ -71,11 +72,11 @@ const FILTERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Tries everything in a namespace of this name, which must not be there yet. What was not tried when
-/// `stop` is set is left out.
+/// Probes all features in a namespace of this name, which must not exist yet. Once `stop` is set,
+/// the rest is skipped.
 ///
 /// # Errors
-/// If there can be no namespace.
+/// If the namespace cannot be created.
 pub fn probe(name: &str, stop: &AtomicBool) -> Result<Vec<Feature>, CommandError> {
     let scratch = Namespace::create(name)?;
     let mut found = vec![works("link.namespace")];
@@ -127,7 +128,7 @@ fn works(id: &str) -> Feature {
     }
 }
 
-/// Tries XDP in a thread that stays in the namespace.
+/// Probes XDP in a thread that stays in the namespace.
 fn try_xdp(scratch: &Namespace) -> Vec<Feature> {
     let attempt = || {
         let inside = scratch.enter();
@@ -142,7 +143,7 @@ fn try_xdp(scratch: &Namespace) -> Vec<Feature> {
     tried.map_or_else(|_| Vec::new(), Vec::from)
 }
 
-/// Runs a command inside; returns the first line of what it said against it.
+/// Runs a command in the namespace; returns the first line of its error.
 fn run(scratch: &Namespace, command: &str) -> Result<(), String> {
     let words = command
         .split_whitespace()

@@ -1,15 +1,15 @@
-//! What the kernel says in `/proc` and `/sys`.
+//! Files of the kernel in `/proc` and `/sys`.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Octets of a file that are read at most.
+/// Most octets read of a file.
 const LIMIT: u64 = 65_536;
-/// Names of a directory that are read at most.
+/// Most names read of a directory.
 const NAMES: usize = 1_024;
 
-/// The files under a root: `/`, or a made-up tree in tests.
+/// The files under a root: `/`, or an artificial tree in tests.
 #[derive(Clone, Debug)]
 pub struct Files {
     root: PathBuf,
@@ -27,7 +27,7 @@ impl Files {
         Self { root: root.into() }
     }
 
-    /// Returns what a file says, without space around it; `None` if it cannot be read.
+    /// Returns the trimmed content of a file; `None` if it cannot be read.
     pub fn text(&self, path: &str) -> Option<String> {
         let file = File::open(self.root.join(path)).ok()?;
         let mut text = String::new();
@@ -35,12 +35,12 @@ impl Files {
         Some(text.trim().to_owned())
     }
 
-    /// Returns the number that a file holds.
+    /// Returns the number in a file.
     pub fn number(&self, path: &str) -> Option<i64> {
         self.text(path)?.parse().ok()
     }
 
-    /// Returns the names in a directory in order; none if there is no such directory.
+    /// Returns the sorted names in a directory; empty if there is no such directory.
     pub fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.root.join(path)) else {
             return Vec::new();
@@ -51,7 +51,7 @@ impl Files {
         names
     }
 
-    /// Returns the last part of where a symbolic link leads.
+    /// Returns the last component of the target of a symbolic link.
     pub fn link_name(&self, path: &str) -> Option<String> {
         let target = std::fs::read_link(self.root.join(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_owned())

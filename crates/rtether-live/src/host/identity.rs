@@ -1,22 +1,22 @@
-//! Which host this is, and how good its clock is.
+//! Identity of this host, and the quality of its clock.
 
 use super::clock::discipline;
 
-/// Octets that tell this host from others until it starts again; the same in all of its network
-/// namespaces. None if the kernel does not say.
+/// Returns octets that identify this host until it reboots; the same in all its network namespaces.
+/// `None` if the kernel does not say.
 pub fn identity() -> Option<[u8; 16]> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     parse(text.trim())
 }
 
-/// Returns what tells the monotonic clock of this program from others: the start of the kernel, and
-/// the time namespace, which may set it off (`time_namespaces(7)`). None if the kernel does not say.
+/// Returns the identity of the monotonic clock: the boot of the kernel, and the time namespace,
+/// which may offset it (`time_namespaces(7)`). `None` if the kernel does not say.
 pub fn clock_identity() -> Option<String> {
     Some(format!("{} {}", boot()?, namespace("time")))
 }
 
-/// Returns what tells the network of this program from others, that of other network namespaces of
-/// the same host included. None if the kernel does not say.
+/// Returns the identity of the network namespace, unique among hosts. `None` if the kernel does not
+/// say.
 pub fn network_identity() -> Option<String> {
     Some(format!("{} {}", boot()?, namespace("net")))
 }
@@ -25,7 +25,7 @@ fn boot() -> Option<String> {
     identity().map(|octets| format!("{:032x}", u128::from_be_bytes(octets)))
 }
 
-/// Returns the name of a namespace of this process; empty where the kernel has no such namespaces,
+/// Returns the name of a namespace of this process; empty if the kernel does not support the kind,
 /// so that there is only one.
 fn namespace(kind: &str) -> String {
     let link = std::fs::read_link(format!("/proc/self/ns/{kind}"));
@@ -38,8 +38,8 @@ fn parse(text: &str) -> Option<[u8; 16]> {
     (digits.len() == 32).then_some(value.to_be_bytes())
 }
 
-/// Returns the largest error of the clock of the day in microseconds, as whoever disciplines it (NTP
-/// or PTP) has told the kernel; none if nobody does.
+/// Returns the largest error of the clock of the day in microseconds, as set by NTP or PTP; `None`
+/// if it is not synchronized.
 pub fn clock_error_us() -> Option<u32> {
     let discipline = discipline().ok().filter(|found| found.is_synchronized)?;
     u32::try_from(discipline.error_max.as_ps() / 1_000_000).ok()
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(identity(), identity());
     }
 
-    /// Oracle: what the kernel names namespaces (`namespaces(7)`).
+    /// Oracle: the kernel's names of namespaces (`namespaces(7)`).
     #[test]
     fn clocks_and_networks_have_names_of_their_own() {
         let (clock, network) = (clock_identity().unwrap(), network_identity().unwrap());

@@ -1,4 +1,4 @@
-//! What this host is and can do: facts without a judgment, which is the library's.
+//! Properties and abilities of this host: facts only; the library judges them.
 
 pub mod address;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Rights of this process.
 
 use std::io;
 
@@ -31,7 +31,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Reads the rights of this process; `None` if the kernel does not tell.
+    /// Reads the rights of this process; `None` if the kernel does not report them.
     pub fn read(files: &Files) -> Option<Self> {
         let status = files.text("proc/self/status")?;
         let field = |name: &str| {
@@ -53,10 +53,10 @@ impl Rights {
     }
 }
 
-/// Tries a real-time priority in a thread of its own.
+/// Tries a real-time priority in a separate thread.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn try_fifo(priority: u8) -> Result<(), PlacementError> {
     let placement = Placement {
         priority: Some(priority),
@@ -85,7 +85,7 @@ pub fn cores() -> Vec<usize> {
 /// Returns how many octets this process may lock; `None` for no limit.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn lockable() -> io::Result<Option<u64>> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

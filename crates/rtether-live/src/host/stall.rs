@@ -8,31 +8,31 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::Clock;
 use crate::thread::Placement;
 
-/// The largest gap of each is recorded.
+/// Window of which the largest gap is recorded.
 const WINDOW: Duration = Duration::from_ms(1);
-/// A real-time thread spins no longer than so, lest the kernel stop it.
+/// Longest spin of a real-time thread, below the limit at which the kernel would stop it.
 const SPIN_MAX: Duration = Duration::from_ms(400);
 /// Rest after that.
 const REST: std::time::Duration = std::time::Duration::from_millis(50);
-/// Gaps at least so long are counted.
+/// Thresholds from which gaps are counted.
 pub const LIMITS: [Duration; 3] = [
     Duration::from_us(10),
     Duration::from_us(100),
     Duration::from_ms(1),
 ];
 
-/// Gaps that were seen.
+/// Observed gaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// How long was watched.
+    /// Time watched.
     pub watched: Duration,
     /// Number of windows of a millisecond.
     pub windows: u64,
     /// Largest gap of each window.
     pub largest_per_window: Histogram,
-    /// Largest of all.
+    /// Largest gap of all.
     pub largest: Duration,
-    /// How many gaps were at least as long as each of [`LIMITS`].
+    /// Number of gaps at least as long as each of [`LIMITS`].
     pub counts: [u64; 3],
     /// Time in gaps at least as long as the first of [`LIMITS`].
     pub lost: Duration,
@@ -46,7 +46,7 @@ pub fn watch(length: Duration, stop: &AtomicBool) -> Gaps {
                 priority: Some(1),
                 ..Placement::default()
             };
-            // Without the right, gaps of other tasks are in the figures, as in measurements.
+            // Without the right, the figures include time taken by other tasks, as in measurements.
             drop(placement.apply());
             let mut gaps = Gaps::default();
             while gaps.watched < length && !stop.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_millisecond_that_is_watched_has_a_window() {
-        // Oracle: a window lasts at least a millisecond, so there are at most as many.
+        // Oracle: a window lasts at least a millisecond, which limits their number.
         let gaps = watch(Duration::from_ms(50), &AtomicBool::new(false));
         assert!(gaps.watched >= Duration::from_ms(50));
         let most = u64::try_from(gaps.watched.as_ps() / WINDOW.as_ps()).expect("positive");

@@ -1,4 +1,4 @@
-//! Tries what `AF_XDP` needs.
+//! Probes the requirements of `AF_XDP`.
 
 use std::ffi::CString;
 use std::io;
@@ -16,17 +16,17 @@ pub(super) fn try_socket() -> io::Result<()> {
     owned(socket.into()).map(drop)
 }
 
-/// Attaches a program that passes every frame to a device's driver, and takes it off.
+/// Attaches a program that passes every frame to a device's driver, and detaches it.
 pub(super) fn try_native(device: &str) -> io::Result<()> {
     let name = CString::new(device).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the string ends with a zero and is alive.
+    // SAFETY: the string is null-terminated and alive.
     let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
     if index == 0 {
         return Err(io::Error::last_os_error());
     }
     let pass = [op(MOVE_VALUE, 0, 0, 0, PASS), op(EXIT, 0, 0, 0, 0)];
     let program = bpf::load(Kind::Xdp, &pass)?;
-    // Closing the link takes the program off.
+    // Closing the link detaches the program.
     attach_xdp(&program, index, XDP_NATIVE).map(drop)
 }
 
@@ -35,6 +35,6 @@ fn owned(result: libc::c_long) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just handed out this descriptor, which nobody else knows.
+    // SAFETY: the kernel has just returned this descriptor; it has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

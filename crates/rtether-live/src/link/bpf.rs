@@ -1,4 +1,4 @@
-//! The XDP program that gives the meter its frames.
+//! The XDP program that delivers frames to the meter.
 //!
 //! ```text
 //! if the frame has EtherType 0x88B5, tagged or not: redirect it to the socket of its queue,
@@ -6,9 +6,9 @@
 //! else: pass it to the kernel
 //! ```
 //!
-//! It is short enough to be written as instructions, so that no compiler for BPF is needed. It is
-//! attached by a `bpf_link`: the kernel detaches it when the last descriptor of the link is closed,
-//! also when the process is killed.
+//! It is short enough to be written as instructions, without a BPF compiler. It is attached by a
+//! `bpf_link`: the kernel detaches it when the last descriptor of the link is closed, also if the
+//! process is killed.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -53,14 +53,14 @@ fn program(map: RawFd) -> [Instruction; 20] {
     ]
 }
 
-/// An attached program; dropped, it is detached.
+/// An attached program, detached on drop.
 #[derive(Debug)]
 pub(super) struct Attached {
     _link: OwnedFd,
 }
 
-/// Attaches the program to a device and gives it the socket for a queue; native mode where the
-/// driver has it. Returns what was tried with the error.
+/// Attaches the program to a device and enters the socket for a queue; in native mode if the driver
+/// supports it. An error comes with the step that failed.
 pub(super) fn attach(
     device: u32,
     queue: u32,
@@ -80,7 +80,7 @@ pub(super) fn attach(
 }
 
 fn xsk_map(entries: u32) -> io::Result<OwnedFd> {
-    // Type, octets of a key, octets of a value, entries, flags.
+    // Type, key size and value size in octets, entries, flags.
     bpf::descriptor(MAP_CREATE, &[MAP_TYPE_XSKMAP, 4, 4, entries, 0])
 }
 

@@ -21,7 +21,7 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// A text that is no Ethernet address.
+/// A text that is not an Ethernet address.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("an Ethernet address has six octets, such as 02:00:00:00:00:01")]
 pub struct ParseMacError;
@@ -55,7 +55,7 @@ pub struct Device {
 /// Why a device cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// There is none of this name.
+    /// No device has this name.
     #[error("no network device `{name}`; `ip -br link` lists those there are")]
     Unknown {
         /// The name.
@@ -75,19 +75,19 @@ pub enum DeviceError {
     Socket {
         /// The device.
         name: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// No `AF_XDP` here.
+    /// `AF_XDP` does not work here.
     #[error("AF_XDP on `{name}`, {doing}: {source}{remedy}")]
     Xdp {
         /// The device.
         name: String,
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
-        /// What to do about it, with a separator.
+        /// What to do about it, with a leading separator.
         remedy: &'static str,
     },
 }
@@ -101,7 +101,7 @@ impl Device {
         let socket = Socket::new(Domain::UNIX, Type::DGRAM, None).map_err(|_| unknown())?;
         let index = rustix::net::netdevice::name_to_index(&socket, name).map_err(|_| unknown())?;
         let index = i32::try_from(index).map_err(|_| unknown())?;
-        // `/sys` shows the namespace it was mounted in, so the kernel is asked by a socket.
+        // `/sys` shows the namespace in which it was mounted, so ask the kernel by a socket.
         let address = hardware_address(&socket, name).ok_or_else(|| DeviceError::NoEthernet {
             name: name.to_owned(),
         })?;
@@ -113,7 +113,7 @@ impl Device {
         })
     }
 
-    /// Returns its number in its namespace.
+    /// Returns its index in its namespace.
     pub fn index(&self) -> i32 {
         self.index
     }
@@ -123,13 +123,13 @@ impl Device {
         self.address
     }
 
-    /// Returns the octets that fit between the type of a frame and its check sequence.
+    /// Returns the largest payload, in octets: between the type of a frame and its check sequence.
     pub fn mtu(&self) -> usize {
         self.mtu
     }
 }
 
-/// Asks the kernel about a device by one of the `SIOCGIF` calls.
+/// Queries the kernel about a device by one of the `SIOCGIF` calls.
 fn ask(socket: &Socket, name: &str, call: libc::Ioctl) -> Option<libc::ifreq> {
     if name.len() >= libc::IFNAMSIZ {
         return None;
@@ -139,7 +139,7 @@ fn ask(socket: &Socket, name: &str, call: libc::Ioctl) -> Option<libc::ifreq> {
     for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *to = libc::c_char::from_ne_bytes([from]);
     }
-    // SAFETY: the descriptor is open, and the pointer is to a live `ifreq` with a name that ends.
+    // SAFETY: the descriptor is open, and the pointer is to a live `ifreq` with a terminated name.
     let result = unsafe { libc::ioctl(socket.as_raw_fd(), call, &raw mut request) };
     (result == 0).then_some(request)
 }
@@ -154,7 +154,7 @@ fn hardware_address(socket: &Socket, name: &str) -> Option<MacAddress> {
     let answer = ask(socket, name, libc::SIOCGIFHWADDR)?;
     // SAFETY: the call has filled in this member of the union.
     let address = unsafe { answer.ifr_ifru.ifru_hwaddr };
-    // Frames on loopback are Ethernet frames, too; its address is all zeros.
+    // Loopback carries Ethernet frames, too; its address is all zeros.
     if ![libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&address.sa_family) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Ethernet frames of the meter: `EtherType` 0x88B5, kept free for experiments (IEEE 802-2014,
+//! Ethernet frames of the meter: `EtherType` 0x88B5, reserved for experiments (IEEE 802-2014,
 //! 9.2.4), with or without a tag.
 
 use std::ops::Range;
@@ -21,11 +21,11 @@ const FRAME_MIN: usize = 60;
 /// How frames are marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RawOptions {
-    /// Priority and VLAN of a tag; none if not given.
+    /// PCP and VLAN of the tag; `None` for no tag.
     pub tag: Option<(Pcp, Vid)>,
 }
 
-/// Writes a frame, padded to the smallest one.
+/// Writes a frame, padded to the shortest one.
 pub(super) fn write(
     frame: &mut Vec<u8>,
     to: MacAddress,
@@ -60,8 +60,8 @@ pub(crate) fn header(
     frame.extend_from_slice(&ethertype.to_be_bytes());
 }
 
-/// Returns where the payload of a frame to `own` lies and who has sent it; `None` if the frame is
-/// too short, for somebody else, or of another type.
+/// Returns the range of the payload of a frame to `own`, and the source address; `None` if the
+/// frame is too short, for another station, or of another type.
 pub(super) fn read(frame: &[u8], own: MacAddress) -> Option<(Range<usize>, MacAddress)> {
     let &[to, from] = frame.as_chunks::<6>().0.first_chunk::<2>()?;
     let kind = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));

@@ -9,14 +9,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Link, ready};
 
-/// A raw ICMP socket to one host; payloads begin at the ICMP header.
+/// A raw ICMP socket to one host; payloads start at the ICMP header.
 #[derive(Debug)]
 pub struct Icmp {
     socket: Socket,
 }
 
 impl Icmp {
-    /// Returns a socket that talks to `peer`; needs `CAP_NET_RAW`.
+    /// Returns a socket that communicates with `peer`; needs `CAP_NET_RAW`.
     pub fn connect(peer: Ipv4Addr, dscp: u8) -> io::Result<Self> {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4))?;
         if dscp > 0 {
@@ -44,7 +44,7 @@ impl Link for Icmp {
         let Some(len) = ready((&self.socket).read(buffer))? else {
             return Ok(None);
         };
-        // The kernel hands out the IP header, too (raw(7)); its length is in words.
+        // The kernel includes the IP header (raw(7)), whose length is in words.
         let first = buffer.first().copied().unwrap_or(0);
         let header = 4 * usize::from(first & 0x0F);
         Ok(Some(header.min(len)..len))

@@ -1,4 +1,4 @@
-//! Ways for a payload to a peer and back.
+//! Links that carry payloads to a peer and back.
 
 mod bpf;
 mod device;
@@ -28,11 +28,11 @@ pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};
 pub use xdp::Xdp;
 
-/// A socket that sends payloads to one peer and receives what comes back from it.
+/// A socket that sends payloads to one peer and receives its answers.
 ///
-/// Neither call waits: [`crate::wait::Waiter`] does.
+/// Neither call blocks: [`crate::wait::Waiter`] does.
 pub trait Link: AsFd {
-    /// Octets of a payload at least; shorter ones cannot be told from padding.
+    /// Smallest payload in octets; shorter ones cannot be distinguished from padding.
     fn payload_min(&self) -> usize {
         0
     }
@@ -40,35 +40,35 @@ pub trait Link: AsFd {
     /// Sends one payload.
     fn send(&mut self, payload: &[u8]) -> io::Result<()>;
 
-    /// Returns where in `buffer` the next payload lies; `None` if there is none now.
+    /// Returns the range of the next payload in `buffer`; `None` if there is none now.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>>;
 
-    /// Switches on kernel time stamps of what is sent and received from now on.
+    /// Enables kernel time stamps on what is sent and received from now on.
     fn enable_stamps(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns the kernel's stamp of the payload received last.
+    /// Returns the kernel's stamp of the last payload received.
     fn received_at(&self) -> Option<RealNs> {
         None
     }
 
-    /// Returns the next stamp of a payload that was sent; `None` if there is none now.
+    /// Returns the next stamp of a sent payload; `None` if there is none now.
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         Ok(None)
     }
 }
 
-/// A socket that receives payloads from anybody and answers them.
+/// A socket that answers payloads from any peer.
 pub trait Service: AsFd {
-    /// Who is to get the answer.
+    /// Destination of an answer.
     type Peer: Copy;
 
-    /// Returns where in `buffer` the next payload lies and who has sent it.
+    /// Returns the range of the next payload in `buffer`, and its sender.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, Self::Peer)>>;
 
-    /// Sends a payload back. `buffer` is the one it was received in: what lies before `payload` may
-    /// be overwritten.
+    /// Sends an answer. `buffer` is the one the request was received in: the octets before
+    /// `payload` may be overwritten.
     fn answer(
         &mut self,
         buffer: &mut [u8],
@@ -76,55 +76,54 @@ pub trait Service: AsFd {
         to: Self::Peer,
     ) -> io::Result<()>;
 
-    /// Switches on kernel time stamps of what is sent and received from now on.
+    /// Enables kernel time stamps on what is sent and received from now on.
     fn enable_stamps(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns the kernel's stamp of the payload received last.
+    /// Returns the kernel's stamp of the last payload received.
     fn received_at(&self) -> Option<RealNs> {
         None
     }
 
-    /// Returns the next stamp of a payload that was sent; `None` if there is none now.
+    /// Returns the next stamp of a sent payload; `None` if there is none now.
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         Ok(None)
     }
 
-    /// Returns what it has turned away so far, or never got to see.
+    /// Returns what it has rejected or missed so far.
     fn turned(&self) -> Turned {
         Turned::default()
     }
 }
 
-/// What a service has turned away.
+/// Payloads and connections that a service rejected or missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turned {
-    /// Payloads that the socket's buffer had no room for.
+    /// Payloads dropped because the socket's buffer was full.
     pub overrun: u64,
-    /// Connections that were told that there is no room.
+    /// Connections refused because there was no room.
     pub refused: u64,
-    /// Connections that were closed since nothing came.
+    /// Connections closed because they were idle.
     pub idle: u64,
 }
 
 /// Sends on a connected socket.
 ///
-/// By the system call itself, as [`receive`]: in a program of several threads, the C library's
-/// wrapper makes each call a point at which the thread can be canceled, which takes as long as a
-/// look at the clock.
+/// Uses the system call directly, as [`receive`] does: in a multithreaded program the C library's
+/// wrapper makes each call a cancellation point, which costs as much as a clock reading.
 fn send(socket: &impl AsFd, payload: &[u8]) -> io::Result<()> {
     rustix::net::send(socket, payload, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
-/// Returns the octets of the next payload; `None` if there is none now.
+/// Returns the length of the next payload in octets; `None` if there is none now.
 fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     let received = rustix::net::recv(socket, buffer, RecvFlags::empty());
     ready(received.map(|(len, _)| len).map_err(Into::into))
 }
 
-/// Turns "nothing there" into `None`.
+/// Turns "would block" into `None`.
 pub(crate) fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

@@ -1,7 +1,7 @@
 //! Raw Ethernet through a packet socket.
 //!
 //! A frame has at least 46 octets of payload, so shorter payloads are padded; the meter's message
-//! says itself what belongs to it.
+//! states its own length.
 
 use std::io;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::timestamping::{self, RealNs, Sent};
 pub struct Raw {
     socket: Socket,
     own: MacAddress,
-    /// Frames of others are overlooked.
+    /// Frames from other stations are ignored.
     peer: Option<MacAddress>,
     options: RawOptions,
     mtu: usize,
@@ -29,14 +29,14 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Returns a socket that talks to one station.
+    /// Returns a socket that communicates with one station.
     pub fn connect(name: &str, peer: MacAddress, options: RawOptions) -> Result<Self, DeviceError> {
         let mut this = Self::bind(name, options)?;
         this.peer = Some(peer);
         Ok(this)
     }
 
-    /// Returns a socket that takes frames from anybody.
+    /// Returns a socket that receives frames from any station.
     pub fn bind(name: &str, options: RawOptions) -> Result<Self, DeviceError> {
         let device = Device::named(name)?;
         let failed = |source| DeviceError::Socket {
@@ -66,7 +66,7 @@ impl Raw {
         self.own
     }
 
-    /// Returns the octets of the largest payload.
+    /// Returns the largest payload, in octets.
     pub fn payload_max(&self) -> usize {
         self.mtu
     }
@@ -76,7 +76,7 @@ impl Raw {
         send(&self.socket, &self.frame)
     }
 
-    /// Returns the payload of the next frame for us, and who has sent it.
+    /// Returns the payload of the next frame for us, and its sender.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
         loop {
             let len = if self.is_stamped {
@@ -91,7 +91,7 @@ impl Raw {
             let Some(len) = len else {
                 return Ok(None);
             };
-            // Frames of others are no business of ours.
+            // Not for us.
             let Some((payload, from)) = frame::read(&buffer[..len], self.own) else {
                 continue;
             };
@@ -102,8 +102,8 @@ impl Raw {
     }
 }
 
-/// Returns the address of a device, by its number, for a packet socket that takes in frames of one
-/// type. Device 0 is all of them, type 0 none.
+/// Returns the address of a device, by its index, for a packet socket that receives frames of one
+/// type. Device 0 means all devices, type 0 no frames.
 pub(crate) fn link_address(device: i32, ethertype: u16) -> SockAddr {
     let address = libc::sockaddr_ll {
         sll_family: libc::sa_family_t::try_from(libc::AF_PACKET).unwrap_or_default(),
@@ -116,8 +116,8 @@ pub(crate) fn link_address(device: i32, ethertype: u16) -> SockAddr {
     };
     let mut storage = SockAddrStorage::zeroed();
     let len = libc::socklen_t::try_from(size_of_val(&address)).unwrap_or(20);
-    // SAFETY: the storage is as large as any address and aligned for all of them, so that a
-    // `sockaddr_ll` may be written over its beginning.
+    // SAFETY: the storage is as large as any address and aligned for all of them, so a
+    // `sockaddr_ll` may be written to its start.
     unsafe {
         *storage.view_as::<libc::sockaddr_ll>() = address;
         SockAddr::new(storage, len)

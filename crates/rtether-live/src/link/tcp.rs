@@ -1,4 +1,4 @@
-//! TCP: payloads with their lengths on one connection, without Nagle's delay.
+//! TCP: length-prefixed payloads on one connection, without Nagle's delay.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -15,18 +15,18 @@ use crate::meter::PAYLOAD_MAX;
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
 
-/// Connections that are served at once; others are told that there is no room.
+/// Connections served at once; others are told that there is no room.
 pub const CONNECTIONS_MAX: usize = 16;
-/// The payload that tells so, which no message and no packet of CNDEP is.
+/// Payload that says so; it is neither a message nor a CNDEP packet.
 const BUSY: &[u8] = b"rtether echo: busy";
-/// Who was told so has as long to hear it before the connection is closed.
+/// Time that a refused client has to read it before the connection is closed.
 const LEAVE: Duration = Duration::from_millis(200);
-/// Connections that are about to be closed.
+/// Largest number of connections about to be closed.
 const LEAVING_MAX: usize = 4;
-/// How long a connection may take to come about.
+/// Limit on establishing a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A spinning responder looks for new connections once in so many turns: to look costs as much as
-/// an empty read.
+/// Turns between two looks of a spinning responder for new connections: a look costs as much as an
+/// empty read.
 const TURNS: u32 = 64;
 
 /// One end of a connection.
@@ -34,7 +34,7 @@ const TURNS: u32 = 64;
 struct Stream {
     socket: TcpStream,
     deframer: Deframer,
-    /// What the system has not taken yet: at most one payload with its length.
+    /// Octets not accepted by the system yet: at most one payload with its length.
     unsent: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ impl Stream {
         })
     }
 
-    /// Sends a payload; what the system does not take now goes out with the next call.
+    /// Sends a payload; what the system does not accept now goes out with the next call.
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         self.flush()?;
         if !self.unsent.is_empty() {
@@ -69,7 +69,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Copies the next payload to the beginning of `buffer` and returns its length.
+    /// Copies the next payload to the start of `buffer` and returns its length.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         self.flush()?;
         loop {
@@ -98,7 +98,7 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// Connects to `peer`; waits up to five seconds for it.
+    /// Connects to `peer`, within five seconds.
     pub fn connect(peer: SocketAddr, options: UdpOptions) -> io::Result<Self> {
         let socket = socket(peer, options)?;
         socket.connect_timeout(&peer.into(), PATIENCE)?;
@@ -137,12 +137,12 @@ impl Link for Tcp {
     }
 }
 
-/// What a responder allows those who connect.
+/// Limits of a responder on its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpLimits {
-    /// Connections of one address at a time.
+    /// Connections from one address at a time.
     pub of_peer: usize,
-    /// A connection that brings no payload for so long is closed, up to 3 s later.
+    /// A connection without a payload for this long is closed, up to 3 s later.
     pub idle: Duration,
 }
 
@@ -155,29 +155,29 @@ impl Default for TcpLimits {
     }
 }
 
-/// A connection that is served.
+/// A connection being served.
 #[derive(Debug)]
 struct Connection {
     stream: Stream,
     peer: IpAddr,
-    /// Whether a payload has come since it was last looked, and when that was found.
+    /// Whether a payload has arrived since the last check, and when a check last found one.
     is_heard: bool,
     heard_at: Instant,
 }
 
-/// Takes connections and answers on each.
+/// Accepts connections and answers on each.
 #[derive(Debug)]
 pub struct TcpService {
     listener: TcpListener,
-    /// Can be read when a connection or a payload has come.
+    /// Readable when a connection or a payload has arrived.
     events: OwnedFd,
     connections: [Option<Connection>; CONNECTIONS_MAX],
-    /// Those that have been told that there is no room, oldest first.
+    /// Refused connections, oldest first.
     leaving: Vec<(TcpStream, Instant)>,
     limits: TcpLimits,
     spare: Spare,
     turned: Turned,
-    /// The connection that is looked at first, so that none starves the others.
+    /// The connection to look at first, rotated so that none starves.
     first: usize,
     turns: u32,
 }
@@ -206,7 +206,7 @@ impl TcpService {
         Ok(this)
     }
 
-    /// Returns the address it listens at.
+    /// Returns the address it listens on.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -221,7 +221,7 @@ impl TcpService {
         )?)
     }
 
-    /// Takes a new connection if there is one, and closes those that say nothing.
+    /// Accepts a new connection if there is one, and closes idle ones.
     fn tend(&mut self) -> io::Result<()> {
         self.close_idle(Instant::now());
         let accepted = match ready(self.listener.accept()) {
@@ -235,7 +235,8 @@ impl TcpService {
                 self.turned.refused += u64::from(told.is_ok());
                 return Ok(());
             }
-            // A socket that is none any more; all else is of one connection, whose peer has gone.
+            // The listening socket is unusable; any other error concerns one connection whose peer
+            // has gone.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL)) => {
                 return Err(error);
             }
@@ -247,7 +248,7 @@ impl TcpService {
         Ok(())
     }
 
-    /// Takes a connection, or tells it that there is no room.
+    /// Serves a connection, or tells it that there is no room.
     fn admit(&mut self, stream: TcpStream, peer: IpAddr) {
         let of_peer = self.connections.iter().flatten();
         let of_peer = of_peer.filter(|connection| connection.peer == peer).count();
@@ -288,14 +289,15 @@ impl TcpService {
     }
 }
 
-/// Tells a client that there is no room. The answer fits any buffer, so nothing waits.
+/// Tells a client that there is no room. The answer fits any buffer, so nothing blocks.
 fn refuse(stream: &TcpStream) {
     let mut answer = Vec::with_capacity(framing::HEADER + BUSY.len());
     framing::write(BUSY, &mut answer);
     drop(stream.set_nonblocking(true));
     drop((&mut &*stream).write(&answer));
     drop(stream.shutdown(Shutdown::Write));
-    // A request may be there; closing before it is read would cut off the answer.
+    // Read a request that may be pending; closing with it unread would reset the connection and
+    // lose the answer.
     drop((&mut &*stream).read(&mut [0; 2_048]));
 }
 
@@ -326,7 +328,7 @@ impl Service for TcpService {
                     return Ok(Some((0..len, index)));
                 }
                 Ok(None) => {}
-                // A peer that is gone, or is no meter, ends its own connection only.
+                // A peer that is gone, or not a meter, only ends its own connection.
                 Err(_) => self.connections[index] = None,
             }
         }

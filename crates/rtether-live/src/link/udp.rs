@@ -16,7 +16,7 @@ use crate::timestamping::{self, RealNs, Sent};
 pub struct UdpOptions {
     /// DSCP, 0 to 63.
     pub dscp: u8,
-    /// Priority inside the host (`SO_PRIORITY`): picks the class of a queueing discipline and the
+    /// Priority inside the host (`SO_PRIORITY`): selects the class of a queueing discipline and the
     /// PCP of a VLAN device.
     pub priority: Option<u32>,
 }
@@ -30,7 +30,7 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// Returns a socket that talks to `peer` only.
+    /// Returns a socket that communicates with `peer` only.
     pub fn connect(peer: SocketAddr, options: UdpOptions) -> io::Result<Self> {
         let any: SocketAddr = match peer {
             SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -41,7 +41,7 @@ impl Udp {
         Ok(this)
     }
 
-    /// Returns a socket that takes datagrams for `address` from anybody.
+    /// Returns a socket that receives datagrams for `address` from any sender.
     pub fn bind(address: SocketAddr, options: UdpOptions) -> io::Result<Self> {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
@@ -55,7 +55,7 @@ impl Udp {
         })
     }
 
-    /// Returns the address it listens at.
+    /// Returns the address it is bound to.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
@@ -72,7 +72,7 @@ impl Udp {
     }
 }
 
-/// Marks what a socket sends; `address` tells IPv4 from IPv6.
+/// Marks what a socket sends; `address` only selects IPv4 or IPv6.
 pub(crate) fn mark(socket: &Socket, address: SocketAddr, options: UdpOptions) -> io::Result<()> {
     let tos = u32::from(options.dscp) << 2;
     if tos > 0 {
@@ -87,7 +87,7 @@ pub(crate) fn mark(socket: &Socket, address: SocketAddr, options: UdpOptions) ->
     }
 }
 
-/// Sets `SO_PRIORITY`, for which no wrapper in use has a call.
+/// Sets `SO_PRIORITY`, for which the wrappers in use have no call.
 fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
     // The kernel takes an `int` and keeps an `unsigned`.
     let value = libc::c_int::from_ne_bytes(priority.to_ne_bytes());
@@ -164,7 +164,7 @@ impl Service for Udp {
 
     fn turned(&self) -> Turned {
         Turned {
-            // A kernel that does not tell has none.
+            // Zero if the kernel does not report it.
             overrun: option::drops(&self.socket).map_or(0, u64::from),
             ..Turned::default()
         }

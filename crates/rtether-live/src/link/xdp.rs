@@ -1,8 +1,9 @@
-//! Raw Ethernet through `AF_XDP`: frames go between the driver and memory that is shared with the
-//! kernel, past its network stack.
+//! Raw Ethernet through `AF_XDP`: frames pass between the driver and memory shared with the kernel,
+//! bypassing its network stack.
 //!
-//! Queue 0 of a device, in copy mode, which every driver can do; frames of other types stay with the
-//! kernel. Frames of an `EtherType` that no card spreads over its queues come in at queue 0.
+//! Uses queue 0 of a device in copy mode, which every driver supports; frames of other types stay
+//! with the kernel. Frames of an `EtherType` that the card does not spread over its queues arrive
+//! at queue 0.
 
 use std::io;
 use std::ops::Range;
@@ -21,34 +22,34 @@ use super::frame::{self, HEADER, RawOptions, TAG};
 use super::{Link, Service};
 
 const QUEUE: u32 = 0;
-/// Slots of each ring, and frames that wait in it for the kernel to fill them.
+/// Slots of each ring, and frames queued in it for the kernel to fill.
 const RING: u32 = 64;
-/// Frames of 2048 octets: as many as the kernel may fill, and as many to send.
+/// Frames of 2048 octets: half for the kernel to fill, half to send.
 const FRAMES: u32 = 2 * RING;
-/// Octets of a frame at most: the kernel keeps 256 of each for itself.
+/// Largest frame, in octets: the kernel reserves 256 of each for itself.
 const FRAME_MAX: usize = 1_792;
-/// The kernel lets go of a closed socket's queue, and of its program, 3 to 21 ms later, on a busy
-/// machine later still; so both are tried for half a second.
+/// Attempts to bind and to attach. The kernel releases a closed socket's queue and program 3 to 21
+/// ms later, on a busy machine later still, so both are tried for half a second.
 const BIND_TRIES: u32 = 250;
 const BIND_PAUSE: Duration = Duration::from_millis(2);
-/// How many times nothing is there before the socket is asked whether it still has a device.
+/// Empty reads after which the socket is asked whether it still has a device.
 const EMPTY_READS: u32 = 1 << 14;
-/// Looks at the ring in one go: each is far cheaper than a look at the clock.
+/// Looks at the ring per call: each is far cheaper than a clock reading.
 const LOOKS: u32 = 32;
 
-/// An `AF_XDP` socket on one device, with the program that gives it its frames.
+/// An `AF_XDP` socket on one device, with the program that delivers its frames.
 pub struct Xdp {
-    // Dropped in this order: no more frames come in, then the socket goes, then the memory.
+    // Drop order: first no more frames arrive, then the socket goes, then the memory.
     _program: Attached,
     rings: WakableRings,
     socket: XdpSocket,
     umem: Umem,
     received: HeapSlab,
-    /// The frame that was handed out last.
+    /// The frame returned last.
     used: Option<Packet>,
     sending: HeapSlab,
     own: MacAddress,
-    /// Frames of others are overlooked.
+    /// Frames from other stations are ignored.
     peer: Option<MacAddress>,
     options: RawOptions,
     payload_max: usize,
@@ -57,14 +58,14 @@ pub struct Xdp {
 }
 
 impl Xdp {
-    /// Returns a socket that talks to one station.
+    /// Returns a socket that communicates with one station.
     pub fn connect(name: &str, peer: MacAddress, options: RawOptions) -> Result<Self, DeviceError> {
         let mut this = Self::bind(name, options)?;
         this.peer = Some(peer);
         Ok(this)
     }
 
-    /// Returns a socket that takes frames from anybody.
+    /// Returns a socket that receives frames from any station.
     pub fn bind(name: &str, options: RawOptions) -> Result<Self, DeviceError> {
         let device = Device::named(name)?;
         let failed = |doing| move |source| refused(name, doing, source);
@@ -103,7 +104,7 @@ impl Xdp {
         self.own
     }
 
-    /// Returns the octets of the largest payload.
+    /// Returns the largest payload, in octets.
     pub fn payload_max(&self) -> usize {
         self.payload_max
     }
@@ -131,13 +132,13 @@ impl Xdp {
         // SAFETY: the frame belongs to the memory of this socket.
         match unsafe { ring.send(&mut self.sending, true) } {
             Ok(_) => Ok(()),
-            // The frame is in the ring; the kernel was busy with others and takes it with the next.
+            // The frame is in the ring; the kernel was busy and takes it with the next one.
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Copies the payload of the next frame for us to the beginning of `buffer`.
+    /// Copies the payload of the next frame for us to the start of `buffer`.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
         self.tidy()?;
         loop {
@@ -146,7 +147,7 @@ impl Xdp {
                     return Ok(None);
                 };
                 for _ in 0..LOOKS {
-                    // SAFETY: frames taken out are given back below, before the memory goes.
+                    // SAFETY: received frames are given back below, before the memory goes.
                     if unsafe { ring.recv(&self.umem, &mut self.received) } > 0 {
                         break;
                     }
@@ -174,7 +175,7 @@ impl Xdp {
         }
     }
 
-    /// Gives memory back: after the answer has been sent, and not while somebody waits for it.
+    /// Recycles frames: after the answer has been sent, while no peer is waiting for it.
     fn tidy(&mut self) -> io::Result<()> {
         if let Some(packet) = self.used.take() {
             self.umem.free_packet(packet);
@@ -182,14 +183,14 @@ impl Xdp {
             unsafe { self.rings.fill_ring.enqueue(&mut self.umem, 1, false) }?;
         }
         if self.umem.allocatable() < RING as usize / 2 {
-            // What has been sent since then is free again.
+            // Frames sent meanwhile are free again.
             let sent = FRAMES as usize;
             self.rings.completion_ring.dequeue(&mut self.umem, sent);
         }
         Ok(())
     }
 
-    /// Fails if the socket has lost its device, which nothing else tells one who only receives.
+    /// Fails if the socket has lost its device, which a receiver cannot notice otherwise.
     fn check(&self) -> io::Result<()> {
         match rustix::net::sockopt::socket_error(self.as_fd()) {
             Ok(Err(error)) | Err(error) => Err(error.into()),
@@ -236,7 +237,7 @@ fn open(device: u32) -> io::Result<(XdpSocket, WakableRings, Umem)> {
     }
 }
 
-/// Attaches the program; that of a process that has just ended goes a little later than it.
+/// Attaches the program; one of a process that has just ended is detached a little later.
 fn attach(device: u32, socket: &XdpSocket) -> Result<Attached, (&'static str, io::Error)> {
     let mut tries = 0;
     loop {

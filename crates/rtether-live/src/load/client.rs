@@ -1,4 +1,4 @@
-//! The side that makes load.
+//! The client, which generates load.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -12,9 +12,9 @@ use rtether_proto::load::{Datagram, Hello, Pacer, Report, Status, Wish};
 use super::{CHUNK, Progress, is_pause, read_all, socket};
 use crate::clock::{Clock, to_std};
 
-/// How long the sink may take to answer.
+/// Limit on the sink's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Sleep ends up to so much late; the rest is spun.
+/// A sleep may end this much late; the remaining time is spun.
 const LATE: Duration = Duration::from_micros(80);
 
 /// When to end.
@@ -22,47 +22,47 @@ const LATE: Duration = Duration::from_micros(80);
 pub struct End<'a> {
     /// Set by the user.
     pub stop: &'a AtomicBool,
-    /// After so long.
+    /// Time of the end; `None` for no limit.
     pub at: Option<Instant>,
 }
 
 impl End<'_> {
-    /// Returns whether it is time.
+    /// Returns whether the end has been reached.
     pub fn is_reached(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.at.is_some_and(|at| Instant::now() >= at)
     }
 }
 
-/// What came of one connection.
+/// Outcome of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Octets that have arrived.
+    /// Octets that arrived.
     pub octets: u64,
-    /// Whether that is the whole file.
+    /// Whether the file is complete.
     pub is_complete: bool,
-    /// Segments sent again, by whoever sent the file.
+    /// Segments retransmitted by the sender of the file.
     pub retransmissions: Option<u64>,
-    /// From the first segment to the sink's last word.
+    /// Time from the first segment to the sink's final report.
     pub time: Duration,
 }
 
-/// What came of datagrams.
+/// Outcome of a flood of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flood {
-    /// Handed to the system.
+    /// Datagrams accepted by the system.
     pub sent: u64,
-    /// Not taken by the system.
+    /// Datagrams refused by the system.
     pub unsent: u64,
-    /// From the first datagram to the last.
+    /// Time from the first datagram to the last.
     pub time: Duration,
-    /// What the sink says; `None` if its last word did not come.
+    /// Report of the sink; `None` if it did not arrive.
     pub report: Option<Report>,
 }
 
-/// Sends a file of `size` octets, or until the end if it is zero.
+/// Sends a file of `size` octets, or until `end` if `size` is zero.
 ///
 /// # Errors
-/// If the sink cannot be reached, is busy or is none.
+/// If the sink cannot be reached, is busy, or is not a sink.
 pub fn upload(
     peer: SocketAddr,
     dscp: u8,
@@ -99,7 +99,7 @@ pub fn upload(
 /// Receives a file of `size` octets.
 ///
 /// # Errors
-/// If the sink cannot be reached, is busy, is none, or breaks off.
+/// If the sink cannot be reached, is busy, is not a sink, or breaks off.
 pub fn download(
     peer: SocketAddr,
     dscp: u8,
@@ -124,7 +124,7 @@ pub fn download(
         }
     }
     let is_complete = received == size;
-    // A file that is broken off is not followed by a report.
+    // An aborted file is not followed by a report.
     let report = is_complete.then(|| hear(&mut stream)).transpose()?;
     Ok(Transfer {
         octets: received,
@@ -137,7 +137,7 @@ pub fn download(
 /// Sends datagrams of `size` octets of UDP payload, paced if there is a pacer.
 ///
 /// # Errors
-/// If the sink cannot be reached, is busy or is none.
+/// If the sink cannot be reached, is busy, or is not a sink.
 pub fn flood(
     peer: SocketAddr,
     dscp: u8,
@@ -172,11 +172,11 @@ pub fn flood(
                 sent += 1;
                 progress.add(size);
             }
-            // What the system has no room for is not on the wire.
+            // Refused for lack of room, so it is not on the wire.
             Err(error) if is_pause(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => {
                 unsent += 1;
             }
-            // Somebody closed the sink's port; the control connection tells.
+            // The sink's port is closed; the control connection reports it.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => break,
             Err(error) => return Err(error),
         }
@@ -192,7 +192,7 @@ pub fn flood(
     })
 }
 
-/// Opens a connection and hears whether the sink serves it.
+/// Opens a connection and reads whether the sink serves it.
 fn open(peer: SocketAddr, dscp: u8, wish: Wish, session: u64, size: u64) -> io::Result<TcpStream> {
     let mut stream = socket::connect(peer, dscp)?;
     let hello = Hello {
@@ -226,12 +226,12 @@ fn hear(stream: &mut TcpStream) -> io::Result<Report> {
     })
 }
 
-/// Returns a number that others do not guess by chance.
+/// Returns a number unlikely to be guessed.
 fn session() -> u64 {
     let now = std::time::SystemTime::now();
     let since = now.duration_since(std::time::UNIX_EPOCH);
     let ns = since.map_or(0, |since| since.subsec_nanos());
-    // The address of a stack variable differs between threads and, by chance, between runs.
+    // The address of a stack variable differs between threads and, by randomization, between runs.
     let place = (&raw const ns).addr() as u64;
     place.rotate_left(40) ^ (u64::from(std::process::id()) << 32) ^ u64::from(ns)
 }

@@ -10,17 +10,17 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Octets that are handed over in one call.
+/// Octets per system call.
 pub(crate) const CHUNK: usize = 65_536;
-/// How often a call that waits looks whether to stop.
+/// Interval at which a blocked call checks for a stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
-/// What has been done so far, for those who watch.
+/// Progress so far.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Octets of files and datagrams.
     pub octets: AtomicU64,
-    /// Files that are complete.
+    /// Complete files.
     pub files: AtomicU64,
 }
 
@@ -30,7 +30,7 @@ impl Progress {
     }
 }
 
-/// Returns whether an error means that nothing was there within the time of a call.
+/// Returns whether an error means that a call timed out without data.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -38,7 +38,7 @@ pub(crate) fn is_pause(error: &io::Error) -> bool {
     )
 }
 
-/// Reads exactly as many octets, for at most `patience`, or until `stop`.
+/// Fills `octets`, within `patience` and until `stop`.
 pub(crate) fn read_all(
     stream: &mut TcpStream,
     octets: &mut [u8],

@@ -1,6 +1,6 @@
-//! The side that takes load, and serves files over TCP.
+//! The sink, which receives load and serves files over TCP.
 //!
-//! One port for TCP and UDP. Nothing is sent but over a connection that the client has opened.
+//! One port for TCP and UDP. Nothing is sent except over connections opened by clients.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -19,24 +19,23 @@ use crate::clock::{Clock, to_std};
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
 
-/// A client that says nothing for so long is let go.
+/// A client silent for this long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Datagrams may arrive so long after the client's end.
+/// Time after the client's end in which datagrams may still arrive.
 const STRAGGLERS: Duration = Duration::from_millis(200);
-/// Octets in one piece where the rate is limited.
+/// Octets per piece if the rate is limited.
 const PIECE: usize = 8_192;
 
-/// What a sink allows.
+/// Limits of a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Connections at a time.
     pub connections: usize,
-    /// Payload over TCP, all connections and both directions together; `None` for no limit.
+    /// Rate of payload over TCP, all connections and both directions together; `None` for no limit.
     pub rate: Option<BitRate>,
-    /// Whether clients choose the DSCP of what is sent to them.
+    /// Whether clients choose the DSCP of what they are sent.
     pub marks: bool,
-    /// A transfer without a single octet for so long is broken off, and a session without a
-    /// datagram.
+    /// A transfer without an octet, or a session without a datagram, is aborted after this long.
     pub idle: Duration,
 }
 
@@ -51,18 +50,18 @@ impl Default for Limits {
     }
 }
 
-/// What a sink has done.
+/// Counters of a sink.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Connections that were served.
+    /// Connections served.
     pub connections: u64,
-    /// Connections turned away: the limit was reached, or threads or descriptors were short.
+    /// Connections refused: the limit was reached, or threads or descriptors were short.
     pub refused: u64,
-    /// Connections and sessions broken off since nothing came.
+    /// Connections and sessions aborted because they were idle.
     pub idle: u64,
-    /// Connections whose wish for a DSCP was not granted.
+    /// Connections that were refused the DSCP they asked for.
     pub unmarked: u64,
-    /// Connections that said no hello, and datagrams of no session.
+    /// Connections without a hello, and datagrams without a session.
     pub malformed: u64,
     /// Octets received, over TCP and in datagrams.
     pub received: u64,
@@ -72,7 +71,7 @@ pub struct Taken {
     pub datagrams: u64,
 }
 
-/// Two sockets with one number.
+/// A TCP and a UDP socket with the same port number.
 pub struct Sink {
     listener: Socket,
     datagrams: UdpSocket,
@@ -85,7 +84,7 @@ struct Shared<'a> {
     limits: Limits,
     clock: Clock,
     pacer: Option<Mutex<Pacer>>,
-    /// Tallies by session, of clients from this address alone.
+    /// Tally of each session, and the only address whose datagrams it counts.
     sessions: Mutex<BTreeMap<u64, (IpAddr, Tally)>>,
     active: AtomicUsize,
     connections: AtomicU64,
@@ -105,7 +104,7 @@ impl Sink {
     /// If the port is taken.
     pub fn bind(at: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = socket::listen(at)?;
-        // Port zero asks for any; datagrams get the same.
+        // Port zero selects any port; datagrams use the same.
         let bound = listener.local_addr()?;
         let bound = bound.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
         Ok(Self {
@@ -115,10 +114,10 @@ impl Sink {
         })
     }
 
-    /// Returns where it listens.
+    /// Returns the address it listens on.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         self.datagrams.local_addr()
     }
@@ -126,7 +125,7 @@ impl Sink {
     /// Serves until `stop`.
     ///
     /// # Errors
-    /// If a socket fails; errors of a connection end that connection alone.
+    /// If a socket fails; errors of a connection end only that connection.
     pub fn run(&self, stop: &AtomicBool) -> io::Result<Taken> {
         let clock = Clock::start();
         let pacer = self.limits.rate.and_then(|rate| {
@@ -166,7 +165,7 @@ impl Sink {
                         spare.lend(&self.listener, || shared.refuse_next(&self.listener));
                         thread::sleep(LOOK / 10);
                     }
-                    // The client has gone before it was accepted.
+                    // The client had gone before it was accepted.
                     Err(_) => thread::sleep(LOOK),
                 }
             }
@@ -178,7 +177,7 @@ impl Sink {
     }
 }
 
-/// Tells a client why it is not served. The answer fits any buffer, so nothing waits.
+/// Tells a client why it is not served. The answer fits any buffer, so nothing blocks.
 fn refuse(mut stream: TcpStream, status: Status) {
     let report = Report {
         status,
@@ -186,14 +185,15 @@ fn refuse(mut stream: TcpStream, status: Status) {
     };
     drop(stream.set_nonblocking(true));
     drop(stream.write(&report.write()));
-    // Its hello may be on the way; closing before it is read would cut off the answer.
+    // Read a hello that may be under way; closing with it unread would reset the connection and
+    // lose the answer.
     drop(stream.shutdown(std::net::Shutdown::Write));
     thread::sleep(Duration::from_millis(2));
     drop(stream.read(&mut [0; Hello::SIZE]));
 }
 
 impl Shared<'_> {
-    /// Serves a connection in a thread of its own, or tells it why not.
+    /// Serves a connection in a separate thread, or tells it why not.
     fn admit<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
@@ -206,13 +206,13 @@ impl Shared<'_> {
             return;
         }
         self.active.fetch_add(1, Ordering::Relaxed);
-        // Stays here if no thread takes it.
+        // Stays here if no thread can be started.
         let held = Arc::new(Mutex::new(Some(stream)));
         let taken = Arc::clone(&held);
         let serve = move || {
             let stream = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(stream) = stream {
-                // An error of a connection is the client's to report.
+                // An error of a connection is reported by the client.
                 drop(self.serve(stream, peer));
             }
             self.active.fetch_sub(1, Ordering::Relaxed);
@@ -227,7 +227,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Takes the next connection and tells it that the sink is short of descriptors.
+    /// Accepts the next connection and tells it that the sink is short of descriptors.
     fn refuse_next(&self, listener: &Socket) {
         if let Ok((stream, _)) = listener.accept() {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -250,7 +250,7 @@ impl Shared<'_> {
     }
 
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<u64, (IpAddr, Tally)>> {
-        // A thread that panicked leaves counters that are still right.
+        // A panicking thread leaves the counters valid.
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -317,7 +317,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Waits until so many octets are within the rate.
+    /// Waits until `octets` are within the rate.
     fn pace(&self, octets: usize) {
         let Some(pacer) = &self.pacer else { return };
         let now = self.clock.now();
@@ -336,7 +336,7 @@ impl Shared<'_> {
         if self.pacer.is_some() { PIECE } else { CHUNK }
     }
 
-    /// Reads a file of `size` octets, or until the client's end if it is zero.
+    /// Receives a file of `size` octets, or until the client's end if `size` is zero.
     fn take(&self, stream: &mut TcpStream, size: u64) -> io::Result<u64> {
         let mut chunk = vec![0; self.piece()];
         let (mut received, mut last) = (0, Instant::now());
@@ -386,7 +386,7 @@ impl Shared<'_> {
         Ok(sent)
     }
 
-    /// Counts datagrams until the client closes its end, and tells the counts.
+    /// Counts datagrams until the client closes its end, and reports the counts.
     fn count(&self, stream: &mut TcpStream, from: IpAddr, session: u64) -> io::Result<()> {
         let busy = Report {
             status: Status::Busy,
@@ -413,14 +413,14 @@ impl Shared<'_> {
         stream.write_all(&Report::from(&tally).write())
     }
 
-    /// Waits until the client closes its end, as long as datagrams come.
+    /// Waits until the client closes its end, as long as datagrams arrive.
     fn await_end(&self, stream: &mut TcpStream, session: u64) -> io::Result<()> {
         let mut octets = [0; 64];
         let (mut seen, mut last) = (0, Instant::now());
         while !self.stop.load(Ordering::Relaxed) {
             match stream.read(&mut octets) {
                 Ok(0) => break,
-                // Nothing is to be said now.
+                // The client must not send anything here.
                 Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(error),

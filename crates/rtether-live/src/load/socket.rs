@@ -1,4 +1,4 @@
-//! Settings of the sockets of a load.
+//! Socket settings of a load.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -9,11 +9,11 @@ use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use super::LOOK;
 
-/// Octets of the receive buffer of the sink's datagrams: 20 ms at 1 Gbit/s.
+/// Receive buffer for datagrams at the sink, in octets: 20 ms at 1 Gbit/s.
 const BUFFER: usize = 4 << 20;
-/// Connections that may wait to be accepted.
+/// Connections queued for acceptance.
 const BACKLOG: i32 = 64;
-/// How long a connection may take to come about.
+/// Limit on establishing a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn connect(peer: SocketAddr, dscp: u8) -> io::Result<TcpStream> {
@@ -25,7 +25,7 @@ pub(crate) fn connect(peer: SocketAddr, dscp: u8) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Lets calls return from time to time.
+/// Sets timeouts, so that calls return from time to time.
 pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(LOOK))?;
@@ -42,7 +42,7 @@ pub(crate) fn datagrams_to(peer: SocketAddr, dscp: u8) -> io::Result<UdpSocket> 
 
 pub(crate) fn listen(at: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
-    // A sink that has just ended leaves connections that wait for stragglers.
+    // A sink that has just ended leaves connections in TIME-WAIT.
     socket.set_reuse_address(true)?;
     socket.bind(&at.into())?;
     socket.listen(BACKLOG)?;
@@ -53,7 +53,7 @@ pub(crate) fn listen(at: SocketAddr) -> io::Result<Socket> {
 pub(crate) fn receive_datagrams(at: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(at), Type::DGRAM, Some(Protocol::UDP))?;
     socket.bind(&at.into())?;
-    // The kernel grants less if it must, and losses are counted either way.
+    // The kernel may grant less; losses are counted either way.
     socket.set_recv_buffer_size(BUFFER)?;
     socket.set_read_timeout(Some(LOOK))?;
     Ok(socket.into())
@@ -73,12 +73,12 @@ pub(crate) fn mark_accepted(stream: &TcpStream, peer: SocketAddr, dscp: u8) -> i
     mark(&SockRef::from(stream), peer, dscp)
 }
 
-/// Returns how many segments this end has sent again; `None` if the kernel does not tell.
+/// Returns how many segments this end has retransmitted; `None` if the kernel does not report it.
 pub(crate) fn retransmissions(stream: &TcpStream) -> Option<u64> {
     // SAFETY: all fields are integers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = libc::socklen_t::try_from(size_of_val(&info)).ok()?;
-    // SAFETY: pointer and length are those of a live value, of which the kernel fills a part.
+    // SAFETY: pointer and length are those of a live value, which the kernel fills in part.
     let result = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),

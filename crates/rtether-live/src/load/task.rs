@@ -1,27 +1,27 @@
-//! How urgent the threads of a load are.
+//! Priority of the threads of a load.
 
 use std::io;
 
-/// Priority of a thread that makes load.
+/// Priority of a thread that generates load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
-    /// Nice 19: gives way to ordinary tasks.
+    /// Nice 19: yields to ordinary tasks.
     #[default]
     Low,
-    /// `SCHED_IDLE`: runs when nothing else does.
+    /// `SCHED_IDLE`: runs only when nothing else does.
     Idle,
-    /// As the program was started.
+    /// Unchanged from the start of the program.
     Normal,
 }
 
-/// The nice value of the least urgent ordinary task.
+/// Nice value of the least urgent ordinary task.
 const NICE_MAX: i32 = 19;
 
 impl Urgency {
     /// Applies it to the calling thread.
     ///
     /// # Errors
-    /// What the system says; it never refuses to make a thread less urgent.
+    /// The error of the system; it never refuses to lower the priority.
     pub fn apply(self) -> io::Result<()> {
         let result = match self {
             Self::Normal => 0,

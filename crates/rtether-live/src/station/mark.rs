@@ -1,6 +1,6 @@
-//! What every measured packet carries.
+//! Header of every measured packet.
 //!
-//! Octets of the payload from its start: stream and, in the highest bit, whether it is an answer
+//! Octets from the start of the payload: stream and, in the highest bit, whether it is an answer
 //! (2); number of the release within the stream (4); time of the release in nanoseconds since the
 //! start of the run (6). All big-endian. The rest of the payload is zeros.
 
@@ -11,9 +11,9 @@ const ANSWER: u16 = 1 << 15;
 /// A measured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Position in the list of streams.
+    /// Index in the list of streams.
     pub stream: u16,
-    /// On its way back to the talker.
+    /// On the way back to the talker.
     pub is_answer: bool,
     /// Number of the release within the stream.
     pub number: u32,
@@ -22,12 +22,12 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Octets of a payload at least.
+    /// Smallest payload, in octets.
     pub const SIZE: usize = 12;
-    /// Streams that can be told apart.
+    /// Number of streams that can be distinguished.
     pub const STREAMS: usize = ANSWER as usize;
 
-    /// Writes it to the beginning of a payload of at least [`Mark::SIZE`] octets.
+    /// Writes it to the start of a payload of at least [`Mark::SIZE`] octets.
     pub fn write(self, payload: &mut [u8]) {
         let ns = u64::try_from(self.released_at.since_start().as_ns_floor()).unwrap_or(0);
         let kind = if self.is_answer { ANSWER } else { 0 };
@@ -52,7 +52,7 @@ impl Mark {
             stream: stream & !ANSWER,
             is_answer: stream & ANSWER != 0,
             number: u32::from_be_bytes([n0, n1, n2, n3]),
-            // 48 bits of nanoseconds are 78 hours, and 106 days of picoseconds fit.
+            // 48 bits of nanoseconds are 78 hours, below the 106 days of picoseconds.
             released_at: Instant::ZERO + Duration::from_ns(ns),
         })
     }

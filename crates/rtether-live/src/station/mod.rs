@@ -1,11 +1,11 @@
-//! An end station of a test bed: one thread that sends what its flows release and takes in what
+//! An end station of a test bed: one thread that sends what its flows release and receives what
 //! arrives for it.
 //!
 //! Releases are those of the simulator's flows ([`rtether_sim::release`]); packets go through
-//! ordinary sockets. Nothing is judged here: the log says what was sent and what arrived, and when.
-//! All stations of a test bed are threads of one process on one host, so that one clock serves both
-//! ends of a packet. Where stations are on hosts of their own, each has its own clock, and whoever
-//! puts their logs together has to know how far they are apart.
+//! ordinary sockets. Nothing is judged here: the log records what was sent and what arrived, and
+//! when. All stations of a test bed are threads of one process on one host, so one clock serves
+//! both ends of a packet. Stations on separate hosts have separate clocks, whose offsets are needed
+//! to merge their logs.
 
 pub mod mark;
 mod run;
@@ -26,7 +26,7 @@ pub use run::Station;
 
 /// UDP port of measured packets.
 pub const PORT: u16 = 7_255;
-/// Records of sent and of arrived packets that a station keeps, each; more are counted only.
+/// Most records that a station keeps of sent and of arrived packets, each; more are only counted.
 pub const RECORDS_MAX: usize = 4_000_000;
 
 /// How packets of a flow travel.
@@ -34,21 +34,21 @@ pub const RECORDS_MAX: usize = 4_000_000;
 pub enum Carrier {
     /// UDP over IPv4.
     Udp,
-    /// ICMP echo over IPv4: requests, which the kernel of the peer answers with what they hold.
+    /// ICMP echo over IPv4: requests, whose payload the peer's kernel returns.
     Echo,
-    /// Frames of this `EtherType`, with so many octets of a protocol header before the payload.
+    /// Frames of this `EtherType`, with `header` octets of a protocol header before the payload.
     Raw {
-        /// The type.
+        /// The `EtherType`.
         ethertype: u16,
-        /// Octets of zeros.
+        /// Size of the header, in octets, all zero.
         header: usize,
     },
 }
 
-/// Another station, or a group of them.
+/// Another station, or a group of stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its address for IP.
+    /// Its IP address.
     pub ip: Ipv4Addr,
     /// Its Ethernet address.
     pub mac: MacAddress,
@@ -61,9 +61,9 @@ pub struct Tagging {
     pub dscp: u8,
     /// IEEE 802.1Q tag.
     pub tag: Option<(Pcp, Vid)>,
-    /// Whether the station's device has the filters that put tags on packets of ordinary sockets.
-    /// Without them sockets ask for the priority alone (`SO_PRIORITY`), which a VLAN device or a
-    /// queueing discipline of the host may heed.
+    /// Whether the station's device has the filters that tag packets of ordinary sockets. Without
+    /// them sockets only set the priority (`SO_PRIORITY`), which a VLAN device or a queueing
+    /// discipline of the host may use.
     pub has_filter: bool,
 }
 
@@ -90,19 +90,19 @@ impl Tagging {
 
 /// A flow that starts here.
 pub struct Outgoing {
-    /// First of its streams; one packet of a release goes to each peer, and the streams count up.
+    /// First of its streams; each peer gets one packet per release, and the streams count up.
     pub stream: u16,
-    /// When.
+    /// Times of the releases.
     pub releases: Releases,
-    /// To whom: one peer for each listener, or one group for all.
+    /// Destinations: one peer for each listener, or one group for all.
     pub peers: Vec<Peer>,
-    /// Answers that are awaited of each release.
+    /// Answers expected for each release.
     pub answers: u32,
-    /// Octets of the payload.
+    /// Payload size, in octets.
     pub payload: usize,
-    /// How.
+    /// How packets travel.
     pub carrier: Carrier,
-    /// Marks.
+    /// Marks of packets.
     pub tagging: Tagging,
 }
 
@@ -111,24 +111,24 @@ pub struct Outgoing {
 pub struct Incoming {
     /// The stream.
     pub stream: u16,
-    /// The stream its packets name: the first of a multicast flow.
+    /// The stream named in its packets: the first of a multicast flow.
     pub named: u16,
-    /// How it comes.
+    /// How packets travel.
     pub carrier: Carrier,
-    /// What is sent back, if anything.
+    /// What is sent back; `None` for nothing.
     pub answer: Option<Answer>,
 }
 
-/// What is sent back.
+/// An answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// To whom.
+    /// Its destination.
     pub peer: Peer,
-    /// Octets of the payload.
+    /// Payload size, in octets.
     pub payload: usize,
-    /// Time the application takes.
+    /// Time taken by the application.
     pub after: Duration,
-    /// Marks.
+    /// Marks of packets.
     pub tagging: Tagging,
 }
 
@@ -142,15 +142,15 @@ pub struct Duties {
     pub outgoing: Vec<Outgoing>,
     /// Streams that end here.
     pub incoming: Vec<Incoming>,
-    /// Groups of UDP streams that end here.
+    /// Multicast groups of UDP streams that end here.
     pub groups: Vec<Ipv4Addr>,
-    /// When the last packet is released.
+    /// End of the releases.
     pub until: Instant,
-    /// So long after it packets may still arrive.
+    /// Time after that in which packets may still arrive.
     pub grace: Duration,
 }
 
-/// A packet that was sent.
+/// A packet sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// Its stream.
@@ -159,10 +159,9 @@ pub struct Sent {
     pub number: u32,
     /// When the application released it.
     pub at: Instant,
-    /// What the call that sends it took: the way through the sending stack, and on a virtual device
-    /// also the wire.
+    /// Duration of the sending call: the sending stack, and on a virtual device also the wire.
     pub call: Duration,
-    /// How late the release was, since the thread woke up late or was busy.
+    /// Release delay, because the thread woke up late or was busy.
     pub late: Duration,
 }
 
@@ -175,9 +174,10 @@ pub struct Arrived {
     pub number: u32,
     /// When it was released.
     pub released_at: Instant,
-    /// From there to the application, or for an answer back to the talker's.
+    /// Time from there to the application, or for an answer back to the talker's.
     pub latency: Duration,
-    /// The part of it between the kernel's receive stamp and the application, if there was a stamp.
+    /// Part of the latency between the kernel's receive stamp and the application, if there was a
+    /// stamp.
     pub receive: Option<Duration>,
     /// Whether it is an answer, back at the talker.
     pub is_answer: bool,
@@ -186,45 +186,45 @@ pub struct Arrived {
 /// What a station saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// Packets that were sent, in order.
+    /// Packets sent, in order.
     pub sent: Vec<Sent>,
-    /// Packets that arrived, in order.
+    /// Packets arrived, in order.
     pub arrived: Vec<Arrived>,
-    /// Answers that were given: what the receiving and the sending call took, by stream and number.
+    /// Requests answered, with the times of the receiving and the sending call.
     pub answered: Vec<Answered>,
-    /// What did not go as it should.
+    /// Anomalies.
     pub oddities: Oddities,
 }
 
-/// A request that was answered here.
+/// A request answered here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// Its stream.
     pub stream: u16,
     /// Its number within the stream.
     pub number: u32,
-    /// From the receive stamp of the request to the application, and by how much the answer was later
-    /// than it was to be ([`Answer::after`]).
+    /// Time from the receive stamp of the request to the application, plus the delay of the answer
+    /// beyond [`Answer::after`].
     pub receive: Option<Duration>,
-    /// What the call that sends the answer took.
+    /// Duration of the call that sends the answer.
     pub call: Duration,
 }
 
-/// What did not go as it should.
+/// Anomalies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Payloads that are no measured packet, or of no stream that ends here.
+    /// Payloads that are not measured packets, or of a stream that does not end here.
     pub foreign: u64,
-    /// Packets that the system did not take, answers for which there was no room to wait, and what
-    /// was due and not sent when the station's time was over.
+    /// Packets that the system refused, answers dropped because too many were waiting, and packets
+    /// due but not sent when the station's time was over.
     pub unsent: u64,
-    /// Packets of which no record was kept, since there were [`RECORDS_MAX`].
+    /// Packets without a record, beyond [`RECORDS_MAX`].
     pub unrecorded: u64,
-    /// Times the wall clock was set during the run; receive stamps near it are not used.
+    /// How often the wall clock was set during the run; receive stamps near a step are not used.
     pub clock_steps: u64,
 }
 
-/// Returns how many packets are due from `next` on and before `until`; looks no further than
+/// Returns how many packets are due from `next` on and before `until`; counts at most
 /// [`RECORDS_MAX`] releases.
 fn missed(releases: &mut Releases, next: Option<Instant>, until: Instant) -> u64 {
     let burst = u64::from(releases.burst());
@@ -236,18 +236,18 @@ fn missed(releases: &mut Releases, next: Option<Instant>, until: Instant) -> u64
 /// Why a station cannot work.
 #[derive(Debug, thiserror::Error)]
 pub enum StationError {
-    /// A socket cannot be had or has failed.
+    /// A socket cannot be opened or has failed.
     #[error("{doing}: {source}")]
     Socket {
-        /// What was tried.
+        /// What was attempted.
         doing: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] crate::link::DeviceError),
-    /// A wish for the thread is not granted.
+    /// A placement of the thread was refused.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }

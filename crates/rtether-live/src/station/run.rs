@@ -17,31 +17,31 @@ use crate::clock::{Clock, to_std};
 use crate::link::Device;
 use crate::wall::Stamps;
 
-/// How often a station looks whether to stop.
+/// Interval at which a station checks for a stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// A stamp that is older is of another clock.
+/// Largest age of a stamp; an older one is of another clock.
 const AGE_MAX: Duration = Duration::from_secs(1);
-/// Timers that are served, and packets of one socket that are taken in, before the others get their
-/// turn: a station that cannot keep up with its flows still receives, and ends in time.
+/// Timers served, and packets received from one socket, before the others get their turn: an
+/// overloaded station still receives, and ends in time.
 const AT_ONCE: usize = 64;
-/// Octets of the largest packet: a datagram, which the kernel fragments and puts together.
+/// Largest packet, in octets: a datagram, which the kernel fragments and reassembles.
 const BUFFER: usize = 65_536;
 
-/// What a timer is for, in the order in which simultaneous ones are served.
+/// Purpose of a timer; simultaneous ones are served in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// A flow releases; the second number tells an older wish from the present one.
+    /// A release of a flow; the second number identifies the current schedule.
     Release(usize, u32),
-    /// An answer to a request of an incoming stream is given.
+    /// An answer to a request of an incoming stream.
     Answer(usize, Request),
 }
 
-/// A request that is to be answered.
+/// A request to be answered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Request {
     number: u32,
     released_at: Instant,
-    /// What it took from the kernel to here.
+    /// Time from the kernel to here.
     receive: Option<Duration>,
 }
 
@@ -49,11 +49,11 @@ struct Flow {
     duty: Outgoing,
     outlets: Vec<Outlet>,
     number: u32,
-    /// Packets of the present release that are still to be sent.
+    /// Packets of the current release still to be sent.
     left: u32,
-    /// Answers still awaited of the last release.
+    /// Answers to the last release still awaited.
     awaited: u32,
-    /// Changes whenever the next release is decided anew.
+    /// Changes whenever the next release is rescheduled.
     wish: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct Station {
     streams: Vec<Stream>,
     inlets: Vec<Inlet>,
     stamps: Stamps,
-    /// When the clocks were compared last.
+    /// When the clocks were last compared.
     looked_at: Instant,
     timers: BinaryHeap<Reverse<(Instant, Due)>>,
     payload: Vec<u8>,
@@ -150,8 +150,8 @@ impl Station {
         Ok(station)
     }
 
-    /// Runs until its time is over or `stop`; times count from the start of `clock`. What it saw is
-    /// returned in any case, with the error that ended it, if one did.
+    /// Runs until its time is over or `stop`; times count from the start of `clock`. Returns the
+    /// log in every case, with the error if one ended the run.
     pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> (Log, Option<StationError>) {
         self.clock = clock;
         self.stamps = Stamps::new(clock);
@@ -160,7 +160,7 @@ impl Station {
         (self.log, ended.err())
     }
 
-    /// Sets the next release of a flow, and forgets the one that was set before.
+    /// Schedules the next release of a flow, and cancels the previous schedule.
     fn schedule(&mut self, index: usize, at: Option<Instant>) {
         let flow = &mut self.flows[index];
         flow.wish = flow.wish.wrapping_add(1);
@@ -190,7 +190,7 @@ impl Station {
         Ok(())
     }
 
-    /// Returns how many packets were due before the end and have not been sent.
+    /// Returns how many packets were due before the end and were not sent.
     fn overdue(&mut self) -> u64 {
         let mut count = 0;
         while let Some(Reverse((at, due))) = self.timers.pop() {
@@ -226,7 +226,7 @@ impl Station {
                 }
                 Due::Release(..) => {}
                 Due::Answer(index, request) => {
-                    // The host has not received the request in time if it answers late.
+                    // Answering late counts as receiving the request late.
                     let receive = request.receive.map(|receive| receive + (now - at));
                     self.answer(index, Request { receive, ..request })?;
                 }
@@ -235,7 +235,7 @@ impl Station {
         Ok(())
     }
 
-    /// Sends one packet of a release to each peer; the timer comes again until all are sent.
+    /// Sends one packet of a release to each peer; the timer is set again until all are sent.
     fn release(&mut self, index: usize, due: Instant) -> Result<(), StationError> {
         let flow = &mut self.flows[index];
         if flow.left == 0 {
@@ -277,7 +277,7 @@ impl Station {
         Ok(())
     }
 
-    /// Gives the answer to a request.
+    /// Sends the answer to a request.
     fn answer(&mut self, index: usize, request: Request) -> Result<(), StationError> {
         let Stream { duty, outlet } = &mut self.streams[index];
         let (Some(answer), Some(outlet)) = (duty.answer, outlet) else {
@@ -384,7 +384,7 @@ impl Station {
         match duty.answer {
             None => self.record(duty.stream, mark, now, receive),
             Some(answer) if answer.after == Duration::ZERO => self.answer(index, request)?,
-            // A flood must not fill the memory.
+            // Limits the memory that a flood of requests can take.
             Some(_) if self.timers.len() >= RECORDS_MAX => self.log.oddities.unsent += 1,
             Some(answer) => {
                 let due = Due::Answer(index, request);
@@ -394,7 +394,7 @@ impl Station {
         Ok(())
     }
 
-    /// Lets the next request follow when the last answer to the one before is there.
+    /// Schedules the next request of an adaptive flow after the last answer to the previous one.
     fn note_answer(&mut self, index: usize, number: u32, now: Instant) {
         let flow = &mut self.flows[index];
         if flow.awaited == 0 || number != flow.number.wrapping_sub(1) {
@@ -423,7 +423,7 @@ impl Station {
     }
 }
 
-/// Counts what the system did not take; an error that will not pass ends the run.
+/// Counts what the system refused; a permanent error ends the run.
 fn sent(result: std::io::Result<()>, log: &mut Log) -> Result<bool, StationError> {
     match result {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! The sockets of a station: one that receives for each carrier, one that sends for each way.
+//! The sockets of a station: a receiving one for each carrier, a sending one for each destination.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -11,30 +11,30 @@ use super::{Carrier, PORT, Peer, Tagging};
 use crate::link::{self, Device, MacAddress, link_address, mark, ready};
 use crate::timestamping::{self, RealNs};
 
-/// Octets of addresses and type.
+/// Addresses and type, in octets.
 const HEADER: usize = 14;
 /// Addresses, type and the smallest payload.
 const FRAME_MIN: usize = 60;
 
-/// A way out.
+/// A sending socket.
 pub(super) enum Outlet {
     Udp(UdpSocket),
     Echo {
         socket: Socket,
-        /// The request, with the payload behind its header.
+        /// The request; the payload follows its header.
         message: Vec<u8>,
         sequence: u16,
     },
     Raw {
         socket: Socket,
-        /// The frame, with the payload behind `start`.
+        /// The frame, with the payload at `start`.
         frame: Vec<u8>,
         start: usize,
     },
 }
 
 impl Outlet {
-    /// Opens a way to one peer, by the device, which has the address.
+    /// Opens a socket to one peer, by the device, which has the address.
     pub(super) fn open(
         (device, address): (&Device, Ipv4Addr),
         carrier: Carrier,
@@ -113,7 +113,7 @@ fn udp(own: Ipv4Addr, to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
     let peer = SocketAddrV4::new(to, PORT);
     mark(&socket, peer.into(), tagging.options())?;
     if to.is_multicast() {
-        // A host with several devices may have its route for groups elsewhere, or none.
+        // On a host with several devices the multicast route may point elsewhere, or be missing.
         socket.set_multicast_if_v4(&own)?;
     }
     socket.set_nonblocking(true)?;
@@ -121,8 +121,8 @@ fn udp(own: Ipv4Addr, to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Opens a raw socket for requests alone; it gets the answers as well, and keeps as few of them as
-/// the system lets it.
+/// Opens a raw socket for requests only; it also receives the answers, and buffers as few as the
+/// system permits.
 fn echo(to: Ipv4Addr, tagging: Tagging) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4))?;
     socket.set_recv_buffer_size(0)?;
@@ -132,12 +132,12 @@ fn echo(to: Ipv4Addr, tagging: Tagging) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Returns what tells our requests from those of other programs.
+/// Returns the identifier that distinguishes our requests from those of other programs.
 fn identifier() -> u16 {
     u16::try_from(std::process::id() & 0xFFFF).unwrap_or_default()
 }
 
-/// A way in.
+/// A receiving socket.
 pub(super) struct Inlet {
     socket: Socket,
     carrier: Carrier,
@@ -145,7 +145,7 @@ pub(super) struct Inlet {
 }
 
 impl Inlet {
-    /// Opens the way in for a carrier.
+    /// Opens the receiving socket of a carrier.
     pub(super) fn open(
         device: &Device,
         address: Ipv4Addr,
@@ -171,7 +171,7 @@ impl Inlet {
                 socket
             }
         };
-        // What arrives while the thread sleeps must find room; the system may grant less.
+        // Room for what arrives while the thread sleeps; the system may grant less.
         drop(socket.set_recv_buffer_size(4 << 20));
         socket.set_nonblocking(true)?;
         timestamping::enable(socket.as_fd())?;
@@ -182,12 +182,12 @@ impl Inlet {
         })
     }
 
-    /// Returns whether all that comes in here answers what was sent.
+    /// Returns whether everything that arrives here is an answer.
     pub(super) fn is_for_answers(&self) -> bool {
         self.carrier == Carrier::Echo
     }
 
-    /// Returns where in `buffer` the next payload for us lies, and the kernel's stamp.
+    /// Returns the range of the next payload for us in `buffer`, and the kernel's stamp.
     pub(super) fn receive(
         &self,
         buffer: &mut [u8],
@@ -218,7 +218,7 @@ impl Inlet {
     }
 }
 
-/// Returns where the payload of an answer to one of our echo requests begins; a raw socket sees all
+/// Returns where the payload of an answer to one of our echo requests starts; a raw socket sees all
 /// ICMP, with the IP header (raw(7)), whose length is in words.
 fn answer(packet: &[u8]) -> Option<usize> {
     let header = 4 * usize::from(packet.first()? & 0x0F);
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     /// Oracle: a reply as `icmp::answer` makes it of our request, behind IP headers of 20 and 24
-    /// octets; whatever is cut short, not a reply or not ours is none.
+    /// octets; truncated packets, other messages and replies to others are rejected.
     #[test]
     fn only_answers_to_our_requests_are_taken() {
         let own = identifier();

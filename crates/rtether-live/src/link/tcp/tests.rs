@@ -2,7 +2,7 @@ use std::net::Ipv4Addr;
 
 use super::*;
 
-/// A service on loopback, and what it allows.
+/// A service on loopback with these limits.
 fn service(of_peer: usize, idle: Duration) -> (TcpService, SocketAddr) {
     let limits = TcpLimits { of_peer, idle };
     let any = (Ipv4Addr::LOCALHOST, 0).into();
@@ -11,7 +11,7 @@ fn service(of_peer: usize, idle: Duration) -> (TcpService, SocketAddr) {
     (service, at)
 }
 
-/// Sends requests and has the service answer until each has its answer, or an error.
+/// Sends requests and runs the service until each has an answer or an error.
 fn ask(service: &mut TcpService, links: &mut [Tcp]) -> Vec<io::Result<usize>> {
     for link in &mut *links {
         link.send(b"request").expect("there is room");
@@ -52,7 +52,7 @@ fn one_peer_has_so_many_connections_and_the_next_is_told() {
     assert_eq!(busy.kind(), io::ErrorKind::ResourceBusy);
     assert!(busy.to_string().contains("--limit-peer"), "{busy}");
     assert_eq!(service.turned().refused, 1);
-    // Who leaves makes room.
+    // A client that leaves makes room.
     drop(links);
     let mut next = [connect(at)];
     assert!(matches!(ask(&mut service, &mut next)[..], [Ok(7)]));

@@ -4,7 +4,7 @@ use rtether_proto::load::{Hello, Report, Status, Wish};
 
 use super::*;
 
-/// What a client sees of a connection to a sink on loopback, and what the sink counts.
+/// Runs `work` against a sink on loopback; returns its result and the sink's counters.
 fn with_sink<T>(limits: Limits, work: impl FnOnce(SocketAddr) -> T) -> (T, Taken) {
     let sink = Sink::bind((Ipv4Addr::LOCALHOST, 0).into(), limits).expect("a port is free");
     let at = sink.local_address().expect("it is bound");

@@ -11,13 +11,13 @@ use rtether_sim::release::Releases;
 use super::{ENDLESS, FileLog, Header, Run, TcpOutgoing, TcpTraffic, connect, is_pause};
 use crate::clock::Clock;
 
-/// Octets that are handed to the kernel at once.
+/// Octets per system call.
 const CHUNK: usize = 16 * 1_024;
-/// Files of one stream in a run.
+/// Largest number of files of one stream in a run.
 const FILES_MAX: u32 = 1_000_000;
 
-/// Sends the files of a stream, one after the other, until `until` or `stop`; returns what became of
-/// them and how often a connection could not be had.
+/// Sends the files of a stream, one after another, until `until` or `stop`; returns their logs and
+/// the number of failures.
 pub fn send_files(
     outgoing: TcpOutgoing,
     clock: Clock,
@@ -54,7 +54,7 @@ pub fn send_files(
             run.await_end(&mut stream)?;
             Ok(crate::load::socket::retransmissions(&stream).unwrap_or(0))
         });
-        // What the end of the run cuts short has not failed.
+        // A file cut short by the end of the run has not failed.
         refused += u64::from(sent.is_err() && !run.is_over());
         logs.push(FileLog {
             stream: outgoing.stream,
@@ -66,23 +66,23 @@ pub fn send_files(
         });
         number += 1;
         if refused > logs.len() as u64 / 2 + 10 {
-            // Nobody is there; the next would fail as well.
+            // The receiver is gone; the next file would fail as well.
             break;
         }
     }
     (logs, refused)
 }
 
-/// Which file comes when.
+/// Sequence of files.
 struct Files {
     bulk: Bulk,
     due: Option<Releases>,
-    /// When the last file at random times was due.
+    /// Due time of the last file of a random sequence.
     last: Option<Instant>,
 }
 
 impl Files {
-    /// Returns the file of a number: those of the list first, then bursts.
+    /// Returns a file by number: first those of the list, then bursts.
     fn next(&mut self, number: u32) -> Option<Transfer> {
         if let Some(listed) = self.bulk.transfers.get(number as usize) {
             return Some(*listed);
@@ -107,8 +107,8 @@ impl Files {
 }
 
 impl Run<'_> {
-    /// Waits for the receiver to close, which it does when it has everything: the next file is not to
-    /// begin while this one waits in a buffer. Ends with the run in any case.
+    /// Waits for the receiver to close, which it does once it has everything: the next file must
+    /// not start while this one is still in a buffer. Also returns at the end of the run.
     fn await_end(&self, stream: &mut TcpStream) -> io::Result<()> {
         let mut rest = [0; 16];
         while !self.is_over() {
@@ -122,7 +122,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Writes so many octets, no faster than the rate, or until the run is over.
+    /// Writes `size` octets, no faster than the rate, or until the run is over.
     fn write(&self, stream: &mut TcpStream, size: u64, rate: Option<BitRate>) -> io::Result<()> {
         let octets = [0; CHUNK];
         let begun = self.clock.now();

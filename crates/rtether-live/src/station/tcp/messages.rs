@@ -14,19 +14,19 @@ use super::super::{Arrived, Log, RECORDS_MAX, Sent, StationError, missed};
 use super::{Header, LOOK, Run, TcpOutgoing, TcpTraffic, connect, is_pause};
 use crate::clock::{Clock, to_std};
 
-/// Octets of answers that are read at once.
+/// Octets of answers per read.
 const BUFFER: usize = 64 * 1_024;
 
 struct Talker<'a> {
     stream: TcpStream,
     run: Run<'a>,
-    /// No message is released from this time on.
+    /// End of the releases.
     until: Instant,
     number: u16,
     releases: Releases,
     message: Vec<u8>,
     answer: Option<usize>,
-    /// Octets of answers that are not complete.
+    /// Octets of incomplete answers.
     incoming: Vec<u8>,
     buffer: Vec<u8>,
     released: u32,
@@ -34,8 +34,8 @@ struct Talker<'a> {
     log: Log,
 }
 
-/// Sends the messages of a stream until `end`, the last one before `until`, or until `stop`; what
-/// was seen is returned in any case, with the error that ended it.
+/// Sends the messages of a stream until `end`, the last one before `until`, or until `stop`;
+/// returns the log in every case, with the error if one ended it.
 pub fn send_messages(
     outgoing: TcpOutgoing,
     clock: Clock,
@@ -90,7 +90,7 @@ pub fn send_messages(
     (talker.log, ended.map(lost))
 }
 
-/// Returns whether an error says that the other side has closed the connection.
+/// Returns whether an error reports that the other side has closed the connection.
 fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -167,7 +167,7 @@ impl Talker<'_> {
                 Ok(count) => written += count,
                 Err(error) if is_pause(&error) => {
                     self.wait(None, PollFlags::IN | PollFlags::OUT)?;
-                    // The peer may not read before its answers are taken.
+                    // The peer may not read until its answers have been taken.
                     self.take_in()?;
                 }
                 Err(error) => return Err(error),
@@ -176,7 +176,7 @@ impl Talker<'_> {
         Ok(true)
     }
 
-    /// Waits for the connection, until a time at most, and no longer than [`LOOK`].
+    /// Waits for the connection, at most until `until`, and no longer than [`LOOK`].
     fn wait(&self, until: Option<Instant>, flags: PollFlags) -> io::Result<()> {
         let now = self.run.clock.now();
         let left = until.map_or(LOOK, |until| to_std(until - now).min(LOOK));
@@ -191,7 +191,7 @@ impl Talker<'_> {
         }
     }
 
-    /// Takes in answers, if any are there.
+    /// Receives answers, if there are any.
     fn take_in(&mut self) -> io::Result<()> {
         match self.stream.read(&mut self.buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -201,7 +201,7 @@ impl Talker<'_> {
         }
         let now = self.run.clock.now();
         let Some(size) = self.answer else {
-            // Nobody was asked.
+            // No answers are expected.
             self.log.oddities.foreign += 1;
             self.incoming.clear();
             return Ok(());

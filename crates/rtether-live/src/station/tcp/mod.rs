@@ -1,9 +1,9 @@
 //! Flows over TCP: messages on a connection that stays open, and files.
 //!
-//! Each connection begins with a header of 16 octets, all big-endian: stream (2), 0 for a file and 1
-//! for messages (2), number of the file (4), octets of the file, all ones for one without end (8).
-//! Behind it come the octets of the file, or messages of the size that both ends know, each with a
-//! [`super::mark::Mark`] at its beginning. Answers travel back on the same connection.
+//! Each connection begins with a header of 16 octets, all big-endian: stream (2), 0 for a file and
+//! 1 for messages (2), number of the file (4), size of the file in octets, all ones for an endless
+//! one (8). The file or the messages follow; the message size is known to both ends, and each
+//! starts with a [`super::mark::Mark`]. Answers return on the same connection.
 
 mod files;
 mod messages;
@@ -31,22 +31,22 @@ pub use server::Server;
 pub const PORT: u16 = 7_256;
 /// Connections that a station serves at once; more are closed.
 pub const CONNECTIONS_MAX: usize = 256;
-/// How often a thread that waits looks whether to stop.
+/// Interval at which a waiting thread checks for a stop.
 const LOOK: Span = Span::from_millis(20);
-/// A connection that does not come about is given up after this time.
+/// Limit on establishing a connection.
 const CONNECT: Span = Span::from_secs(3);
-/// Octets of the header.
+/// Size of the header, in octets.
 const HEADER: usize = 16;
-/// Size of a file without end.
+/// Size of an endless file.
 const ENDLESS: u64 = u64::MAX;
 
 /// A stream over TCP that starts here.
 pub struct TcpOutgoing {
     /// The stream.
     pub stream: u16,
-    /// To whom.
+    /// Its destination.
     pub peer: Peer,
-    /// Marks.
+    /// Marks of packets.
     pub tagging: Tagging,
     /// What is sent.
     pub traffic: TcpTraffic,
@@ -56,18 +56,18 @@ pub struct TcpOutgoing {
 pub enum TcpTraffic {
     /// Messages on one connection.
     Messages {
-        /// When.
+        /// Times of the releases.
         releases: Releases,
-        /// Octets of each.
+        /// Message size, in octets.
         payload: usize,
-        /// Octets of the answer, if there is one.
+        /// Size of the answer, in octets; `None` for no answer.
         answer: Option<usize>,
     },
-    /// Files, each on a connection of its own.
+    /// Files, each over a separate connection.
     Files {
-        /// Which.
+        /// The files.
         bulk: Bulk,
-        /// When files at random times are due, if there are such.
+        /// Due times of files of a random sequence; `None` without one.
         due: Option<Releases>,
     },
 }
@@ -77,18 +77,18 @@ pub enum TcpTraffic {
 pub struct TcpIncoming {
     /// The stream.
     pub stream: u16,
-    /// Octets of a message; `None` for files.
+    /// Message size, in octets; `None` for files.
     pub message: Option<usize>,
-    /// Octets of the answer to a message, and what it takes, if there is one.
+    /// Size of the answer to a message, in octets, and the time it takes; `None` for no answer.
     pub answer: Option<(usize, Duration)>,
-    /// Marks of what goes back.
+    /// Marks of the packets sent back.
     pub tagging: Tagging,
-    /// Octets that the sender may have under way, at least a segment; whatever the kernel allows if
-    /// not given.
+    /// Octets that the sender may have under way, at least a segment; `None` for the kernel's
+    /// limit.
     pub window: Option<u32>,
 }
 
-/// A file as one end saw it.
+/// A file as seen by one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileLog {
     /// The stream.
@@ -101,7 +101,7 @@ pub struct FileLog {
     pub finished_at: Option<Instant>,
     /// Octets delivered.
     pub delivered: u64,
-    /// Segments that the sender's kernel sent again.
+    /// Segments retransmitted by the sender's kernel.
     pub retransmissions: u64,
 }
 
@@ -133,7 +133,7 @@ impl Header {
     }
 }
 
-/// The time of a thread; every wait of it is over soon after.
+/// Time limits of a thread; all its waits end soon after.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     clock: Clock,
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 }
 
-/// Opens a connection and says what it is for.
+/// Opens a connection and sends its header.
 fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     prepare(&socket, to.ip, tagging)?;
@@ -171,7 +171,7 @@ fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Res
     Ok(stream)
 }
 
-/// Marks a connection; small messages go at once.
+/// Marks a connection; small messages go out at once.
 fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> {
     mark(
         socket,
@@ -181,7 +181,7 @@ fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> 
     socket.set_tcp_nodelay(true)
 }
 
-/// Returns whether an error only says that a wait is over.
+/// Returns whether an error only means that a wait is over.
 fn is_pause(error: &io::Error) -> bool {
     matches!(
         error.kind(),

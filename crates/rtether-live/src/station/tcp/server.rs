@@ -1,4 +1,4 @@
-//! The side that takes connections.
+//! The receiving side, which accepts connections.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
@@ -18,19 +18,19 @@ use crate::clock::Clock;
 use crate::link::mark;
 use crate::option;
 
-/// Windows up to this one stay as they are, for which the system's limit of buffers has room.
+/// Largest window that stays fixed without a larger buffer: the system's limit has room for it.
 const WINDOW_FIXED_MAX: u32 = 64 * 1_024;
-/// Octets that are read at once.
+/// Octets per read.
 const BUFFER: usize = 64 * 1_024;
 
-/// Takes the connections of a station.
+/// Accepts the connections of a station.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
     incoming: Vec<TcpIncoming>,
 }
 
-/// What all connections write into.
+/// State shared by all connections.
 struct Shared<'a> {
     run: Run<'a>,
     incoming: &'a [TcpIncoming],
@@ -42,19 +42,19 @@ impl Server {
     /// Listens at an address, in the namespace of the calling thread.
     ///
     /// # Errors
-    /// If the port cannot be had.
+    /// If the port is taken.
     pub fn open(address: Ipv4Addr, incoming: Vec<TcpIncoming>) -> Result<Self, StationError> {
         let failed = |source| StationError::Socket {
             doing: format!("listening at {address}:{PORT}"),
             source,
         };
         let listener = TcpListener::bind(SocketAddrV4::new(address, PORT)).map_err(failed)?;
-        // A window that has been granted is not taken back: connections have to begin with it.
+        // A granted window is not taken back, so connections must start with it.
         let windows: Option<Vec<u32>> = incoming.iter().map(|own| own.window).collect();
         if let Some(largest) = windows.and_then(|windows| windows.into_iter().max()) {
             clamp_window(&listener, largest).map_err(failed)?;
             if largest <= WINDOW_FIXED_MAX {
-                // The kernel raises clamp and buffer together unless somebody has set the buffer.
+                // The kernel raises clamp and buffer together unless the buffer has been set.
                 let buffer = usize::try_from(largest).unwrap_or(usize::MAX) * 2;
                 let socket = SockRef::from(&listener);
                 socket.set_recv_buffer_size(buffer).map_err(failed)?;
@@ -105,7 +105,7 @@ impl Shared<'_> {
         log.0.oddities.foreign += 1;
     }
 
-    /// Reads so many octets; `false` if the connection or the run ends before.
+    /// Fills `to`; `false` if the connection or the run ends before.
     fn fill(&self, stream: &mut TcpStream, mut to: &mut [u8]) -> io::Result<bool> {
         while !to.is_empty() {
             if self.run.is_over() {
@@ -121,7 +121,7 @@ impl Shared<'_> {
         Ok(true)
     }
 
-    /// Writes all of these octets; `false` if the run ends before.
+    /// Writes all of `octets`; `false` if the run ends before.
     fn put(&self, stream: &mut TcpStream, mut octets: &[u8]) -> io::Result<bool> {
         while !octets.is_empty() {
             if self.run.is_over() {
@@ -234,7 +234,7 @@ impl Shared<'_> {
     }
 }
 
-/// Keeps the windows of a connection, or of those that are taken, from growing beyond so many octets.
+/// Limits the window of a connection, or of connections accepted from a listener, to `octets`.
 fn clamp_window(socket: &impl AsFd, octets: u32) -> io::Result<()> {
     let value = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
     option::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &value)
