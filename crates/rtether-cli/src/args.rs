@@ -48,7 +48,7 @@ pub(crate) use topic::{DomainArgs, FrameArgs, PubArgs, SpyArgs, SubArgs, TopicAr
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// When to use colors; pipes and the variable `NO_COLOR` are obeyed by themselves
+    /// When to use colors; `auto` respects pipes and the variable `NO_COLOR`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
 }
@@ -56,20 +56,20 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
 (also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), or a measured one does with the host inside its stated profile, 130 interrupted.";
 
-/// What every verb is told besides its own arguments.
+/// Options of every verb besides its own arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Global {
     /// When to use colors.
     pub(crate) color: ColorChoice,
     /// No progress on standard error.
     pub(crate) no_progress: bool,
-    /// Threads for replications; all cores if `None`.
+    /// Threads for replications; `None` for all cores.
     pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 impl Cli {
-    /// Returns what was said besides the arguments of the verb; verbs that run nothing have no
-    /// flags for it.
+    /// Returns the options besides the arguments of the verb; verbs that run nothing have no flags
+    /// for them.
     pub(crate) fn global(&self) -> Global {
         let pace = match &self.verb {
             Verb::Check(arguments) => Some(arguments.pace),
@@ -110,14 +110,14 @@ impl Cli {
     }
 }
 
-/// How runs go.
+/// Flags of verbs that run for a while.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Pace {
-    /// No progress on standard error (off by itself when that is not a terminal)
+    /// No progress on standard error (the default if it is not a terminal)
     #[arg(long)]
     pub(crate) no_progress: bool,
-    /// Threads for replications, at most four for each core; results do not depend on it [default:
-    /// all cores]
+    /// Threads for replications, at most four per core; results do not depend on it [default: all
+    /// cores]
     #[arg(short, long, value_name = "N", value_parser = number::threads)]
     pub(crate) jobs: Option<NonZeroUsize>,
 }
@@ -133,23 +133,23 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// What to do.
+/// The verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Judge every flow of a scenario against its deadline: the main job
+    /// Judge every flow of a scenario against its deadline: the main verb
     Check(CheckArgs),
     /// Simulate a scenario, with traces on request; proved bounds are not judged
     Sim(SimArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(BoundArgs),
-    /// Say whether flows may be added: yes if all deadlines are proved to hold with them
+    /// Decide whether flows may be added: yes if all deadlines are proved to hold with them
     Admit(AdmitArgs),
     /// Find the highest load of other traffic at which deadlines still hold
     Limit(LimitArgs),
     /// Measure round trips to a host
     #[cfg(target_os = "linux")]
     Ping(PingArgs),
-    /// Answer the requests of `ping`, or be a controller board
+    /// Answer the requests of `ping`, or act as a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
     /// Publish samples of a topic over RTPS
@@ -158,7 +158,7 @@ pub(crate) enum Verb {
     /// Subscribe to a topic over RTPS and show its samples
     #[cfg(target_os = "linux")]
     Sub(SubArgs),
-    /// Show who is in a domain of RTPS, and which writers and readers do not match
+    /// List the participants of an RTPS domain, and the writers and readers that do not match
     #[cfg(target_os = "linux")]
     Spy(SpyArgs),
     /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
@@ -168,23 +168,23 @@ pub(crate) enum Verb {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LiveAgent,
-    /// Make background load, or take that of others
+    /// Generate background load, or receive it
     #[cfg(target_os = "linux")]
     Load(LoadArgs),
-    /// Measure what the stack of this host costs, and write a profile of it for scenarios
+    /// Measure the cost of this host's network stack, and write a profile of it for scenarios
     #[cfg(target_os = "linux")]
     Calibrate(CalibrateArgs),
-    /// Say whether this host is fit for measuring, and what to do where it is not
+    /// Check whether this host is fit for measurements, and how to fix what is not
     #[cfg(target_os = "linux")]
     Doctor(DoctorArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
-    /// Put the end-node layer between the stack of this host and a device: queues, tags, smoother
+    /// Run the end-node layer between the stack of this host and a device: queues, tags, smoother
     #[cfg(target_os = "linux")]
     Shim(ShimArgs),
     /// Print the JSON Schema of scenario files, for editors
     Schema {
-        /// That of the configuration of `shim`
+        /// The schema of `shim` configurations instead
         #[arg(long)]
         shim: bool,
     },
@@ -195,7 +195,7 @@ pub(crate) enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of the command or of a verb
+    /// Print the manual page of the command or of a verb
     Man {
         /// The verb, for example `check`
         verb: Option<String>,
@@ -238,20 +238,20 @@ pub(crate) struct SimArgs {
 pub(crate) struct BoundArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
-    /// Show what changes if a value of the scenario were another one, for example
-    /// flows.setpoint.pcp=6 or links[3].rate=1Gbit/s; may be given several times
+    /// Show the effect of changing a value of the scenario, for example flows.setpoint.pcp=6 or
+    /// links[3].rate=1Gbit/s; may be given several times
     #[arg(long, value_name = "PATH=VALUE", conflicts_with_all = ["sensitivity", "ports"])]
     pub(crate) what_if: Vec<String>,
-    /// Try single changes and rank them by what they gain for the stream with the least slack
+    /// Try single changes and rank them by their gain for the stream with the least slack
     #[arg(long, conflicts_with = "ports")]
     pub(crate) sensitivity: bool,
-    /// Try them for this flow
+    /// Rank them for this flow instead
     #[arg(long, value_name = "NAME", requires = "sensitivity")]
     pub(crate) flow: Option<String>,
-    /// No progress on standard error (off by itself when that is not a terminal)
+    /// No progress on standard error (the default if it is not a terminal)
     #[arg(long, requires = "sensitivity")]
     pub(crate) no_progress: bool,
-    /// Show ports and stacks instead of streams: use, longest wait, memory
+    /// Show ports and stacks instead of streams: utilization, longest wait, memory
     #[arg(long)]
     pub(crate) ports: bool,
     #[command(flatten)]
@@ -265,7 +265,7 @@ pub(crate) struct BoundArgs {
     /// Write one self-contained HTML page with the parts of each bound
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) report: Option<PathBuf>,
-    /// Which methods are applied
+    /// Analysis methods
     #[arg(long, value_name = "WHICH", value_enum, default_value_t, conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) methods: MethodChoice,
 }
@@ -280,11 +280,11 @@ change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
 pub(crate) struct AdmitArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
-    /// File with the flow, or a list of flows, as under `flows:` in a scenario
+    /// File with a flow, or a list of flows, as under `flows:` in a scenario
     #[arg(required_unless_present = "flow")]
     pub(crate) file: Option<PathBuf>,
-    /// The flow itself, for example '{ name: x, from: a, to: b, period: 1 ms, size: 100 B,
-    /// deadline: 1 ms }'; may be given several times
+    /// A flow, for example '{ name: x, from: a, to: b, period: 1 ms, size: 100 B, deadline: 1 ms
+    /// }'; may be given several times
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Vec<String>,
     #[command(flatten)]
@@ -297,13 +297,13 @@ pub(crate) struct AdmitArgs {
     pub(crate) csv: bool,
 }
 
-/// Which methods are applied.
+/// Analysis methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodChoice {
-    /// All; the least bound of each stream counts.
+    /// All; the smallest bound of each stream counts.
     #[default]
     All,
-    /// Total flow analysis alone, which is faster.
+    /// Total flow analysis only, which is faster.
     TotalFlow,
 }
 
@@ -331,10 +331,10 @@ pub(crate) struct LimitArgs {
     /// Largest ratio of late or lost packets of each flow with a deadline
     #[arg(long, value_name = "RATIO", default_value = "1e-3", value_parser = share)]
     pub(crate) miss: f64,
-    /// How sure the answer shall be
+    /// Confidence of the answer
     #[arg(long, value_name = "RATIO", default_value = "95%", value_parser = share)]
     pub(crate) confidence: f64,
-    /// Distance between the load that passes and the one that fails
+    /// Distance between the load that passes and the load that fails
     #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = tolerance)]
     pub(crate) tolerance: f64,
     #[command(flatten)]
@@ -345,7 +345,7 @@ pub(crate) struct LimitArgs {
     /// Print loads and limits of stations as CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
-    /// Print the answer in one line only
+    /// Print the answer as one line only
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Write one self-contained HTML page with charts
@@ -358,7 +358,7 @@ pub(crate) struct LimitArgs {
 const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
 3 too few packets to say.";
 
-/// Reads a share between zero and one, both excluded: `1e-3`, `0.1 %`, `100 ppm`.
+/// Parses a share between zero and one, both excluded: `1e-3`, `0.1 %`, `100 ppm`.
 fn share(text: &str) -> Result<f64, String> {
     let (number, parts) = [("%", 1e2), ("ppm", 1e6), ("", 1.0)]
         .into_iter()
@@ -373,7 +373,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a share of at least a millionth: less than that no number of packets could tell.
+/// Parses a share of at least a millionth, the smallest that a test can resolve.
 fn tolerance(text: &str) -> Result<f64, String> {
     match share(text)? {
         value if value < 1e-6 => Err("write at least 1e-6, for example 2% or 1e-3".into()),
@@ -387,12 +387,12 @@ pub(crate) struct Overrides {
     /// Override a value of the scenario, for example flows.setpoint.period=1ms
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How mistakes and other errors are shown
+    /// Format of error messages
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) message_format: MessageFormat,
 }
 
-/// Changes to a scenario that is simulated.
+/// Changes to a scenario to be simulated.
 #[derive(Args, Debug, Default)]
 pub(crate) struct RunOverrides {
     #[command(flatten)]
@@ -406,15 +406,15 @@ pub(crate) struct RunOverrides {
     /// Simulated time of each replication
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) duration: Option<String>,
-    /// Start of each replication that does not count
+    /// Start of each replication left out of the statistics
     #[arg(long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
 }
 
-/// How diagnostics are shown.
+/// Format of diagnostics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MessageFormat {
-    /// With source line and caret.
+    /// Text with source line and caret.
     #[default]
     Text,
     /// One JSON object per line.
@@ -434,7 +434,7 @@ pub(crate) struct Output {
     /// Print one JSON document and nothing else; short for --format json
     #[arg(long)]
     pub(crate) json: bool,
-    /// What to print
+    /// Output format
     #[arg(
         long,
         value_name = "FORM",
@@ -442,7 +442,7 @@ pub(crate) struct Output {
         conflicts_with = "json"
     )]
     pub(crate) format: Format,
-    /// One row for each stream, however many there are
+    /// One row per stream, however many there are
     #[arg(long)]
     pub(crate) all: bool,
     /// Print the verdict line only
@@ -457,13 +457,13 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Returns what to print.
+    /// Returns the output format.
     pub(crate) fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }
 
-/// What to print.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A table for the terminal.
@@ -479,12 +479,12 @@ pub(crate) enum Format {
 /// Arguments of `new`.
 #[derive(Args, Debug)]
 pub(crate) struct NewArgs {
-    /// File to write; the ending .yaml is added if there is none [default: the shape]
+    /// File to write; .yaml is added to a name without extension [default: the shape]
     pub(crate) name: Option<PathBuf>,
     /// Shape of the plant: line, star, ring, substation or hub
     #[arg(long, value_name = "SHAPE", default_value = "star")]
     pub(crate) template: String,
-    /// Replace a file that is already there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -499,7 +499,7 @@ pub(crate) struct ReproduceArgs {
     /// List the experiments
     #[arg(long)]
     pub(crate) list: bool,
-    /// Simulate or compute, which is what happens if nothing is said
+    /// Simulate or compute (the default)
     #[arg(long)]
     pub(crate) sim: bool,
     /// Measure on this host, over emulated networks between namespaces (Linux, root)

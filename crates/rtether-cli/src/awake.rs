@@ -1,11 +1,11 @@
-//! Cores kept from deep sleep, where it was asked for.
+//! Keeps cores out of deep sleep on request.
 
 use rtether::live::keep_cores_awake;
 
 use crate::terminal;
 
-/// Keeps cores awake if that is wanted, and says if the system does not let it: what is measured then
-/// has the wake-ups in it.
+/// Keeps cores awake if `is_wanted`, and warns if the system refuses: measurements then include
+/// wake-ups.
 pub(crate) fn keep(is_wanted: bool) {
     if !is_wanted {
         return;

@@ -25,7 +25,7 @@ fn print(text: &str, exit: Exit) -> Exit {
     if printed == Exit::Ok { exit } else { printed }
 }
 
-/// Returns how the command ends with these bounds.
+/// Returns the exit code for these bounds.
 fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> Exit {
     let counts = bound::counts(scenario, analysis);
     if counts.late > 0 {

@@ -1,4 +1,4 @@
-//! `calibrate`: what the stack of this host costs.
+//! `calibrate`: cost of this host's network stack.
 
 use std::sync::atomic::Ordering;
 
@@ -67,7 +67,7 @@ fn options(arguments: &CalibrateArgs) -> CalibrateOptions {
     }
 }
 
-/// Returns what was chosen, or all there is.
+/// Returns the chosen values, or all if there are none.
 fn chosen<T: Copy, U: From<T>>(named: &[T], all: Vec<U>) -> Vec<U> {
     if named.is_empty() {
         all

@@ -39,7 +39,7 @@ pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
     judge(&arguments.check, global, traces, false)
 }
 
-/// Simulates, traces and judges. `proves` says whether bounds are computed, too.
+/// Simulates, traces and judges. `proves` tells whether bounds are computed, too.
 fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: bool) -> Exit {
     terminal::choose_color(global);
     let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
@@ -60,7 +60,7 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
     }
 }
 
-/// What was seen of a scenario.
+/// Observations of a scenario.
 struct Observed {
     results: Results,
     traced: Traced,
@@ -76,7 +76,7 @@ fn observe(
     test_bed: TestBed,
 ) -> Result<Observed, Exit> {
     let (results, traced) = simulate(scenario, global, traces, outputs)?;
-    // Who ended the simulation does not want to wait for a measurement.
+    // After an interrupted simulation, do not start a measurement.
     let measured = if results.partial {
         Measured::default()
     } else {
@@ -89,7 +89,7 @@ fn observe(
     })
 }
 
-/// Judges what was observed, and writes and prints it.
+/// Judges, writes and prints the observations.
 fn conclude(
     arguments: &CheckArgs,
     loaded: Loaded,
@@ -129,7 +129,7 @@ fn conclude(
     exit(checked.conclusion, !failed.is_empty())
 }
 
-/// What came of each trace that was asked for.
+/// Outcome of each requested trace.
 type Traced = [Option<Result<(), String>>; 2];
 
 /// Runs all replications, then the traces.
@@ -153,7 +153,7 @@ fn simulate(
                 pcap.map(|draft| capture(scenario, progress, draft)),
                 packets.map(|draft| list_packets(scenario, progress, draft)),
             ];
-            // A trace that was cut short makes the results partial, too.
+            // A truncated trace makes the results partial, too.
             results.map(|results| {
                 let results = Results {
                     partial: progress.is_cancelled(),
@@ -186,7 +186,7 @@ fn exit(conclusion: Conclusion, is_unwritten: bool) -> Exit {
     }
 }
 
-/// Prints what was asked for; `is_written` says whether all files are there.
+/// Prints the requested output; `is_written` tells whether all files were written.
 fn print(checked: &Checked, output: &Output, is_written: bool) -> Exit {
     let json = report::json::Options {
         buckets: output.buckets,

@@ -1,4 +1,4 @@
-//! What services give up once they are at work.
+//! What services give up once they run.
 
 use rtether::live::{Confinement, User};
 
@@ -6,12 +6,12 @@ use crate::args::ConfineArgs;
 use crate::exit::Exit;
 use crate::terminal;
 
-/// Returns what is to be given up, as the arguments want it.
+/// Returns what to give up by the arguments.
 pub(crate) fn wished(arguments: &ConfineArgs) -> Result<Option<Confinement>, Exit> {
     confinement(arguments.user.as_deref(), arguments.unconfined)
 }
 
-/// The same of flags by themselves.
+/// The same by individual flags.
 pub(crate) fn confinement(
     user: Option<&str>,
     is_unconfined: bool,

@@ -1,4 +1,4 @@
-//! `doctor`: whether a host is fit for measuring.
+//! `doctor`: whether a host is fit for measurements.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::terminal;
 /// Runs `doctor`.
 pub(crate) fn run(arguments: &DoctorArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    // Another host may answer late or never; nobody here has anything to remove.
+    // Another host may answer late or never, and there is nothing to remove here.
     let care = match arguments.host {
         Some(_) => Care::None,
         None => Care::Always,

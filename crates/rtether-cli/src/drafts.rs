@@ -1,8 +1,8 @@
-//! Files that appear whole or not at all.
+//! Files that appear complete or not at all.
 //!
-//! A file is opened before the work begins, so that a name that cannot be written costs nobody a
-//! run. It has another name until it is complete; what is not complete is removed, also when the
-//! command is told to end at once. Pipes and devices have no whole: they are written straight.
+//! A file is opened before the work begins, so that an unwritable name does not waste a run. It has
+//! a temporary name until it is complete; incomplete files are removed, also when the command is
+//! ended at once. Pipes and devices are written directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,47 +16,47 @@ use rustix::fs::FileType;
 
 use crate::folder::{self, Folder, Place};
 
-/// Drafts that are not complete.
+/// Incomplete drafts.
 static OPEN: Mutex<Vec<(Arc<Folder>, OsString)>> = Mutex::new(Vec::new());
-/// Drafts begun so far, to tell them apart.
+/// Number of drafts so far, which makes their names unique.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A file that is being written.
+/// A file being written.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// The name that was asked for.
+    /// The requested name.
     path: PathBuf,
     /// `None` for pipes and devices.
     names: Option<Names>,
     file: Option<BufWriter<File>>,
 }
 
-/// A file that is complete and on the disk, under the name of its draft.
+/// A file that is complete and on disk, still under the name of its draft.
 #[derive(Debug)]
 pub(crate) struct Complete(Draft);
 
-/// What a draft is called.
+/// Names of a draft.
 #[derive(Debug)]
 struct Names {
     folder: Arc<Folder>,
-    /// Until it is complete.
+    /// Name until it is complete.
     draft: OsString,
-    /// Afterwards.
+    /// Final name.
     target: OsString,
 }
 
-/// Where the octets of a file go.
+/// Destination of the octets of a file.
 enum Target {
-    /// To what the system shows, by this name.
+    /// A path in `/proc` or `/dev`, by this name.
     System(PathBuf),
-    /// To a pipe or device in a directory.
+    /// A pipe or device in a directory.
     Pipe(Folder, OsString),
-    /// To a file, which may not be there yet.
+    /// A file, which need not exist yet.
     File(Folder, OsString),
 }
 
 impl Draft {
-    /// Opens a file for writing; the error says why it cannot be, and what to do.
+    /// Opens a file for writing; the error gives the reason and a remedy.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let opened = target(path).and_then(|target| {
             Ok(match target {
@@ -76,7 +76,7 @@ impl Draft {
         })
     }
 
-    /// Lets `fill` write the contents and gives the file its name.
+    /// Writes the contents by `fill` and gives the file its final name.
     pub(crate) fn fill(
         self,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -84,12 +84,12 @@ impl Draft {
         publish(&[self.complete(fill)?])
     }
 
-    /// Writes the contents and gives the file its name.
+    /// Writes the contents and gives the file its final name.
     pub(crate) fn write(self, text: &str) -> Result<(), String> {
         self.fill(|file| file.write_all(text.as_bytes()))
     }
 
-    /// Lets `fill` write the contents, and waits until they are on the disk. The name comes later.
+    /// Writes the contents by `fill`, and waits until they are on disk. The final name comes later.
     pub(crate) fn complete(
         mut self,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -101,7 +101,7 @@ impl Draft {
                 None => Ok(()),
             });
             if let Err(error) = synced {
-                // Its buffer holds what could not be written, and would try again.
+                // Its buffer holds what could not be written, and would try again on drop.
                 let _ = file.into_parts();
                 return Err(format!("writing `{}`: {error}", self.path.display()));
             }
@@ -110,8 +110,8 @@ impl Draft {
     }
 }
 
-/// Gives files their names: all of them, or none as far as the file system can go back. The names
-/// are on the disk afterwards.
+/// Gives files their final names: all of them, or none as far as the file system permits. The names
+/// are on disk afterwards.
 pub(crate) fn publish(files: &[Complete]) -> Result<(), String> {
     let mut done: Vec<(&Names, bool)> = Vec::new();
     for Complete(draft) in files {
@@ -137,10 +137,10 @@ pub(crate) fn publish(files: &[Complete]) -> Result<(), String> {
 }
 
 impl Names {
-    /// Gives a file its name; returns whether the draft now is what had that name before.
+    /// Gives a file its final name; returns whether the draft name now holds the replaced file.
     fn publish(&self) -> io::Result<bool> {
         let (draft, target) = (&self.draft, &self.target);
-        // What is replaced can be put back as long as it has a name.
+        // A replaced file can be restored as long as it has a name.
         if self.folder.status(target)?.is_some() && self.folder.exchange(draft, target).is_ok() {
             return Ok(true);
         }
@@ -148,7 +148,7 @@ impl Names {
         Ok(false)
     }
 
-    /// Undoes what [`publish`](Self::publish) did, as far as that goes.
+    /// Undoes [`publish`](Self::publish) as far as possible.
     fn take_back(&self, is_exchanged: bool) {
         let (draft, target) = (&self.draft, &self.target);
         drop(if is_exchanged {
@@ -159,8 +159,8 @@ impl Names {
     }
 }
 
-/// Opens a file that is written as its contents come, and emptied if it is there. It has no draft:
-/// what was written of it is of use also when the command does not reach its end.
+/// Opens a file that is written as contents arrive, and truncates it if it exists. It has no draft:
+/// even part of the contents is useful.
 pub(crate) fn overwrite(path: &Path) -> Result<File, String> {
     let opened = target(path).and_then(|target| match target {
         Target::System(name) => OpenOptions::new().write(true).open(name),
@@ -170,7 +170,7 @@ pub(crate) fn overwrite(path: &Path) -> Result<File, String> {
     opened.map_err(|error| explain(path, &error))
 }
 
-/// Waits until a file is on the disk; some file systems cannot tell.
+/// Waits until a file is on disk; some file systems do not support that.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
@@ -182,14 +182,14 @@ fn sync(file: &File) -> io::Result<()> {
 impl Drop for Draft {
     fn drop(&mut self) {
         if let Some(names) = self.names.take() {
-            // The draft, or what it has replaced; nothing if it was renamed.
+            // The draft, or the file it has replaced; nothing if it was renamed.
             drop(names.folder.remove(&names.draft));
             forget(&names);
         }
     }
 }
 
-/// Removes all drafts, for a command that ends at once. Nobody can open another after that.
+/// Removes all drafts when a command ends at once. No draft can be opened afterwards.
 pub(crate) fn abandon() {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     for (folder, draft) in open.drain(..) {
@@ -198,8 +198,8 @@ pub(crate) fn abandon() {
     std::mem::forget(open);
 }
 
-/// Checks that no two outputs are one file and that none is the input. Each has the name of its
-/// flag.
+/// Checks that no two outputs are the same file and that none is the input. Each comes with the
+/// name of its flag.
 pub(crate) fn check_distinct(input: &Path, outputs: &[(&str, PathBuf)]) -> Result<(), String> {
     let file = |path: &Path| match target(path) {
         Ok(Target::File(folder, name)) => Some(folder.name_of(&name)),
@@ -226,7 +226,7 @@ fn forget(names: &Names) {
     open.retain(|(folder, draft)| !Arc::ptr_eq(folder, &names.folder) || *draft != names.draft);
 }
 
-/// Creates a draft beside the file it will become, with the same permissions if that exists.
+/// Creates a draft beside its final file, with the same permissions if that exists.
 fn begin(folder: Folder, target: OsString) -> io::Result<(File, Names)> {
     let mode = folder.status(&target)?.map(|(_, mode)| mode);
     let folder = Arc::new(folder);
@@ -245,7 +245,7 @@ fn begin(folder: Folder, target: OsString) -> io::Result<(File, Names)> {
                 };
                 return Ok((file, names));
             }
-            // Left behind by another process of this number.
+            // Left behind by another process with this number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -268,7 +268,7 @@ fn explain(path: &Path, error: &io::Error) -> String {
     format!("writing `{}`: {}", path.display(), why(path, error))
 }
 
-/// Returns the reason with a remedy where there is one.
+/// Returns the reason, with a remedy if there is one.
 fn why(path: &Path, error: &io::Error) -> String {
     let parent = path
         .parent()

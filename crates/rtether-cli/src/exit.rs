@@ -2,22 +2,22 @@
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Every requirement holds.
     Ok,
     /// A requirement does not hold.
     Failed,
-    /// The command line or the scenario is wrong; a file that is to be read cannot be.
+    /// The command line or the scenario is wrong, or an input file cannot be read.
     WrongInput,
-    /// Nothing can be said: too little was delivered to judge.
+    /// No answer: too little was delivered to judge.
     NoAnswer,
-    /// The machine cannot do it: a file cannot be written, a thread cannot be started.
+    /// The machine cannot do it: a file cannot be written, or a thread cannot be started.
     Unfit,
     /// A simulated delay exceeds its proved bound: a defect of rtether.
     Contradiction,
-    /// Ended by Ctrl-C; what was found so far was written and marked partial.
+    /// Ended by Ctrl-C; results so far were written and marked partial.
     Interrupted,
 }
 
@@ -35,7 +35,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Says what the machine cannot do.
+/// Reports what the machine cannot do.
 pub(crate) fn fail(message: &str) -> Exit {
     crate::terminal::complain(message);
     Exit::Unfit

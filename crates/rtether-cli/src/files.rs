@@ -1,4 +1,4 @@
-//! Files in, and single files out.
+//! Reads input files, and writes single files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use crate::drafts::Draft;
 use crate::folder::{self, Made};
 
-/// Largest scenario file that is read; the loader has its own, smaller limits.
+/// Largest scenario file read; the loader has smaller limits of its own.
 const LARGEST_INPUT: u64 = 64 << 20;
-/// Files named in a message.
+/// Most files named in a message.
 const NAMED: usize = 5;
 
-/// Reads a text file, or standard input for `-`. The error says what to do; `start`, where there is
-/// one to start from.
+/// Reads a text file, or standard input for `-`. The error gives a remedy; `start` names a file to
+/// start from, if there is one.
 pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
     let shown = path.display();
     let octets = if path == Path::new("-") {
@@ -43,7 +43,7 @@ fn read_limited(source: impl Read) -> io::Result<Vec<u8>> {
     Ok(octets)
 }
 
-/// Says where a file stops being UTF-8.
+/// Tells where a file stops being UTF-8.
 fn not_text(octets: &[u8], valid: usize) -> String {
     if octets.starts_with(&[0xff, 0xfe]) || octets.starts_with(&[0xfe, 0xff]) {
         return "it is UTF-16; save it as UTF-8".to_owned();
@@ -78,7 +78,7 @@ fn why(path: &Path, start: &str, error: &io::Error) -> String {
     }
 }
 
-/// Says what is there instead of a file that is missing.
+/// Tells what exists in place of a missing file.
 fn missing(path: &Path, start: &str) -> String {
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -119,12 +119,12 @@ fn scenarios_in(directory: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     Draft::open(path)?.write(text)
 }
 
-/// Makes a directory with those above it, which are removed again unless they are kept.
+/// Creates a directory and its parents, which are removed again unless kept.
 pub(crate) fn make_directory(path: &Path) -> Result<Made, String> {
     folder::make(path).map_err(|error| format!("making `{}`: {error}", path.display()))
 }

@@ -1,8 +1,8 @@
-//! Directories on the way to a file that is to be written.
+//! Directories on the path to an output file.
 //!
-//! Every part of a path is looked at through the directory before it, and what is found is held
-//! open: nobody can put a link in its place meanwhile. As root, no link of another user is
-//! followed, wherever it lies; who could make one could have root write where it leads.
+//! Every component of a path is looked up through the directory before it, and the result is held
+//! open, so that it cannot be replaced by a link meanwhile. As root, links of other users are never
+//! followed: their owner could make root write to any place.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -15,29 +15,29 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{self as system, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-/// Links followed before giving up, as many as the kernel does.
+/// Links followed before giving up, as in the kernel.
 const MOST_LINKS: usize = 40;
-/// What new files and directories allow, less what the user's mask takes away.
+/// Permissions of new files and directories, before the user's mask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const FOLDER_MODE: Mode = Mode::from_raw_mode(0o777);
 
-/// A directory that is held open.
+/// A directory held open.
 #[derive(Debug)]
 pub(crate) struct Folder {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// Where a path leads.
+/// Target of a path.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// To what the system shows of a process or a device, by this name.
+    /// A path in `/proc` or `/dev`, by this name.
     System(PathBuf),
-    /// To a name in a directory; nothing need be there yet, and no link is.
+    /// A name in a directory; it may not exist yet, and is never a link.
     In(Folder, OsString),
 }
 
-/// Directories that were made, and are removed again unless they are kept.
+/// Created directories, removed again unless kept.
 #[derive(Debug, Default)]
 pub(crate) struct Made(Vec<(Folder, OsString)>);
 
@@ -51,21 +51,21 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         for (folder, name) in self.0.drain(..).rev() {
-            // One that is not empty stays.
+            // A directory that is not empty stays.
             let _ = system::unlinkat(&folder.handle, &name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// Makes a directory with those above it.
+/// Creates a directory and its parents.
 pub(crate) fn make(path: &Path) -> io::Result<Made> {
     let mut made = Made::default();
-    // The last part is a directory, too: whatever is in it is not looked at.
+    // The last component becomes a directory, too; its contents do not matter.
     walk(&path.join("x"), Some(&mut made))?;
     Ok(made)
 }
 
-/// Follows a path up to its last part, links included.
+/// Resolves a path up to its last component, including links.
 pub(crate) fn resolve(path: &Path) -> io::Result<Place> {
     walk(path, None)
 }
@@ -119,7 +119,7 @@ fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Place> {
     }
 }
 
-/// Returns the parts of a path that are not its beginning.
+/// Returns the components of a path without its root.
 fn parts(path: &Path) -> VecDeque<OsString> {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -129,8 +129,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     parts.collect()
 }
 
-/// Returns whether a path names what the system shows of processes and devices: that may be a file
-/// that something else has open.
+/// Returns whether a path is in `/proc` or `/dev`: it may be a file that something else has open.
 fn is_of_system(path: &Path) -> bool {
     let is_below = |top: &str| path.starts_with(top) && path != Path::new(top);
     let is_named = is_below("/proc") || is_below("/dev") && !path.starts_with("/dev/shm");
@@ -153,7 +152,7 @@ fn may_follow(link: &Path, owner: u32) -> io::Result<()> {
 }
 
 impl Folder {
-    /// Opens the directory from which a path goes.
+    /// Opens the directory where a path starts.
     fn start(path: &Path) -> io::Result<Self> {
         let begin = Path::new(if path.is_absolute() { "/" } else { "." });
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -174,7 +173,7 @@ impl Folder {
         })
     }
 
-    /// Holds what has this name, a link included.
+    /// Opens what has this name, without following a link.
     fn look(&self, name: &OsStr) -> rustix::io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         system::openat(&self.handle, name, flags, Mode::empty())
@@ -189,12 +188,12 @@ impl Folder {
         self.handle = handle;
     }
 
-    /// Returns the whole name of what has this one here.
+    /// Returns the full path of a name in this directory.
     pub(crate) fn name_of(&self, name: &OsStr) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Returns what is there, and what it allows; `None` if nothing is.
+    /// Returns type and permissions of a name; `None` if it does not exist.
     pub(crate) fn status(&self, name: &OsStr) -> io::Result<Option<(FileType, Mode)>> {
         match system::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(status) => Ok(Some((
@@ -206,23 +205,23 @@ impl Folder {
         }
     }
 
-    /// Makes a file of a name that nothing has.
+    /// Creates a file under a name that does not exist.
     pub(crate) fn create(&self, name: &OsStr, mode: Option<Mode>) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let file = self.open(name, flags)?;
         if let Some(mode) = mode {
-            // Not every file system can; the contents matter more.
+            // Not every file system supports it; the contents matter more.
             let _ = system::fchmod(&file, mode);
         }
         Ok(file)
     }
 
-    /// Opens what is there for writing: a pipe or a device.
+    /// Opens an existing pipe or device for writing.
     pub(crate) fn pipe(&self, name: &OsStr) -> io::Result<File> {
         self.open(name, OFlags::WRONLY)
     }
 
-    /// Makes a file, or empties the one that is there.
+    /// Creates a file, or truncates the existing one.
     pub(crate) fn overwrite(&self, name: &OsStr) -> io::Result<File> {
         self.open(name, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)
     }
@@ -232,12 +231,12 @@ impl Folder {
         Ok(system::openat(&self.handle, name, flags, FILE_MODE)?.into())
     }
 
-    /// Gives a file another name, which it takes from what has it.
+    /// Renames a file, replacing one of the new name.
     pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(system::renameat(&self.handle, from, &self.handle, to)?)
     }
 
-    /// Lets two files have each other's name; not every file system can.
+    /// Exchanges the names of two files; not every file system supports it.
     pub(crate) fn exchange(&self, one: &OsStr, other: &OsStr) -> io::Result<()> {
         let both = (&self.handle, &self.handle);
         Ok(system::renameat_with(
@@ -254,8 +253,8 @@ impl Folder {
         Ok(system::unlinkat(&self.handle, name, AtFlags::empty())?)
     }
 
-    /// Waits until the names of its files are on the disk, as far as that can be asked for: it takes
-    /// the right to list them, and a file system that knows how.
+    /// Waits until the names in this directory are on disk, as far as possible: it takes the right
+    /// to list them, and support by the file system.
     pub(crate) fn sync(&self) {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(open) = system::openat(&self.handle, ".", flags, Mode::empty()) {

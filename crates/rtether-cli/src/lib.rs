@@ -1,7 +1,7 @@
 //! The command line of rtether: arguments in, text and exit code out.
 //!
-//! Data goes to standard output, everything else to standard error. No logic lives here that a
-//! user of the library would miss.
+//! Data goes to standard output, everything else to standard error. Anything useful to a user of
+//! the library belongs in the library, not here.
 
 mod admit;
 #[cfg(target_os = "linux")]
@@ -49,12 +49,12 @@ use clap::{CommandFactory, Parser};
 use args::{Cli, Verb};
 use exit::Exit;
 
-/// Runs the command with these arguments, the first being its own name.
+/// Runs the command with these arguments; the first is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are not mistakes; clap knows which stream is due.
+            // Help and version are not errors; clap knows the right stream.
             let exit = if error.use_stderr() {
                 Exit::WrongInput
             } else {
@@ -118,8 +118,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit.into()
 }
 
-/// Returns whether signals are left to this crate. A shim has its own way to end; an agent ends when
-/// its coordinator does.
+/// Returns whether this crate handles signals. A shim ends in its own way; an agent ends with its
+/// coordinator.
 #[cfg_attr(
     not(target_os = "linux"),
     allow(unused_variables, reason = "both are of Linux")
@@ -132,7 +132,7 @@ const fn listens(verb: &Verb) -> bool {
     !is_own
 }
 
-/// Prints the manual page of the command, or of one of its verbs.
+/// Prints the manual page of the command or of a verb.
 fn man(verb: Option<&str>) -> Exit {
     let mut command = Cli::command();
     command.build();

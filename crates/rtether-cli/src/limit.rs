@@ -1,4 +1,4 @@
-//! `limit`: finds how much other traffic the flows with deadlines bear.
+//! `limit`: finds how much other traffic is possible while flows keep their deadlines.
 
 use rtether::limit::{self, End, Limit, Question};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
         confidence: arguments.confidence,
         tolerance: arguments.tolerance,
     };
-    // How many loads it takes shows on the way.
+    // The number of loads is not known in advance.
     let found = with_progress(global, 0, Care::None, |progress| {
         limit::find(scenario, &question, progress)
     });
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
     }
 }
 
-/// Opens the report before the search begins; what is wrong has been said.
+/// Opens the report before the search begins; an error has been printed.
 fn open_report(arguments: &LimitArgs) -> Result<Option<Draft>, Exit> {
     let Some(path) = &arguments.report else {
         return Ok(None);

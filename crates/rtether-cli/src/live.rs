@@ -1,4 +1,4 @@
-//! The measured column of `check`: where there is Linux, and nothing elsewhere.
+//! The measured column of `check`: on Linux only.
 
 use rtether::measured::Evidence;
 use rtether::scenario::Scenario;
@@ -8,7 +8,7 @@ use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::terminal;
 
-/// A test bed that was asked for, planned before the simulation so that mistakes show at once.
+/// A requested test bed, planned before the simulation so that mistakes show at once.
 #[derive(Default)]
 pub(crate) struct TestBed {
     #[cfg(target_os = "linux")]
@@ -18,11 +18,11 @@ pub(crate) struct TestBed {
     )>,
 }
 
-/// What it measured.
+/// Measurements of the test bed.
 #[derive(Default)]
 pub(crate) struct Measured {
     pub(crate) evidence: Evidence,
-    /// Why the file of packets is not there.
+    /// Why the file of packets was not written.
     pub(crate) unwritten: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl TestBed {
         Ok(Measured::default())
     }
 
-    /// Plans the test bed; `proves` says that this is `check`.
+    /// Plans the test bed; `proves` is set for `check`.
     #[cfg(target_os = "linux")]
     pub(crate) fn plan(
         arguments: &CheckArgs,
@@ -74,7 +74,7 @@ impl TestBed {
         }
     }
 
-    /// Runs it, if it was asked for, and lists the packets.
+    /// Runs it, if requested, and lists the packets.
     #[cfg(target_os = "linux")]
     pub(crate) fn measure(
         self,
@@ -87,7 +87,7 @@ impl TestBed {
         };
         let measured = match crate::testbed::measure(scenario, &plan, &options, global) {
             Ok(measured) => measured,
-            // What was simulated is to be shown all the same.
+            // Show the simulation anyway.
             Err(Exit::Interrupted) => {
                 let evidence = Evidence {
                     is_partial: true,

@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::stop::{Care, Stop};
 use crate::terminal;
 
-/// Time between two looks at the progress.
+/// Interval of progress updates.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
 
 /// Runs `load`.
@@ -48,7 +48,7 @@ fn options(arguments: &LoadArgs) -> LoadOptions {
         Kind::Udp => Bytes::new(1_472),
         Kind::FtpUp | Kind::FtpDown | Kind::FtpBoth | Kind::Greedy => Bytes::new(10_000_000),
     };
-    // Who names a number of files wants them all.
+    // A number of files is not cut short by a time limit.
     let length = arguments.files.is_none().then_some(Duration::from_secs(10));
     LoadOptions {
         target: arguments.target.clone().unwrap_or_default(),
@@ -64,7 +64,7 @@ fn options(arguments: &LoadArgs) -> LoadOptions {
     }
 }
 
-/// Makes the load in other threads and shows how far it is.
+/// Generates the load in other threads and shows progress.
 fn watched(options: &LoadOptions, stop: &AtomicBool) -> Result<Outcome, LoadError> {
     let progress = Progress::default();
     let bar = ProgressBar::new_spinner();

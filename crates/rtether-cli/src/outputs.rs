@@ -1,4 +1,4 @@
-//! The files that `check` and `sim` are asked for.
+//! The output files of `check` and `sim`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use crate::exit::{self, Exit};
 use crate::folder::Made;
 use crate::{files, terminal};
 
-/// Files of a directory with all results, besides those of [`report::csv::NAMES`].
+/// Files of a result directory, besides those of [`report::csv::NAMES`].
 const OTHERS: [&str; 2] = ["result.json", "report.html"];
 
 /// Traces of the first seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Traces<'a> {
-    /// Where every frame goes.
+    /// File for every frame.
     pub(crate) pcap: Option<&'a Path>,
-    /// Where every delivery goes.
+    /// File for every delivery.
     pub(crate) packets: Option<&'a Path>,
-    /// Where every measured packet goes, which takes no run.
+    /// File for every measured packet; needs no run.
     pub(crate) live_packets: Option<&'a Path>,
 }
 
@@ -36,8 +36,8 @@ impl Traces<'_> {
 pub(crate) struct Outputs {
     report: Option<Draft>,
     directory: Vec<(&'static str, Draft)>,
-    /// What of the directory was not there before. After its files, which it is to be empty of when
-    /// it is removed again.
+    /// Directories created. Declared after the files in them, since dropping removes only empty
+    /// directories.
     made: Option<Made>,
     pub(crate) pcap: Option<Draft>,
     pub(crate) packets: Option<Draft>,
@@ -45,7 +45,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Opens all files; what is wrong has been said.
+    /// Opens all files; an error has been printed.
     pub(crate) fn open(scenario: &Path, output: &Output, traces: Traces<'_>) -> Result<Self, Exit> {
         let in_directory = |directory: &PathBuf| {
             let names = report::csv::NAMES.into_iter().chain(OTHERS);
@@ -85,8 +85,8 @@ impl Outputs {
         opened().map_err(|message| exit::fail(&message))
     }
 
-    /// Writes report and directory. Returns what could not be written; of the directory there is
-    /// all or nothing, and of the rest whatever could be.
+    /// Writes report and directory. Returns what could not be written; the directory is written
+    /// completely or not at all, everything else as far as possible.
     pub(crate) fn write(self, checked: &Checked) -> Vec<String> {
         let mut failed = Vec::new();
         if self.report.is_none() && self.directory.is_empty() {
@@ -108,7 +108,7 @@ impl Outputs {
     }
 }
 
-/// Writes all files of a directory, then gives them their names.
+/// Writes all files of a directory, then gives them their final names.
 fn write_all(
     directory: Vec<(&'static str, Draft)>,
     checked: &Checked,

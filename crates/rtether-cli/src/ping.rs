@@ -18,7 +18,7 @@ use crate::stop::{Care, Stop};
 use crate::topic::{end_trace, place, tracing};
 use crate::{awake, confine, files, terminal};
 
-/// Milliseconds between two looks at the progress.
+/// Interval of progress updates.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
 
 /// Runs `ping`.
@@ -107,7 +107,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
     })
 }
 
-/// Returns whom to ask: somebody, unless it is a topic that is asked.
+/// Returns the target, which every way except topics needs.
 fn target(arguments: &PingArgs) -> Result<String, String> {
     match (&arguments.target, arguments.via) {
         (Some(target), Way::Rtps) => Err(format!(
@@ -121,11 +121,11 @@ fn target(arguments: &PingArgs) -> Result<String, String> {
 }
 
 fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {
-    // The trace is begun when all else is known to be right.
+    // The trace is started once everything else has been checked.
     place(domain, socket.device.as_deref(), socket.vlan, None)
 }
 
-/// Begins a trace, which topics alone have.
+/// Starts a trace, which only topics have.
 fn trace(domain: &DomainArgs, via: Way) -> Result<Option<Trace>, Exit> {
     if domain.trace.is_some() && via != Way::Rtps {
         let message = "`--trace` is of `--via rtps`; for other ways use `tcpdump` or Wireshark";
@@ -143,7 +143,7 @@ fn marks(socket: &SocketArgs) -> Marks {
     }
 }
 
-/// Returns what was wished for the thread.
+/// Returns the placement and waiting of the thread.
 pub(crate) fn thread_of(wishes: &ThreadArgs) -> Thread {
     Thread {
         placement: Placement {
@@ -167,7 +167,7 @@ fn profile(has_sequence: bool) -> Profile {
     }
 }
 
-/// Reads `test`, `get:ID` or `set:ID:HEX`.
+/// Parses `test`, `get:ID` or `set:ID:HEX`.
 fn command(text: &str) -> Result<Command, String> {
     let wrong = || format!("`{text}` is no CNDEP command; write test, get:ID or set:ID:HEX");
     let mut parts = text.split(':');
@@ -193,8 +193,7 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Measures in a thread of its own, so that a real-time priority stays with it, and shows how far
-/// it is.
+/// Measures in a separate thread, to which a real-time priority is confined, and shows progress.
 fn measure(
     options: &PingOptions,
     valentim: Option<BitRate>,
@@ -251,7 +250,7 @@ fn bar(global: &Global, total: u64) -> ProgressBar {
     bar
 }
 
-/// Says why nothing can be measured.
+/// Reports why a measurement is not possible.
 pub(crate) fn refuse(error: &LiveError) -> Exit {
     terminal::complain(&error.to_string());
     if error.is_wrong_input() {
@@ -277,7 +276,7 @@ fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), St
     Ok(())
 }
 
-/// Runs `echo` until Ctrl-C, which is its ordinary end.
+/// Runs `echo` until Ctrl-C, its normal end.
 pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
     let board = match board(&arguments.parameter) {
@@ -325,7 +324,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
     }
 }
 
-/// Reads parameters of a board: `ID=HEX`, or `ID:=HEX` if they can be set.
+/// Parses parameters of a board: `ID=HEX`, or `ID:=HEX` if they can be set.
 fn board(parameters: &[String]) -> Result<Board, String> {
     let mut board = Board::default();
     for text in parameters {

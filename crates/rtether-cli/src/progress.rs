@@ -1,4 +1,4 @@
-//! A bar on standard error while a run goes on, and Ctrl-C.
+//! Progress bar on standard error, and Ctrl-C, during a run.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use rtether::run::Progress;
 use crate::args::Global;
 use crate::stop::{Care, Work};
 
-/// Milliseconds between two looks at the progress.
+/// Interval of progress updates.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
 
-/// Runs `work` on `--jobs` threads, shows how far it is, and ends it on Ctrl-C.
+/// Runs `work` on `--jobs` threads, shows progress, and ends it on Ctrl-C.
 ///
-/// `simulated_ms` is the simulated time expected over all replications; zero if unknown. `care` says
-/// what the work leaves behind if it is ended at once.
+/// `simulated_ms` is the simulated time expected over all replications; zero if unknown. `care`
+/// tells what the work leaves behind if it is ended at once.
 pub(crate) fn with_progress<T: Send>(
     global: &Global,
     simulated_ms: u64,
@@ -46,8 +46,7 @@ pub(crate) fn with_progress<T: Send>(
     Ok(outcome)
 }
 
-/// Runs `work` on this thread, shows how many of its steps are done if it lasts, and ends it on
-/// Ctrl-C.
+/// Runs `work` on this thread, shows the steps done if it takes long, and ends it on Ctrl-C.
 pub(crate) fn with_steps<T: Send>(global: &Global, work: impl FnOnce(&Steps) -> T + Send) -> T {
     let steps = Arc::new(Steps::default());
     let asked = Arc::clone(&steps);
@@ -81,7 +80,7 @@ fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Lets the watcher go when work ends, also by a panic: the scope waits for it.
+/// Releases the watcher when work ends, also by a panic: the scope waits for it.
 struct EndOfWork<'a> {
     is_done: &'a AtomicBool,
     watcher: Thread,
@@ -94,7 +93,7 @@ impl Drop for EndOfWork<'_> {
     }
 }
 
-/// Runs a test bed, shows how far it is, and ends it on Ctrl-C.
+/// Runs a test bed, shows progress, and ends it on Ctrl-C.
 #[cfg(target_os = "linux")]
 pub(crate) fn with_testbed<T: Send>(
     global: &Global,
@@ -150,8 +149,8 @@ fn steps_bar(global: &Global) -> ProgressBar {
     new_bar(global, 0, template)
 }
 
-/// Returns the number of threads; zero for as many as there are cores. More than a few for each core
-/// only cost memory.
+/// Returns the number of threads; zero for the number of cores. More than a few per core only cost
+/// memory.
 fn threads(global: &Global) -> usize {
     const MOST_PER_CORE: usize = 4;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_panic_comes_through() {
-        // Oracle: the panic itself, within a time in which a watcher that is left would still wait.
+        // Oracle: the panic itself, sooner than a watcher left running would return.
         let (ended, end) = mpsc::channel();
         thread::spawn(move || {
             let caught = catch_unwind(AssertUnwindSafe(|| {

@@ -58,12 +58,12 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     if let ReproduceError::Machine(why) = &error {
         return exit::fail(&format!("{id}: {why}"));
     }
-    // Names were checked before, so this is no mistake of the user.
+    // Names were checked before, so this is not a mistake of the user.
     terminal::complain(&format!("{id}: {error}; this is a defect of rtether"));
     Exit::NoAnswer
 }
 
-/// Prints what was found.
+/// Prints the results.
 fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
     if let Some(path) = &arguments.report
         && let Err(message) = files::write(path, &reproduce::html(found))

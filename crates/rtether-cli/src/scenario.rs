@@ -1,4 +1,4 @@
-//! Reads a scenario with its overrides and shows what is wrong with it.
+//! Loads a scenario with its overrides and prints its mistakes.
 
 use std::path::Path;
 
@@ -13,17 +13,17 @@ use crate::{files, terminal};
 pub(crate) struct Loaded {
     pub(crate) scenario: Scenario,
     pub(crate) text: String,
-    /// What was replaced in it.
+    /// Overrides of its values.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for other hosts"))]
     pub(crate) changes: Vec<Override>,
 }
 
-/// Loads a scenario file; all mistakes are shown at once.
+/// Loads a scenario file; prints all mistakes at once.
 pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
     load_with(path, overrides, Vec::new())
 }
 
-/// Loads a scenario file that is to be simulated; all mistakes are shown at once.
+/// Loads a scenario file to be simulated; prints all mistakes at once.
 pub(crate) fn load_for_run(path: &Path, changes: &RunOverrides) -> Result<Loaded, Exit> {
     let runs = changes.runs.map(|runs| runs.to_string());
     let seed = changes.seed.map(|seed| seed.to_string());
@@ -57,8 +57,7 @@ fn load_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result
     }
 }
 
-/// Loads a scenario file as it is and after the changes of `--what-if`; what is wrong with both is
-/// shown once.
+/// Loads a scenario file before and after the changes of `--what-if`; prints common mistakes once.
 pub(crate) fn load_both(
     path: &Path,
     overrides: &Overrides,
@@ -84,9 +83,10 @@ pub(crate) fn load_both(
     Ok((old, new, own))
 }
 
-/// Loads a scenario file with further flows, from a file or as they are; returns their numbers.
+/// Loads a scenario file with additional flows, from a file or from arguments; returns their
+/// numbers.
 ///
-/// An overload is an answer here and no mistake.
+/// An overload is an answer here, not a mistake.
 pub(crate) fn load_and_add(
     path: &Path,
     overrides: &Overrides,

@@ -1,4 +1,4 @@
-//! `shim`: the end-node layer in front of a device of this host.
+//! `shim`: the end-node layer on a device of this host.
 
 use std::env;
 use std::io;
@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &ShimArgs, global: &Global) -> Exit {
     done.unwrap_or_else(|exit| exit)
 }
 
-/// Returns the folder of all shims: that of the system's manager of services, which may give
-/// several.
+/// Returns the folder of all shims: the first one given by the system's service manager, or the
+/// default.
 fn runtime() -> PathBuf {
     let given = env::var_os("RUNTIME_DIRECTORY").filter(|given| !given.is_empty());
     let first = given.and_then(|given| env::split_paths(&given).next());
@@ -58,10 +58,10 @@ fn refuse_place(error: &PlaceError) -> Exit {
     }
 }
 
-/// Where to begin without a configuration.
+/// Hint for a missing configuration.
 const START: &str = "`docs/guides/shim.yaml` is one to start from";
 
-/// Reads a configuration file; all mistakes are shown at once.
+/// Loads a configuration file; prints all mistakes at once.
 fn load(arguments: &ConfigArgs) -> Result<Loaded, Exit> {
     terminal::choose_form(arguments.message_format);
     let text = files::read(&arguments.config, START).map_err(|message| {
@@ -151,19 +151,19 @@ fn reload(path: &Path) -> Result<Loaded, String> {
     Ok(config::load(&path.display().to_string(), &text))
 }
 
-/// Returns the command that restores the device when this process has died.
+/// Returns the command that restores the device if this process dies.
 fn watchdog(device: &str) -> Command {
-    // The very program that runs, also if there is another one at its path by now.
+    // The running program itself, even if its path holds another one by now.
     let mut command = Command::new("/proc/self/exe");
     command.arg0("rtether").args(["shim", "watch", device]);
-    // It is not this process that the manager of services hears of.
+    // The service manager must not be notified by this process.
     command
         .env_remove("NOTIFY_SOCKET")
         .env_remove("WATCHDOG_USEC");
     command
 }
 
-/// Returns the way to the system's manager of services, if it wants to hear of us.
+/// Returns the connection to the system's service manager, if it wants notifications.
 fn manager() -> Result<Option<(Notifier, Option<std::time::Duration>)>, Exit> {
     let Some(socket) = env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else {
         return Ok(None);
@@ -255,7 +255,7 @@ fn set(arguments: &SetArgs) -> Result<Exit, Exit> {
 
 fn refuse_ask(error: &AskError) -> Exit {
     let message = error.to_string();
-    // Diagnostics begin with their own word.
+    // Diagnostics start with their own prefix.
     if message.starts_with("error") {
         terminal::tell(&message);
     } else {
@@ -268,7 +268,7 @@ fn refuse_ask(error: &AskError) -> Exit {
     }
 }
 
-/// Restores the device when the process has died whose descriptor is standard input.
+/// Restores the device once the process has died whose descriptor is standard input.
 fn restore_when_dead(arguments: &DeviceArgs) -> Result<Exit, Exit> {
     let place = place(arguments)?;
     let (end, ready) = (io::stdin(), io::stdout());

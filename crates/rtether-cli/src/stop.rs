@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 //!
-//! A command listens from its beginning. A signal asks the work at hand to end with what it has;
-//! what comes after that work (bounds, reports, printing) has nobody to ask. Whatever has not ended
-//! [`GRACE`] later is ended, and drafts of files are removed. Work that has made something on this
+//! A command handles signals from its start. A signal asks the current work to end with the results
+//! it has; later steps (bounds, reports, printing) cannot be asked. What has not ended [`GRACE`]
+//! later is ended by exit, and drafts of files are removed. Work that has created something on this
 //! host is waited for, since it must remove it.
 
 use std::mem;
@@ -18,31 +18,31 @@ use std::time::{Duration, Instant};
 
 use crate::exit::{self, Exit};
 
-/// Time for an orderly end: within a second, all told. Where there are results to be shown, time in
-/// which others had the cores does not count, so that a busy host does not cost them.
+/// Time for an orderly end: within a second in total. If there are results to be shown, time spent
+/// waiting for cores does not count, so that they are not lost on a busy host.
 const GRACE: Duration = Duration::from_millis(750);
-/// Not more than this is waited for cores.
+/// Most waiting for cores that is granted.
 const MOST_WAITED: Duration = Duration::from_secs(8);
-/// Between two looks at the time.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What work leaves behind that is ended at once.
+/// What work leaves behind if it is ended at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Care {
     /// Nothing but drafts of files.
     None,
-    /// A test bed, which `rtether live` removes later, too: who asks twice is in a hurry.
+    /// A test bed, which `rtether live` removes later, too: a second signal ends it at once.
     #[cfg(target_os = "linux")]
     Once,
-    /// Something on this host that nothing else removes.
+    /// Something on this host that is not removed otherwise.
     #[cfg(target_os = "linux")]
     Always,
 }
 
-/// What a signal is to reach.
+/// Target of a signal.
 struct State {
     is_asked: bool,
-    /// Whether some work was asked to end, and has results that are wanted.
+    /// Whether work was asked to end that has results to show.
     has_results: bool,
     work: Option<(Care, Box<dyn Fn() + Send>)>,
 }
@@ -63,7 +63,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Listens for signals from now on.
+/// Handles signals from now on.
 pub(crate) fn listen() -> Result<(), Exit> {
     ctrlc::set_handler(on_signal)
         .map_err(|error| exit::fail(&format!("listening for Ctrl-C: {error}")))
@@ -89,7 +89,8 @@ fn on_signal() {
     }
 }
 
-/// Ends what does not end by itself. What comes after work that removed something has its own time.
+/// Ends the process if it does not end in time. The time starts again after work that had to clean
+/// up.
 fn watch() {
     let (mut begun, mut before) = (Instant::now(), waited_for_cores());
     loop {
@@ -110,8 +111,8 @@ fn watch() {
     }
 }
 
-/// Returns how long the main thread was ready to run and did not get a core (Linux,
-/// `/proc/PID/schedstat`); zero where nobody counts.
+/// Returns how long the main thread was ready to run but got no core (Linux,
+/// `/proc/PID/schedstat`); zero if this is not counted.
 fn waited_for_cores() -> Duration {
     let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let waited = text.split_whitespace().nth(1);
@@ -119,7 +120,7 @@ fn waited_for_cores() -> Duration {
     Duration::from_nanos(ns.unwrap_or(0))
 }
 
-/// Ends the process; nobody can begin anything new meanwhile.
+/// Ends the process; no draft can be opened meanwhile.
 fn leave() -> ! {
     crate::drafts::abandon();
     #[allow(
@@ -129,11 +130,11 @@ fn leave() -> ! {
     std::process::exit(130)
 }
 
-/// Work that a signal asks to end, until it is dropped.
+/// Work that a signal asks to end, until this is dropped.
 pub(crate) struct Work(());
 
 impl Work {
-    /// Registers work; `ask` is called at every signal, also for one that came before.
+    /// Registers work; `ask` is called at every signal, including an earlier one.
     pub(crate) fn new(care: Care, ask: impl Fn() + Send + 'static) -> Self {
         let mut state = state();
         if state.is_asked {
@@ -151,7 +152,7 @@ impl Drop for Work {
     }
 }
 
-/// What a signal sets, for work that looks at it.
+/// A flag set by a signal, for work that polls it.
 #[cfg(target_os = "linux")]
 pub(crate) struct Stop {
     flag: Arc<AtomicBool>,

@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::args::{ColorChoice, Global, MessageFormat};
 use crate::exit::Exit;
 
-/// Writes data to standard output. A reader that has seen enough is no failure; that nobody ever
-/// was there to read is one, as is a disk without room.
+/// Writes data to standard output. A reader that stops early is not an error; an output closed from
+/// the start is one, as is a full disk.
 pub(crate) fn print(text: &str) -> Exit {
-    // Text without escape sequences has no colors to take out, which costs more than to write it.
+    // Text without escape sequences needs no color filter, which costs more than the writing.
     let written = if text.contains('\u{1b}') {
         let mut out = anstream::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -22,7 +22,7 @@ pub(crate) fn print(text: &str) -> Exit {
     is_written(written)
 }
 
-/// Says what kept data from standard output, if anything did.
+/// Reports what kept data from standard output, if anything did.
 pub(crate) fn is_written(written: io::Result<()>) -> Exit {
     match written.and_then(|()| is_open()) {
         Ok(()) => Exit::Ok,
@@ -31,8 +31,8 @@ pub(crate) fn is_written(written: io::Result<()>) -> Exit {
     }
 }
 
-/// Returns an error if standard output was closed when the program began. What is written goes
-/// nowhere then, without an error.
+/// Returns an error if standard output was closed when the program began, since writing to it then
+/// loses data without an error.
 pub(crate) fn is_open() -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if rtether::live::is_output_closed() {
@@ -41,21 +41,21 @@ pub(crate) fn is_open() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes text for the person in front of the terminal; nobody to read it is no failure.
+/// Writes a message to standard error; a closed standard error is not an error.
 pub(crate) fn tell(text: &str) {
     let mut err = anstream::stderr().lock();
     drop(writeln!(err, "{}", text.trim_end_matches('\n')));
 }
 
-/// Whether errors are objects of JSON.
+/// Whether errors are written as JSON objects.
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Obeys `--message-format` for all that follows.
+/// Applies `--message-format` from now on.
 pub(crate) fn choose_form(form: MessageFormat) {
     IS_JSON.store(form == MessageFormat::Json, Ordering::Relaxed);
 }
 
-/// Writes an error message in the form of diagnostics. It has no place in the scenario.
+/// Writes an error message in the format of diagnostics, without a place in the scenario.
 pub(crate) fn complain(message: &str) {
     if IS_JSON.load(Ordering::Relaxed) {
         let object = json!({
@@ -71,14 +71,14 @@ pub(crate) fn complain(message: &str) {
     }
 }
 
-/// Writes a remark for people, which programs do not want.
+/// Writes a remark for people; left out if messages are JSON.
 pub(crate) fn remark(text: &str) {
     if !IS_JSON.load(Ordering::Relaxed) {
         tell(text);
     }
 }
 
-/// Obeys `--color` for both streams; `NO_COLOR` and pipes are obeyed by themselves.
+/// Applies `--color` to both streams; `auto` respects `NO_COLOR` and pipes.
 pub(crate) fn choose_color(global: &Global) {
     let choice = match global.color {
         ColorChoice::Auto => return,

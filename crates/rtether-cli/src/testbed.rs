@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
     }
 }
 
-/// The files that were asked for, opened before the run.
+/// The requested files, opened before the run.
 struct Outputs {
     report: Option<Draft>,
     packets: Option<Draft>,
@@ -86,7 +86,7 @@ impl Outputs {
         opened().map_err(|message| exit::fail(&message))
     }
 
-    /// Returns what could not be written.
+    /// Writes the files; returns what could not be written.
     fn write(
         self,
         loaded: &Loaded,
@@ -106,7 +106,7 @@ impl Outputs {
     }
 }
 
-/// Writes a line for each packet, and says how many found no room.
+/// Writes a line for each packet, and reports how many are not listed.
 pub(crate) fn list_packets(
     draft: Draft,
     scenario: &Scenario,
@@ -204,7 +204,7 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     if let Some(path) = &arguments.report {
         terminal::remark(&format!("report written to {}", path.display()));
     }
-    // An error ends a run early, too; then it was nobody's wish.
+    // An error also ends a run early, without a request to stop.
     if let Some(error) = measured.errors.first() {
         return exit::fail(&format!("the measurement ended early: {error}"));
     }

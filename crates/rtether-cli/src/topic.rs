@@ -121,7 +121,7 @@ fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Trace>) -> Pl
     place(domain, frames.device.as_deref(), frames.vlan, trace)
 }
 
-/// Makes the file of a trace, if there is to be one.
+/// Creates the file of a trace, if one is requested.
 pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
     let made = domain.trace.as_deref().map(|path| {
         let file = drafts::overwrite(path).map_err(|message| exit::fail(&message))?;
@@ -131,7 +131,7 @@ pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
     made.transpose()
 }
 
-/// Writes the rest of a trace, when its participant is gone, and says what has become of it.
+/// Finishes a trace, once its participant is gone, and reports its outcome.
 pub(crate) fn end_trace(place: &Place) {
     let Some(trace) = &place.trace else { return };
     let traced = trace.finish();
@@ -145,7 +145,7 @@ pub(crate) fn end_trace(place: &Place) {
     });
 }
 
-/// Returns where the participant is to be.
+/// Returns the place of the participant.
 pub(crate) fn place(
     domain: &DomainArgs,
     device: Option<&str>,
@@ -169,11 +169,11 @@ pub(crate) fn place(
     }
 }
 
-/// Standard output as lines that are written as they come.
+/// Standard output as lines written at once.
 struct Out<'a> {
     lines: Lines,
     is_quiet: bool,
-    /// Set when nobody reads any more.
+    /// Set once the reader is gone.
     stop: &'a AtomicBool,
     failed: Option<io::Error>,
 }
@@ -203,7 +203,7 @@ impl Out<'_> {
     fn sum_up(&mut self, summary: &Summary) {
         let text = self.lines.summary(summary);
         match self.lines.form {
-            // Rows of CSV are all alike.
+            // CSV rows are all alike, so the summary goes to standard error.
             Form::Csv => terminal::tell(&text),
             Form::Table | Form::Json => self.write(&text),
         }
@@ -234,7 +234,7 @@ fn run(
         failed: None,
     };
     let summary = work(&stop, &mut |said| {
-        // Not before it is certain that there is a participant.
+        // The header waits until the participant is known to exist.
         if let Some(head) = head.take() {
             out.write(&head);
         }
@@ -247,7 +247,7 @@ fn run(
     };
     out.sum_up(&summary);
     match out.failed {
-        // A reader that has seen enough is no failure.
+        // A reader that stops early is not an error.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Ok,
         Some(error) => return exit::fail(&format!("writing to standard output: {error}")),
         None => {}

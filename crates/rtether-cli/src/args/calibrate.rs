@@ -15,37 +15,36 @@ pub(crate) struct CalibrateArgs {
     /// Write the profile as YAML, to be pasted into a scenario
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Beginning of the names of its stacks
+    /// Prefix of the names of its stacks
     #[arg(long, value_name = "NAME", default_value = "host", value_parser = name)]
     pub(crate) name: String,
-    /// Over what; may be given several times [default: all]
+    /// Path between both ends; may be given several times [default: all]
     #[arg(long, value_name = "PATH")]
     pub(crate) over: Vec<Over>,
-    /// How payloads travel; may be given several times [default: all]
+    /// Protocol that carries the payload; may be given several times [default: all]
     #[arg(long, value_name = "WAY")]
     pub(crate) via: Vec<CalibrateWay>,
     /// How both ends wait; may be given several times [default: both]
     #[arg(long, value_name = "HOW")]
     pub(crate) waiting: Vec<How>,
-    /// Octets of payload, 40 to 1472; may be given several times [default: 64, 128, 256, 512, 1024
-    /// and 1472]
+    /// Payload size in octets, 40 to 1472; may be given several times [default: 64, 128, 256, 512,
+    /// 1024 and 1472]
     #[arg(short, long, value_name = "OCTETS", value_parser = size)]
     pub(crate) size: Vec<usize>,
-    /// Round trips of each combination
+    /// Round trips per combination
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(1_u32..=1_000_000))]
     pub(crate) count: u32,
-    /// Between requests
+    /// Time between requests
     #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = interval)]
     pub(crate) interval: Duration,
-    /// Cores of both ends, for example 0,1 [default: the first two that are allowed]
+    /// Cores of both ends, for example 0,1 [default: the first two allowed]
     #[arg(long, value_name = "N,N", value_parser = cores)]
     pub(crate) cores: Option<[usize; 2]>,
-    /// Real-time priority of both ends (`SCHED_FIFO`, 1 to 98), 0 for none [default: 50 if it is
-    /// granted]
+    /// Real-time priority of both ends (`SCHED_FIFO`, 1 to 98), 0 for none [default: 50 if granted]
     #[arg(long, value_name = "N", value_parser = number::within(0_u8..=98))]
     pub(crate) priority: Option<u8>,
-    /// Keep all cores from deep sleep meanwhile, as `rtether live` does: waking up is then a small
-    /// part of the cost
+    /// Keep all cores out of deep sleep meanwhile, as `rtether live` does: wake-ups are then a
+    /// small part of the cost
     #[arg(long)]
     pub(crate) awake: bool,
     /// Print one JSON document and nothing else
@@ -59,7 +58,7 @@ pub(crate) struct CalibrateArgs {
 const CALIBRATE_CODES: &str = "Exit codes: 0 everything was measured, 4 the machine cannot do it, \
 130 interrupted; what was measured so far is printed and written.";
 
-/// Over what.
+/// Path between both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Over {
     /// The loopback device.
@@ -77,7 +76,7 @@ impl From<Over> for Path {
     }
 }
 
-/// How payloads travel.
+/// Protocol that carries the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CalibrateWay {
     /// UDP datagrams.
@@ -101,9 +100,9 @@ impl From<CalibrateWay> for Protocol {
 /// How both ends wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum How {
-    /// Asleep in the kernel.
+    /// Sleep in the kernel.
     Block,
-    /// Asking all the time.
+    /// Poll all the time.
     Spin,
 }
 
@@ -135,7 +134,7 @@ fn cores(text: &str) -> Result<[usize; 2], String> {
     pair.ok_or_else(|| "write two numbers, for example 0,1".into())
 }
 
-/// Reads the beginning of a name that needs no quotes in YAML.
+/// Parses a name prefix that needs no quotes in YAML.
 fn name(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_plain) {

@@ -13,46 +13,46 @@ use super::topic::DomainArgs;
 #[command(after_help = PING_CODES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct PingArgs {
-    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for raw and xdp;
-    /// none for rtps, where all who answer are in a domain
+    /// Host name or address, with `:PORT` if not the default; Ethernet address for raw and xdp;
+    /// none for rtps, where every responder in the domain answers
     pub(crate) target: Option<String>,
     /// How payloads travel
     #[arg(long, value_name = "WAY", default_value = "udp")]
     pub(crate) via: Way,
-    /// Requests in a series
+    /// Requests per series
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(0..=u32::MAX))]
     pub(crate) count: u32,
     /// Number of series
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(0..=u32::MAX))]
     pub(crate) series: u32,
-    /// Between series
+    /// Time between series
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
     pub(crate) pause: Duration,
-    /// Between requests; `0 s`: the next as soon as the one before is answered
+    /// Time between requests; `0 s` to send the next on the answer to the last
     #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = time)]
     pub(crate) interval: Duration,
-    /// After which a request is lost
+    /// Time after which a request is lost
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = time)]
     pub(crate) timeout: Duration,
-    /// Octets of payload; at least what the format needs
+    /// Octets of payload; raised to the least size of the format
     #[arg(short, long, value_name = "OCTETS", default_value_t = 64, value_parser = number::octets)]
     pub(crate) size: usize,
-    /// Round trips beyond it count as missed, with lost ones; exit code 1 if there are any
+    /// Round trips longer than this count as missed, as lost ones do; exit code 1 if there are any
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) deadline: Option<Duration>,
     #[command(flatten)]
     pub(crate) socket: SocketArgs,
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
-    /// Take round trips apart by the kernel's time stamps, on both sides if `rtether echo --stamps`
+    /// Split round trips by the kernel's time stamps, on both sides if `rtether echo --stamps`
     /// answers (udp and raw)
     #[arg(long)]
     pub(crate) stamps: bool,
-    /// Delays of each direction; refused unless both sides have one clock, or clocks that PTP or NTP
-    /// keeps together
+    /// Measure one-way delays; refused unless both sides have one clock, or clocks synchronized by
+    /// PTP or NTP
     #[arg(long)]
     pub(crate) one_way: bool,
-    /// The peer is on this host: stalls of all cores count, not only of the own one
+    /// The peer is on this host: stalls of all cores count, not only those of the measuring one
     #[arg(long)]
     pub(crate) same_host: bool,
     /// Also measure over loopback, and split half a round trip into stack, card and a wire of this
@@ -77,7 +77,7 @@ pub(crate) struct PingArgs {
     /// Write one CSV row per round trip with its parts (needs `--stamps`)
     #[arg(long, value_name = "FILE", requires = "stamps")]
     pub(crate) parts: Option<PathBuf>,
-    /// Write an interval log of `HdrHistogram`
+    /// Write an `HdrHistogram` interval log
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
     /// Write counters and percentiles as Prometheus text
@@ -91,7 +91,7 @@ not, 3 none was answered, 4 the machine cannot do it, 130 interrupted.";
 /// Arguments of `echo`.
 #[derive(Args, Debug)]
 pub(crate) struct EchoArgs {
-    /// Address to listen at, with `:PORT` if not the usual one
+    /// Address to listen on, with `:PORT` if not the default
     #[arg(default_value = "0.0.0.0")]
     pub(crate) listen: String,
     /// How payloads travel; ICMP is answered by every kernel
@@ -101,7 +101,7 @@ pub(crate) struct EchoArgs {
     pub(crate) socket: SocketArgs,
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
-    /// CNDEP: what the board takes between a request and its answer
+    /// CNDEP: time that the board takes between a request and its answer
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
     pub(crate) delay: Duration,
     /// CNDEP parameter of the board, `ID=HEX`, or `ID:=HEX` if it can be set; repeatable
@@ -110,16 +110,16 @@ pub(crate) struct EchoArgs {
     /// CNDEP packets carry a sequence octet
     #[arg(long)]
     pub(crate) numbered: bool,
-    /// Have the kernel stamp what comes and goes, for `rtether ping --stamps` (udp and raw)
+    /// Have the kernel stamp packets, for `rtether ping --stamps` (udp and raw)
     #[arg(long)]
     pub(crate) stamps: bool,
     #[command(flatten)]
     pub(crate) confine: ConfineArgs,
-    /// TCP: connections of one address at a time; one more is told that there is no room
+    /// TCP: connections from one address at a time; further ones are told that there is no room
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::within(1_u32..=16))]
     pub(crate) limit_peer: u32,
-    /// TCP: a connection that asks nothing for so long is closed; a `ping` with a longer `--interval`
-    /// or `--pause` needs more
+    /// TCP: close a connection idle for this long; a `ping` with a longer `--interval` or `--pause`
+    /// needs more
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = time)]
     pub(crate) limit_idle: Duration,
     /// At the end, print one JSON document instead of a line
@@ -127,30 +127,29 @@ pub(crate) struct EchoArgs {
     pub(crate) json: bool,
 }
 
-/// What a measuring socket and its thread are like.
+/// Options of a measuring socket and its thread.
 #[derive(Args, Debug)]
 pub(crate) struct SocketArgs {
-    /// Device for raw frames, also for those of RTPS
+    /// Device for raw frames, including those of RTPS
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// DSCP of IP packets
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
-    /// Priority of the tag of raw frames; of UDP packets inside the host
+    /// PCP in the tag of raw frames; for UDP the priority inside the host
     #[arg(long, value_name = "N", value_parser = pcp)]
     pub(crate) pcp: Option<Pcp>,
-    /// VLAN of the tag of raw frames
+    /// VLAN in the tag of raw frames
     #[arg(long, value_name = "N", value_parser = vid)]
     pub(crate) vlan: Option<Vid>,
     #[command(flatten)]
     pub(crate) thread: ThreadArgs,
 }
 
-/// What is given up once sockets and files are open.
+/// What to give up once sockets and files are open.
 #[derive(Args, Debug)]
 pub(crate) struct ConfineArgs {
-    /// As root: the user to become once sockets and files are open, by name or number
-    /// [default: nobody]
+    /// As root: user to become once sockets and files are open, by name or number [default: nobody]
     #[arg(long, value_name = "USER")]
     pub(crate) user: Option<String>,
     /// Keep user and rights, and bar neither files nor system calls
@@ -158,7 +157,7 @@ pub(crate) struct ConfineArgs {
     pub(crate) unconfined: bool,
 }
 
-/// What a measuring thread is like.
+/// Options of a measuring thread.
 #[derive(Args, Debug)]
 pub(crate) struct ThreadArgs {
     /// Run on this core
@@ -167,10 +166,10 @@ pub(crate) struct ThreadArgs {
     /// Run at this real-time priority (`SCHED_FIFO`, 1 to 99), memory locked
     #[arg(long, value_name = "N", value_parser = number::within(1_u8..=99))]
     pub(crate) priority: Option<u8>,
-    /// Keep all cores from deep sleep meanwhile, so that waking up takes little; needs root
+    /// Keep all cores out of deep sleep meanwhile, for fast wake-ups; needs root
     #[arg(long)]
     pub(crate) awake: bool,
-    /// Keep asking for packets instead of sleeping: takes a core, saves the wake-up
+    /// Poll for packets instead of sleeping: takes a core, saves the wake-up
     #[arg(long)]
     pub(crate) spin: bool,
 }
@@ -182,7 +181,7 @@ pub(crate) enum Way {
     Udp,
     /// Ethernet frames of type 0x88B5.
     Raw,
-    /// The same frames by `AF_XDP`, past the network stack.
+    /// The same frames by `AF_XDP`, bypassing the network stack.
     Xdp,
     /// ICMP echo.
     Icmp,

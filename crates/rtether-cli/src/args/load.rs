@@ -11,29 +11,29 @@ use super::number;
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(after_help = LOAD_CODES)]
 pub(crate) struct LoadArgs {
-    /// Address or name of the sink, with `:PORT` if not the usual one; with `--sink` where to
-    /// listen [default with --sink: 0.0.0.0]
+    /// Address or name of the sink, with `:PORT` if not the default; with `--sink` the address to
+    /// listen on [default with --sink: 0.0.0.0]
     #[arg(required_unless_present = "sink")]
     pub(crate) target: Option<String>,
-    /// Take the load of others, over TCP and UDP on one port, until Ctrl-C
+    /// Receive load, over TCP and UDP on one port, until Ctrl-C
     #[arg(long, conflicts_with_all = ["kind", "size", "rate", "connections", "files", "duration", "dscp", "core", "priority"])]
     pub(crate) sink: bool,
-    /// What kind of load
+    /// Kind of load
     #[arg(long, value_name = "KIND", default_value = "ftp-up")]
     pub(crate) kind: LoadKind,
-    /// Octets of a file, or of the payload of a datagram [default: 10 MB, and 1472 B for udp]
+    /// Size of a file, or of the payload of a datagram [default: 10 MB, and 1472 B for udp]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) size: Option<Bytes>,
-    /// Rate of all datagrams together, on the wire [default: as many as go]
+    /// Rate of all datagrams together, on the wire [default: as fast as possible]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
-    /// How many at a time
+    /// Number of simultaneous connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(1_u32..=CONNECTIONS_MAX))]
     pub(crate) connections: u32,
-    /// Files of each connection [default: as many as fit the time]
+    /// Files per connection [default: as many as fit the time]
     #[arg(long, value_name = "N", value_parser = number::within(0..=u64::MAX))]
     pub(crate) files: Option<u64>,
-    /// How long [default: 10 s, or until the files are done]
+    /// Duration [default: 10 s, or until the files are done]
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     pub(crate) duration: Option<Duration>,
     /// DSCP of all packets
@@ -42,19 +42,20 @@ pub(crate) struct LoadArgs {
     /// Run on this core
     #[arg(long, value_name = "N", value_parser = number::core)]
     pub(crate) core: Option<usize>,
-    /// Priority of the threads that make the load
+    /// Priority of the threads that generate the load
     #[arg(long, value_name = "PRIORITY", default_value = "low")]
     pub(crate) priority: LoadPriority,
-    /// Sink: connections at a time; more are turned away
+    /// Sink: connections at a time; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 64, requires = "sink", value_parser = number::within(1_u32..=1024))]
     pub(crate) limit_connections: u32,
-    /// Sink: payload over TCP, both directions and all connections together [default: no limit]
+    /// Sink: rate of payload over TCP, both directions and all connections together [default: no
+    /// limit]
     #[arg(long, value_name = "RATE", requires = "sink", value_parser = rate)]
     pub(crate) limit_rate: Option<Rate>,
-    /// Sink: let clients choose the DSCP of what is sent to them
+    /// Sink: let clients choose the DSCP of what they are sent
     #[arg(long, requires = "sink")]
     pub(crate) allow_dscp: bool,
-    /// Sink: as root, the user to become once the sockets are open [default: nobody]
+    /// Sink: as root, user to become once the sockets are open [default: nobody]
     #[arg(long, value_name = "USER", requires = "sink")]
     pub(crate) user: Option<String>,
     /// Sink: keep user and rights, and bar neither files nor system calls
@@ -72,16 +73,16 @@ const LOAD_CODES: &str = "Exit codes: 0 the load was there, 3 nothing has arrive
 cannot be reached or a connection ended early, 130 interrupted; the figures so far are printed. The \
 sink ends with Ctrl-C and 0.";
 
-/// What kind of load.
+/// Kind of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoadKind {
-    /// Files to the sink, one after the other, each over a connection of its own.
+    /// Files to the sink, one after another, each over a connection of its own.
     FtpUp,
     /// Files from the sink.
     FtpDown,
-    /// Both at a time.
+    /// Both at once.
     FtpBoth,
-    /// One connection without end.
+    /// One endless connection.
     Greedy,
     /// Datagrams.
     Udp,
@@ -99,14 +100,14 @@ impl From<LoadKind> for Kind {
     }
 }
 
-/// Priority of the threads that make the load.
+/// Priority of the threads that generate the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoadPriority {
-    /// Nice 19: gives way to ordinary tasks.
+    /// Nice 19: yields to ordinary tasks.
     Low,
-    /// `SCHED_IDLE`: runs when nothing else does.
+    /// `SCHED_IDLE`: runs only when nothing else does.
     Idle,
-    /// As the program was started.
+    /// Unchanged from the start of the program.
     Normal,
 }
 

@@ -1,10 +1,10 @@
-//! Whole numbers of the command line: what is wrong with one is said in words for people.
+//! Integers on the command line, with readable error messages.
 
 use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 
-/// Returns a reader of whole numbers within these limits.
+/// Returns a parser of integers within these limits.
 pub(super) fn within<T>(
     limits: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
@@ -20,7 +20,7 @@ where
     }
 }
 
-/// A limit of the type alone says nothing to people.
+/// Leaves out an upper limit that is only that of the type.
 fn span(least: i128, most: i128) -> String {
     if most >= i128::from(u32::MAX) {
         format!("from {least}")

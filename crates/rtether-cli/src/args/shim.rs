@@ -24,13 +24,13 @@ do, 3 there is no shim, 4 the machine cannot do it.";
 pub(crate) enum ShimVerb {
     /// Put a shim between the stack and a device, until Ctrl-C
     Up(UpArgs),
-    /// End the shim of a device and leave it as it was before, also after the shim has died
+    /// Stop the shim of a device and restore the device, also after the shim has died
     Down(DeviceArgs),
     /// Show queues, credits, rates, losses
     Status(StatusArgs),
-    /// Change the configuration of a shim while it runs, without losing a frame
+    /// Change the configuration of a running shim, without losing a frame
     Set(SetArgs),
-    /// Restore a device when the process of its shim has died; `up` starts it
+    /// Restore a device if the process of its shim has died; started by `up`
     #[command(hide = true)]
     Watch(WatchArgs),
 }
@@ -49,7 +49,7 @@ pub(crate) struct ConfigArgs {
     /// Configuration file; `rtether schema --shim` describes it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// How mistakes and other errors are shown
+    /// Format of error messages
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) message_format: MessageFormat,
 }
@@ -65,7 +65,7 @@ pub(crate) struct UpArgs {
     /// Print the commands that set the shim up and take it down, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print one JSON document: the commands with `--dry-run`, else the last status at the end
+    /// Print one JSON document: the commands with `--dry-run`, otherwise the final status
     #[arg(long)]
     pub(crate) json: bool,
 }

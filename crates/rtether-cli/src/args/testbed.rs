@@ -8,8 +8,8 @@ use rtether::live::testbed::Backend;
 use super::RunOverrides;
 use super::number;
 
-/// Real-time priority of stations where nothing else is said: above the kernel's ordinary threads,
-/// below those of interrupts (50 on kernels that have them as threads).
+/// Default real-time priority of stations: above the kernel's ordinary threads, below those of
+/// interrupts (50 on kernels with threaded interrupts).
 const PRIORITY: u8 = 40;
 
 /// Arguments of `live`.
@@ -23,7 +23,7 @@ pub(crate) struct LiveArgs {
     /// What carries frames between the stations
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) backend: LiveBackend,
-    /// Play an end station on another host, by `ssh TARGET`, and there on this device; once for each
+    /// Play an end station on another host, by `ssh TARGET`, optionally on this device; once per
     /// end station, with `--backend ssh`
     #[arg(long, value_name = "NODE=TARGET[%DEVICE]")]
     pub(crate) host: Vec<String>,
@@ -35,10 +35,10 @@ pub(crate) struct LiveArgs {
         value_parser = number::within(0_u8..=80)
     )]
     pub(crate) priority: u8,
-    /// Print the commands that make and remove the test bed, and do nothing
+    /// Print the commands that create and remove the test bed, and do nothing
     #[arg(long, conflicts_with_all = ["json", "csv", "report", "packets"])]
     pub(crate) dry_run: bool,
-    /// Remove what test beds, `calibrate` and `doctor` left behind whose process is gone
+    /// Remove what test beds, `calibrate` and `doctor` of ended processes left behind
     #[arg(
         long,
         conflicts_with_all = ["scenario", "dry_run", "host", "json", "csv", "report", "packets"]
@@ -55,10 +55,10 @@ pub(crate) struct LiveArgs {
     /// Write one self-contained HTML page with the distribution of each flow
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Write one CSV line per measured packet, a million at most
+    /// Write one CSV line per measured packet, at most a million
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<PathBuf>,
-    /// No progress on standard error (off by itself when that is not a terminal)
+    /// No progress on standard error (the default if it is not a terminal)
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) enum LiveBackend {
     Kernel,
     /// The switches and hubs of the simulator in real time.
     Emulated,
-    /// Whatever is between real hosts.
+    /// The network between real hosts.
     Ssh,
 }
 
@@ -109,10 +109,10 @@ impl From<BackendChoice> for Backend {
     }
 }
 
-/// Arguments of `check` that add what is measured.
+/// Arguments of `check` for measurements.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckLive {
-    /// Also run the scenario on this host and set what is measured beside simulation and bound; see
+    /// Also run the scenario on this host and show measurements beside simulation and bound; see
     /// `rtether live`
     #[arg(
         long,
@@ -131,7 +131,7 @@ pub(crate) struct CheckLive {
         value_parser = number::within(0_u8..=80)
     )]
     pub(crate) priority: u8,
-    /// Write one CSV line per packet measured with `--live`, a million at most
+    /// Write one CSV line per packet measured with `--live`, at most a million
     #[arg(long, value_name = "FILE", requires = "live")]
     pub(crate) live_packets: Option<PathBuf>,
 }

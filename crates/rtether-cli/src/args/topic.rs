@@ -16,13 +16,14 @@ use super::number;
 pub(crate) struct PubArgs {
     #[command(flatten)]
     pub(crate) topic: TopicArgs,
-    /// Between samples
+    /// Time between samples
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = time)]
     pub(crate) period: Duration,
-    /// Octets that make each sample larger
+    /// Extra octets of each sample
     #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "idl", value_parser = number::within(0_u32..=SIZE_MAX))]
     pub(crate) size: u32,
-    /// With --idl: value of the samples, such as `color: RED, x: 1`; what is left out is zero or empty
+    /// With --idl: value of the samples, such as `color: RED, x: 1`; omitted members are zero or
+    /// empty
     #[arg(
         long,
         value_name = "MEMBERS",
@@ -30,23 +31,24 @@ pub(crate) struct PubArgs {
         conflicts_with = "values"
     )]
     pub(crate) value: Option<String>,
-    /// With --idl: file of YAML or JSON with a value or a list of values, which are written in turn; -
-    /// reads one value from each line of standard input until it ends
+    /// With --idl: YAML or JSON file with a value or a list of values, written in turn; - reads one
+    /// value per line of standard input until it ends
     #[arg(long, value_name = "FILE", requires = "idl")]
     pub(crate) values: Option<PathBuf>,
-    /// Color of shapes, which tells their instances apart
+    /// Color of shapes, the key of their instances
     #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "idl", value_parser = color)]
     pub(crate) shape_color: String,
-    /// Exclusive ownership with this strength: of the writers of an instance the strongest counts
+    /// Exclusive ownership with this strength: the strongest writer of an instance owns it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number::strength)]
     pub(crate) strength: Option<i32>,
-    /// After which a sample is worth nothing [default: never]
+    /// Time after which a sample expires [default: never]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) lifespan: Option<Duration>,
-    /// With --reliable: how long to wait in the end until readers have said that they have everything
+    /// With --reliable: how long to wait at the end until readers have acknowledged everything
     #[arg(long, value_name = "TIME", default_value = "5 s", value_parser = time)]
     pub(crate) linger: Duration,
-    /// DSCP of IP packets; its upper three bits are the PCP, inside the host and in frames on --device
+    /// DSCP of IP packets; its upper three bits are the PCP, inside the host and in frames on
+    /// --device
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
 }
@@ -60,10 +62,10 @@ missed or a reliable reader has not acknowledged everything within --linger, 3 n
 pub(crate) struct SubArgs {
     #[command(flatten)]
     pub(crate) topic: TopicArgs,
-    /// Exclusive ownership, as writers with `--strength` offer it
+    /// Exclusive ownership, as offered by writers with `--strength`
     #[arg(long)]
     pub(crate) exclusive: bool,
-    /// Least time between samples of an instance; those between are left out
+    /// Minimum separation of the samples of an instance; those in between are dropped
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
     pub(crate) filter: Duration,
 }
@@ -71,7 +73,7 @@ pub(crate) struct SubArgs {
 const SUB_CODES: &str = "Exit codes: 0 samples came and every deadline held, 1 a deadline was missed \
 or fewer than --count came, 3 none came, 4 the machine cannot do it, 130 interrupted.";
 
-/// A topic, its policies, and how much of it.
+/// A topic, its policies, and how many of its samples.
 #[derive(Args, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct TopicArgs {
@@ -84,28 +86,28 @@ pub(crate) struct TopicArgs {
     /// File of OMG IDL with the type
     #[arg(long, value_name = "FILE")]
     pub(crate) idl: Option<PathBuf>,
-    /// Samples that are lost are sent again
+    /// Retransmit lost samples
     #[arg(long)]
     pub(crate) reliable: bool,
-    /// Which samples readers get that come later
+    /// Samples that late readers receive
     #[arg(long, value_name = "KIND", default_value = "volatile")]
     pub(crate) durability: DurabilityName,
-    /// Samples of an instance that are kept; 0 keeps all
+    /// Samples kept per instance; 0 for all
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(0..=u32::MAX))]
     pub(crate) depth: u32,
-    /// Most time between samples of an instance, offered or asked for [default: none]
+    /// Longest time between samples of an instance, offered or requested [default: none]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) deadline: Option<Duration>,
     /// Name or pattern of a partition; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) partition: Vec<String>,
-    /// Encoding of samples [default: 1 for writers; readers take both]
+    /// Encoding of samples [default: 1 for writers; readers accept both]
     #[arg(long, value_name = "VERSION")]
     pub(crate) xcdr: Option<Xcdr>,
-    /// Samples, after which it ends [default: no end]
+    /// Number of samples before it ends [default: no limit]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::within(1_u64..=u64::MAX))]
     pub(crate) count: Option<u64>,
-    /// How long [default: until Ctrl-C]
+    /// Duration [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = positive)]
     pub(crate) duration: Option<Duration>,
     #[command(flatten)]
@@ -140,7 +142,7 @@ pub(crate) struct SpyArgs {
     /// How long to listen
     #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
     pub(crate) duration: Duration,
-    /// Read every topic to see how much is written, as one more best-effort reader of each
+    /// Read every topic to measure its rates, as an additional best-effort reader
     #[arg(long)]
     pub(crate) rates: bool,
     /// Print one JSON document and nothing else
@@ -160,23 +162,25 @@ pub(crate) struct DomainArgs {
     /// RTPS: the domain
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u16..=Ports::DOMAIN_MAX))]
     pub(crate) domain: u16,
-    /// RTPS: address of this host whose network is used [default: the first that is not loopback]
+    /// RTPS: address of this host that selects the network [default: the first that is not
+    /// loopback]
     #[arg(long, value_name = "ADDRESS", value_parser = number::ipv4)]
     pub(crate) interface: Option<Ipv4Addr>,
-    /// RTPS: address of a host that multicast does not reach, with --device of a station; repeatable
+    /// RTPS: address of a host that multicast does not reach, with --device of a station;
+    /// repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = peer)]
     pub(crate) peer: Vec<Peer>,
-    /// RTPS: neither announce itself by multicast nor listen to it; needs `--peer`, there or here
+    /// RTPS: do not announce by multicast or listen to it; needs `--peer`, on one of the sides
     #[arg(long)]
     pub(crate) no_multicast: bool,
-    /// RTPS: believe what comes in the name of a participant from any address, not only from those that it
-    /// has announced, and send to addresses from which nobody has answered
+    /// RTPS: accept messages of a participant from any address, not only from those it has
+    /// announced, and send to addresses that have never answered
     #[arg(long)]
     pub(crate) any_source: bool,
     /// RTPS: `EtherType` of frames on --device
     #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
     pub(crate) ethertype: u16,
-    /// RTPS: write all that is sent and received to this file of pcapng, up to 1 GiB
+    /// RTPS: write everything sent and received to this pcapng file, up to 1 GiB
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
@@ -184,15 +188,15 @@ pub(crate) struct DomainArgs {
 /// Frames on a device.
 #[derive(Args, Debug)]
 pub(crate) struct FrameArgs {
-    /// RTPS: in Ethernet frames on this device, without IP (needs the right to raw frames)
+    /// RTPS: use Ethernet frames on this device, without IP (needs the right to raw frames)
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
-    /// RTPS: VLAN of the tags of frames on --device
+    /// RTPS: VLAN in the tags of frames on --device
     #[arg(long, value_name = "N", value_parser = vid, requires = "device")]
     pub(crate) vlan: Option<Vid>,
 }
 
-/// Which samples late readers get.
+/// Samples that late readers receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DurabilityName {
     /// None.
@@ -210,10 +214,10 @@ impl From<DurabilityName> for Durability {
     }
 }
 
-/// How samples are encoded.
+/// Encoding of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Xcdr {
-    /// XCDR1, which everybody knows.
+    /// XCDR1, which all implementations know.
     #[value(name = "1")]
     One,
     /// XCDR2.

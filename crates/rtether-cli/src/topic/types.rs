@@ -14,7 +14,7 @@ use crate::args::{PubArgs, TopicArgs};
 use crate::exit::Exit;
 use crate::terminal;
 
-/// Octets of a file of values, at most: what the reader of YAML takes.
+/// Largest file of values, in octets: the limit of the YAML reader.
 const VALUES_MAX: usize = rtether::scenario::MAX_FILE_SIZE;
 
 fn wrong(message: &str) -> Exit {
@@ -22,7 +22,7 @@ fn wrong(message: &str) -> Exit {
     Exit::WrongInput
 }
 
-/// Reads a file that is not larger than it may be.
+/// Reads a file of limited size.
 fn read(path: &Path, max: usize) -> Result<String, Exit> {
     let limit = u64::try_from(max).unwrap_or(u64::MAX) + 1;
     let mut text = String::new();
@@ -84,7 +84,7 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
     })
 }
 
-/// Returns where the values of a publication come from.
+/// Returns the source of the values of a publication.
 pub(super) fn values(arguments: &PubArgs, kind: &Kind) -> Result<Values, Exit> {
     let Kind::Described(structure) = kind else {
         return Ok(Values::Made);
