@@ -27,10 +27,10 @@ usage: cargo xtask <command>
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
 
-/// Seconds for which each fuzz target runs unless told otherwise.
+/// Default number of seconds for each fuzz target.
 const FUZZ_SECONDS: u32 = 60;
 
-/// What to do.
+/// The command to run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
@@ -50,13 +50,13 @@ pub(crate) enum Command {
 pub(crate) struct TestOptions {
     /// Adds the long runs.
     pub(crate) nightly: bool,
-    /// A skipped test is a failed test.
+    /// Whether a skipped test counts as failed.
     pub(crate) no_skip: bool,
-    /// What is run; all if there is none.
+    /// Parts to run; empty for all.
     pub(crate) parts: Vec<Part>,
 }
 
-/// Reads the arguments after `cargo xtask`; the error names the mistake.
+/// Parses the arguments after `cargo xtask`; the error names the mistake.
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
     let Some(verb) = args.next() else {
         return Err("no command given".to_owned());

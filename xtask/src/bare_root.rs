@@ -1,8 +1,8 @@
-//! A system as its installer leaves it, and a fresh clone in it: does one command do the rest?
+//! Tests a fresh clone on a newly installed system: does one command do the rest?
 //!
-//! debootstrap makes a Debian root with a compiler, git and certificates. The toolchain of this
-//! machine is there to be read, and its settings for packages, since those may be needed to reach
-//! any. Mounts and processes are in namespaces of their own, and end with them.
+//! debootstrap creates a Debian root with a compiler, git and certificates. The toolchain of this
+//! machine is mounted read-only, and its package settings are copied, since they may be needed to
+//! reach a mirror. Mounts and processes are in separate namespaces, and end with them.
 
 use std::env;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::child::succeeds;
 use crate::repo::Repo;
 use crate::test::needs::{is_root, provide_one};
 
-/// What a clone needs before its own command can begin.
+/// Packages that a clone needs before its own command can run.
 const PACKAGES: &str = "ca-certificates,gcc,libc6-dev,git";
-/// What is run in the clone unless something else is asked for.
+/// Default command to run in the clone.
 const COMMAND: &[&str] = &["env", "CI=true", "bash", ".ci/run"];
-/// Settings of this machine without which nothing can be fetched; nothing else gets inside.
+/// Settings of this machine that downloads need; no others are passed.
 const VARIABLES: &[&str] = &[
     "http_proxy",
     "https_proxy",
@@ -32,20 +32,20 @@ const VARIABLES: &[&str] = &[
     "CARGO_NET_GIT_FETCH_WITH_CLI",
     "RUSTUP_AUTO_INSTALL",
 ];
-/// Where the clone is, seen from inside.
+/// Path of the clone inside.
 const CLONE: &str = "/opt/clone";
-/// Where the machine's certificates are, seen from inside: packages may write those of the system.
+/// Path of the machine's certificates inside: packages may overwrite those of the system.
 const CERTIFICATES: &str = "/etc/ssl/machine.crt";
 
-/// What came of it.
+/// Outcome of the test.
 pub(crate) enum Outcome {
-    /// The command has ended, well or not.
+    /// The command ended; whether it succeeded.
     Ended(bool),
-    /// It cannot be tried here; the reason.
+    /// Not possible here; the reason.
     Skipped(String),
 }
 
-/// Makes the root, runs the command in a fresh clone there, and removes everything.
+/// Creates the root, runs the command in a fresh clone there, and removes everything.
 pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
     if !is_root() {
         return Ok(Outcome::Skipped("needs root".to_owned()));
@@ -99,7 +99,7 @@ impl Toolchain {
     }
 }
 
-/// Returns where this machine gets its packages, and of which release, from its own lists.
+/// Returns the package mirror and release of this machine, from its own lists.
 fn mirror() -> Option<(String, String)> {
     let mut lists = vec![PathBuf::from("/etc/apt/sources.list")];
     let folder = fs::read_dir("/etc/apt/sources.list.d")
@@ -117,11 +117,11 @@ fn mirror() -> Option<(String, String)> {
     })
 }
 
-/// Reads a list of one line for each source (sources.list(5)).
+/// Parses a list with one line per source (sources.list(5)).
 fn read_lines(text: &str) -> Option<(String, String)> {
     text.lines().find_map(|line| {
         let (first, rest) = line.split_once(char::is_whitespace)?;
-        // Options stand in brackets.
+        // Options are in brackets.
         let rest = rest.trim_start();
         let rest = match rest.strip_prefix('[') {
             Some(options) => options.split_once(']')?.1,
@@ -134,7 +134,7 @@ fn read_lines(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// Reads a list of stanzas (the format of deb822).
+/// Parses a list of stanzas (deb822 format).
 fn read_stanzas(text: &str) -> Option<(String, String)> {
     text.split("\n\n").find_map(|stanza| {
         let field = |name: &str| {
@@ -157,7 +157,7 @@ fn read_stanzas(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// The folder of the system, removed when dropped.
+/// The folder of the system, removed on drop.
 struct Root(PathBuf);
 
 impl Root {
@@ -168,7 +168,7 @@ impl Root {
             .context("no target directory")?;
         let folder = Path::new(target).join("bare-root");
         let root = Self(folder);
-        // What an earlier run left when it was killed: nothing is mounted there outside of its
+        // Left by an earlier run that was killed: nothing is mounted there outside of its
         // namespace, which has gone with it.
         root.remove()?;
         fs::create_dir_all(&root.0).with_context(|| format!("making {}", root.0.display()))?;
@@ -180,7 +180,7 @@ impl Root {
             return Ok(());
         }
         let mut remove = Command::new("rm");
-        // In a group of its own: what ends us may not end this.
+        // In a separate group: a signal to this process should not stop it.
         remove.args(["-rf", "--one-file-system"]).process_group(0);
         remove.arg(&self.0);
         let output = remove.output().context("removing the root")?;
@@ -194,9 +194,9 @@ impl Root {
         self.0.join(inside.trim_start_matches('/'))
     }
 
-    /// Puts in what the machine needs to reach packages, and the clone.
+    /// Adds what the machine needs to reach packages, and the clone.
     fn settle(&self, repo: &Repo) -> Result<()> {
-        // Nothing that is installed starts a service: the network is that of the machine.
+        // Installed packages must not start services: the network is that of the machine.
         self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n")?;
         let mut executable = Command::new("chmod");
         succeeds(
@@ -204,7 +204,7 @@ impl Root {
                 .arg("755")
                 .arg(self.path("/usr/sbin/policy-rc.d")),
         )?;
-        // The machine's own lists take the place of debootstrap's.
+        // The machine's own lists replace debootstrap's.
         self.write("/etc/apt/sources.list", "")?;
         for path in [
             "/etc/apt/sources.list",
@@ -240,7 +240,7 @@ impl Root {
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
     }
 
-    /// Copies what this machine has there, a folder's files included; links are followed.
+    /// Copies a path of this machine, including the files of a folder; links are followed.
     fn copy(&self, path: &str) -> Result<()> {
         let from = Path::new(path);
         if from.is_dir() {
@@ -257,8 +257,8 @@ impl Root {
         Ok(())
     }
 
-    /// Returns what runs a command in the clone. Mounts are seen there only, and with the first
-    /// process all others end.
+    /// Returns a command that runs in the clone. Its mounts are only visible there, and all its
+    /// processes end with the first one.
     fn inside(&self, toolchain: &Toolchain, command: &[String]) -> Command {
         let script = r#"
 set -e
@@ -297,7 +297,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$clone" "$@"
             .env("TERM", "dumb");
         inside
             .env("CARGO_HOME", "/opt/cargo")
-            // Under the name that it has outside: links of rustup name whole paths.
+            // Under the same path as outside: rustup's links are absolute.
             .env("RUSTUP_HOME", &toolchain.rustup);
         for variable in ["SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"] {
             inside.env(variable, CERTIFICATES);
@@ -322,7 +322,7 @@ impl Drop for Root {
     }
 }
 
-/// Returns what this machine's package manager is told about ways through the network.
+/// Returns this machine's settings of the package manager that concern the network.
 fn apt_settings() -> Result<String> {
     let dump = Command::new("apt-config").arg("dump").output();
     let dump = dump.context("running apt-config")?;

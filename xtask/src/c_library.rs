@@ -1,4 +1,4 @@
-//! The C library: its header from `crates/rtether-live/src/c`, and what a program links.
+//! The C library: its header, generated from `crates/rtether-live/src/c`, and the files to link.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::repo::Repo;
 
-/// Where the header is.
+/// Path of the header.
 pub(crate) const HEADER: &str = "crates/rtether-live/include/rtether.h";
 const SOURCES: &str = "crates/rtether-live/src/c";
 const CONFIG: &str = "crates/rtether-live/cbindgen.toml";
-/// What a reader of the header wants to see first.
+/// Order of the sources in the header: the most important first.
 const ORDER: &[&str] = &[
     "status.rs",
     "domain.rs",
@@ -26,17 +26,17 @@ const ORDER: &[&str] = &[
     "subscription.rs",
     "place.rs",
 ];
-/// Tests, and the file that names the others, which would come twice.
+/// Tests, and the file that names the others, which would appear twice.
 const LEFT_OUT: &[&str] = &["mod.rs", "tests.rs"];
-/// Where the library goes if nothing else is said.
+/// Default folder of the library.
 const FOLDER: &str = "target/c";
 
-/// The number that changes when a program has to be built again.
+/// Its number changes when programs must be rebuilt.
 const SO_NAME: &str = "librtether.so.0";
-/// Libraries of the system that the static library needs.
+/// System libraries that the static library needs.
 const SYSTEM_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
 
-/// Returns the header that belongs to the sources.
+/// Returns the header generated from the sources.
 pub(crate) fn header(repo: &Repo) -> Result<String> {
     let config = cbindgen::Config::from_file(repo.root.join(CONFIG));
     let config = config.map_err(|error| anyhow::anyhow!("reading {CONFIG}: {error}"))?;
@@ -67,7 +67,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Builds the library for release into a folder: shared, static, header and description.
+/// Builds the release library into a folder: shared, static, header and description.
 pub(crate) fn run(repo: &Repo, folder: Option<&str>) -> Result<bool> {
     let built = build(repo)?;
     let folder = repo.root.join(folder.unwrap_or(FOLDER));
@@ -101,7 +101,7 @@ pub(crate) fn run(repo: &Repo, folder: Option<&str>) -> Result<bool> {
     Ok(true)
 }
 
-/// Makes the name that the linker looks for.
+/// Creates the name that the linker looks for.
 fn link(name: &Path) -> Result<()> {
     let _ = fs::remove_file(name);
     let linked = std::os::unix::fs::symlink(SO_NAME, name);
@@ -128,7 +128,7 @@ fn build(repo: &Repo) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the libraries that a build of rtether-live has written.
+/// Returns the libraries written by a build of rtether-live.
 fn libraries(messages: &str) -> Vec<PathBuf> {
     let messages = messages
         .lines()
@@ -148,7 +148,7 @@ fn version(metadata: &Value) -> Option<String> {
     live["version"].as_str().map(str::to_owned)
 }
 
-/// Returns what `pkg-config` reads; the folder may be moved.
+/// Returns the file for `pkg-config`; the folder may be moved.
 fn description(version: &str) -> String {
     format!(
         "prefix=${{pcfiledir}}\n\nName: rtether\n\

@@ -1,5 +1,5 @@
-//! Programs that `cargo xtask` starts, none of which outlives it: Ctrl-C and SIGTERM end them with
-//! all that they have started.
+//! Programs started by `cargo xtask`, none of which outlives it: Ctrl-C and SIGTERM end them with
+//! all their descendants.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +13,23 @@ use anyhow::{Context, Result, bail};
 
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// How often it is looked whether a program has ended.
+/// Interval at which to check whether a program has ended.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
-/// What a program gets to end by itself.
+/// Time for a program to end by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Takes note of Ctrl-C and SIGTERM from now on, see [`is_interrupted`].
+/// Handles Ctrl-C and SIGTERM from now on; see [`is_interrupted`].
 pub(crate) fn heed_signals() -> Result<()> {
     ctrlc::set_handler(|| IS_INTERRUPTED.store(true, Ordering::Relaxed)).context("heeding Ctrl-C")
 }
 
-/// Tells whether the command is to end.
+/// Returns whether the command should end.
 pub(crate) fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::Relaxed)
 }
 
-/// A program in a process group of its own, so that Ctrl-C at a terminal is for us; ended when
-/// dropped, with all that it has started.
+/// A program in a separate process group, so that Ctrl-C at a terminal only reaches this process;
+/// ended on drop with all its descendants.
 pub(crate) struct Group {
     child: Child,
     has_ended: bool,
@@ -45,7 +45,7 @@ impl Group {
         })
     }
 
-    /// Returns how it ended, once it has.
+    /// Returns its exit status, once it has ended.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         let status = self.child.try_wait().context("waiting for a program")?;
         self.has_ended |= status.is_some();
@@ -71,7 +71,7 @@ impl Drop for Group {
         if self.has_ended {
             return;
         }
-        // What it has put into groups of their own is found as long as it lives.
+        // Descendants in groups of their own are found while it lives.
         let group = format!("-{}", self.child.id());
         let all = descendants(self.child.id());
         signal("-INT", std::slice::from_ref(&group));
@@ -84,13 +84,13 @@ impl Drop for Group {
             .filter(|pid| is_alive(*pid))
             .map(|pid| pid.to_string());
         signal("-KILL", &left.chain([group]).collect::<Vec<_>>());
-        // It has got a signal that nothing can hold back.
+        // It has received a signal that cannot be blocked.
         drop(self.child.wait());
     }
 }
 
 fn signal(name: &str, targets: &[String]) {
-    // Those that have gone meanwhile are no mistake.
+    // Processes that have gone meanwhile are not an error.
     let kill = Command::new("kill")
         .args([name, "--"])
         .args(targets)
@@ -102,7 +102,7 @@ fn is_alive(pid: u32) -> bool {
     fs::exists(format!("/proc/{pid}")).unwrap_or(false)
 }
 
-/// Returns a process with all that it has started, and so on.
+/// Returns a process with all its descendants.
 fn descendants(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -126,14 +126,14 @@ fn descendants(root: u32) -> Vec<u32> {
 /// Returns a number of `/proc/PID/stat`, counted from the state of the process (proc(5)).
 fn stat(pid: &str, index: usize) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may have spaces and parentheses in it.
+    // The name may contain spaces and parentheses.
     let (_, fields) = text.rsplit_once(')')?;
     fields.split_whitespace().nth(index)?.parse().ok()
 }
 
-/// Returns the processor time of all programs that have ended so far, with what they had started.
+/// Returns the processor time of all programs that have ended so far, with their descendants.
 pub(crate) fn processor_time() -> Duration {
-    // 100 a second, whatever the kernel itself counts in.
+    // 100 ticks per second, whatever the kernel itself counts in.
     let ticks = |index| stat("self", index).unwrap_or(0);
     Duration::from_millis((ticks(13) + ticks(14)) * 10)
 }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn what_a_program_has_started_ends_with_it() {
-        // Oracle: the system. The inner one is in a group of its own and ignores what can be ignored.
+        // Oracle: the system. The inner process is in its own group and ignores the signals it can.
         let script = "setsid sh -c 'trap \"\" INT TERM; sleep 60; sleep 60' & wait";
         let group = Group::start(Command::new("sh").args(["-c", script])).unwrap();
         let root = group.child.id();

@@ -1,7 +1,7 @@
 //! Programs for interoperability tests: ours for the suite of the OMG, and the peers in `interop/`.
 //!
-//! The suite itself is fetched by whoever runs it: its license allows its use for tests, and no copy
-//! of it elsewhere.
+//! The suite itself must be fetched separately: its license allows its use for tests, but no copies
+//! elsewhere.
 
 mod suite;
 
@@ -16,7 +16,8 @@ pub(crate) use suite::Suite;
 
 const FOLDER: &str = "target/interop";
 
-/// Builds our program and runs the suite with it, or builds all programs and says how to run them.
+/// Builds our program and runs the suite with it, or builds all programs and explains how to run
+/// them.
 pub(crate) fn run(repo: &Repo, suite: Option<&Suite>) -> Result<bool> {
     let folder = repo.root.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
@@ -33,7 +34,7 @@ pub(crate) fn run(repo: &Repo, suite: Option<&Suite>) -> Result<bool> {
     Ok(has_peers)
 }
 
-/// Builds our program; returns its name, from which the suite takes product and version.
+/// Builds our program; returns its name, from which the suite derives product and version.
 fn shape_main(repo: &Repo) -> Result<String> {
     let example = ["--package", "rtether-live", "--example", "shape_main"];
     let built = repo
@@ -56,7 +57,7 @@ fn shape_main(repo: &Repo) -> Result<String> {
     Ok(name)
 }
 
-/// Returns where a build has put its executable.
+/// Returns the path of the executable of a build.
 fn executable(messages: &str) -> Option<String> {
     let messages = messages.lines().rev().map(serde_json::from_str::<Value>);
     let mut paths = messages.filter_map(|message| {
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_executable_is_the_last_that_was_built() {
-        // Oracle: the form that `cargo build --message-format json` is documented to have.
+        // Oracle: the documented format of `cargo build --message-format json`.
         let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
             {\"reason\":\"compiler-artifact\",\"executable\":\"/t/shape_main\"}\n\
             {\"reason\":\"build-finished\",\"success\":true}\n";

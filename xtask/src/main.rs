@@ -1,8 +1,8 @@
 //! Upkeep of the workspace: `cargo xtask <command>`.
 //!
-//! One entry point for people and for the continuous integration, see `CONTRIBUTING.md`.
-//! It sees no crate of the workspace as a library: what it needs of the product it asks the
-//! `rtether` command for.
+//! One entry point for people and for continuous integration; see `CONTRIBUTING.md`. It uses no
+//! crate of the workspace as a library: what it needs to know of the product it asks the `rtether`
+//! command.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs one command; `false` means that it ran and something is not as it should be.
+/// Runs one command; `false` means that it ran and found a failure.
 fn run(command: Command) -> anyhow::Result<bool> {
     if command == Command::Help {
         println!("{}", args::USAGE);
@@ -65,7 +65,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
     }
 }
 
-/// Runs a command in a bare root; it is a mistake to ask for that where it cannot be.
+/// Runs a command in a bare root; an error if that is not possible here.
 fn bare_root(repo: &Repo, command: &[String]) -> anyhow::Result<bool> {
     child::heed_signals()?;
     match bare_root::run(repo, command)? {

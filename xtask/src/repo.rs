@@ -21,7 +21,7 @@ pub(crate) struct Repo {
 }
 
 impl Repo {
-    /// Finds the checkout that `cargo xtask` was called in.
+    /// Finds the checkout in which `cargo xtask` was called.
     pub(crate) fn find() -> Result<Self> {
         let start = match env::var_os("CARGO_MANIFEST_DIR") {
             Some(dir) => PathBuf::from(dir),
@@ -38,12 +38,12 @@ impl Repo {
         }
     }
 
-    /// Returns the named file's text, or nothing if there is no such file.
+    /// Returns the text of a file; `None` if it does not exist.
     pub(crate) fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    /// Returns a `cargo` command of the pinned toolchain, to run at the root.
+    /// Returns a `cargo` command of the pinned toolchain, to be run at the root.
     pub(crate) fn cargo(&self, args: &[&str]) -> Command {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -51,7 +51,7 @@ impl Repo {
         command
     }
 
-    /// Returns what `cargo metadata` says about the members of the workspace.
+    /// Returns the `cargo metadata` of the workspace members.
     pub(crate) fn metadata(&self) -> Result<Value> {
         let output = self
             .cargo(&["metadata", "--no-deps", "--format-version", "1"])
@@ -66,9 +66,9 @@ impl Repo {
         serde_json::from_slice(&output.stdout).context("reading the output of `cargo metadata`")
     }
 
-    /// Returns every text file that is tracked or could be added, in order of path.
+    /// Returns every text file that is tracked or could be added, ordered by path.
     ///
-    /// Outside a git checkout (an unpacked archive) the tree itself is walked.
+    /// Outside a git checkout (an unpacked archive), walks the tree itself.
     pub(crate) fn text_files(&self) -> Result<Vec<TextFile>> {
         let mut paths = match self.git_files() {
             Some(paths) => paths,

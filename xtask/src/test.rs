@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every check and every test on a clean checkout, with one line at the end.
+//! `cargo xtask test`: every check and every test on a clean checkout, summarized in one line at
+//! the end.
 
 mod long;
 pub(crate) mod needs;
@@ -24,12 +25,12 @@ use program::{Class, Program};
 use schedule::{Schedule, Task};
 use tally::Tally;
 
-/// Tests append a line to the file that this variable names when they cannot run here.
+/// Tests that cannot run here append a line to the file named by this variable.
 const SKIP_LOG: &str = "RTETHER_SKIP_LOG";
-/// Set for long runs; tests may take more seeds when they see it.
+/// Set for long runs; tests may then use more seeds.
 const NIGHTLY: &str = "RTETHER_NIGHTLY";
 
-/// Runs all parts, goes on after a failed one, and prints the summary.
+/// Runs all parts, continues after a failed one, and prints the summary.
 pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
     heed_signals()?;
     let is_strict = options.no_skip || is_set(env::var("CI").ok().as_deref());
@@ -64,12 +65,12 @@ pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
     Ok(run.finish(is_strict))
 }
 
-/// Tells whether a switch in the environment is on.
+/// Returns whether a switch in the environment is on.
 fn is_set(value: Option<&str>) -> bool {
     !matches!(value, None | Some("" | "0" | "false"))
 }
 
-/// Returns the folder of what is built.
+/// Returns the folder of build output.
 fn folder(repo: &Repo) -> Result<PathBuf> {
     let metadata = repo.metadata()?;
     let target = metadata["target_directory"]
@@ -86,16 +87,16 @@ struct TestRun<'a> {
     started: Instant,
     tally: Tally,
     skip_log: PathBuf,
-    /// Where the outputs of test programs go.
+    /// Folder of the outputs of test programs.
     logs: PathBuf,
-    /// What was built for an earlier part.
+    /// Programs built for an earlier part.
     programs: Option<Vec<Program>>,
-    /// Variables with programs of the system.
+    /// Environment variables that name system programs.
     tools: Option<Vec<(&'static str, PathBuf)>>,
 }
 
 impl TestRun<'_> {
-    /// Runs one part, prints its times, and counts it as one failed test if it fails by itself.
+    /// Runs one part, prints its times, and counts it as one failed test if it fails as a whole.
     fn check(&mut self, part: Part) {
         let name = part.name();
         println!("--- {name} (after {})", elapsed(self.started.elapsed()));
@@ -135,7 +136,7 @@ impl TestRun<'_> {
         }
     }
 
-    /// Runs the test programs of a part; in a long run their long tests too.
+    /// Runs the test programs of a part; in a long run also their long tests.
     fn tests(&mut self, part: Part) -> Result<bool> {
         self.provide()?;
         let mut tasks = Vec::new();
@@ -156,7 +157,7 @@ impl TestRun<'_> {
         Schedule::new(&self.logs, tasks)?.run(&mut self.tally)
     }
 
-    /// Looks for the programs of the system that tests run, once.
+    /// Looks for the system programs that tests run, once.
     fn provide(&mut self) -> Result<()> {
         if self.tools.is_none() {
             self.tools = Some(needs::provide(self.repo)?);
@@ -164,7 +165,7 @@ impl TestRun<'_> {
         Ok(())
     }
 
-    /// Sets what tests look for.
+    /// Sets the environment of tests.
     fn equip(&self, command: &mut Command) {
         command.env(SKIP_LOG, &self.skip_log);
         let tools = self.tools.iter().flatten();
@@ -185,7 +186,7 @@ impl TestRun<'_> {
         }
         command.env("CARGO_MANIFEST_DIR", &program.folder);
         if program.class == Class::Waits && env::var_os("RUST_TEST_THREADS").is_none() {
-            // What waits leaves its core to others.
+            // Waiting tests leave their core to others.
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             command.env("RUST_TEST_THREADS", (2 * cores).to_string());
         }
@@ -199,7 +200,7 @@ impl TestRun<'_> {
     }
 
     fn documentation(&self) -> Task {
-        // Examples marked `ignore` are not meant to run, so they stay out of long runs too.
+        // Examples marked `ignore` are not meant to run, so long runs skip them, too.
         let mut command = self
             .repo
             .cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
@@ -212,7 +213,7 @@ impl TestRun<'_> {
         }
     }
 
-    /// Prints what failed and what was skipped, and the one line that scripts read.
+    /// Prints failed and skipped tests, and the summary line for scripts.
     fn finish(mut self, is_strict: bool) -> bool {
         println!("--- done, {}", elapsed(self.started.elapsed()));
         for reason in &self.tally.skips {
@@ -232,7 +233,7 @@ impl TestRun<'_> {
     }
 }
 
-/// Writes a time for people, to a tenth of a second.
+/// Formats a time to a tenth of a second.
 fn elapsed(time: Duration) -> String {
     let tenths = time.as_millis() / 100;
     let (minutes, seconds) = (tenths / 600, tenths % 600);

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules of the house that no compiler checks.
+//! `cargo xtask tidy`: the project's rules that no compiler checks.
 
 mod catalogue;
 mod codes;
@@ -15,13 +15,13 @@ use anyhow::Result;
 use crate::generate;
 use crate::repo::Repo;
 
-/// One broken rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) path: String,
-    /// Counted from 1; nothing if the finding is about the whole file.
+    /// Counted from 1; `None` if the finding concerns the whole file.
     pub(crate) line: Option<usize>,
-    /// What is wrong and what to do.
+    /// What is wrong, and what to do.
     pub(crate) message: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks every rule and prints what is broken.
+/// Checks every rule and prints the violations.
 pub(crate) fn run(repo: &Repo) -> Result<bool> {
     let files = repo.text_files()?;
     let metadata = repo.metadata()?;

@@ -9,7 +9,7 @@ use crate::generate;
 use crate::repo::Repo;
 use crate::test::needs::provide_one;
 
-/// Accepts every new snapshot and generated page; they are reviewed with `git diff`.
+/// Accepts every new snapshot and generated page; review them with `git diff`.
 pub(crate) fn bless(repo: &Repo) -> Result<bool> {
     generate::write(repo)?;
     let status = repo
@@ -30,7 +30,7 @@ pub(crate) fn bench(repo: &Repo, rest: &[String]) -> Result<bool> {
     Ok(status.context("running `cargo bench`")?.success())
 }
 
-/// Installs the program that counts instructions, in the version that the benchmarks link.
+/// Installs the program that counts instructions, in the version linked by the benchmarks.
 pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
     const PROGRAM: &str = "gungraun-runner";
     let lock = repo.read("Cargo.lock").context("reading Cargo.lock")?;
@@ -54,7 +54,7 @@ pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
-/// Finds or installs a command of cargo; says how to get it where that does not work.
+/// Finds or installs a cargo command; advises how to get it otherwise.
 pub(crate) fn provide_cargo_command(repo: &Repo, name: &str) -> bool {
     let is_there = || {
         let version = repo.cargo(&[name, "--version"]).output();
@@ -80,7 +80,7 @@ fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     rest.split('"').next()
 }
 
-/// What can be fuzzed here.
+/// Fuzz targets available here.
 pub(crate) enum FuzzTargets {
     Ready(Vec<String>),
     /// How to get what is missing.
@@ -95,7 +95,7 @@ pub(crate) fn fuzz(repo: &Repo, seconds: u32) -> Result<bool> {
     }
 }
 
-/// Lists the fuzz targets, or tells what is missing to run them.
+/// Lists the fuzz targets, or returns what is missing to run them.
 pub(crate) fn fuzz_targets(repo: &Repo) -> Result<FuzzTargets> {
     if !repo.root.join("fuzz/Cargo.toml").is_file() {
         println!("there are no fuzz targets yet");
@@ -113,7 +113,7 @@ pub(crate) fn fuzz_targets(repo: &Repo) -> Result<FuzzTargets> {
     ))
 }
 
-/// Runs the named targets one after the other; goes on after a failed one.
+/// Runs the named targets one after another; continues after a failed one.
 pub(crate) fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<bool> {
     let mut all_good = true;
     for name in names {

@@ -1,4 +1,4 @@
-//! `rtether admit` and the questions that `rtether bound` answers, as their users meet them.
+//! `rtether admit`, and the questions answered by `rtether bound`, as their users see them.
 //!
 //! Oracle: the documented exit codes, and the arithmetic beside the scenario.
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// `f` alone takes 18.24 us, behind a frame of another talker 28.32 us.
+/// `f` alone takes 18.24 us; behind a frame of another talker, 28.32 us.
 const SCENARIO: &str = "rtether: 1
 nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
 switches:
@@ -91,7 +91,7 @@ fn admission_is_in_the_exit_code() {
     let poisson = "{ name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 60 B }";
     let (code, out, _) = plant.run(&["admit", "plant.yaml", "--flow", poisson, "--json"]);
     assert_eq!((code, json(&out)["answer"].as_str()), (3, Some("unknown")));
-    // An overload is a no, although no scenario with it is loaded otherwise.
+    // An overload is a no, although a scenario with it would not load otherwise.
     let flood = G.replace("1 ms, size", "5 us, size");
     let (code, out, err) = plant.run(&["admit", "plant.yaml", "--flow", &flood, "--csv"]);
     assert_eq!(code, 1, "{err}");
@@ -196,7 +196,7 @@ fn what_if_ends_as_the_changed_scenario_does() {
             "{change}: {err}"
         );
     }
-    // The checks of the whole plant apply, and can be told to allow it.
+    // The checks of the whole plant apply, and can be configured to allow it.
     let (code, _, err) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.period=5 us"]);
     assert_eq!((code, err.contains("link-overload")), (2, true), "{err}");
     let allow = [
@@ -211,7 +211,7 @@ fn what_if_ends_as_the_changed_scenario_does() {
         (3, true),
         "{out}{err}"
     );
-    // What is wrong without the change is not told twice.
+    // Mistakes without the change are not reported twice.
     let unused = SCENARIO.replace(
         "c: { stack: zero }",
         "c: { stack: zero }, x: { stack: zero }",

@@ -1,6 +1,6 @@
-//! Files in and out of the command, and what is said where there are none.
+//! Input and output files of the command, and messages about missing ones.
 //!
-//! Oracle throughout: the documented exit codes, and what is in the directory afterwards.
+//! Oracle throughout: the documented exit codes, and the files in the directory afterwards.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -18,7 +18,7 @@ flows: [{ name: x, from: a, to: b, period: 1 ms, size: 64 B, deadline: 1 ms }]
 run: { for: 100 ms }
 ";
 
-/// A scenario in a directory of its own, removed at the end.
+/// A scenario in a separate directory, removed at the end.
 struct Plant(PathBuf);
 
 impl Plant {
@@ -160,7 +160,7 @@ fn the_scenario_is_not_overwritten_and_no_file_is_written_twice() {
             "d/report.html",
         ],
     ] {
-        // The directory has to be there for two names of a file in it to be told to be one.
+        // The directory must exist for two names of a file in it to be recognized as the same.
         fs::create_dir_all(plant.0.join("d")).unwrap();
         let output = plant.run(arguments);
         assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
@@ -208,7 +208,7 @@ fn the_second_ctrl_c_leaves_no_draft() {
         drop(kill.args(["-INT", &pid]).stderr(Stdio::null()).status());
         thread::sleep(Duration::from_millis(5));
     }
-    // No effect on one that has ended.
+    // No effect on a process that has ended.
     drop(child.kill());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let names = plant.names();
@@ -304,7 +304,7 @@ fn flags_that_would_do_nothing_are_refused() {
     assert_eq!(code(&many), 0, "{}", stderr(&many));
 }
 
-/// Oracle: `git diff --check` and the like complain of spaces at the end of a line.
+/// Oracle: `git diff --check` and the like complain about trailing spaces.
 #[test]
 fn tables_have_no_spaces_at_the_end() {
     let plant = Plant::new("spaces");
@@ -316,7 +316,7 @@ fn tables_have_no_spaces_at_the_end() {
     }
 }
 
-/// Oracle: a flag that only the verb has.
+/// Oracle: a flag that only this verb has.
 #[test]
 fn every_verb_has_a_manual_page() {
     let plant = Plant::new("man");
@@ -331,7 +331,7 @@ fn every_verb_has_a_manual_page() {
     }
 }
 
-/// Runs the command from a shell, which closes or fills what it writes to.
+/// Runs the command from a shell, which closes or fills its outputs.
 fn shell(plant: &Plant, script: &str) -> Output {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_rtether")]);
@@ -369,14 +369,14 @@ fn nobody_to_write_to_is_a_failure_and_a_reader_who_leaves_is_none() {
 
 #[test]
 fn a_directory_of_results_is_written_whole_or_not_at_all() {
-    // Oracle: the size of the largest file, above what a file may have.
+    // Oracle: the size of the largest file, above the limit on file sizes.
     let plant = Plant::new("all");
     let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" check plant.yaml -q --out a/out";
     let output = shell(&plant, limited);
     assert_eq!(code(&output), 4, "{}", stderr(&output));
     assert!(stderr(&output).contains("a/out/"), "{}", stderr(&output));
     assert_eq!(plant.names(), ["plant.yaml"], "no directory is left either");
-    // What is there stays as it was, all of it.
+    // The old directory stays as it was.
     let output = plant.run(&["check", "plant.yaml", "-q", "--out", "a/out"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let contents = || {
@@ -393,7 +393,7 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
     let longer = limited.replace("-q", "-q --for 200ms");
     assert_eq!(code(&shell(&plant, &longer)), 4);
     assert_eq!(contents(), before);
-    // And gives way, all of it.
+    // And is replaced as a whole.
     let output = plant.run(&[
         "check",
         "plant.yaml",
@@ -421,7 +421,7 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
 fn as_root_no_link_of_another_user_is_followed() {
     use std::os::unix::fs::{lchown, symlink};
     if !rustix::process::geteuid().is_root() {
-        // Whoever is not root cannot make links of others, and is protected by the kernel.
+        // Without root, the test cannot create links of other users, and the kernel protects.
         return;
     }
     let plant = Plant::new("links");
@@ -448,7 +448,7 @@ fn as_root_no_link_of_another_user_is_followed() {
     }
     assert_eq!(plant.read("mine/kept"), "kept");
     assert_eq!(fs::read_dir(plant.0.join("mine")).unwrap().count(), 1);
-    // Links of root are.
+    // Links of root are followed.
     lchown(plant.0.join("folder"), Some(0), Some(0)).unwrap();
     let output = plant.run(&["check", "plant.yaml", "-q", "--report", "folder/new"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));

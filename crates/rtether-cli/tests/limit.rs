@@ -1,4 +1,4 @@
-//! `rtether limit` as its users meet it.
+//! `rtether limit` as its users see it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -25,7 +25,7 @@ flows:
 run: { for: 1 s }
 ";
 
-/// A scenario in a directory of its own, removed at the end.
+/// A scenario in a separate directory, removed at the end.
 struct Plant(PathBuf);
 
 impl Plant {

@@ -1,4 +1,4 @@
-//! Runs the suite of the OMG, which somebody has fetched, and counts what passes.
+//! Runs a fetched copy of the OMG's suite, and counts the passed cases.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, bail};
 /// The script of the suite that runs the cases of one pair of programs.
 const SCRIPT: &str = "interoperability_report.py";
 
-/// What is run.
+/// What to run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Suite {
     /// The folder with the scripts of the suite.
     pub(crate) folder: PathBuf,
-    /// The program of another implementation; ours, if there is none.
+    /// The program of another implementation; `None` for ours.
     pub(crate) peer: Option<PathBuf>,
-    /// Arguments for the script, as `-x 1` or `-t` with names of cases.
+    /// Arguments of the script, such as `-x 1` or `-t` with names of cases.
     pub(crate) rest: Vec<String>,
 }
 
-/// Runs the cases with our program in both roles; returns whether each passed or is one of a feature
-/// that one side says it does not have.
+/// Runs the cases with our program in both roles; returns whether each passed or concerns a feature
+/// that one side does not claim.
 pub(super) fn run(suite: &Suite, ours: &Path) -> Result<bool> {
     let pairs = match &suite.peer {
         Some(peer) => vec![
@@ -89,10 +89,10 @@ fn cases(suite: &Suite, publisher: &Path, subscriber: &Path) -> Result<Tally> {
     Ok(tally)
 }
 
-/// How the cases of a run have ended.
+/// Results of the cases of a run.
 #[derive(Debug, Default)]
 struct Tally {
-    /// In the order in which they ran.
+    /// In the order of execution.
     cases: Vec<Case>,
 }
 
@@ -104,7 +104,7 @@ struct Case {
 }
 
 impl Tally {
-    /// Takes in a line that the suite prints.
+    /// Processes a line printed by the suite.
     fn add(&mut self, line: &str) {
         let ended = line.rsplit_once(" : ").and_then(|(name, end)| {
             let (_, name) = name.rsplit_once("Test_")?;
@@ -134,7 +134,7 @@ impl Tally {
         cases.all(|case| case.has_passed || case.is_unsupported)
     }
 
-    /// Returns what passed in each group, and what did not.
+    /// Returns the numbers of passed cases in each group, and the cases that failed.
     fn text(&self) -> String {
         let mut groups: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         let mut others = Vec::new();

@@ -9,7 +9,7 @@ use crate::upkeep;
 
 /// Seconds for each fuzz target in a long run.
 const FUZZ_SECONDS: u32 = 120;
-/// Where `AddressSanitizer` runs.
+/// Architectures with `AddressSanitizer`, and their targets.
 const SANITIZED: &[(&str, &str)] = &[
     ("x86_64", "x86_64-unknown-linux-gnu"),
     ("aarch64", "aarch64-unknown-linux-gnu"),
@@ -32,8 +32,8 @@ impl TestRun<'_> {
         }
     }
 
-    /// Runs the tests of the only crate with `unsafe` code, and of its C library, with every access
-    /// to memory checked. The pinned compiler has the sanitizer behind a switch.
+    /// Runs the tests of the only crate with `unsafe` code, and of its C library, with every memory
+    /// access checked. The pinned compiler has the sanitizer behind a switch.
     pub(super) fn sanitizers(&mut self) -> Result<bool> {
         self.provide()?;
         let here = SANITIZED
@@ -62,7 +62,7 @@ impl TestRun<'_> {
             command
                 .env("RUSTC_BOOTSTRAP", "1")
                 .env("RUSTFLAGS", "-Zsanitizer=address")
-                // For the programs that the tests build, too.
+                // Also for the programs that the tests build.
                 .env("CARGO_BUILD_TARGET", target)
                 .env("CARGO_TARGET_DIR", self.logs.with_file_name("sanitizers"))
                 .env("RTETHER_C_FLAGS", "-fsanitize=address")
@@ -72,7 +72,8 @@ impl TestRun<'_> {
         Ok(is_good)
     }
 
-    /// Checks licenses and sources of dependencies, and known flaws where the network allows.
+    /// Checks licenses and sources of dependencies, and known vulnerabilities if the network
+    /// permits.
     pub(super) fn licenses(&mut self) -> Result<bool> {
         if !upkeep::provide_cargo_command(self.repo, "deny") {
             self.tally

@@ -1,4 +1,4 @@
-//! Programs of the system that tests and steps run: found, installed, or asked for.
+//! System programs that tests and steps run: found, installed, or asked for.
 
 use std::cell::OnceCell;
 use std::env;
@@ -11,12 +11,12 @@ use anyhow::Result;
 
 use crate::repo::{Repo, TextFile};
 
-/// A program that tests run and that a small system lacks.
+/// A program that tests run and that a minimal system lacks.
 struct Tool {
     /// Names under which it may be installed.
     names: &'static [&'static str],
-    /// Tests find its path in this variable, and skip themselves if it is not set; where there is
-    /// none, they look for the name in the search path.
+    /// Tests find its path in this variable, and skip themselves if it is not set; without a
+    /// variable they look for the name in the search path.
     variable: Option<&'static str>,
     packages: &'static [&'static str],
     /// What it is needed for.
@@ -45,8 +45,8 @@ impl Tool {
     }
 }
 
-/// What a Debian system without anything installed by hand lacks; what it has, such as `cp` and
-/// `setpriv`, is [`ESSENTIAL`].
+/// Programs missing on a freshly installed Debian system; those it has, such as `cp` and `setpriv`,
+/// are [`ESSENTIAL`].
 const TOOLS: &[Tool] = &[
     Tool::named(
         &["chromium", "chromium-browser", "google-chrome"],
@@ -115,7 +115,7 @@ const TOOLS: &[Tool] = &[
     Tool::named(&["sysctl"], &["procps"], "to set up hosts of tests"),
 ];
 
-/// Programs that each Debian system has (packages that are essential there, or part of a shell).
+/// Programs that every Debian system has (in essential packages, or part of a shell).
 #[cfg(test)]
 const ESSENTIAL: &[&str] = &[
     "apt-config",
@@ -137,7 +137,7 @@ const ESSENTIAL: &[&str] = &[
     "unshare",
 ];
 
-/// Programs that single steps look for themselves, and say how to get.
+/// Programs that single steps look for themselves, with advice on how to get them.
 #[cfg(test)]
 const OF_STEPS: &[&str] = &[
     "cargo",
@@ -149,7 +149,7 @@ const OF_STEPS: &[&str] = &[
     "valgrind",
 ];
 
-/// Returns the variables to set for the tests: one for each tool with one that is here in the end.
+/// Returns the variables to set for the tests: one for each available tool that has one.
 ///
 /// A tool that no test runs is neither looked up nor installed.
 pub(super) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
@@ -169,7 +169,7 @@ pub(super) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
     Ok(found)
 }
 
-/// Finds or installs a program that one step needs; says how to get it where neither works.
+/// Finds or installs a program that one step needs; advises how to get it otherwise.
 pub(crate) fn provide_one(
     names: &'static [&'static str],
     packages: &'static [&'static str],
@@ -184,8 +184,8 @@ pub(crate) fn provide_one(
 }
 
 impl Tool {
-    /// Tells whether a source file of a crate names its variable; or the program in quotes, alone or
-    /// as the first word of a command.
+    /// Returns whether a source file of a crate names its variable, or the program in quotes, alone
+    /// or as the first word of a command.
     fn is_wanted(&self, files: &[TextFile]) -> bool {
         let name = self.names[0];
         let signs = match self.variable {
@@ -212,7 +212,7 @@ impl Tool {
             .or_else(|| find_in(&search, self.names))
     }
 
-    /// Says what is missing, and how to get it.
+    /// Reports what is missing, and how to get it.
     fn ask(&self) {
         let name = self.names[0];
         println!("{name} is missing; it is needed {}", self.purpose);
@@ -229,7 +229,7 @@ impl Tool {
     }
 }
 
-/// Installs packages where that needs no question: as root on Debian and its kin.
+/// Installs packages if that needs no question: as root on Debian and its derivatives.
 #[derive(Default)]
 struct Installer {
     is_updated: OnceCell<()>,
@@ -241,7 +241,7 @@ impl Installer {
             return false;
         }
         println!("installing {}", packages.join(" "));
-        // An outdated package list may still do, so a failed update is not the end.
+        // An outdated package list may be enough, so a failed update is not fatal.
         self.is_updated.get_or_init(|| {
             apt_get(&["update", "-q"]);
         });
@@ -255,13 +255,13 @@ impl Installer {
     }
 }
 
-/// Keeps packages from starting services while it lives, such as `sshd` at port 22: tests start
-/// what they need, where they need it. What the system's owner says of it stays.
+/// Keeps packages from starting services while it lives, such as `sshd` on port 22: tests start
+/// what they need. An existing policy of the system's owner stays.
 struct NoServices(Option<&'static Path>);
 
 impl NoServices {
     const POLICY: &str = "/usr/sbin/policy-rc.d";
-    /// 101 is "not allowed" (invoke-rc.d(8)).
+    /// 101 means "not allowed" (invoke-rc.d(8)).
     const TEXT: &str =
         "#!/bin/sh\n# Of `cargo xtask test`; removed once it has installed.\nexit 101\n";
 
@@ -287,7 +287,7 @@ impl NoServices {
 impl Drop for NoServices {
     fn drop(&mut self) {
         if let Some(path) = self.0 {
-            // It may not have been written at all.
+            // It may not have been written.
             drop(fs::remove_file(path));
         }
     }
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn every_program_that_is_run_is_declared() {
-        // Oracle: the words after `Command::new(` in all sources; each is a tool, a part of every
+        // Oracle: the words after `Command::new(` in all sources; each is a tool, part of every
         // system, or looked for by the step that runs it.
         let repo = Repo::find().unwrap();
         let of_tools = TOOLS.iter().flat_map(|tool| tool.names);
@@ -362,7 +362,7 @@ mod tests {
             }
             for rest in file.text.split("Command::new(\"").skip(1) {
                 let program = rest.split('"').next().unwrap();
-                // Our own, arguments of clap, and what a test writes about.
+                // Our own, arguments of clap, and texts of tests.
                 if program.starts_with('/') || file.path == "xtask/src/test/needs.rs" {
                     continue;
                 }

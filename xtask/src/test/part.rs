@@ -2,7 +2,7 @@
 
 use super::program::{Class, Program};
 
-/// The program of the soak, which has a part of its own in a long run.
+/// The soak program, which is a separate part of a long run.
 const SOAK: &str = "rtether-cli soak";
 
 /// A part of the tests.
@@ -24,7 +24,7 @@ pub(crate) enum Part {
     BareRoot,
 }
 
-/// Name of each part, and what it does.
+/// Name of each part, and its purpose.
 const PARTS: &[(Part, &str, &str)] = &[
     (Part::Tidy, "tidy", "rules of this repository"),
     (Part::Format, "format", "rustfmt"),
@@ -71,9 +71,9 @@ const PARTS: &[(Part, &str, &str)] = &[
 ];
 
 impl Part {
-    /// What runs before each change is taken in.
+    /// Parts that run before each change is merged.
     const USUAL: &[Self] = &[Self::Tidy, Self::Format, Self::Clippy, Self::Tests];
-    /// What a long run adds.
+    /// Additional parts of a long run.
     const LONG: &[Self] = &[
         Self::Soak,
         Self::Benches,
@@ -94,7 +94,7 @@ impl Part {
         entry.map_or("", |(_, name, _)| name)
     }
 
-    /// Returns the part of this name; the error lists them all.
+    /// Returns the part with this name; the error lists them all.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let entry = PARTS.iter().find(|(_, own, _)| *own == name);
         entry.map(|(part, ..)| *part).ok_or_else(|| {
@@ -105,7 +105,7 @@ impl Part {
         })
     }
 
-    /// Tells whether a test program belongs to this part.
+    /// Returns whether a test program belongs to this part.
     pub(super) fn has(self, program: &Program, is_nightly: bool) -> bool {
         let is_soak = program.name == SOAK;
         let of = |class| program.class == class && !(is_soak && is_nightly);

@@ -1,4 +1,4 @@
-//! Test programs of the workspace: which there are, and how each uses the machine.
+//! Test programs of the workspace, and how each uses the machine.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,18 @@ use serde_json::Value;
 use crate::child::succeeds;
 use crate::repo::Repo;
 
-/// Where packages say how their test programs use the machine: `[package.metadata.tests]`.
+/// Metadata table in which packages state how their test programs use the machine:
+/// `[package.metadata.tests]`.
 const TABLE: &str = "tests";
 
 /// How a test program uses the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
-    /// It mostly waits, for time to pass or for others; several run beside all others.
+    /// Mostly waits, for time to pass or for other processes; several run beside all others.
     Waits,
-    /// It keeps a core busy; there are as many at once as there are cores.
+    /// Keeps a core busy; as many run at once as there are cores.
     Computes,
-    /// Its results depend on what else the machine does; it runs alone.
+    /// Its results depend on the load of the machine; it runs alone.
     Measures,
 }
 
@@ -39,19 +40,19 @@ impl Class {
 /// A run of a test program, or of some of its tests.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    /// `package target`, and `::prefix` behind it if these are some of its tests.
+    /// `package target`, followed by `::prefix` if these are only some of its tests.
     pub(super) name: String,
     pub(super) class: Class,
     pub(super) executable: PathBuf,
     /// The folder in which it runs.
     pub(super) folder: PathBuf,
-    /// What selects its tests.
+    /// Arguments that select its tests.
     pub(super) arguments: Vec<String>,
-    /// What repeats it.
+    /// Command that repeats it.
     pub(super) repeat: String,
 }
 
-/// One line of a package's table: tests of a target, or those whose names begin so.
+/// One line of a package's table: all tests of a target, or those whose names start with a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     target: String,
@@ -59,8 +60,8 @@ struct Entry {
     class: Class,
 }
 
-/// Builds all test programs; `None` if one cannot be built. What cargo tells goes into a file of the
-/// folder.
+/// Builds all test programs; `None` if one fails to build. The output of cargo goes to a file in
+/// the folder.
 pub(super) fn build(repo: &Repo, folder: &Path, examples: bool) -> Result<Option<Vec<Program>>> {
     let metadata = repo.metadata()?;
     let mut command = repo.cargo(&["test", "--workspace", "--no-run"]);
@@ -83,7 +84,7 @@ pub(super) fn build(repo: &Repo, folder: &Path, examples: bool) -> Result<Option
     Ok(Some(programs))
 }
 
-/// Returns the runs of the test program that a message of cargo tells of, if it does.
+/// Returns the runs of the test program reported by a message of cargo, if it reports one.
 fn runs_of(metadata: &Value, message: &Value) -> Result<Vec<Program>> {
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
     let Some(executable) = message["executable"].as_str().filter(|_| is_test) else {
@@ -98,7 +99,7 @@ fn runs_of(metadata: &Value, message: &Value) -> Result<Vec<Program>> {
         .with_context(|| format!("{executable} is of no package"))?;
     let name = package["name"].as_str().unwrap_or_default();
     let manifest = package["manifest_path"].as_str().unwrap_or_default();
-    // Unit tests stand under the name of their kind, since targets may have one name.
+    // Unit tests are named by their kind, since targets may share a name.
     let (label, selector) = match kind {
         "test" => (target.to_owned(), format!("--test {target}")),
         "example" => (format!("example-{target}"), format!("--example {target}")),
@@ -118,7 +119,7 @@ fn runs_of(metadata: &Value, message: &Value) -> Result<Vec<Program>> {
     split(&whole, &label, &entries, || names_in(executable))
 }
 
-/// Reads a package's table.
+/// Parses a package's table.
 fn entries(table: &Value) -> Result<Vec<Entry>> {
     let mut found = Vec::new();
     let Some(table) = table.as_object() else {
@@ -145,7 +146,7 @@ fn entries(table: &Value) -> Result<Vec<Entry>> {
     Ok(found)
 }
 
-/// Divides a program: the tests of each prefix are a run of their own, the rest another.
+/// Splits a program: the tests of each prefix form a separate run, the rest another.
 fn split(
     whole: &Program,
     label: &str,
@@ -193,7 +194,7 @@ fn split(
     Ok(runs)
 }
 
-/// Asks a test program for the names of its tests.
+/// Returns the names of the tests in a test program.
 fn names_in(executable: &str) -> Result<Vec<String>> {
     let output = Command::new(executable)
         .args(["--list", "--format", "terse"])

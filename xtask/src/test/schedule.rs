@@ -1,4 +1,4 @@
-//! Runs test programs beside each other: what waits beside what computes, what measures alone.
+//! Schedules test programs: waiting ones beside computing ones, measuring ones alone.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,19 +14,19 @@ use super::program::Class;
 use super::tally::Tally;
 use crate::child::{Group, LOOK, is_interrupted, processor_time};
 
-/// Programs that wait, for each core.
+/// Waiting programs per core.
 const WAITING_PER_CORE: usize = 2;
-/// How often it is said what runs while nothing begins or ends.
+/// Interval at which to print what is running while nothing starts or ends.
 const SAY: Duration = Duration::from_secs(30);
-/// What no program needs, even in a long run.
+/// Longer than any program takes, even in a long run.
 const LIMIT: Duration = Duration::from_hours(1);
 
-/// One program that is to run.
+/// One program to run.
 pub(super) struct Task {
     pub(super) name: String,
     pub(super) class: Class,
     pub(super) command: Command,
-    /// What repeats it.
+    /// Command that repeats it.
     pub(super) repeat: String,
 }
 
@@ -34,7 +34,7 @@ struct Running {
     task: Task,
     group: Group,
     begin: Instant,
-    /// Where its output goes.
+    /// File of its output.
     log: PathBuf,
 }
 
@@ -46,7 +46,7 @@ struct Took {
     processor: Duration,
 }
 
-/// Runs tasks to their ends; their outputs are kept in a folder and printed whole.
+/// Runs tasks to completion; their outputs are kept in a folder and printed as a whole.
 pub(super) struct Schedule<'a> {
     folder: &'a Path,
     cores: usize,
@@ -61,7 +61,7 @@ impl<'a> Schedule<'a> {
         fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
         let known = fs::read_to_string(folder.join("times")).unwrap_or_default();
         let known = read_times(&known);
-        // What took longest the last time begins first, so that nothing long is left at the end.
+        // The longest tasks of the last run start first, so that no long one is left at the end.
         let key = |task: &Task| {
             let time = known.get(&task.name).copied().unwrap_or(u64::MAX);
             (task.class, std::cmp::Reverse(time))
@@ -77,7 +77,7 @@ impl<'a> Schedule<'a> {
         })
     }
 
-    /// Returns whether all ended well.
+    /// Returns whether all succeeded.
     pub(super) fn run(mut self, tally: &mut Tally) -> Result<bool> {
         let begin = Instant::now();
         let mut said = begin;
@@ -125,7 +125,7 @@ impl<'a> Schedule<'a> {
         }
     }
 
-    /// Takes out those that have ended, or have run for too long.
+    /// Removes tasks that have ended, or have run for too long.
     fn take_ended(
         &mut self,
         processor: &mut Duration,
@@ -168,7 +168,7 @@ impl<'a> Schedule<'a> {
         )
     }
 
-    /// Says what took longest, and keeps the times for the next run.
+    /// Prints what took longest, and keeps the times for the next run.
     fn conclude(&mut self, time: Duration) {
         self.took.sort_by_key(|took| std::cmp::Reverse(took.time));
         println!("what took longest (with processor time):");
@@ -192,7 +192,7 @@ impl<'a> Schedule<'a> {
         );
         let lines = self.took.iter();
         let lines = lines.map(|took| format!("{} {}\n", took.time.as_millis(), took.name));
-        // Without them the next run takes another order, no more.
+        // Without them the next run only uses another order.
         drop(fs::write(
             self.folder.join("times"),
             lines.collect::<String>(),
@@ -200,7 +200,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// Prints the output of a program that has ended, and counts it.
+/// Prints the output of a program that has ended, and counts its tests.
 fn report(
     own: &Running,
     status: Option<ExitStatus>,
@@ -234,7 +234,7 @@ fn report(
     Ok(is_good)
 }
 
-/// Returns which of those that wait may begin.
+/// Returns the index of the waiting task that may start.
 fn next(waiting: &[Class], running: &[Class], cores: usize) -> Option<usize> {
     let count = |class| running.iter().filter(|own| **own == class).count();
     if count(Class::Measures) > 0 {
@@ -243,7 +243,7 @@ fn next(waiting: &[Class], running: &[Class], cores: usize) -> Option<usize> {
     waiting.iter().position(|class| match class {
         Class::Waits => count(Class::Waits) < cores * WAITING_PER_CORE,
         Class::Computes => count(Class::Computes) < cores,
-        // They come last, so that the machine is theirs in one go.
+        // They come last, so that they have the machine to themselves in one go.
         Class::Measures => running.is_empty() && waiting.iter().all(|own| own == class),
     })
 }

@@ -5,21 +5,21 @@ use std::fmt;
 /// Results of all test programs together.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Tests that ended well, among them those that ended early because they were skipped.
+    /// Tests that ended well, including those that skipped themselves.
     ended_well: u64,
     pub(super) failed: u64,
     /// Tests left to long runs.
     pub(super) ignored: u64,
-    /// Why tests were skipped, in the order in which they said so.
+    /// Why tests were skipped, in the order of the reports.
     pub(super) skips: Vec<String>,
-    /// Tests of `skips` that the test programs counted as ended well.
+    /// Tests in `skips` that test programs counted as passed.
     skips_in_programs: u64,
     /// Names of failed tests and steps.
     pub(super) failures: Vec<String>,
 }
 
 impl Tally {
-    /// Takes in one line that `cargo test` printed.
+    /// Processes one line printed by `cargo test`.
     pub(super) fn read_line(&mut self, line: &str) {
         if let Some(counts) = line.strip_prefix("test result: ") {
             self.ended_well += count_before(counts, "passed");
@@ -30,7 +30,7 @@ impl Tally {
         }
     }
 
-    /// Takes in the log to which skipped tests wrote one line each.
+    /// Processes the log to which skipped tests wrote one line each.
     pub(super) fn read_skips(&mut self, log: &str) {
         for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
             self.skips
@@ -44,13 +44,13 @@ impl Tally {
         self.skips.push(reason.to_owned());
     }
 
-    /// Counts a step that failed by itself.
+    /// Counts a step that failed as a whole.
     pub(super) fn fail(&mut self, what: &str) {
         self.failed += 1;
         self.failures.push(what.to_owned());
     }
 
-    /// Makes every skipped test a failed one.
+    /// Turns every skipped test into a failed one.
     pub(super) fn fail_skips(&mut self) {
         self.ended_well = self.passed();
         self.skips_in_programs = 0;
@@ -76,7 +76,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Returns the number in front of a word such as `passed`, or 0.
+/// Returns the number before a word such as `passed`, or 0.
 fn count_before(counts: &str, word: &str) -> u64 {
     let words: Vec<&str> = counts
         .split([' ', ';', '.'])

@@ -1,4 +1,4 @@
-//! Every requirement of the papers has a row in `docs/catalogue.md`, and what shows it exists.
+//! Every requirement of the papers has a row in `docs/catalogue.md`, and its evidence exists.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::Finding;
 use crate::repo::{Repo, TextFile};
 
 const PAGE: &str = "docs/catalogue.md";
-/// Verbs and options of the command, one section for each verb.
+/// Verbs and options of the command, one section per verb.
 const COMMANDS: &str = "docs/reference/cli.md";
 /// Names of experiments, in the first column.
 const EXPERIMENTS: &str = "crates/rtether/reference/experiments.csv";
 /// Requirements of the five papers.
 const REQUIREMENTS: u32 = 169;
 
-/// Words that come before the name of what is defined.
+/// Words that precede the name of a definition.
 const DEFINITIONS: [&str; 9] = [
     "fn ",
     "struct ",
@@ -83,7 +83,7 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
     findings
 }
 
-/// Reads `| R1 | paper | what | status | shown |`.
+/// Parses `| R1 | paper | what | status | shown |`.
 fn row((index, line): (usize, &str)) -> Option<Row<'_>> {
     let cells: Vec<&str> = line
         .split(" | ")
@@ -126,7 +126,7 @@ fn is_evidence(part: &str) -> bool {
     part.contains("::") || part.starts_with("rtether ")
 }
 
-/// Returns what is not there of a test, command or symbol.
+/// Returns what is missing of a test, command or symbol.
 fn absent(part: &str, text: &impl Fn(&str) -> Option<String>) -> Option<String> {
     if let Some(words) = part.strip_prefix("rtether ") {
         return absent_command(words, text);

@@ -1,4 +1,4 @@
-//! Codes of the catalogue that the source names are explained in `docs/catalogue.md`.
+//! Catalogue codes named in sources are explained in `docs/catalogue.md`.
 
 use super::Finding;
 use crate::repo::TextFile;

@@ -1,4 +1,4 @@
-//! Every dependency has a line that says why it is there.
+//! Every dependency has a line that gives its reason.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::repo::Repo;
 
 const REASONS: &str = "docs/dependencies.md";
 
-/// Checks that each outside crate has a row in a table of `docs/dependencies.md`.
+/// Checks that each external crate has a row in a table of `docs/dependencies.md`.
 pub(super) fn check(repo: &Repo, metadata: &Value) -> Vec<Finding> {
     let reasons = repo.read(REASONS).unwrap_or_default();
     let manifest = repo.read("Cargo.toml").unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn check(repo: &Repo, metadata: &Value) -> Vec<Finding> {
     missing.map(finding).collect()
 }
 
-/// Returns the outside crates of all members and all kinds; ours have no source.
+/// Returns the external crates of all members and all kinds; our own have no source.
 fn used_by_members(metadata: &Value) -> BTreeSet<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let dependencies = packages
@@ -37,7 +37,7 @@ fn used_by_members(metadata: &Value) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the crates that the root manifest's `[workspace.dependencies]` names, without ours.
+/// Returns the crates in `[workspace.dependencies]` of the root manifest, without our own.
 fn listed_in_workspace(manifest: &str) -> BTreeSet<String> {
     let section = manifest
         .lines()
@@ -53,7 +53,7 @@ fn listed_in_workspace(manifest: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Tells whether a table row of the page names the crate.
+/// Returns whether a table row of the page names the crate.
 fn has_row(page: &str, name: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let rows = page

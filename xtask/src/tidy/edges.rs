@@ -1,16 +1,16 @@
 //! Which crate may use which: an allow-list, so that a new edge is a decision and not an accident.
 //!
 //! Edges between our crates are checked for all kinds of dependency, since a bound and its check
-//! must share no code in tests either. Outside crates are checked for normal and build
-//! dependencies only.
+//! must not share code in tests either. External crates are checked only for normal and build
+//! dependencies.
 
 use serde_json::Value;
 
 use super::Finding;
 
-/// Outside crates that a crate may use.
+/// External crates that a crate may use.
 enum Outside {
-    /// Whatever `docs/dependencies.md` gives a reason for.
+    /// All that have a reason in `docs/dependencies.md`.
     WithReason,
     /// These and no other.
     Only(&'static [&'static str]),
@@ -23,7 +23,7 @@ struct Room {
     outside: Outside,
 }
 
-/// The arrows of `ARCHITECTURE.md`. A crate joins with its line and a decision record.
+/// The arrows of `ARCHITECTURE.md`. A new crate needs a line here and a decision record.
 const ROOMS: &[Room] = &[
     Room {
         name: "rtether-model",
@@ -95,7 +95,7 @@ const ROOMS: &[Room] = &[
     },
 ];
 
-/// Compares the edges that `cargo metadata` reports with the allow-list.
+/// Compares the edges in `cargo metadata` with the allow-list.
 pub(super) fn check(metadata: &Value) -> Vec<Finding> {
     let packages = metadata["packages"]
         .as_array()

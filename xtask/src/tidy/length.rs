@@ -1,12 +1,12 @@
-//! Files stay under a length that one can keep in mind. Tests do not count.
+//! Limits the length of files, so that one can keep them in mind. Tests do not count.
 
 use super::Finding;
 use crate::repo::TextFile;
 
-/// Code lines that a file must stay under.
+/// Code lines of a file must be below this.
 const LIMIT: usize = 400;
 
-/// Checks every Rust file that is not a test.
+/// Checks every Rust file except tests.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let sources = files.iter().filter(|file| is_counted(&file.path));
     let long = sources.filter_map(|file| {

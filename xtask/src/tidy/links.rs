@@ -1,4 +1,4 @@
-//! Links between Markdown files lead somewhere.
+//! Links between Markdown files have targets.
 
 use super::Finding;
 use crate::repo::{Repo, TextFile};
@@ -48,7 +48,7 @@ fn local_targets(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Removes `code` between backticks.
+/// Replaces `code` between backticks.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect::<Vec<_>>().join("code")
 }
@@ -59,7 +59,7 @@ fn definition(line: &str) -> Option<&str> {
     (!name.is_empty() && !name.starts_with('^')).then(|| target.trim())
 }
 
-/// Returns the file part of a link, or nothing if it leads out of the tree or into the same page.
+/// Returns the file of a link; `None` if it leads out of the tree or to the same page.
 fn local_file(target: &str) -> Option<String> {
     let target = target.split_whitespace().next()?.trim_matches(['<', '>']);
     let file = target.split('#').next().unwrap_or_default();

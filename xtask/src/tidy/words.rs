@@ -1,4 +1,4 @@
-//! Words that do not belong in the tree, each with what to write instead.
+//! Words not allowed in the tree, each with its replacement.
 
 use super::Finding;
 use crate::repo::TextFile;
@@ -6,9 +6,9 @@ use crate::repo::TextFile;
 /// A word to look for.
 struct Banned {
     word: &'static str,
-    /// Upper and lower case are told apart.
+    /// Whether case matters.
     exact_case: bool,
-    /// The text before and after must not continue the word.
+    /// Whether the neighboring text must not continue the word.
     whole: bool,
     instead: &'static str,
 }
@@ -26,7 +26,7 @@ const BANNED: &[Banned] = &[
     part("/tmp/", "a temporary directory of the system's choice"),
 ];
 
-/// Files that quote these words because they must.
+/// Files that must quote these words.
 const EXEMPT: &[&str] = &[
     "Cargo.lock",
     "LICENSE-APACHE",

@@ -1,10 +1,10 @@
-//! Compares what a page shows with what a command prints.
+//! Compares the output shown on a page with what the command prints.
 
 use std::ops::Range;
 
 use crate::page::{Block, Mark};
 
-/// Returns what the page should show of all that was printed.
+/// Returns the part of the output that the page should show.
 pub(crate) fn shown(block: &Block, printed: &str) -> Vec<String> {
     let lines: Vec<String> = printed.lines().map(|line| line.trim_end().into()).collect();
     let chosen = block.marks.iter().find_map(|mark| {
@@ -30,7 +30,7 @@ fn pick(lines: &[String], ranges: &[Range<usize>]) -> Vec<String> {
     chosen.cloned().collect()
 }
 
-/// Returns whether both say the same; of what is measured the shape alone.
+/// Returns whether both are equal; for measured output only the shape counts.
 pub(crate) fn is_same(block: &Block, page: &[String], printed: &[String]) -> bool {
     if !block.has(&Mark::Measured) {
         return page == printed;
@@ -39,7 +39,8 @@ pub(crate) fn is_same(block: &Block, page: &[String], printed: &[String]) -> boo
     shapes(page) == shapes(printed)
 }
 
-/// Writes every number with its unit as `#`, every verdict as one word, and every space, rule or repetition of them as one.
+/// Writes every number with its unit as `#`, every verdict as one word, and every space, rule or
+/// repetition of them as one.
 fn shape(line: &str) -> String {
     const VERDICTS: [&str; 5] = ["ok", "late", "LATE", "unjudged", "no-answer"];
     const UNITS: [&str; 12] = [

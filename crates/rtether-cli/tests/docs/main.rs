@@ -1,6 +1,6 @@
-//! Every command and every output in README and guides is run and compared. Oracle: the command.
+//! Runs and compares every command and output in README and guides. Oracle: the command.
 //!
-//! CONTRIBUTING.md says what comments above a block mean. `RTETHER_BLESS=1` rewrites outputs.
+//! CONTRIBUTING.md explains the comments above blocks. `RTETHER_BLESS=1` rewrites outputs.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
@@ -92,7 +92,7 @@ pages! {
     models_smoother_laws: "docs/models/smoother-laws.md",
 }
 
-/// Pages of the folders, and whether they show anything.
+/// Pages of README and the two folders that have blocks.
 fn pages_with_blocks() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned()];
     for folder in ["docs/guides", "docs/models"] {

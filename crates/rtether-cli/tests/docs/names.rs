@@ -1,8 +1,8 @@
-//! Verbs and options that pages name, also where nothing is run.
+//! Verbs and options named on pages, even where nothing is run.
 
 use crate::page::{Page, commands};
 
-/// Returns verbs and options that the command does not have.
+/// Returns the verbs and options that do not exist.
 pub(crate) fn check(page: &Page) -> Vec<String> {
     let mut spoken: Vec<(usize, String)> = Vec::new();
     let mut inside = vec![false; page.lines.len()];
@@ -28,7 +28,7 @@ pub(crate) fn check(page: &Page) -> Vec<String> {
     mistakes.collect()
 }
 
-/// Returns what is wrong with a command if it is one of ours.
+/// Returns what is wrong with a command, if it is one of ours.
 fn wrong(command: &str) -> Option<String> {
     let command = command.split(" # ").next()?.replace("\\\n", " ");
     let start = command

@@ -1,4 +1,4 @@
-//! What a page of Markdown shows: fenced blocks, and what comments say about them.
+//! The content of a Markdown page: fenced blocks, and the comments about them.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) struct Block {
     pub(crate) marks: Vec<Mark>,
 }
 
-/// What a comment on the line above a block says about it.
+/// A comment on the line above a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// `not run: REASON`; also for drawings and files of other programs.
@@ -31,28 +31,28 @@ pub(crate) enum Mark {
     Fragment,
     /// `shim`: a configuration of a shim.
     Shim,
-    /// `exit: N`, or `exit: N or M` where the machine decides: how the last command ends.
+    /// `exit: N`, or `exit: N or M` if it depends on the machine: exit code of the last command.
     Exit(Vec<i32>),
     /// `setup: COMMAND`: run before the block.
     Setup(String),
-    /// `together: N s`: the commands run at the same time in a network of their own, until the last
-    /// of them ends, or for so long; then the others are ended. The output is that of the last.
+    /// `together: N s`: the commands run at the same time in a separate network until the last of
+    /// them ends, at most this long; then the others are ended. The output is that of the last.
     Together(u32),
     /// `output: measured`: words and columns are compared, numbers and their units are not.
     Measured,
-    /// `output: errors`: what commands that run together print to standard error.
+    /// `output: errors`: what commands run together print to standard error.
     Errors,
-    /// `long: REASON`: runs with `RTETHER_NIGHTLY` alone.
+    /// `long: REASON`: runs only with `RTETHER_NIGHTLY`.
     Long,
-    /// `output: lines 2-5, 7`: of all that is printed, these lines, counted from 1.
+    /// `output: lines 2-5, 7`: these lines of the whole output, counted from 1.
     Lines(Vec<Range<usize>>),
 }
 
 impl Page {
-    /// Reads a page.
+    /// Parses a page.
     ///
     /// # Errors
-    /// Comments that say nothing that is known, blocks without an end.
+    /// Unknown comments, or blocks without an end.
     pub(crate) fn read(path: &str, text: &str) -> Result<Self, String> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let mut blocks = Vec::new();
@@ -84,7 +84,7 @@ impl Page {
         self.lines[block.lines.clone()].join("\n")
     }
 
-    /// Returns where a block begins, for messages.
+    /// Returns the start of a block, for messages.
     pub(crate) fn place(&self, block: &Block) -> String {
         format!("{}:{}", self.path, block.lines.start)
     }
@@ -127,7 +127,7 @@ impl Block {
     }
 }
 
-/// Reads the comments directly above a block.
+/// Parses the comments directly above a block.
 fn marks(before: &[String]) -> Result<Vec<Mark>, String> {
     let mut marks = Vec::new();
     for line in before.iter().rev() {
@@ -166,7 +166,7 @@ fn marks(before: &[String]) -> Result<Vec<Mark>, String> {
     Ok(marks)
 }
 
-/// Reads `2-5, 7`.
+/// Parses `2-5, 7`.
 fn ranges(text: &str) -> Option<Vec<Range<usize>>> {
     let one = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -176,7 +176,7 @@ fn ranges(text: &str) -> Option<Vec<Range<usize>>> {
     text.split(',').map(one).collect()
 }
 
-/// Takes the commands of a shell block apart: lines joined by `\` or within quotes are one.
+/// Splits a shell block into commands: lines joined by `\` or within quotes are one.
 pub(crate) fn commands(text: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut open = false;

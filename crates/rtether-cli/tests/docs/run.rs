@@ -1,4 +1,4 @@
-//! Runs what a page shows, in a folder of its own.
+//! Runs the commands of a page in a separate folder.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 use crate::page::{Block, Mark, Page, commands};
 use crate::{compare, root};
 
-/// Far above what any command of a page takes, also without optimization on a busy machine.
+/// Far longer than any command of a page takes, even without optimization on a busy machine.
 const LONGEST: Duration = Duration::from_secs(400);
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What came of a block of commands.
+/// Outcome of a block of commands.
 enum Outcome {
-    /// All that was printed, and of commands that run together the errors alone.
+    /// Everything printed and, for commands run together, the errors separately.
     Printed(String, String),
     /// This machine cannot do it.
     Skipped,
 }
 
-/// What is wrong with a page, and its new text for `RTETHER_BLESS=1`.
+/// Mistakes of a page, and its new text for `RTETHER_BLESS=1`.
 pub(crate) struct Found {
     pub(crate) mistakes: Vec<String>,
     pub(crate) text: String,
@@ -55,7 +55,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs all commands of a page and compares what they print.
+/// Runs all commands of a page and compares their outputs.
 pub(crate) fn run(page: &Page) -> Found {
     let folder = Folder::new(&page.path);
     let mut lines = page.lines.clone();
@@ -64,7 +64,7 @@ pub(crate) fn run(page: &Page) -> Found {
         text: String::new(),
         skipped: Vec::new(),
     };
-    // From the end of the page on, so that places stay right, the new outputs.
+    // New outputs are inserted from the end of the page, so that places stay valid.
     let mut outputs: Vec<(&Block, Vec<String>)> = Vec::new();
     let mut last: Option<Outcome> = None;
     for block in &page.blocks {
@@ -118,7 +118,7 @@ pub(crate) fn run(page: &Page) -> Found {
     found
 }
 
-/// Returns what a block should show, if that is something else.
+/// Returns what a block should show, if it shows something else.
 fn compared(
     page: &Page,
     block: &Block,
@@ -166,7 +166,7 @@ fn commands_of(folder: &Path, block: &Block, text: &str) -> Result<Outcome, Stri
     if needs_root && !(is_root && has_namespaces()) {
         return Ok(Outcome::Skipped);
     }
-    // What measures has the machine for itself, as far as this test goes.
+    // Measurements have the machine to themselves, as far as this test is concerned.
     let _alone = needs_root.then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some(seconds) = block.together() {
         return together(folder, block, &all, seconds);
@@ -192,7 +192,7 @@ fn has_namespaces() -> bool {
     made.is_ok_and(|output| output.status.success())
 }
 
-/// What a reader types, as this test runs it: the command of this build, without `sudo`.
+/// The command that a reader types, as run by this test: from this build, without `sudo`.
 fn typed(command: &str) -> String {
     let command = command.replacen("cargo run --release -- ", "rtether ", 1);
     command.strip_prefix("sudo ").unwrap_or(&command).to_owned()
@@ -212,7 +212,7 @@ fn prepared(folder: &Path, script: &str) -> Command {
     command
 }
 
-/// Runs a command; returns its exit code and what it printed, errors included.
+/// Runs a command; returns its exit code and its output, including errors.
 fn shell(folder: &Path, command: &str) -> Result<(i32, String), String> {
     execute(
         prepared(folder, &format!("exec 2>&1\n{}", typed(command))),
@@ -244,7 +244,7 @@ fn execute(mut prepared: Command, command: &str) -> Result<(i32, String), String
     }
 }
 
-/// Devices with the addresses that pages use, so that one host is both.
+/// Devices with the addresses used on pages, so that one host plays both.
 const NETWORK: &str = "ip link set lo up
 ip link add eth0 type veth peer name eth1
 ip link set eth0 up
@@ -253,7 +253,7 @@ ip address add 10.0.0.1/24 dev eth0
 ip address add 10.0.0.2/24 dev eth1
 ";
 
-/// Runs commands at the same time in a network of their own and ends those that go on.
+/// Runs commands at the same time in a separate network and ends those that continue.
 fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Result<Outcome, String> {
     let mut script = String::from(NETWORK);
     for (index, command) in all.iter().enumerate() {
@@ -306,7 +306,7 @@ fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Resul
     Ok(Outcome::Printed(printed(last, "out"), printed(last, "err")))
 }
 
-/// Returns whether an example has the lines of each paragraph, one after the other.
+/// Returns whether an example contains the lines of each paragraph, in order.
 fn is_quoted(text: &str) -> bool {
     let trimmed = |text: &str| {
         let lines = text.lines().map(|line| format!("{}\n", line.trim()));

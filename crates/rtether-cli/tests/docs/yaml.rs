@@ -1,10 +1,10 @@
-//! YAML on pages: whole files load, and of parts every key, word and quantity is right.
+//! YAML on pages: whole files load; in fragments every key, word and quantity is valid.
 
 use rtether::scenario::{self, render};
 
 use crate::page::{Mark, Page};
 
-/// What a part of a scenario may lack.
+/// Diagnostics that a fragment of a scenario may cause.
 const OF_PARTS: [&str; 9] = [
     "missing-key",
     "unknown-node",

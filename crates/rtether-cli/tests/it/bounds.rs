@@ -4,7 +4,7 @@ use super::{run, stderr};
 
 #[test]
 fn bounds_have_a_verdict_or_a_reason() {
-    // The series of this scenario never meet, but a bound holds for any phases: some are late.
+    // The series of this scenario never meet, but a bound holds for all phases: some are late.
     let output = run(&["bound", "dolejs-4nodes.yaml", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -19,7 +19,7 @@ fn bounds_have_a_verdict_or_a_reason() {
         let sum: f64 = hops.iter().map(parts).sum();
         assert!((sum - stream["bound_ns"].as_f64().unwrap()).abs() < 1e-3);
     }
-    // A shared medium: never a number, and the code says that there is no answer.
+    // A shared medium never has a number, and the exit code reports no answer.
     let output = run(&["bound", "hub.yaml", "--csv"]);
     assert_eq!(output.status.code(), Some(3));
     let text = String::from_utf8_lossy(&output.stdout);
@@ -28,7 +28,7 @@ fn bounds_have_a_verdict_or_a_reason() {
 
 #[test]
 fn bulk_flows_say_what_limits_them() {
-    // Whoever has a deadline has a bound beside the files, which are limited by their windows.
+    // Every flow with a deadline has a bound beside the files, which are limited by their windows.
     let output = run(&["bound", "bottling-line.yaml", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -45,7 +45,7 @@ fn bulk_flows_say_what_limits_them() {
 
 #[test]
 fn sim_says_that_it_judges_no_bounds() {
-    // A bound of a picosecond holds for nobody; `check` says so, `sim` that it did not look.
+    // A bound of a picosecond never holds; `check` reports that, `sim` that it did not check.
     let accept = |line: &str| {
         let change = format!("accept={line}");
         let arguments = ["dolejs-4nodes.yaml", "--quiet", "--for", "1s", "--set"];

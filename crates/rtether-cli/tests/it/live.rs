@@ -1,4 +1,4 @@
-//! `ping` and `echo` as their users meet them, between two namespaces of this host.
+//! `ping` and `echo` as their users see them, between two namespaces of this host.
 //!
 //! Needs root and iproute2; a test that cannot run says why.
 
@@ -14,7 +14,7 @@ use super::{stderr, stdout};
 
 const FAR: &str = "10.78.9.2";
 
-/// Two hosts with a wire; gone when dropped, with all processes that were started in them.
+/// Two hosts with a wire; removed on drop, with all processes started in them.
 struct Hosts {
     near: String,
     far: String,
@@ -95,7 +95,7 @@ impl Hosts {
         command.args(arguments).output().unwrap()
     }
 
-    /// Starts `echo` in the far host and waits until it answers.
+    /// Starts `echo` in the far host and waits until it is ready.
     fn echo(&self, arguments: &[&str]) -> Child {
         let mut command = Self::command(&self.far, &["echo"]);
         command
@@ -119,7 +119,7 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for host in [&self.near, &self.far] {
-            // Not there if it could not be made.
+            // Missing if it could not be created.
             let _ = ip(&format!("netns delete {host}"));
         }
     }
@@ -211,7 +211,7 @@ fn a_killed_responder_leaves_no_program_behind() {
     assert_eq!(answered.status.code(), Some(0), "{}", stderr(&answered));
     echo.kill().unwrap();
     echo.wait().unwrap();
-    // The kernel detaches the program when it has cleaned up after the process.
+    // The kernel detaches the program once it has cleaned up after the process.
     let is_gone = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         !is_attached()
@@ -261,7 +261,7 @@ fn one_way_delays_need_a_peer_that_knows_its_clock() {
     let echo = hosts.echo(&[]);
     let output = hosts.ping(&[FAR, "-n", "50", "--one-way", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    // Both namespaces are of one kernel, so its clock is that of both.
+    // Both namespaces share a kernel, and so its clock.
     assert_eq!(document["one_way"]["clock_error_ns"], 0.0);
     let median = |n: usize| {
         document["one_way"]["directions"][n]["median_ns"]
@@ -281,7 +281,7 @@ fn one_way_delays_need_a_peer_that_knows_its_clock() {
     );
 }
 
-/// Runs as nobody, with a copy of the program that nobody may read.
+/// Runs as user nobody, with a copy of the program that this user may not read.
 #[test]
 fn without_rights_the_remedy_is_named() {
     let directory = tempfile();
@@ -351,7 +351,7 @@ fn valentims_parts_add_up() {
         let half = fast["round_trip_mean_ns"].as_f64().unwrap() / 2.0;
         assert!((sum - half).abs() < 0.01, "{fast}");
     } else {
-        // Loopback may take longer than the wire between namespaces; then the message says so.
+        // Loopback may take longer than the wire between namespaces; the message then says so.
         assert!(fast["contradiction"].is_string(), "{fast}");
     }
     end(echo);

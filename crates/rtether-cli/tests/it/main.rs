@@ -1,4 +1,4 @@
-//! The command as its users meet it. Oracle: the documented exit codes, and a second run.
+//! The command as its users see it. Oracle: the documented exit codes, and a second run.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -94,7 +94,7 @@ fn json_holds_what_it_promises() {
     ] {
         assert!(flow.contains_key(key), "{key}");
     }
-    // Oracle: nothing simulated exceeds what is proved.
+    // Oracle: no simulated value exceeds the proved bound.
     let bound = flow["bound_ns"].as_f64().unwrap();
     assert!(bound >= flow["sim"]["max_ns"].as_f64().unwrap());
     assert!(flow["measured"].is_null());
@@ -145,7 +145,7 @@ fn wrong_input_is_exit_code_2() {
         &["chekc", "dolejs-4nodes.yaml"],
         &["new", "x", "--template", "dodecahedron"],
         &["reproduce", "skeie-falt"],
-        // Nothing runs before all names are known.
+        // Nothing runs unless all names are known.
         &["reproduce", "skeie-volume", "skeie-falt"],
         &["reproduce", "valentim-outliers"],
     ] {
@@ -234,7 +234,7 @@ fn traces_hold_every_frame_and_every_delivery() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     // 100 round trips and 100 issues of two pairs, over two links each way: the block type of an
-    // enhanced packet stands once for each of 2 * (100 * 4 + 100 * 2) frames.
+    // enhanced packet occurs once for each of 2 * (100 * 4 + 100 * 2) frames.
     let capture = std::fs::read(&pcap).unwrap();
     let mut frames = 0;
     let mut at = 0;
@@ -261,7 +261,7 @@ fn a_scenario_from_a_template_passes() {
             .unwrap()
     };
     for shape in ["line", "star", "ring", "substation", "hub"] {
-        // The name is that of the shape where none is given.
+        // The name defaults to that of the shape.
         let output = in_directory(&["new", "--template", shape]);
         assert_eq!(
             output.status.code(),
@@ -318,7 +318,7 @@ fn ctrl_c_ends_a_trace_too() {
     let directory = std::env::temp_dir().join(format!("rtether-cut-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let packets = directory.join("packets.csv");
-    // A trace that cannot be written ends the command and leaves nothing.
+    // A trace that cannot be written ends the command and leaves no file.
     let child = rtether()
         .args(["sim", "substation.yaml", "--for", "4 s", "-q", "--packets"])
         .arg(&packets)

@@ -1,5 +1,5 @@
-//! Values that are wrong, and names that could do harm. Oracle: words that only programmers use, and
-//! the documented exit codes.
+//! Wrong values, and harmful names. Oracle: words that only programmers use, and the documented
+//! exit codes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -107,7 +107,7 @@ fn a_priority_without_stations_is_refused() {
     assert!(stderr(&output).contains("--live"), "{}", stderr(&output));
 }
 
-/// Two stations and a flow with this name, in a file of its own.
+/// Two stations and a flow with this name, in a separate file.
 fn named(test: &str, name: &str) -> PathBuf {
     let text = format!(
         "rtether: 1\nnodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}\n\
@@ -140,7 +140,7 @@ fn names_that_turn_or_hide_text_are_refused() {
 
 #[test]
 fn a_name_is_no_formula_in_a_spreadsheet() {
-    // Oracle: spreadsheets take a cell that begins with one of these for a formula.
+    // Oracle: spreadsheets interpret a cell that starts with one of these as a formula.
     for (index, name) in ["=1+1", "+1+1x", "-x", "@sum"].iter().enumerate() {
         let path = named(&format!("formula-{index}"), name);
         for verb in [&["check", "--format", "csv"][..], &["bound", "--csv"]] {

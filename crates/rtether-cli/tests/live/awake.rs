@@ -1,5 +1,4 @@
-//! `--awake` where the system does not let it. Oracle: the rights of `/dev/cpu_dma_latency`, which
-//! are those of root.
+//! `--awake` refused by the system. Oracle: the permissions of `/dev/cpu_dma_latency`, root only.
 
 use crate::{skip, stderr, stdout, without_rights};
 
@@ -13,7 +12,7 @@ fn a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence() {
     if !std::path::Path::new("/dev/cpu_dma_latency").exists() {
         return skip(test, "the kernel has no /dev/cpu_dma_latency");
     }
-    // Nobody answers there, and none of them gets far; what matters is said before.
+    // There is no responder, and none of them gets far; the warning comes before that.
     let ping = ["ping", "127.0.0.1:9", "-n", "1", "--awake"];
     let echo = ["echo", "192.0.2.1", "--awake"];
     for arguments in [&ping[..], &echo, &["calibrate", "--awake"]] {

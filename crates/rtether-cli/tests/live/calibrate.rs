@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{rtether, skip, stderr};
 
-/// Returns whether this host can be calibrated; says why not.
+/// Returns whether this host can be calibrated; reports why not.
 fn is_possible(test: &str) -> bool {
     let asked = rtether()
         .args(["doctor", "--watch", "0s", "--for", "calibrate"])
@@ -31,8 +31,9 @@ fn namespaces(process: u32) -> Vec<String> {
 
 #[test]
 fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
-    // Oracle: arithmetic. Both ends' parts and the far end's own code are the round trip, so twice
-    // the sum of the smallest parts is at most its median; and the profile loads and runs.
+    // Oracle: arithmetic. The parts of both ends and the far end's own code add up to the round
+    // trip, so twice the sum of the smallest parts is at most its median; and the profile loads and
+    // runs.
     if !is_possible("calibrate") {
         return;
     }
@@ -92,7 +93,7 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
 
 #[test]
 fn nothing_is_left_behind_after_ctrl_c() {
-    // Oracle: the list of namespaces, in which those of the process have its number.
+    // Oracle: the list of namespaces; those of the process contain its number.
     if !is_possible("nothing_is_left_behind_after_ctrl_c") {
         return;
     }
@@ -102,7 +103,7 @@ fn nothing_is_left_behind_after_ctrl_c() {
         .spawn()
         .unwrap();
     let process = child.id();
-    // Until both are there, for at most five seconds.
+    // Wait for both, for at most five seconds.
     for _ in 0..100 {
         if namespaces(process).len() == 2 {
             break;

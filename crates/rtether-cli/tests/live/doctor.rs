@@ -6,7 +6,7 @@ use std::process::Output;
 
 use crate::{rtether, stderr, stdout};
 
-/// A directory with a program `ssh` that does what the test says.
+/// A directory with a program `ssh` that runs the test's script.
 struct Ssh(PathBuf);
 
 impl Ssh {
@@ -68,9 +68,9 @@ fn a_host_without_ssh_or_without_rtether_is_told_apart() {
 
 #[test]
 fn the_findings_of_another_host_are_shown() {
-    // Oracle: what the program says of itself through the same words.
+    // Oracle: the program's own output for the same command.
     let program = env!("CARGO_BIN_EXE_rtether");
-    // The last argument is the command; the words before it are checked by the host being found.
+    // The last argument is the command; the words before it are checked by finding the host.
     let script = format!(
         "[ \"$7\" = -- ] && [ \"$8\" = plant ] || exit 9\n\
          rtether() {{ {program} \"$@\"; }}\neval \"$9\""
@@ -94,7 +94,7 @@ fn the_findings_of_another_host_are_shown() {
 
 #[test]
 fn what_is_impossible_ends_with_four_and_a_remedy() {
-    // Oracle: without a namespace nothing was tried, so a test bed is not known to be possible.
+    // Oracle: without a namespace nothing was probed, so a test bed is not known to be possible.
     let output = rtether()
         .args([
             "doctor",
@@ -118,7 +118,7 @@ fn what_is_impossible_ends_with_four_and_a_remedy() {
 
 #[test]
 fn nothing_is_left_behind() {
-    // Oracle: the list of namespaces, in which the process's would have its number.
+    // Oracle: the list of namespaces; those of the process would contain its number.
     let doctor = rtether()
         .args(["doctor", "--watch", "1ms", "--csv"])
         .stdout(std::process::Stdio::piped())

@@ -1,4 +1,4 @@
-//! What `pub` says in the end of what did not arrive.
+//! What `pub` reports at the end about samples that did not arrive.
 
 use std::io::{BufRead, BufReader};
 
@@ -7,7 +7,7 @@ use crate::{stderr, stdout};
 
 #[test]
 fn what_nobody_acknowledged_is_a_failure() {
-    // Oracle: the documented exit code. The reader is killed, so that it neither answers nor leaves.
+    // Oracle: the documented exit code. The reader is killed, so it neither answers nor leaves.
     let Some(hosts) = Hosts::new("what_nobody_acknowledged_is_a_failure") else {
         return;
     };

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{rtether, stderr};
 
-/// A sink on a port of its own.
+/// A sink on a separate port.
 struct Sink {
     child: Child,
     address: String,
@@ -44,7 +44,7 @@ impl Sink {
         command
     }
 
-    /// Ends it like Ctrl-C and returns its last line.
+    /// Ends it as by Ctrl-C and returns its last line.
     fn end(mut self) -> String {
         interrupt(&self.child);
         let mut text = String::new();
@@ -57,7 +57,7 @@ impl Sink {
 
 impl Drop for Sink {
     fn drop(&mut self) {
-        // Gone already if the test got so far.
+        // It has ended already if the test got that far.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -76,7 +76,7 @@ fn document(output: &Output) -> Value {
 
 #[test]
 fn files_go_both_ways() {
-    // Oracle: three files of a million octets each way, and what the sink counts.
+    // Oracle: three files of a million octets each way, and the counts of the sink.
     let sink = Sink::start(&[]);
     let output = sink.load(&["--kind", "ftp-both", "--size", "1MB", "--files", "3"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -101,7 +101,7 @@ fn files_go_both_ways() {
 #[test]
 fn datagrams_keep_their_rate() {
     // Oracle: 1000 octets of payload are 1066 on the wire, so 10 Mbit/s are at most 586 datagrams
-    // in half a second and one millisecond that may be caught up; loopback loses nothing.
+    // in half a second plus one millisecond of catching up; loopback loses nothing.
     let sink = Sink::start(&[]);
     let wish = [
         "--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms",
@@ -118,7 +118,7 @@ fn datagrams_keep_their_rate() {
 
 #[test]
 fn an_interrupted_load_tells_what_was_done() {
-    // Oracle: the exit code of an interruption, and figures that the sink confirms.
+    // Oracle: the exit code of an interruption, and figures confirmed by the sink.
     let sink = Sink::start(&[]);
     let load = sink
         .command(&["--kind", "greedy", "--for", "60s"])
@@ -163,8 +163,7 @@ fn a_sink_has_limits() {
 
 #[test]
 fn strangers_get_nothing() {
-    // Oracle: not an octet comes back for a datagram, whatever it holds, nor for a hello that is
-    // none.
+    // Oracle: not an octet is sent back for any datagram, nor for an invalid hello.
     let sink = Sink::start(&[]);
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket
@@ -192,7 +191,7 @@ fn strangers_get_nothing() {
 
 #[test]
 fn a_sink_that_is_not_there_is_named() {
-    // Oracle: a port on which nobody listens, since it was just given back.
+    // Oracle: a port without a listener, since it was just released.
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap().to_string();
     drop(socket);

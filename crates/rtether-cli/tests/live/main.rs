@@ -1,4 +1,4 @@
-//! The verbs that use this host, as their users meet them.
+//! The verbs that use this host, as their users see them.
 //!
 //! Oracle: the documented exit codes, and what is left behind.
 
@@ -27,14 +27,15 @@ pub(crate) fn rtether() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rtether"))
 }
 
-/// Runs the command as a user without rights, for which one needs all of them.
+/// Runs the command as a user without rights; the test itself needs root for that.
 pub(crate) fn without_rights(arguments: &[&str]) -> Output {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    // Where others may read it: the build folder need not be one.
+    // Readable by others: the build folder may not be.
     let name = format!("rtether-rights-{}-{number}", std::process::id());
     let program = std::env::temp_dir().join(name);
-    // Not by this process: a child of another test that holds the open file would keep it from running.
+    // Not by this process: a child of another test holding the open file would keep it from
+    // running.
     let copied = Command::new("cp")
         .arg(env!("CARGO_BIN_EXE_rtether"))
         .arg(&program)
@@ -49,8 +50,8 @@ pub(crate) fn without_rights(arguments: &[&str]) -> Output {
     output.unwrap()
 }
 
-/// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats
-/// no call with a time-out by itself.
+/// Repeats a call interrupted by a signal, such as at the end of any child: the kernel does not
+/// restart calls with a time-out.
 pub(crate) fn repeated<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     loop {
         match call() {
@@ -68,7 +69,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Says why a test does not run (`CONTRIBUTING.md`).
+/// Reports why a test does not run (`CONTRIBUTING.md`).
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: {test}: {}\n", reason.replace('\n', " "));

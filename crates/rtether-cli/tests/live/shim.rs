@@ -1,6 +1,6 @@
-//! `rtether shim` as its users meet it, between two namespaces of this host. Oracles: what `tc`, `ip`
-//! and `/proc` say before, meanwhile and after; requests of `rtether ping` that get lost; the lines
-//! that a manager of services is told; the documented exit codes.
+//! `rtether shim` as its users see it, between two namespaces of this host. Oracles: the output of
+//! `tc`, `ip` and `/proc` before, meanwhile and after; lost requests of `rtether ping`;
+//! notifications of the service manager; the documented exit codes.
 //!
 //! Needs root, iproute2 and TUN; a test that cannot run prints why, and is counted.
 
@@ -206,7 +206,7 @@ fn the_manager_of_services_hears_how_it_is() {
     );
     assert_eq!(read(), "READY=1");
     assert!(read().starts_with("STATUS=back end user, 100 Mbit/s"));
-    // Half of 200 ms each: in a second there are ten, give or take what the machine stands still.
+    // Every 100 ms, half of 200 ms: ten in a second, give or take stalls of the machine.
     let begin = std::time::Instant::now();
     for _ in 0..10 {
         assert_eq!(read(), "WATCHDOG=1");
@@ -224,8 +224,8 @@ fn the_manager_of_services_hears_how_it_is() {
 
 #[test]
 fn a_connection_survives_up_and_down() {
-    // Oracle: no message on one TCP connection gets lost, whatever comes and goes between stack and
-    // device. Frames may: the kernel stops the device for a moment when hooks are added or removed.
+    // Oracle: no message on one TCP connection is lost while shims come and go between stack and
+    // device. Frames may be: the kernel stops the device for a moment when hooks change.
     let test = "a_connection_survives_up_and_down";
     let Some(mut bed) = Bed::new(test) else {
         return;

@@ -1,5 +1,5 @@
 //! `rtether live --backend ssh`: hosts that do not take part, and whole runs between network
-//! namespaces with a daemon of OpenSSH in each.
+//! namespaces with an OpenSSH daemon in each.
 //!
 //! Whole runs need root, iproute2 and OpenSSH (client and server); a test that cannot run prints
 //! why, and is counted.
@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 
 use crate::rtether;
 
-/// A folder of a test's own, removed at the end.
+/// A folder of one test, removed at the end.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
@@ -31,7 +31,7 @@ impl Folder {
         path
     }
 
-    /// Makes a program `ssh` of this shell script; returns a path that finds it first.
+    /// Creates a program `ssh` from this shell script; returns a path that finds it first.
     pub(super) fn ssh(&self, script: &str) -> String {
         let folder = self.0.join("bin");
         std::fs::create_dir_all(&folder).unwrap();

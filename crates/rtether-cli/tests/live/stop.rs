@@ -1,7 +1,7 @@
-//! SIGTERM ends every verb, whatever it is doing.
+//! SIGTERM ends every verb at any moment.
 //!
-//! Oracle: the clock, the documented exit codes, and what is left behind. The moments are drawn from
-//! `RTETHER_SEED` (1), 0 to 1.5 s after the start.
+//! Oracle: the clock, the documented exit codes, and what is left behind. The moments are drawn
+//! from `RTETHER_SEED` (1), 0 to 1.5 s after the start.
 
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use crate::skip;
 use crate::topic::Hosts;
 
-/// What a signal may take, on a machine that does nothing else.
+/// Limit on the end after a signal, on an idle machine.
 const SOON: Duration = Duration::from_secs(1);
-/// The same where other tests run, ten times over.
+/// The same while other tests run, ten times as long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A plant that keeps every verb busy for longer than a test lasts.
+/// A plant that keeps every verb busy for longer than a test takes.
 const SMALL: &str = "rtether: 1
 nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
 switches: { sw: { ports: 3 } }
@@ -31,7 +31,7 @@ flows:
   - { name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 64 B }
 ";
 
-/// Returns a ring with so many flows that its bounds take long.
+/// Returns a ring with enough flows that its bounds take long.
 fn large() -> String {
     const NODES: usize = 40;
     let mut text = String::from("rtether: 1\nnodes:\n");
@@ -72,7 +72,7 @@ fn large() -> String {
     text
 }
 
-/// A folder with the plants, and the drafts of what commands write; removed at the end.
+/// A folder with the plants and the drafts of output files; removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -86,7 +86,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Returns files that are not complete.
+    /// Returns incomplete files.
     fn drafts(&self, of: u32) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let paths = entries.map(|entry| entry.unwrap().path());
@@ -117,7 +117,7 @@ const COMPUTING: &[&str] = &[
     "doctor --watch 60s",
 ];
 
-/// Verbs that need a network; they get one of their own.
+/// Verbs that need a network; they get a separate one.
 const TALKING: &[&str] = &[
     "ping 127.0.0.1 --via icmp -n 1000000",
     "echo 127.0.0.1",
@@ -132,7 +132,7 @@ const TALKING: &[&str] = &[
     "check small.yaml --for 30s --live",
 ];
 
-/// Sends SIGTERM so long after the start; returns how long the end took.
+/// Sends SIGTERM at this time after the start; returns how long the end took.
 fn end(mut command: Command, line: &str, folder: &Folder, after: Duration) -> Duration {
     let mut child: Child = command
         .args(line.split(' '))
@@ -160,7 +160,7 @@ fn end(mut command: Command, line: &str, folder: &Folder, after: Duration) -> Du
         thread::sleep(Duration::from_millis(2));
     };
     let took = asked.elapsed();
-    // It may have been done before, or may not have listened yet.
+    // It may have finished before, or not have handled signals yet.
     let is_known = matches!(status.code(), Some(0..=5 | 130)) || status.signal() == Some(15);
     assert!(is_known, "`rtether {line}` after {after:?}: {status:?}");
     assert_eq!(folder.drafts(pid), [""; 0].map(PathBuf::from), "{line}");
@@ -182,7 +182,7 @@ fn left(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Returns the moments of one verb, in an order that nothing but the seed and its line decides.
+/// Returns the moments of one verb, determined by the seed and its command line alone.
 fn moments(line: &str, count: usize) -> Vec<Duration> {
     let seed = std::env::var("RTETHER_SEED").map_or(1, |seed| seed.parse().unwrap());
     let mut state: u64 = line.bytes().fold(seed, |state, octet| {
@@ -209,7 +209,7 @@ fn program(hosts: Option<&Hosts>) -> Command {
     }
 }
 
-/// Ends each verb at so many moments; returns the longest time with its verb.
+/// Ends each verb at `count` moments; returns the longest time with its verb.
 fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Duration, String) {
     let folder = Folder::new(if hosts.is_some() { "stop-net" } else { "stop" });
     let of = |line: &str| {
@@ -237,7 +237,8 @@ fn assert_soon((took, what): (Duration, String), limit: Duration) {
     assert!(took < limit, "{what}: ended {took:?} later");
 }
 
-/// Bounds, reports and other phases in which nobody looked ended minutes later or never.
+/// Bounds, reports and other phases that did not check for signals once ended minutes later or
+/// never.
 #[test]
 fn sigterm_ends_every_verb_that_computes() {
     assert_soon(longest(COMPUTING, None, 1), PATIENCE);

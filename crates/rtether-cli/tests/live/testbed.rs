@@ -1,5 +1,5 @@
-//! `rtether live` when something goes wrong while it runs. Oracle: what `ip netns` lists before and
-//! after, the documented exit codes, and that what was measured until then is there.
+//! `rtether live` when something fails during a run. Oracle: the list of `ip netns` before and
+//! after, the documented exit codes, and the presence of what was measured until then.
 //!
 //! Needs root and iproute2; a test that cannot run prints why, and is counted.
 
@@ -31,7 +31,7 @@ fn is_root(test: &str) -> bool {
     is_root
 }
 
-/// A scenario in a file of its own, removed at the end.
+/// A scenario in a separate file, removed at the end.
 struct File(PathBuf);
 
 impl File {
@@ -52,13 +52,13 @@ impl Drop for File {
     }
 }
 
-/// Whatever takes longer never ends.
+/// Anything that takes longer never ends.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Packets of the flow after which its warm-up, a second at most, is over: no packet is sent before
+/// Packets of the flow after which its warm-up, at most a second, is over: no packet is sent before
 /// it is due.
 const WARM: u64 = 600;
 
-/// Starts a run of so many seconds and waits until it measures.
+/// Starts a run of `seconds` and waits until it measures.
 fn start(file: &File, seconds: u32, backend: &str) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
         .args(["live", "--json", "--priority", "0", "--backend", backend])
@@ -90,7 +90,7 @@ fn received(name: &str) -> u64 {
         .unwrap_or_default()
 }
 
-/// Takes a station's device away.
+/// Removes a station's device.
 fn remove_device(name: &str) {
     let arguments = ["-n", name, "link", "delete", "eth0"];
     let removed = Command::new("ip").args(arguments).status();
@@ -142,7 +142,7 @@ fn ctrl_c_ends_the_run_with_what_it_has() {
     }
 }
 
-/// A switch with so many stations that making the test bed takes seconds.
+/// A switch with enough stations that creating the test bed takes seconds.
 fn many_stations() -> String {
     let mut text = String::from("rtether: 1\nnodes:\n");
     for node in 0..60 {
@@ -160,7 +160,7 @@ fn many_stations() -> String {
     text + "flows:\n  - { name: f, from: n0, to: n1, period: 2 ms, size: 64 B }\n"
 }
 
-/// As at a terminal: the signal goes to the whole process group, with all commands that run.
+/// As at a terminal: the signal reaches the whole process group, including all running commands.
 #[test]
 fn ctrl_c_during_the_set_up_leaves_nothing() {
     let test = "ctrl_c_during_the_set_up_leaves_nothing";
@@ -209,10 +209,10 @@ fn listens(child: &Child) -> bool {
     caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
 }
 
-/// Whoever ends the simulation has waited enough: no test bed is made after it.
+/// Ending the simulation also skips the test bed.
 #[test]
 fn ctrl_c_during_the_simulation_ends_check() {
-    // A day of real time, which no machine simulates at once.
+    // A day of simulated time, which takes any machine a while.
     let file = File::new("simulated");
     let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
         .args(["check", "--live", "--for", "86400s", "--json"])
@@ -300,7 +300,7 @@ fn packets_and_page_are_written() {
             .args(["--for", "1s", scenario])
             .output()
             .unwrap();
-        // A host that is busy otherwise may lose packets.
+        // A busy host may lose packets.
         assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let stream = document.pointer(place).unwrap();
@@ -311,7 +311,7 @@ fn packets_and_page_are_written() {
         let (_, delays) = html.split_once("id=\"delays\"").unwrap();
         assert!(delays.contains("<path class=\"line\""), "{arguments:?}");
         if arguments[0] == "check" {
-            // Both curves are named.
+            // Both curves have names.
             assert!(delays.contains("simulated") && delays.contains("measured"));
         }
         std::fs::remove_file(&packets).unwrap();
@@ -348,14 +348,14 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     assert_eq!(left(child.id()), [""; 0]);
 }
 
-/// Oracle: a process that has ended and one that has not, this one.
+/// Oracle: a process that has ended, and one that has not: this one.
 #[test]
 fn clean_takes_what_other_verbs_left() {
     let test = "clean_takes_what_other_verbs_left";
     if !is_root(test) {
         return;
     }
-    // It lives while they are made: whatever else runs here cleans, too.
+    // Alive while they are created: other tests clean up, too.
     let mut process = Command::new("sleep").arg("600").spawn().unwrap();
     let (gone, own) = (process.id(), std::process::id());
     let names = [
@@ -389,7 +389,7 @@ fn a_device_that_goes_away_is_named() {
     if !is_root(test) {
         return;
     }
-    // A station without its device ends alone, and somebody has to end the others. Without the
+    // A station without its device ends by itself, and the others must be ended. Without the
     // emulator there is nothing to wait for.
     for (backend, node, named) in [
         ("kernel", 0, "a: sending"),
@@ -439,8 +439,8 @@ flows:
 run: { for: 2 s, warmup: 700 ms }
 ";
 
-/// Oracle: by hand, 18.9 us on two links; a host takes longer at least once in 650 packets, and not a
-/// minute. Before, `check` said `ok` where `live` said `late`.
+/// Oracle: by hand, 18.9 us on two links; a host takes longer at least once in 650 packets, but
+/// never a minute. `check` once said `ok` where `live` said `late`.
 #[test]
 fn a_measured_miss_fails_check_as_it_fails_live() {
     let test = "a_measured_miss_fails_check_as_it_fails_live";

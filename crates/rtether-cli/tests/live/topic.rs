@@ -1,6 +1,6 @@
 //! `rtether pub`, `sub` and `spy`: mistakes on loopback, and two hosts with a wire.
 //!
-//! What needs two hosts needs root and iproute2; a test that cannot run says why.
+//! Tests with two hosts need root and iproute2; a test that cannot run reports why.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -64,7 +64,7 @@ fn mistakes_are_told_before_anything_is_opened() {
 
 #[test]
 fn an_address_of_somebody_else_is_refused() {
-    // Oracle: RFC 5737 keeps the address for documentation, so that no host has it.
+    // Oracle: RFC 5737 reserves the address for documentation, so no host has it.
     for verb in [&["pub", "Square"][..], &["sub", "Square"], &["spy"]] {
         let output = run(&[verb, &["--interface", "203.0.113.7"]].concat());
         assert_eq!(code(&output), Some(4), "{}", stderr(&output));
@@ -74,7 +74,7 @@ fn an_address_of_somebody_else_is_refused() {
 
 #[test]
 fn nobody_there_is_no_answer() {
-    // Oracle: the documented exit code; nobody else uses the domain.
+    // Oracle: the documented exit code; the domain is not used otherwise.
     let alone = [
         "--domain",
         "223",
@@ -93,7 +93,7 @@ fn nobody_there_is_no_answer() {
 const NEAR: &str = "10.78.31.1";
 const FAR: &str = "10.78.31.2";
 
-/// Two hosts with a wire; gone when dropped.
+/// Two hosts with a wire; removed on drop.
 pub(crate) struct Hosts {
     pub(crate) near: String,
     pub(crate) far: String,
@@ -139,7 +139,7 @@ impl Hosts {
         for (host, address) in [(near, NEAR), (far, FAR)] {
             ip(&format!("-n {host} address add {address}/24 dev wire"))?;
             ip(&format!("-n {host} link set wire up"))?;
-            // Two participants of one host talk by it.
+            // Two participants of one host communicate by it.
             ip(&format!("-n {host} link set lo up"))?;
         }
         for host in [near, far] {
@@ -170,7 +170,7 @@ impl Hosts {
 impl Drop for Hosts {
     fn drop(&mut self) {
         for host in [&self.near, &self.far] {
-            // Not there if it could not be made.
+            // Missing if it could not be created.
             let _ = ip(&format!("netns delete {host}"));
         }
     }
@@ -213,7 +213,7 @@ fn what_is_published_in_frames_is_received() {
 }
 
 fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
-    // Oracle: the samples that were written, all of them and in order, since both are reliable.
+    // Oracle: the samples written, all of them and in order, since both are reliable.
     let reading = Hosts::start(
         &hosts.far,
         &[
@@ -314,7 +314,7 @@ fn who_does_not_match_is_told_why() {
         assert_eq!(code(output), Some(3), "{}", stderr(output));
         assert!(stderr(output).contains(expected), "{}", stderr(output));
     }
-    // Both saw the other type, and that its participant said good-bye.
+    // Both saw the other type, and the departure of its participant.
     let said = stderr(&written);
     assert!(
         said.contains("type: ShapeType is written, rtether::Octets is read"),
@@ -336,8 +336,8 @@ fn round_trips_over_topics() {
     let Some(hosts) = Hosts::new("round_trips_over_topics") else {
         return;
     };
-    // Oracle: every request has one answer, and the documented exit codes. One is under way at a time:
-    // where two come at once, a reader that keeps the last one has lost the other.
+    // Oracle: every request has one answer, and the documented exit codes. Only one is under way at
+    // a time: of two that arrive together, a reader that keeps the last one loses the other.
     let alone = Hosts::start(&hosts.near, &["ping", "--via", "rtps", "--domain", "9"]);
     let echo = Hosts::start(&hosts.far, &["echo", "--via", "rtps"]);
     let arguments = [
@@ -395,7 +395,7 @@ fn ctrl_c_leaves_properly() {
     let Some(hosts) = Hosts::new("ctrl_c_leaves_properly") else {
         return;
     };
-    // Oracle: the documented exit code, and the summary of what came so far.
+    // Oracle: the documented exit code, and the summary so far.
     let writing = Hosts::start(&hosts.near, &["pub", "Square", "--period", "10 ms"]);
     let reading = Hosts::start(&hosts.far, &["sub", "Square", "-n", "5", "--for", "30 s"]);
     let read = reading.wait_with_output().unwrap();

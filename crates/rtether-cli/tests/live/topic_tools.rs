@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::topic::{Hosts, code, interrupt, objects, run};
 use crate::{rtether, skip, stderr, stdout};
 
-/// A folder for files; gone when dropped.
+/// A folder for files; removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -95,7 +95,7 @@ fn values_of_a_file_of_idl_arrive() {
     let Some(hosts) = Hosts::new("values_of_a_file_of_idl_arrive") else {
         return;
     };
-    // Oracle: the lines that were fed, all of them and in order; what they leave out is zero or empty.
+    // Oracle: the lines fed, all of them and in order; omitted members are zero or empty.
     let folder = Folder::new("idl-values");
     let idl = folder.file("cell.idl", AXIS);
     let common = [
@@ -150,8 +150,8 @@ fn rates_are_those_of_the_writer() {
     let Some(hosts) = Hosts::new("rates_are_those_of_the_writer") else {
         return;
     };
-    // Oracle: what the writer says that it has written, since it begins when somebody reads: all of it
-    // came, or was counted as missed. A shape without octets has 36 or 40 in XCDR1, by the color.
+    // Oracle: the writer's own count, since it begins at the first match: every sample arrived or
+    // was counted as missed. A shape without octets has 36 or 40 in XCDR1, depending on the color.
     let arguments = [
         "pub", "Square", "--period", "10 ms", "--count", "100", "--json",
     ];
@@ -219,8 +219,8 @@ fn a_trace_is_read_by_tshark() {
         "{}",
         stderr(&read)
     );
-    // Oracle: the dissector: every packet is RTPS, none is malformed or has a wrong sum, the samples
-    // are there, and what both sides say.
+    // Oracle: the dissector: every packet is RTPS, none is malformed or has a wrong checksum, and
+    // it contains the samples and the discovery data of both sides.
     let dissect = |filter: &str| {
         let output = Command::new("tshark")
             .args([
@@ -246,7 +246,7 @@ fn a_trace_is_read_by_tshark() {
     assert_eq!(dissect("rtps").len(), all.len());
     let wrong = "_ws.malformed || ip.checksum.status == 0 || udp.checksum.status == 0";
     assert_eq!(dissect(wrong).len(), 0);
-    // Entity kind 2: a writer of a user, with a key.
+    // Entity kind 2: a user-defined writer with a key.
     let samples = dissect("rtps.sm.id == 0x15 && rtps.sm.wrEntityId.entityKind == 0x02");
     assert_eq!(samples.len(), 5);
     let times = Command::new("tshark")
@@ -269,7 +269,7 @@ fn a_trace_is_read_by_tshark() {
 
 #[test]
 fn a_trace_that_cannot_be_written_is_told() {
-    // Oracle: `/dev/full` has no room; the participant goes on to its end all the same.
+    // Oracle: `/dev/full` has no room; the participant still runs to its end.
     let alone = [
         "--domain",
         "224",

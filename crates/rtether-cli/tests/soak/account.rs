@@ -1,16 +1,16 @@
-//! What became of each datagram that did not come.
+//! Explains each datagram that did not arrive.
 //!
-//! A flow stays in order while its rules do, so that a lost datagram was lost between its sending
-//! and the arrival of the next one that came. If that time touches a window in which frames may get
-//! lost, that is its cause; else the shim must have counted it as dropped.
+//! A flow stays in order while its rules do, so a lost datagram was lost between its sending and
+//! the arrival of the next one that arrived. If that time overlaps a window in which frames may be
+//! lost, the window is its cause; otherwise the shim must have counted it as dropped.
 
 use crate::flow::{Arrival, Kind};
 
-/// Longer than any frame waits with the configurations of a soak, which is checked. A flow whose queue changes may be
-/// overtaken by itself, and what was overtaken is lost later than it seems.
+/// Longer than any frame waits with the configurations of a soak; this is checked. A flow whose
+/// queue changes may overtake itself, and an overtaken datagram is lost later than it seems.
 pub(crate) const WAIT_MAX: u64 = 10_000_000_000;
 
-/// Why frames may get lost for a while.
+/// Why frames may be lost for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// `kill -9`, until the device is restored.
@@ -27,7 +27,7 @@ impl Cause {
     pub(crate) const ALL: [Self; 4] = [Self::Kill, Self::Start, Self::End, Self::Link];
 }
 
-/// A time in which frames may get lost, in nanoseconds since the soak began.
+/// A time in which frames may be lost, in nanoseconds since the soak began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) cause: Cause,
@@ -35,13 +35,13 @@ pub(crate) struct Window {
     pub(crate) until: u64,
 }
 
-/// A datagram that did not come.
+/// A datagram that did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub(crate) number: u64,
     /// When it was sent.
     pub(crate) from: u64,
-    /// When it was lost at the latest.
+    /// Latest time of its loss.
     pub(crate) until: u64,
 }
 
@@ -52,20 +52,20 @@ impl Lost {
     }
 }
 
-/// What a flow did between two times at which nothing was on its way.
+/// Datagrams of a flow between two times at which nothing was under way.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) sent: u64,
     pub(crate) lost: Vec<Lost>,
-    /// Datagrams that came twice.
+    /// Datagrams that arrived twice.
     pub(crate) twice: u64,
-    /// Datagrams that came although nothing was on its way any more.
+    /// Datagrams that arrived although nothing was under way any more.
     pub(crate) late: u64,
-    /// The longest time that one took.
+    /// Longest delay of a datagram.
     pub(crate) longest: u64,
 }
 
-/// Draws up the account of datagrams from number `first` on; `end` is the time of the account.
+/// Accounts for the datagrams from number `first` on; `end` is the time of the account.
 pub(crate) fn ledger(
     kind: Kind,
     first: u64,
@@ -108,14 +108,14 @@ pub(crate) fn ledger(
     ledger
 }
 
-/// Frames that the shim says it has dropped.
+/// Frames that the shim has counted as dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dropped {
     /// In the queues of each kind, in the order of [`Kind::ALL`].
     pub(crate) of_kind: [u64; 5],
-    /// On their way out, whatever their queue.
+    /// Transmitted frames, in no particular queue.
     pub(crate) out: u64,
-    /// On their way in, whatever their queue.
+    /// Received frames, in no particular queue.
     pub(crate) into: u64,
 }
 
@@ -145,9 +145,9 @@ impl Dropped {
     }
 }
 
-/// Compares the datagrams of each kind that were lost outside of all windows with what the shim has
-/// counted; the counts must be the same for kinds that share queues with no others if there was
-/// no window (`is_calm`).
+/// Compares the datagrams of each kind lost outside of all windows with the counters of the shim;
+/// the counts must be equal for kinds that have their queues to themselves if there was no window
+/// (`is_calm`).
 pub(crate) fn judge(outside: [u64; 5], dropped: &Dropped, is_calm: bool) -> Result<(), String> {
     let mut beyond = [0, 0];
     for ((kind, lost), counted) in Kind::ALL.into_iter().zip(outside).zip(dropped.of_kind) {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn lost_datagrams_have_a_time() {
-        // By hand: 7 and 9 come, 8 and 10 do not; 9 comes twice, 3 is of an earlier account.
+        // By hand: 7 and 9 arrive, 8 and 10 do not; 9 arrives twice, 3 is of an earlier account.
         let sent = [100, 200, 300, 400];
         let came = arrivals(&[(7, 150), (3, 160), (9, 390), (9, 391)]);
         let ledger = ledger(Kind::BulkOut, 7, &sent, &came, 1_000);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_nobody_counts_is_a_defect() {
-        // By hand: queues of bulk data dropped 5, and something on the way out 2 more.
+        // By hand: bulk queues dropped 5, and something else in transmit direction 2 more.
         let dropped = Dropped {
             of_kind: [0, 5, 9, 0, 0],
             out: 2,

@@ -1,4 +1,4 @@
-//! Two hosts of this machine with a wire between them.
+//! Two hosts on this machine with a wire between them.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// Longer than anything here takes on a machine that does other things as well.
+/// Longer than anything here takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which host.
+/// One of the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// That of the shim.
+    /// The host of the shim.
     Near,
     /// The other one.
     Far,
@@ -46,13 +46,13 @@ impl Side {
     }
 }
 
-/// Two hosts; gone when dropped, with what was started in them.
+/// Two hosts; removed on drop, with what was started in them.
 pub(crate) struct Bed {
     tag: String,
 }
 
 impl Bed {
-    /// Builds them, or says why that cannot be done here.
+    /// Creates them, or returns why that is not possible here.
     pub(crate) fn new() -> Result<Self, String> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Says why this machine cannot have a back end.
+    /// Returns why this machine does not support a back end.
     pub(crate) fn can_do(&self, backend: &str) -> Result<(), String> {
         if backend == "kernel" {
             for verb in ["add", "del"] {
@@ -116,8 +116,8 @@ impl Bed {
         Ok(())
     }
 
-    /// Questions for addresses are frames like others: lost ones would cost those that wait for
-    /// the answer.
+    /// Permanent neighbor entries: ARP requests are frames like any other, and losing one would
+    /// cost those that wait for the answer.
     fn know_neighbors(&self, side: Side) -> Result<(), String> {
         let (address, mac) = (side.other().address(), side.other().mac());
         let command = format!("ip neighbor replace {address} lladdr {mac} dev wire nud permanent");
@@ -128,7 +128,7 @@ impl Bed {
         self.inside(side, "ip link set wire up").map(drop)
     }
 
-    /// Takes a device down for a while.
+    /// Takes a device down for `pause`.
     pub(crate) fn flap(&self, side: Side, pause: Duration) -> Result<(), String> {
         self.inside(side, "ip link set wire down")?;
         std::thread::sleep(pause);
@@ -136,7 +136,7 @@ impl Bed {
         self.know_neighbors(side)
     }
 
-    /// Gives both devices another MTU; no frame is ever longer than the other end takes.
+    /// Changes the MTU of both devices; no frame is ever longer than the other end accepts.
     pub(crate) fn set_mtu(&self, mtu: u32) -> Result<(), String> {
         let shown = self.inside(Side::Near, "cat /sys/class/net/wire/mtu")?;
         let present: u32 = shown.trim().parse().map_err(|_| shown)?;
@@ -150,12 +150,12 @@ impl Bed {
         Ok(())
     }
 
-    /// Runs a command of words in a host.
+    /// Runs a command in a host.
     pub(crate) fn inside(&self, side: Side, command: &str) -> Result<String, String> {
         run(&format!("ip netns exec {} {command}", self.host(side)))
     }
 
-    /// Moves the calling thread into a host, for the sockets that it opens.
+    /// Moves the calling thread into a host, for sockets it opens.
     pub(crate) fn enter(&self, side: Side) {
         let file = File::open(format!("/run/netns/{}", self.host(side))).unwrap();
         move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
@@ -171,7 +171,7 @@ impl Bed {
             .env("RUNTIME_DIRECTORY", self.folder("run"))
             .env_remove("NOTIFY_SOCKET")
             .env_remove("WATCHDOG_USEC")
-            // Ctrl-C is for us, who clean up.
+            // Ctrl-C must reach only this process, which cleans up.
             .process_group(0)
             .stdin(Stdio::null());
         command
@@ -190,7 +190,7 @@ impl Bed {
         path.to_str().unwrap().to_owned()
     }
 
-    /// Returns the files of shims.
+    /// Returns the number of files of shims.
     pub(crate) fn files(&self) -> usize {
         fs::read_dir(self.folder("run")).map_or(0, Iterator::count)
     }
@@ -201,7 +201,7 @@ impl Bed {
         pids.lines().map(str::to_owned).collect()
     }
 
-    /// Returns what the system says of the near device.
+    /// Returns what the system reports about the near device.
     pub(crate) fn look(&self) -> String {
         let commands = [
             "ip address show dev wire",
@@ -214,8 +214,8 @@ impl Bed {
         said.concat()
     }
 
-    /// Returns the frames that a device has lost in front of its stack, and those that sockets had
-    /// no room for: losses of the bed, not of the shim.
+    /// Returns the frames that a device has lost before its stack, and those dropped for lack of
+    /// room in sockets: losses of the bed, not of the shim.
     pub(crate) fn lost_behind(&self, side: Side) -> Result<u64, String> {
         let devices = self.inside(side, "cat /sys/class/net/wire/statistics/rx_dropped")?;
         let sockets = self.inside(side, "cat /proc/net/udp")?;
@@ -239,7 +239,7 @@ impl Drop for Bed {
     }
 }
 
-/// Runs a command of words and returns its output.
+/// Runs a command and returns its output.
 pub(crate) fn run(command: &str) -> Result<String, String> {
     let mut words = command.split(' ');
     let program = words.next().unwrap_or_default();

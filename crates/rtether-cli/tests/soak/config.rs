@@ -1,16 +1,16 @@
-//! Configurations that are drawn: other rules, rates, limits, queues, smoothers.
+//! Random configurations: rules, rates, limits, queues, smoothers.
 
 use std::fmt::Write;
 
 use crate::schedule::Dice;
 
-/// What stays as it is while a shim is there.
+/// Properties that stay the same for the lifetime of a shim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kept {
     pub(crate) backend: &'static str,
     /// Whether received frames pass the shim.
     receives: bool,
-    /// In the kernel, a smoother cannot come and go.
+    /// Whether there is a smoother; in the kernel it cannot be added or removed.
     smooths: bool,
 }
 
@@ -24,7 +24,8 @@ impl Kept {
         }
     }
 
-    /// Returns what meets the most code: received frames pass, and there is a smoother.
+    /// Returns the properties that exercise the most code: received frames pass, and there is a
+    /// smoother.
     pub(crate) fn all(backend: &'static str) -> Self {
         Self {
             backend,
@@ -34,7 +35,7 @@ impl Kept {
     }
 }
 
-/// Draws a configuration. Frames of a kind (`flow::Kind`) are always in the queues of that kind.
+/// Draws a configuration. Frames of a kind (`flow::Kind`) always stay in the queues of that kind.
 pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
     let Kept { backend, .. } = kept;
     let is_user = backend == "user";
@@ -86,7 +87,7 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
     text
 }
 
-/// Draws rules that say the same in another way, but for one flow, which changes its queue.
+/// Draws equivalent rules in another form, except for one flow, which changes its queue.
 fn rules(dice: &mut Dice) -> String {
     let roaming = dice.pick(&[0, 3]);
     let others = if dice.chance(40) {

@@ -1,4 +1,4 @@
-//! Numbered datagrams, and when each was sent and arrived.
+//! Numbered datagrams, with their times of sending and arrival.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -11,9 +11,9 @@ use socket2::SockRef;
 
 use crate::bed::{Bed, PATIENCE, Side};
 
-/// Octets that may wait for a receiver of ours: several seconds of its flow.
+/// Receive buffer, in octets: several seconds of a flow.
 const BUFFER: usize = 16 << 20;
-/// How long a thread waits before it looks whether it is to end.
+/// Interval at which a waiting thread checks for the end.
 const LOOK: Duration = Duration::from_millis(50);
 /// Number and time of a datagram.
 const HEADER: usize = 16;
@@ -32,15 +32,15 @@ impl Clock {
     }
 }
 
-/// Frames that share queues of the shim with no others, so that its counters can be compared with
-/// ours; but for `Mixed`.
+/// Frames that have queues of the shim to themselves, so that its counters can be compared with
+/// ours; except `Mixed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Out, queue 2.
     UrgentOut,
     /// Out, queue 1.
     BulkOut,
-    /// Out, queues 0 and 3, where TCP is as well.
+    /// Out, queues 0 and 3, shared with TCP.
     Mixed,
     /// In, queue 2.
     UrgentIn,
@@ -57,7 +57,7 @@ impl Kind {
         Self::BulkIn,
     ];
 
-    /// Returns where its frames come from.
+    /// Returns the side that sends its frames.
     pub(crate) const fn from(self) -> Side {
         match self {
             Self::UrgentOut | Self::BulkOut | Self::Mixed => Side::Near,
@@ -73,7 +73,7 @@ pub(crate) struct Spec {
     port: u16,
     dscp: u32,
     size: usize,
-    /// Datagrams at once, and how long nothing comes then.
+    /// Datagrams per burst, and the pause after it.
     burst: u32,
     pause: Duration,
 }
@@ -90,7 +90,7 @@ const fn spec(name: &'static str, kind: Kind, port: u16, dscp: u32) -> Spec {
     }
 }
 
-/// Ports are those of the rules in `config`. Together bulk data of 27 Mbit/s.
+/// Ports are those of the rules in `config`. Bulk data adds up to 27 Mbit/s.
 pub(crate) static SPECS: [Spec; 8] = [
     spec("urgent 1", Kind::UrgentOut, 7_400, 46),
     spec("urgent 2", Kind::UrgentOut, 7_401, 46),
@@ -123,14 +123,14 @@ pub(crate) static SPECS: [Spec; 8] = [
     },
 ];
 
-/// What all threads of a soak look at.
+/// State that all threads of a soak check.
 #[derive(Default)]
 pub(crate) struct Control {
     is_paused: AtomicBool,
-    /// Senders that rest.
+    /// Number of resting senders.
     resting: AtomicUsize,
     is_over: AtomicBool,
-    /// Once it is over, receivers go on until nothing is on its way.
+    /// Once the soak is over, receivers continue until nothing is under way.
     is_quiet: AtomicBool,
 }
 
@@ -143,7 +143,7 @@ impl Control {
         self.is_quiet.load(Ordering::Acquire)
     }
 
-    /// Lets the calling sender rest while all are to.
+    /// Makes the calling sender rest while the soak is paused.
     pub(crate) fn rest(&self) {
         if !self.is_paused.load(Ordering::Acquire) {
             return;
@@ -155,7 +155,7 @@ impl Control {
         self.resting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Waits until so many senders rest.
+    /// Waits until `senders` senders rest.
     pub(crate) fn pause(&self, senders: usize) -> Result<(), String> {
         self.is_paused.store(true, Ordering::Release);
         let begin = Instant::now();
@@ -185,24 +185,24 @@ impl Control {
     }
 }
 
-/// A datagram that came.
+/// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) number: u64,
     pub(crate) at: u64,
 }
 
-/// One flow and what became of its datagrams since the last look.
+/// One flow, and its datagrams since the last account.
 pub(crate) struct Flow {
     pub(crate) spec: &'static Spec,
-    /// Times, by number from the first one on that is not settled.
+    /// Times, by number from the first unsettled one on.
     sent: Mutex<Vec<u64>>,
     arrived: Mutex<Vec<Arrival>>,
-    /// When the newest datagram that has come was sent.
+    /// Send time of the newest datagram that has arrived.
     newest: AtomicU64,
-    /// Datagrams whose octets are not those that were sent.
+    /// Datagrams whose octets were altered.
     strange: AtomicU64,
-    /// Datagrams that the stack did not take.
+    /// Datagrams that the stack refused.
     refused: AtomicU64,
 }
 
@@ -257,7 +257,7 @@ impl Flow {
             for _ in 0..self.spec.burst {
                 let at = clock.now();
                 fill(&mut octets, number, at);
-                // A receiver that is gone for a moment shows as an error of the next datagram.
+                // An error of the next datagram reports a receiver that is gone for a moment.
                 if socket.send(&octets).is_ok() {
                     self.sent.lock().unwrap().push(at);
                     number += 1;
@@ -293,35 +293,35 @@ impl Flow {
         }
     }
 
-    /// Returns whether a datagram has come that was sent behind that time.
+    /// Returns whether a datagram sent after `time` has arrived.
     pub(crate) fn has_come_since(&self, time: u64) -> bool {
         self.newest.load(Ordering::Acquire) > time
     }
 
-    /// Returns how many have come and are not settled.
+    /// Returns how many unsettled datagrams have arrived.
     pub(crate) fn arrivals(&self) -> usize {
         self.arrived.lock().unwrap().len()
     }
 
-    /// Takes what was sent and what has come since the last call.
+    /// Takes what was sent and what has arrived since the last call.
     pub(crate) fn take(&self) -> (Vec<u64>, Vec<Arrival>) {
         let sent = std::mem::take(&mut *self.sent.lock().unwrap());
         let arrived = std::mem::take(&mut *self.arrived.lock().unwrap());
         (sent, arrived)
     }
 
-    /// Returns how many the stack did not take.
+    /// Returns how many the stack refused.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Returns how many came that were never sent so.
+    /// Returns how many arrived altered.
     pub(crate) fn strange(&self) -> u64 {
         self.strange.load(Ordering::Relaxed)
     }
 }
 
-/// Returns whether there is nothing wrong but that nothing is there now.
+/// Returns whether an error only means that nothing is there now.
 pub(crate) fn is_later(kind: ErrorKind) -> bool {
     matches!(
         kind,

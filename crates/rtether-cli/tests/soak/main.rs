@@ -1,17 +1,17 @@
 //! Minutes of mixed load through `rtether shim`, between two namespaces of this host: reloads, link
-//! flaps, `kill -9`, orderly ends, changes of the MTU, questions, drawn from a seed.
+//! flaps, `kill -9`, orderly ends, changes of the MTU, status requests, drawn from a seed.
 //!
-//! Oracle: numbered datagrams. Each that does not come was lost while a device was down, or between
-//! the end of one shim and the first frames through the next, or the shim has counted it; the counts
-//! of queues that no others use are the same as ours. TCP brings every octet. The process of a shim
-//! that stays does not grow. At the end the device is as it was.
+//! Oracle: numbered datagrams. Each one missing was lost while a device was down, or between the
+//! end of one shim and the first frames through the next, or the shim has counted it; the counts of
+//! exclusive queues equal ours. TCP delivers every octet. The process of a long-lived shim does not
+//! grow. At the end the device is as it was.
 //!
 //! ```sh
 //! RTETHER_SOAK_SECONDS=900 cargo test --release -p rtether-cli --test soak -- --nocapture user
 //! ```
 //!
 //! `RTETHER_SOAK_SECONDS` is the length (20; 900 with `RTETHER_NIGHTLY=1`), `RTETHER_SEED` the seed
-//! (1). Needs root, iproute2 and TUN; where it cannot run it prints why, and is counted.
+//! (1). Needs root, iproute2 and TUN; otherwise it prints why it cannot run, and is counted.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
@@ -40,13 +40,13 @@ use std::time::Duration;
 use bed::Bed;
 use run::{Soak, Wish};
 
-/// Seconds of a soak among other tests, and of one in a long run.
+/// Seconds of a soak among other tests, and in a long run.
 const SHORT: u64 = 20;
 const LONG: u64 = 15 * 60;
 
-/// One at a time: each wants a core for its load and one for its shim.
+/// One at a time: each needs a core for its load and one for its shim.
 static TURN: Mutex<()> = Mutex::new(());
-/// Somebody has pressed Ctrl-C.
+/// Set by Ctrl-C.
 static IS_STOPPED: AtomicBool = AtomicBool::new(false);
 
 #[test]
@@ -103,7 +103,7 @@ fn soak(backend: &'static str) {
     assert_eq!(before, after, "the device is as it was");
 }
 
-/// Says why a test does not run (`CONTRIBUTING.md`).
+/// Reports why a test does not run (`CONTRIBUTING.md`).
 fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: soak of {test}: {}\n", reason.replace('\n', " "));
     eprint!("{line}");

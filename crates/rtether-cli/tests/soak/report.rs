@@ -1,4 +1,4 @@
-//! What is printed: counts at the end, and the story of each loss if one has no cause.
+//! The report: counts at the end, and details of each loss without a cause.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -7,32 +7,32 @@ use crate::account::{Cause, Ledger, Window};
 use crate::flow::Kind;
 use crate::shim::{Memory, Told};
 
-/// Losses of a flow that are told one by one.
+/// Most losses of a flow listed individually.
 const TOLD_MAX: usize = 40;
 
 /// Counts of a soak.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) rounds: u64,
-    /// Rounds without any window, in which counts must be the same.
+    /// Rounds without a window, in which counts must be equal.
     pub(crate) calm: u64,
     pub(crate) sets: u64,
     pub(crate) hang_ups: u64,
     pub(crate) refused: u64,
     pub(crate) asked: u64,
     pub(crate) mtus: u64,
-    /// Of the device of the shim, and of the other one.
+    /// Of the shim's device, and of the other one.
     pub(crate) flaps: [u64; 2],
     pub(crate) kills: u64,
     /// Kills of shim and watchdog.
     pub(crate) unwatched: u64,
     pub(crate) ends: u64,
-    /// Shims that found the lock taken.
+    /// Attempts to start a shim that found the lock taken.
     pub(crate) tries: u64,
     /// Datagrams lost outside of all windows.
     pub(crate) policy: u64,
     pub(crate) transferred: u64,
-    /// Datagrams that the stack did not take, since a device was down.
+    /// Datagrams that the stack refused because a device was down.
     pub(crate) not_taken: u64,
     pub(crate) memory: MemoryLog,
     sent: [u64; 5],
@@ -45,7 +45,8 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Notes what a flow did, and returns how many datagrams were lost outside of all windows.
+    /// Records the ledger of a flow, and returns how many datagrams were lost outside of all
+    /// windows.
     pub(crate) fn note(&mut self, kind: Kind, ledger: &Ledger, windows: &[Window]) -> u64 {
         let index = kind as usize;
         self.sent[index] += ledger.sent;
@@ -142,21 +143,21 @@ impl Tally {
     }
 }
 
-/// Memory of one process, looked at again and again.
+/// Memory of one process over time.
 #[derive(Default)]
 pub(crate) struct MemoryLog {
     all: Vec<(u64, Memory)>,
 }
 
 impl MemoryLog {
-    /// By how much it may grow, in KiB, once all has been in use: room for 500 frames that wait more
-    /// than ever before, with some rules. One frame in five hundred that is never given back would
-    /// take more in 15 minutes.
+    /// Largest growth, in KiB, after the warm-up: room for 500 more waiting frames than ever
+    /// before, with some rules. One frame in five hundred never freed would take more in 15
+    /// minutes.
     const GROWTH_MAX: u64 = 1_024;
-    /// Until then all has been in use.
+    /// Time after which everything has been used once.
     const WARM_UP: Duration = Duration::from_mins(1);
 
-    /// Another process, which stays.
+    /// Starts again, for a process that stays.
     pub(crate) fn begin(&mut self) {
         self.all.clear();
     }
@@ -165,7 +166,7 @@ impl MemoryLog {
         self.all.push((at, memory));
     }
 
-    /// Compares the largest values of the first minute and of the rest.
+    /// Compares the largest values of the warm-up and of the rest.
     pub(crate) fn judge(&self, length: Duration) -> Result<(), String> {
         let warm_up = Self::WARM_UP.min(length / 5);
         let (early, late) = self.largest(u64::try_from(warm_up.as_nanos()).unwrap());
@@ -175,7 +176,7 @@ impl MemoryLog {
         Ok(())
     }
 
-    /// Returns the largest resident memory until a time and behind it, 0 for none.
+    /// Returns the largest resident memory during and after the warm-up; 0 for none.
     fn largest(&self, warm_up: u64) -> (u64, u64) {
         let until = self.all.first().map_or(0, |(begin, _)| begin + warm_up);
         let of = |is_late: bool| {
@@ -225,7 +226,7 @@ impl MemoryLog {
     }
 }
 
-/// Tells of the datagrams of a flow that were lost outside of all windows.
+/// Lists the datagrams of a flow that were lost outside of all windows.
 pub(crate) fn story(name: &str, ledger: &Ledger, windows: &[Window]) -> String {
     let outside = ledger
         .lost

@@ -1,4 +1,4 @@
-//! One soak: rounds of load with steps and a mishap, and an account behind each.
+//! One soak: rounds of load with steps and a mishap, each followed by an account.
 
 mod mishap;
 
@@ -15,9 +15,9 @@ use crate::schedule::{Dice, Round, Step};
 use crate::shim::{Shim, Told, command};
 use crate::tcp::Transfer;
 
-/// Frames are on their way as long as one comes in such a time.
+/// Frames are under way as long as one arrives within this time.
 const QUIET: Duration = Duration::from_millis(300);
-/// What was wished for.
+/// Parameters of a soak.
 #[derive(Clone, Copy)]
 pub(crate) struct Wish {
     pub(crate) backend: &'static str,
@@ -32,16 +32,16 @@ pub(crate) struct Soak {
     clock: Clock,
     control: Arc<Control>,
     flows: Vec<Arc<Flow>>,
-    /// Numbers of the first datagrams that are not settled.
+    /// Numbers of the first unsettled datagrams.
     first: Vec<u64>,
     transfer: Arc<Transfer>,
     shim: Option<Shim>,
     kept: Kept,
-    /// Configurations that the shim has taken and refused.
+    /// Configurations accepted and refused by the shim.
     reloads: [u64; 2],
-    /// Of this shim until now.
+    /// Last status of the current shim.
     told: Told,
-    /// Of this round, by shims that are gone.
+    /// Drops in this round, by shims that have ended.
     dropped: Dropped,
     windows: Vec<Window>,
     pub(crate) tally: Tally,
@@ -49,7 +49,7 @@ pub(crate) struct Soak {
 }
 
 impl Soak {
-    /// Builds a bed, starts the load and a shim.
+    /// Creates a bed, starts the load and a shim.
     pub(crate) fn start(
         wish: Wish,
         bed: Bed,
@@ -85,8 +85,8 @@ impl Soak {
         Ok(soak)
     }
 
-    /// Does rounds until the time is over: in the first part shims come and go, in the second one
-    /// stays, whose memory is looked at.
+    /// Runs rounds until the time is over: in the first part shims come and go, in the second one
+    /// shim stays, whose memory is watched.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         let (length, keeps_from) = (self.wish.length, self.wish.length * 2 / 5);
@@ -127,7 +127,7 @@ impl Soak {
         self.settle()
     }
 
-    /// Looks at the process of the shim, and for Ctrl-C.
+    /// Checks the process of the shim, and for Ctrl-C.
     fn look(&mut self) -> Result<(), String> {
         if self.is_stopped.load(Ordering::Relaxed) {
             return Err("interrupted".into());
@@ -204,7 +204,7 @@ impl Soak {
         Ok(())
     }
 
-    /// Books what the shim has dropped since it was asked last.
+    /// Records the drops of the shim since the last call.
     fn book(&mut self, told: Told) -> Result<(), String> {
         let since = told.dropped.since(&self.told.dropped)?;
         self.dropped.add(&since);
@@ -213,7 +213,7 @@ impl Soak {
         Ok(())
     }
 
-    /// Lets nothing be on its way, and draws up the account.
+    /// Waits until nothing is under way, and accounts for all datagrams.
     fn settle(&mut self) -> Result<(), String> {
         self.control.pause(self.flows.len() + 1)?;
         let told = self.await_quiet()?;
@@ -262,7 +262,7 @@ impl Soak {
         Ok(())
     }
 
-    /// Waits until no frame waits and none comes.
+    /// Waits until no frame is queued and none arrives.
     fn await_quiet(&self) -> Result<Told, String> {
         let begin = Instant::now();
         let look = || -> Result<_, String> {
@@ -284,7 +284,7 @@ impl Soak {
         }
     }
 
-    /// Ends load and shim, and looks at what is left.
+    /// Ends load and shim, and checks what is left.
     fn finish(&mut self) -> Result<(), String> {
         let shim = self.shim.as_ref().ok_or("no shim")?;
         self.tally.memory.note(self.clock.now(), shim.memory()?);
@@ -310,6 +310,6 @@ impl Drop for Soak {
     fn drop(&mut self) {
         self.control.end();
         self.control.all_is_quiet();
-        // Threads hold the bed only until they are in their host.
+        // Threads hold the bed only until they have entered their host.
     }
 }

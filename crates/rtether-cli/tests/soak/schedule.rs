@@ -1,12 +1,12 @@
-//! What happens when, drawn from a seed.
+//! Random schedule of events, drawn from a seed.
 
 use std::time::Duration;
 
-/// Numbers from a seed (SplitMix64): the same on every machine.
+/// Random numbers from a seed (SplitMix64), equal on every machine.
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// `number` tells apart what is drawn from the same seed.
+    /// `number` distinguishes sequences from the same seed.
     pub(crate) fn new(seed: u64, number: u64) -> Self {
         let mut dice = Self(seed ^ number.wrapping_mul(0xD134_2543_DE82_EF95));
         dice.next();
@@ -21,7 +21,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Returns a number of `from..=to`.
+    /// Returns a number in `from..=to`.
     pub(crate) fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.next() % (to - from + 1)
     }
@@ -36,22 +36,22 @@ impl Dice {
     }
 }
 
-/// What must not cost a frame.
+/// A step that must not lose a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Another configuration over the control socket.
+    /// Set another configuration over the control socket.
     Set,
-    /// Another configuration in the file, and SIGHUP.
+    /// Write another configuration to the file, and send SIGHUP.
     HangUp,
-    /// A configuration that is refused.
+    /// Set a configuration that is refused.
     Wrong,
-    /// A status, in one of three forms.
+    /// Ask for a status, in one of three forms.
     Ask(&'static str),
-    /// Another MTU of both devices.
+    /// Change the MTU of both devices.
     Mtu(u32),
 }
 
-/// What may cost frames for a while.
+/// A mishap that may lose frames for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mishap {
     /// `kill -9`; another shim is started some time after the watchdog has restored the device.
@@ -68,17 +68,17 @@ pub(crate) enum Mishap {
     FarDown,
 }
 
-/// Some seconds of load, behind which nothing is on its way.
+/// Some seconds of load, after which nothing is under way.
 #[derive(Debug)]
 pub(crate) struct Round {
     /// Steps, and how long to wait before each.
     pub(crate) steps: Vec<(Duration, Step)>,
-    /// What goes wrong, and behind how many steps.
+    /// A mishap, and the number of steps before it.
     pub(crate) mishap: Option<(usize, Mishap)>,
 }
 
 impl Round {
-    /// Draws one; with `keeps`, the process of the shim goes on.
+    /// Draws a round; with `keeps`, the process of the shim survives it.
     pub(crate) fn draw(dice: &mut Dice, length: Duration, keeps: bool) -> Self {
         let mut steps = Vec::new();
         let mut left = u64::try_from(length.as_millis()).unwrap();
@@ -127,8 +127,8 @@ impl Mishap {
 
 #[test]
 fn a_seed_is_a_schedule() {
-    // Oracle: drawn twice; and by the definition of SplitMix64 from its paper's reference code, the
-    // first number of state 0 is 0xE220A8397B1DCDAF.
+    // Oracle: drawn twice; and by the reference code of SplitMix64 in its paper, the first number
+    // of state 0 is 0xE220A8397B1DCDAF.
     assert_eq!(Dice(0).next(), 0xE220_A839_7B1D_CDAF);
     let draw = |seed| {
         format!(

@@ -1,4 +1,4 @@
-//! `rtether shim` as a process, and what it says of itself.
+//! `rtether shim` as a process, and its output.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -14,24 +14,24 @@ use crate::bed::{Bed, PATIENCE, run};
 /// A shim at work.
 pub(crate) struct Shim {
     child: Child,
-    /// Lines that it says.
+    /// Lines that it prints.
     said: Receiver<String>,
 }
 
-/// What a status tells.
+/// A status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) dropped: Dropped,
-    /// Frames that wait.
+    /// Frames queued.
     pub(crate) waiting: u64,
-    /// Frames that passed by.
+    /// Frames that bypassed it.
     pub(crate) bypassed: u64,
-    /// Configurations taken and refused.
+    /// Configurations accepted and refused.
     pub(crate) reloads: [u64; 2],
     pub(crate) drops: Vec<(String, u64)>,
 }
 
-/// What a process uses.
+/// Resources of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) resident_kib: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Memory {
 }
 
 impl Shim {
-    /// Starts one and waits until it is at work. An error says what it said.
+    /// Starts a shim and waits until it is at work. An error contains its output.
     pub(crate) fn start(bed: &Bed, config: &str) -> Result<Self, String> {
         let path = bed.file("shim.yaml", config);
         let mut command = bed.rtether(&["shim", "up", "wire", "--config", &path, "--json"]);
@@ -74,7 +74,7 @@ impl Shim {
         self.child.id()
     }
 
-    /// Returns what it has said since it was asked last.
+    /// Returns what it has printed since the last call.
     pub(crate) fn said(&self) -> Vec<String> {
         self.said.try_iter().collect()
     }
@@ -88,10 +88,10 @@ impl Shim {
         run(&format!("kill {name} {}", self.pid())).map(drop)
     }
 
-    /// Kills it, and its watchdog before it if that is wanted.
+    /// Kills it; `with_watchdog` kills its watchdog first.
     pub(crate) fn kill(mut self, with_watchdog: bool) -> Result<(), String> {
         if with_watchdog {
-            // Stopped, it cannot start another one.
+            // Stopped, it cannot start another watchdog.
             self.signal("-STOP")?;
             let pid = self.pid();
             let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
@@ -126,12 +126,12 @@ impl Shim {
         Told::read(&text)
     }
 
-    /// Asks it how it is.
+    /// Requests its status.
     pub(crate) fn ask(bed: &Bed) -> Result<Told, String> {
         Told::read(&command(bed, &["shim", "status", "wire", "--json"], 0)?)
     }
 
-    /// Returns what its process uses.
+    /// Returns the resources of its process.
     pub(crate) fn memory(&self) -> Result<Memory, String> {
         let folder = format!("/proc/{}", self.pid());
         let status = fs::read_to_string(format!("{folder}/status")).map_err(|e| e.to_string())?;
@@ -152,13 +152,13 @@ impl Shim {
 
 impl Drop for Shim {
     fn drop(&mut self) {
-        // Ended already, unless the soak has failed.
+        // It has ended already, unless the soak has failed.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Runs `rtether` and returns its output; another exit code than this one is an error.
+/// Runs `rtether` and returns its output; any other exit code is an error.
 pub(crate) fn command(bed: &Bed, arguments: &[&str], code: i32) -> Result<String, String> {
     let output = bed.rtether(arguments).output().map_err(|e| e.to_string())?;
     if output.status.code() == Some(code) {

@@ -1,4 +1,4 @@
-//! A transfer over TCP that lasts as long as the soak: a stream that must arrive as it was sent.
+//! A TCP transfer that lasts as long as the soak: its octets must arrive unchanged.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,14 +12,14 @@ use crate::bed::{Bed, PATIENCE, Side};
 use crate::flow::{Control, is_later};
 
 const PORT: u16 = 7_500;
-/// What may wait in the sender's stack, so that pauses are short.
+/// Send buffer, small so that pauses are short.
 const BUFFER: usize = 128 << 10;
-/// Between two writes, so that the stream leaves some of the machine to others where there is no shim.
+/// Pause between writes, so that the transfer leaves some of the machine to others without a shim.
 const PAUSE: Duration = Duration::from_micros(500);
-/// Octets of the stream repeat after so many, a prime.
+/// Period of the octets, a prime.
 const PATTERN: usize = 65_521;
 
-/// The transfer and what is known of it.
+/// The transfer and its state.
 #[derive(Default)]
 pub(crate) struct Transfer {
     sent: AtomicU64,
@@ -96,7 +96,7 @@ impl Transfer {
         self.received.load(Ordering::Acquire)
     }
 
-    /// Waits for the end of the stream, once the soak is over; says what is wrong with it.
+    /// Waits for the end of the transfer once the soak is over; returns what is wrong with it.
     pub(crate) fn finish(&self) -> Result<(), String> {
         let begin = Instant::now();
         while !self.has_ended.load(Ordering::Acquire) {

@@ -32,10 +32,10 @@ smoother: { mode: himd, period: 150 us .. 20 ms, detector: { kind: backlog, low:
 ";
 
 const FAR: &str = "10.79.9.2";
-/// Longer than anything here takes on a machine that does other things as well.
+/// Longer than anything here takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until something is so.
+/// Waits until `is_so` holds.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
@@ -60,7 +60,7 @@ fn ip(arguments: &str) -> Result<String, String> {
     }
 }
 
-/// Two hosts; gone when dropped, with what was started in them.
+/// Two hosts; removed on drop, with what was started in them.
 pub(crate) struct Bed {
     tag: String,
     echoes: Vec<Child>,
@@ -86,7 +86,7 @@ impl Bed {
         Some(bed)
     }
 
-    /// Returns the back ends that this machine can have, as configurations.
+    /// Returns the configurations of the back ends that this machine supports.
     pub(crate) fn configs(&self, test: &str) -> Vec<&'static str> {
         let near = self.near();
         let tc = |what: &str| {
@@ -121,8 +121,8 @@ impl Bed {
             ip(&format!("-n {host} link set wire up"))?;
         }
         for host in [&near, &far] {
-            // Until the kernel has seen the carrier, it drops what is sent, and until it knows that
-            // nobody else has the address, it shows that.
+            // Until the kernel has seen the carrier, it drops what is sent; an address is tentative
+            // until duplicate address detection is done.
             let up = || ip(&format!("-n {host} -br link show wire"));
             let tentative = || ip(&format!("-n {host} address show wire tentative"));
             while !up()?.contains(" UP ") || !tentative()?.is_empty() {
@@ -132,7 +132,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Answers messages over TCP until the namespace goes away.
+    /// Answers messages over TCP until the namespace is removed.
     pub(crate) fn echo_over_tcp(&mut self) {
         let echo = self.start_echo(&["--via", "tcp"]);
         self.echoes.push(echo);
@@ -160,7 +160,7 @@ impl Bed {
         command
     }
 
-    /// Returns what runs a program in the near host.
+    /// Returns a command that runs a program in the near host.
     pub(crate) fn inside(&self, program: &Path) -> Command {
         self.inside_of(&self.near(), program)
     }
@@ -190,7 +190,7 @@ impl Bed {
         path
     }
 
-    /// Puts a shim in front of the near device and waits until it is at work.
+    /// Starts a shim on the near device and waits until it is at work.
     pub(crate) fn up(&self, config: &str, variables: &[(&str, &str)]) -> Child {
         self.start(&self.near(), config, variables)
     }
@@ -228,7 +228,7 @@ impl Bed {
         self.start_requests(count, interval, &["--timeout", "500ms"])
     }
 
-    /// Starts messages to the far host that have time enough for segments to be sent again.
+    /// Starts messages to the far host, with enough time to retransmit segments.
     pub(crate) fn ping_over_tcp(&self, count: u32, interval: &str) -> Child {
         self.start_requests(count, interval, &["--timeout", "20s", "--via", "tcp"])
     }
@@ -241,12 +241,12 @@ impl Bed {
         command.spawn().unwrap()
     }
 
-    /// Sends so many requests and returns how many got lost.
+    /// Sends `count` requests and returns how many were lost.
     pub(crate) fn ping(&self, count: u32, interval: &str) -> u64 {
         lost(self.start_ping(count, interval))
     }
 
-    /// Returns what the system says of the near device.
+    /// Returns what the system reports about the near device.
     pub(crate) fn look(&self) -> String {
         let near = self.near();
         let mut text = String::new();
@@ -271,7 +271,7 @@ impl Bed {
         text
     }
 
-    /// Gives the name of the TAP of a shim of the near device to a device that is none.
+    /// Gives the TAP name of a shim on the near device to another kind of device.
     pub(crate) fn take_name_of_tap(&self) {
         let near = self.near();
         let shown = ip(&format!("-n {near} -o link show dev wire")).unwrap();
@@ -322,9 +322,9 @@ impl Drop for Bed {
     }
 }
 
-/// Waits until a shim says that it is at work.
+/// Waits until a shim reports that it is at work.
 pub(crate) fn until_at_work(mut shim: Child) -> Child {
-    // Octet by octet, so that what follows stays for those who wait for the end.
+    // Octet by octet, so that the rest stays for the final output.
     let mut said = String::new();
     let mut output = shim.stderr.take().unwrap();
     while !said.contains("at work") {
@@ -337,7 +337,7 @@ pub(crate) fn until_at_work(mut shim: Child) -> Child {
     shim
 }
 
-/// Waits for the end of a process, which is killed if it takes too long.
+/// Waits for the end of a process, and kills it if it takes too long.
 pub(crate) fn finish(child: Child) -> Output {
     let pid = child.id();
     let (ended, end) = std::sync::mpsc::channel();
@@ -351,7 +351,7 @@ pub(crate) fn finish(child: Child) -> Output {
     )
 }
 
-/// Waits for requests that were started and returns how many got lost.
+/// Waits for the requests started and returns how many were lost.
 pub(crate) fn lost(ping: Child) -> u64 {
     let output = finish(ping);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,17 +1,17 @@
-//! What happens when the process of a shim does not go on.
+//! Failures of the process of a shim.
 
 use std::time::{Duration, Instant};
 
 use super::bed::{Bed, CONFIG, finish, lost, signal, wait_for};
 use crate::{stderr, stdout};
 
-/// A second of requests, which is how long traffic may stand still.
+/// Requests in one second, the longest interruption of traffic allowed.
 const SECOND: u64 = 200;
 
 #[test]
 fn a_killed_shim_leaves_nothing_and_traffic_flows() {
-    // Oracle: requests every 5 ms get lost for less than a second, and `tc` and `ip` say what they
-    // said before. Nobody calls `down`.
+    // Oracle: requests every 5 ms are lost for less than a second, and `tc` and `ip` report the
+    // same as before, without a call of `down`.
     let Some(bed) = Bed::new("a_killed_shim_leaves_nothing_and_traffic_flows") else {
         return;
     };
@@ -42,7 +42,7 @@ fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
     };
     let before = bed.look();
     let mut shim = bed.up(CONFIG, &[]);
-    // Stopped, it cannot start the watchdog again.
+    // Stopped, it cannot start another watchdog.
     signal(shim.id(), "-STOP");
     let others = bed.processes();
     let watchdog = others.iter().find(|pid| **pid != shim.id().to_string());
@@ -80,7 +80,7 @@ fn a_new_shim_takes_over_from_a_dead_one() {
 
 #[test]
 fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
-    // Oracle: a stopped process answers nobody and gives no sign of life.
+    // Oracle: a stopped process answers no requests and gives no sign of life.
     let Some(bed) = Bed::new("a_shim_that_hangs_is_bypassed_and_can_be_ended") else {
         return;
     };
@@ -148,7 +148,7 @@ fn a_device_that_goes_away_ends_its_shim() {
 
 #[test]
 fn a_shim_that_cannot_be_set_up_leaves_nothing() {
-    // Oracle: a device of another kind has the name of a TAP that the shim needs.
+    // Oracle: another kind of device has the TAP name that the shim needs.
     let Some(bed) = Bed::new("a_shim_that_cannot_be_set_up_leaves_nothing") else {
         return;
     };

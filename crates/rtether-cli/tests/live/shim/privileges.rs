@@ -1,4 +1,4 @@
-//! What a shim may do once it is at work.
+//! The rights of a shim at work.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn all_threads_and_the_watchdog_give_up_their_rights() {
     };
     for config in bed.configs("all_threads_and_the_watchdog_give_up_their_rights") {
         let shim = bed.up(config, &[]);
-        // Filters of the kernel are loaded again when rules change (`CAP_PERFMON`).
+        // Kernel filters are loaded again when rules change (`CAP_PERFMON`).
         let kept = if config == KERNEL {
             KEPT | 1 << 38
         } else {
@@ -39,7 +39,7 @@ fn all_threads_and_the_watchdog_give_up_their_rights() {
     }
 }
 
-/// Checks what the kernel says of a thread.
+/// Checks the kernel's report on a thread.
 fn check(status: &str, kept: u64) {
     for name in ["CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
         assert_eq!(mask(status, name) & !kept, 0, "{name} of {status}");
@@ -77,7 +77,7 @@ fn a_real_time_thread_stays_one_without_rights() {
     let real_time = Some(("1".to_owned(), "10".to_owned()));
     assert_eq!(scheduling(&pid, "shim"), real_time);
     assert_eq!(bed.ping(50, "2 ms"), 0);
-    // Another core is no matter of rights.
+    // Changing the core needs no rights.
     let config = bed.file(&format!("{CONFIG}priority: 10\ncore: 0\n"));
     let output = bed.run(&["shim", "set", "wire", "--config", config.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -1,4 +1,4 @@
-//! Changes while a shim is at work.
+//! Configuration changes of a running shim.
 
 use std::process::Output;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn set(bed: &Bed, text: &str) -> Output {
 
 #[test]
 fn a_configuration_changes_without_losing_a_frame() {
-    // Oracle: no request gets lost while rates, queues and smoothers come and go.
+    // Oracle: no request is lost while rates, queues and smoothers change.
     let Some(bed) = Bed::new("a_configuration_changes_without_losing_a_frame") else {
         return;
     };
@@ -45,7 +45,7 @@ fn a_configuration_changes_without_losing_a_frame() {
 
 #[test]
 fn counters_go_on_when_receive_queues_change() {
-    // Oracle: at least as many frames as requests were answered, whatever queues came since.
+    // Oracle: at least as many frames as answered requests, whichever queues were added since.
     let Some(bed) = Bed::new("counters_go_on_when_receive_queues_change") else {
         return;
     };
@@ -66,8 +66,8 @@ fn counters_go_on_when_receive_queues_change() {
 
 #[test]
 fn a_kernel_takes_other_rules() {
-    // Oracle: as before. Other rules are another filter, which the kernel has to take from a
-    // process that has given up most rights; another rate of the link are other classes.
+    // Oracle: as before. Changed rules need a new filter, which the kernel must accept from a
+    // process that has given up most rights; a changed link rate needs new classes.
     let Some(bed) = Bed::new("a_kernel_takes_other_rules") else {
         return;
     };
@@ -122,7 +122,7 @@ fn a_wrong_configuration_changes_nothing() {
         assert!(said.contains("shim.yaml:"), "the place: {said}");
         assert_eq!(bed.status()["rate_bps"], 100_000_000);
     }
-    // The first one was seen before it was sent.
+    // The first one was rejected before it was sent.
     assert_eq!(bed.status()["reloads"]["refused"], 2);
     bed.end(shim);
 }

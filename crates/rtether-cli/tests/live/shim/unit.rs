@@ -1,4 +1,4 @@
-//! The unit for systemd. Oracles: `systemd-analyze`, and that the rights that it leaves are enough.
+//! The systemd unit. Oracles: `systemd-analyze`, and that the rights it leaves are sufficient.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use crate::{skip, stderr, stdout};
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/rtether-shim@.service");
 
-/// Runs `systemd-analyze` on the unit, whose program is replaced by one that is there.
+/// Runs `systemd-analyze` on the unit, with its program replaced by an existing one.
 fn analyze(test: &str, arguments: &[&str]) -> Option<std::process::Output> {
     let folder = std::env::temp_dir().join(format!("rtether-unit-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -34,7 +34,7 @@ fn the_unit_has_no_mistake() {
 
 #[test]
 fn the_unit_has_little_in_its_reach() {
-    // 0 is nothing, 10 everything; a unit without any restriction has 9.6.
+    // 0 is the least exposure, 10 the most; a unit without restrictions has 9.6.
     let test = "the_unit_has_little_in_its_reach";
     let wish = ["security", "--offline=true", "--threshold=36", "--no-pager"];
     if let Some(output) = analyze(test, &wish) {
@@ -60,7 +60,7 @@ fn the_rights_of_the_unit_are_enough() {
         .collect();
     let bounds = format!("-all,{}", rights.join(","));
     let config = bed.file(CONFIG);
-    // systemd has a file system for programs there.
+    // systemd mounts a file system for programs there.
     let script = format!(
         "mount -t bpf none /sys/fs/bpf && exec setpriv --bounding-set {bounds} --no-new-privs \
          {} shim up wire --config {}",

@@ -1,5 +1,5 @@
 //! Two hosts and a coordinator as network namespaces: the plant's link between the hosts, and a
-//! network of its own from the coordinator to each, on which they are reached by ssh.
+//! separate network from the coordinator to each, for ssh.
 
 use std::fs::read_to_string;
 use std::process::{Child, Command, Output, Stdio};
@@ -29,8 +29,8 @@ fn run(command: &str) {
 }
 
 impl Bed {
-    /// Makes hosts `a` and `b`; the clock of `b` is ahead by so many seconds. None, with the reason
-    /// on standard error, where that is not possible.
+    /// Creates hosts `a` and `b`; the clock of `b` is ahead by `ahead` seconds. `None`, with the
+    /// reason on standard error, if that is not possible.
     pub(super) fn new(test: &str, ahead: u32) -> Option<Self> {
         let id = Command::new("id").arg("-u").output().unwrap();
         if id.stdout.trim_ascii() != b"0" {
@@ -131,7 +131,7 @@ impl Bed {
         self.path = self.folder.ssh(&script);
     }
 
-    /// Starts a daemon, which wants a folder of its own under `/run`.
+    /// Starts a daemon, which needs its own `/run`.
     fn daemon(&mut self, host: &str, ahead: u32) {
         let config = self.folder.0.join("sshd_config");
         let clock = match ahead {
@@ -209,7 +209,7 @@ impl Bed {
         run(&format!("kill -KILL {}", self.agent(host).unwrap()));
     }
 
-    /// Returns the agents on both hosts, and the clients on that of the coordinator.
+    /// Returns the agents on both hosts, and the clients on the coordinator's host.
     pub(super) fn left(&self) -> Vec<String> {
         let hosts = ["a", "b", "coordinator"].iter();
         let all = hosts.flat_map(|host| self.processes(host));
@@ -217,7 +217,7 @@ impl Bed {
         lines.filter(|line| line.contains("live-agent")).collect()
     }
 
-    /// Waits for nothing to be left.
+    /// Waits until nothing is left.
     pub(super) fn until_nothing_is_left(&self, limit: Duration) {
         let begun = Instant::now();
         while !self.left().is_empty() {
@@ -226,13 +226,13 @@ impl Bed {
         }
     }
 
-    /// Waits for both agents to run stations, which have threads.
+    /// Waits until both agents run stations, which have threads.
     pub(super) fn until_agents_run(&self) {
         let begun = Instant::now();
         let is_running = |host: &str| {
             let pid = self.agent(host).unwrap_or_default();
             let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-            // Caller, reader, the one that does the work, the one that plays, a station.
+            // Threads: caller, reader, worker, player, station.
             threads.is_ok_and(|threads| threads.count() >= 5)
         };
         while !(is_running("a") && is_running("b")) {
@@ -245,7 +245,7 @@ impl Bed {
 impl Drop for Bed {
     fn drop(&mut self) {
         for daemon in &mut self.daemons {
-            // Nothing can be done about it here.
+            // Errors are ignored.
             drop(daemon.kill());
             drop(daemon.wait());
         }

@@ -18,7 +18,7 @@ flows:
 run: { for: 1 s }
 ";
 
-/// Plays `ssh`: runs the command on this host. The command is what comes after the target.
+/// Plays `ssh`: runs the command on this host. The command is what follows the target.
 fn on_this_host() -> String {
     let program = env!("CARGO_BIN_EXE_rtether");
     format!("while [ \"$1\" != -- ]; do shift; done\nshift 3\nexec {program} \"$@\"")
@@ -31,9 +31,10 @@ fn run(test: &str, script: &str, hosts: &[&str]) -> Output {
     live(&scenario, hosts).env("PATH", path).output().unwrap()
 }
 
-/// A program `ssh` that does this for `plant-a` must end a run so, with these words.
+/// Checks that a program `ssh` with this script for `plant-a` ends a run with this exit code and
+/// these words.
 fn is_refused(test: &str, script: &str, exit: i32, parts: [&str; 2]) {
-    // The other host is slow, so that the first failure is that of `a`.
+    // The other host is slow, so the first failure is that of `a`.
     let script = format!("case \"$*\" in *plant-b*) cat > /dev/null; exit;; esac\n{script}");
     let begun = Instant::now();
     let output = run(test, &script, &["a=plant-a", "b=plant-b"]);
@@ -42,7 +43,7 @@ fn is_refused(test: &str, script: &str, exit: i32, parts: [&str; 2]) {
     for part in parts {
         assert!(message.contains(part), "{test}: {message}");
     }
-    // What does not end by itself has three seconds.
+    // A process that does not end by itself is killed after three seconds.
     assert!(begun.elapsed() < Duration::from_secs(25), "{test}");
 }
 
@@ -107,7 +108,7 @@ fn an_agent_says_what_its_host_lacks() {
     assert_eq!(code(&output), 2, "{}", stderr(&output));
     let message = stderr(&output);
     let named = "`a` (here): no network device `nosuch0`; there are lo";
-    // Both agents speak at once, and `b` has something to say, too: that it was not started by ssh.
+    // Both agents write at once, and `b` also has an error: it was not started by ssh.
     let other = "`b` (here): the device of the connection is not known";
     assert!(
         message.contains(named) || message.contains(other),
@@ -132,10 +133,10 @@ fn an_agent_without_rights_names_the_remedy() {
         return;
     }
     let folder = Folder::new("rights");
-    // Where others may read it: the build folder need not be one.
+    // Readable by others: the build folder may not be.
     let program = folder.0.join("rtether");
     std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
-    // Each host is a network of its own, where `lo` is up.
+    // Each host is a separate network, with `lo` up.
     let script = format!(
         "while [ \"$1\" != -- ]; do shift; done\nshift 3\n\
          exec unshare --net sh -c 'ip link set lo up; \
@@ -145,7 +146,7 @@ fn an_agent_without_rights_names_the_remedy() {
     let path = folder.ssh(&script);
     let raw = SCENARIO.replace("name: f,", "name: f, over: raw,");
     let scenario = folder.file("plant.yaml", &raw);
-    // With a priority memory is locked first, which has a limit of its own.
+    // With a priority, memory is locked first, which has a separate limit.
     for (priority, expected, remedy) in [
         ("0", "opening a socket", "setcap"),
         ("40", "cannot", "`--priority 0`"),
@@ -211,7 +212,7 @@ fn a_dry_run_shows_the_commands() {
     assert_eq!(stdout(&output), expected);
 }
 
-/// What an agent answers to this, as a user who starts one by hand sees it.
+/// The response of an agent to this input, as seen by a user who starts one by hand.
 fn agent(test: &str, input: &[u8]) -> Output {
     let mut child = Command::new(Path::new(env!("CARGO_BIN_EXE_rtether")))
         .arg("live-agent")
@@ -221,7 +222,7 @@ fn agent(test: &str, input: &[u8]) -> Output {
         .spawn()
         .unwrap();
     let begun = Instant::now();
-    // It may have ended before it has read all.
+    // It may have ended before reading everything.
     drop(child.stdin.take().unwrap().write_all(input));
     let output = child.wait_with_output().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(10), "{test}");

@@ -1,5 +1,5 @@
-//! Whole runs. Oracles: what was sent; the offset that a time namespace was given; the processes in
-//! the namespaces of the hosts.
+//! Whole runs. Oracles: what was sent; the offset given to a time namespace; the processes in the
+//! namespaces of the hosts.
 
 use std::os::unix::process::CommandExt;
 use std::process::Output;
@@ -56,14 +56,14 @@ fn a_scenario_runs_between_hosts() {
         ("group", 100),
     ] {
         let stream = stream(&document, name);
-        // Three seconds less the warm-up of a tenth; a release at either end may fall out.
+        // Three seconds less the warm-up of a tenth; a release at either end may be left out.
         let expected = per_second * 27 / 10;
         let released = stream["released"].as_u64().unwrap();
         assert!(released.abs_diff(expected) <= 2, "{name}: {stream}");
         assert_eq!(stream["lost"], 0, "{name}: {stream}");
         assert_eq!(stream["delivered"], stream["released"]);
         assert_eq!(stream["uncertainty_ns"], 0, "one kernel has one clock");
-        // Without a wire and without load it is the wake-ups.
+        // Without a wire and without load the latency is that of the wake-ups.
         let median = stream["latency_ns"]["p50"].as_u64().unwrap();
         assert!((1_000..5_000_000).contains(&median), "{name}: {stream}");
     }
@@ -98,7 +98,7 @@ run: { for: 2 s }
     command.arg("--json");
     let output = finish(command);
     let document = document(&output);
-    // Oracle: `unshare` was told the offset. What remains is the time between two readings.
+    // Oracle: `unshare` was given the offset. The rest is the time between two readings.
     let clock = &document["hosts"][1]["clock"];
     let offset = clock["offset_ns"].as_i64().unwrap();
     let uncertainty = clock["uncertainty_ns"].as_i64().unwrap();
@@ -146,7 +146,7 @@ fn agents_end_with_the_coordinator() {
     let Some(bed) = Bed::new("ends", 0) else {
         return;
     };
-    // As at a terminal: the signal goes to the whole process group.
+    // As at a terminal: the signal reaches the whole process group.
     let mut command = bed.live(SCENARIO);
     command
         .args(["--json", "--for", "60s", "--priority", "0"])
@@ -173,7 +173,7 @@ fn agents_end_with_the_coordinator() {
     // `ip netns exec` becomes the program it runs.
     child.kill().unwrap();
     child.wait().unwrap();
-    // Without a coordinator there is nothing that would wait for anything.
+    // Without a coordinator there is nothing to wait for.
     bed.until_nothing_is_left(Duration::from_secs(10));
 }
 

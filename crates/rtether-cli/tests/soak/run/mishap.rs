@@ -1,4 +1,4 @@
-//! What goes wrong, and the window in which it may cost frames.
+//! Mishaps, and the windows in which they may lose frames.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use crate::flow::{Flow, Kind};
 use crate::schedule::{Dice, Mishap};
 use crate::shim::{Shim, Told};
 
-/// A status is as old as this at most: a beat of the shim's thread, late.
+/// Largest age of a status: one period of the shim's thread, plus delay.
 const STATUS_AGE: u64 = 150_000_000;
-/// For commands that are done to be in force everywhere in the kernel.
+/// Time for completed commands to take effect everywhere in the kernel.
 const SETTLED: u64 = 50_000_000;
-/// For so long frames go to a shim that is dead and has no watchdog: until its last sign of life is
+/// How long frames are still sent to a dead shim without a watchdog: until its last sign of life is
 /// too old.
 const FRESH: u64 = 250_000_000;
-/// Windows are no longer than this, lest they explain everything.
+/// Longest window; longer ones could explain any loss.
 const WINDOW_MAX: u64 = 10_000_000_000;
 
 impl Soak {
@@ -50,7 +50,7 @@ impl Soak {
         self.tally.kills += 1;
         match mishap {
             Mishap::KillAndStart => {
-                // Whoever restores the device has the lock, and gives it back.
+                // The process that restores the device holds the lock, and releases it.
                 return self.start_shim(dice, from, Cause::Kill);
             }
             Mishap::KillBoth => {
@@ -64,7 +64,7 @@ impl Soak {
                 self.add_window(Cause::Kill, from, self.clock.now() + SETTLED)?;
             }
         }
-        // Frames pass where there is no shim, and none gets lost.
+        // Without a shim frames pass, and none is lost.
         std::thread::sleep(Duration::from_millis(dice.between(200, 800)));
         self.kept = Kept::draw(dice, self.wish.backend);
         self.start_shim(dice, self.clock.now(), Cause::Start)
@@ -80,7 +80,7 @@ impl Soak {
         self.start_shim(dice, self.clock.now(), Cause::Start)
     }
 
-    /// Starts a shim; again, as a manager of services does, while another process has the lock.
+    /// Starts a shim; tries again, as a service manager does, while another process has the lock.
     fn start_shim(&mut self, dice: &mut Dice, from: u64, cause: Cause) -> Result<(), String> {
         let begin = Instant::now();
         let config = config::draw(dice, self.kept);
@@ -99,7 +99,7 @@ impl Soak {
         self.add_window(cause, from, until)
     }
 
-    /// Waits until frames of each kind that were sent from now on have come, and returns the time.
+    /// Waits until frames of each kind sent from now on have arrived, and returns the time.
     fn await_flows(&self) -> Result<u64, String> {
         let from = self.clock.now();
         let own = |flow: &&Arc<Flow>| flow.spec.kind != Kind::Mixed;
