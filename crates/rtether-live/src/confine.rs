@@ -126,7 +126,7 @@ pub struct Allowed {
     pub user: Option<io::Result<()>>,
     /// Whether files can be barred.
     pub files: io::Result<()>,
-    /// Whether system calls can be barred, and how many are.
+    /// Whether system calls can be barred, and their number.
     pub calls: io::Result<usize>,
 }
 

@@ -56,8 +56,8 @@ impl TestRun<'_> {
             ];
             let mut command = self.repo.cargo(&fixed);
             self.equip(command.args(tests));
-            // A library with the sanitizer in it cannot run under valgrind, which has its turn with the
-            // ordinary tests.
+            // A library with the sanitizer cannot run under valgrind, which is used in the ordinary
+            // tests.
             command.args(["--", "--skip", "valgrind_finds_nothing"]);
             command
                 .env("RUSTC_BOOTSTRAP", "1")

@@ -102,7 +102,7 @@ impl From<CalibrateWay> for Protocol {
 pub(crate) enum How {
     /// Sleep in the kernel.
     Block,
-    /// Poll all the time.
+    /// Poll continuously.
     Spin,
 }
 

@@ -1,4 +1,4 @@
-//! Services that run out of what the system gives them: descriptors, threads, room in a socket.
+//! Services that run out of system resources: descriptors, threads, room in a socket.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{TcpStream, UdpSocket};
@@ -10,17 +10,17 @@ use serde_json::Value;
 
 use crate::{repeated, rtether, skip, stderr};
 
-/// Longest wait for something that takes milliseconds on a machine with nothing else to do.
+/// Longest wait for something that takes milliseconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A service at work on a port of loopback that the system has chosen.
+/// A running service on a loopback port chosen by the system.
 struct Service {
     child: Child,
     at: String,
 }
 
 impl Service {
-    /// Starts it with limits that `prlimit` knows.
+    /// Starts it with limits set by `prlimit`.
     fn start(limits: &[&str], arguments: &[&str]) -> Self {
         let mut child = Command::new("prlimit")
             .args(limits)
@@ -47,7 +47,7 @@ impl Service {
         assert!(kill.unwrap().success());
     }
 
-    /// Ends it like Ctrl-C and returns what it says in the end.
+    /// Ends it as by Ctrl-C and returns its final output.
     fn end(mut self) -> String {
         self.signal("-INT");
         let mut text = String::new();
@@ -64,13 +64,13 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Gone already if the test got so far.
+        // It has ended already if the test got that far.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Returns what a service says by itself and then ends; `None` if it waits for us.
+/// Returns what a service sends before it closes on its own; `None` if it waits for a request.
 fn heard(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut said = Vec::new();
     let read = repeated(|| stream.read_to_end(&mut said));
@@ -81,11 +81,10 @@ fn heard(stream: &mut TcpStream) -> Option<Vec<u8>> {
     }
 }
 
-/// Connects so often, says nothing, and returns the connections that are served and what the others
-/// were told.
+/// Opens `count` silent connections; returns the connections served, and what the others were told.
 fn crowd(service: &Service, count: usize) -> (Vec<TcpStream>, Vec<Vec<u8>>) {
     let all: Vec<TcpStream> = (0..count).map(|_| service.connect()).collect();
-    // In which all of them are taken or told, however busy the machine is.
+    // Waits until all of them are served or told, however busy the machine is.
     let begin = Instant::now();
     let (mut served, mut told) = (all, Vec::new());
     while begin.elapsed() < PATIENCE && told.is_empty() {
@@ -103,7 +102,7 @@ fn crowd(service: &Service, count: usize) -> (Vec<TcpStream>, Vec<Vec<u8>>) {
     (served, told)
 }
 
-/// Asks until it is answered, as soon as those before have gone.
+/// Repeats a request until it is answered, which happens once earlier clients have gone.
 fn comes_back(mut ask: impl FnMut() -> Output) {
     let begin = Instant::now();
     loop {
@@ -155,14 +154,14 @@ fn an_echo_without_descriptors_says_so_and_comes_back() {
     assert!(document["answered"].as_u64() >= Some(1), "{document:#}");
 }
 
-/// Oracle: the system allows the user of the sink so many threads, and its clients need more.
+/// Oracle: the system limits the threads of the sink's user, and its clients need more.
 #[test]
 fn a_sink_without_threads_says_so_and_comes_back() {
     if !rustix::process::geteuid().is_root() {
         let reason = "needs root: root becomes a user with no other process";
         return skip("a_sink_without_threads_says_so_and_comes_back", reason);
     }
-    // Nobody else is this user.
+    // A user without other processes.
     let user = (1_000_000_000 + std::process::id()).to_string();
     let arguments = ["load", "--sink", "127.0.0.1:0", "--user", &user];
     let service = Service::start(&["--nproc=6:6"], &arguments);
@@ -186,7 +185,7 @@ fn a_sink_without_threads_says_so_and_comes_back() {
     assert!(said.contains("turned away"), "{said}");
 }
 
-/// Returns what waits in the socket of a UDP port, in octets.
+/// Returns what is queued in the socket of a UDP port, in octets.
 fn waiting(pid: u32, port: u16) -> u64 {
     let table = std::fs::read_to_string(format!("/proc/{pid}/net/udp")).unwrap();
     let local = format!(":{port:04X}");
@@ -197,7 +196,7 @@ fn waiting(pid: u32, port: u16) -> u64 {
     u64::from_str_radix(received, 16).unwrap()
 }
 
-/// Oracle: each datagram that was sent is answered, malformed, or counted as dropped.
+/// Oracle: each datagram sent is answered, malformed, or counted as dropped.
 #[test]
 fn an_echo_counts_what_its_socket_dropped() {
     const SENT: u64 = 20_000;

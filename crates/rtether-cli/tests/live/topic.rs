@@ -283,7 +283,7 @@ fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
     );
 }
 
-/// Oracle: root runs it, and gives up all rights.
+/// Oracle: it runs as root, and gives up all rights.
 fn says_what_it_gave_up(output: &Output) {
     let said = stderr(output);
     let first = said.lines().next().unwrap_or_default();

@@ -166,7 +166,7 @@ fn memory(limit: Option<u64>) -> Finding {
     }
 }
 
-/// Says what services can give up here once they are at work.
+/// Returns what services can give up on this host once they run.
 pub(super) fn confinement(allowed: &Allowed) -> Vec<Finding> {
     const SERVICES: &str = "`echo`, `load --sink`, `pub`, `sub` and `spy`";
     let of = |id, can: Result<String, &std::io::Error>, what: &str, remedy: &str| {

@@ -1,5 +1,5 @@
-//! What both sides make of any octets that the other one says: all the way from the wire to what was
-//! measured, without a connection.
+//! What both sides make of arbitrary octets from their peer: from the wire to the measurement,
+//! without a connection.
 
 use rtether_model::network::{NodeId, NodeKind};
 use serde::Serialize;
@@ -14,20 +14,20 @@ use crate::live::testbed::run::put_together;
 use crate::live::testbed::{Backend, Options};
 use crate::scenario::Scenario;
 
-/// What was made of some octets.
+/// Outcome of some octets.
 #[derive(Debug)]
 pub struct Heard {
-    /// Lines that an agent would carry out.
+    /// Number of lines that an agent would carry out.
     pub orders: usize,
-    /// Lines that the coordinator would take in.
+    /// Number of lines that the coordinator would accept.
     pub words: usize,
-    /// Whether each of them is read the same when it is said again.
+    /// Whether each of them survives writing and parsing.
     pub is_said_alike: bool,
-    /// What the coordinator would show, if all hosts had said the words.
+    /// What the coordinator would show if all hosts had sent the words.
     pub measured: Measured,
 }
 
-/// Reads octets as each side does, up to the first line that is longer than it may be.
+/// Reads octets as each side does, up to the first line that is too long.
 pub fn heard(scenario: &Scenario, octets: &[u8]) -> Heard {
     let nodes = scenario.network.iter_nodes();
     let stations = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
@@ -50,7 +50,7 @@ pub fn heard(scenario: &Scenario, octets: &[u8]) -> Heard {
             readings.extend(word.is_sound().then_some(reading));
         }
         for (_, report) in &mut reports {
-            // A host that says what makes no sense is left out; here the others go on.
+            // In a run, a host that sends nonsense is left out; here it stays.
             let _ = report.take(word.clone());
         }
     }
@@ -64,12 +64,12 @@ pub fn heard(scenario: &Scenario, octets: &[u8]) -> Heard {
 }
 
 fn is_alike<T: Serialize + DeserializeOwned + PartialEq>(message: &T) -> bool {
-    // What is left out is said as `null`, for which there may be no room.
+    // Omitted values are written as `null`, for which there may be no room.
     wire::line(message).is_none_or(|line| wire::parse::<T>(&line).as_ref() == Ok(message))
 }
 
-/// Returns what the coordinator makes of it; the first reading is that of before the run, and the last
-/// one that of after it.
+/// Returns the coordinator's measurement; the first clock reading counts as before the run, the
+/// last as after it.
 fn measured(scenario: &Scenario, reports: Vec<(NodeId, Report)>, readings: &[Reading]) -> Measured {
     let estimate = |reading: &Reading| {
         let exchange = Exchange {

@@ -29,7 +29,7 @@ use crate::scenario::{Override, Scenario};
 
 pub use agent::{AgentError, serve};
 pub use clocks::{Basis, HostClock};
-// For tests and fuzz targets alone.
+// For tests and fuzz targets only.
 #[doc(hidden)]
 pub use heard::{Heard, heard};
 pub use hosts::{Plan, Remote};

@@ -19,7 +19,7 @@ pub(super) struct Report {
     pub(super) files: Vec<FileLog>,
     pub(super) stalls: Stalls,
     pub(super) errors: Vec<String>,
-    /// Whether all was said.
+    /// Whether the report is complete.
     pub(super) is_over: bool,
 }
 

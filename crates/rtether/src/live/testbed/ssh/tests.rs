@@ -175,7 +175,8 @@ fn times_that_would_overflow_are_refused() {
     }
 }
 
-/// Oracle: what is refused leaves nothing behind. The others of a run are still waited for meanwhile.
+/// Oracle: a refused word leaves nothing behind, while the other hosts of the run are still
+/// awaited.
 #[test]
 fn a_host_that_has_said_its_end_says_no_more() {
     let end = || {
