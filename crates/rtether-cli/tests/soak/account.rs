@@ -113,9 +113,9 @@ pub(crate) fn ledger(
 pub(crate) struct Dropped {
     /// In the queues of each kind, in the order of [`Kind::ALL`].
     pub(crate) of_kind: [u64; 5],
-    /// Transmitted frames, in no particular queue.
+    /// On the way out, not counted by any queue.
     pub(crate) out: u64,
-    /// Received frames, in no particular queue.
+    /// On the way in, not counted by any queue.
     pub(crate) into: u64,
 }
 

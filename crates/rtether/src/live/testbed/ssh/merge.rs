@@ -11,7 +11,7 @@ use super::records::Report;
 use crate::report::text::time;
 use crate::scenario::Scenario;
 
-/// Delays are given if the clock error is below this fraction of the deadline or median.
+/// Delays are given if the clock error is below the deadline or median divided by this.
 const PART: i64 = 10;
 
 /// The clock of a node, and its course relative to that of the coordinator.
