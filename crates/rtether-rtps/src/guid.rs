@@ -2,60 +2,60 @@
 
 use core::fmt;
 
-/// Names a participant; the first two octets say who made it (its vendor).
+/// Identifies a participant; the first two octets are the vendor id.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuidPrefix(pub [u8; 12]);
 
-/// Names an endpoint within its participant; the last octet is its kind.
+/// Identifies an endpoint within its participant; the last octet is its kind.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId(pub [u8; 4]);
 
-/// Names an endpoint.
+/// Identifies an endpoint globally.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Guid {
-    /// Its participant.
+    /// The participant.
     pub prefix: GuidPrefix,
     /// The endpoint.
     pub entity: EntityId,
 }
 
 impl GuidPrefix {
-    /// No participant in particular.
+    /// Unknown participant.
     pub const UNKNOWN: Self = Self([0; 12]);
 }
 
-/// Kinds of endpoints of users (table 9.1).
+/// Kinds of user-defined endpoints (table 9.1).
 const WRITER_WITH_KEY: u8 = 0x02;
 const WRITER_NO_KEY: u8 = 0x03;
 const READER_NO_KEY: u8 = 0x04;
 const WRITER_GROUP: u8 = 0x08;
 const READER_WITH_KEY: u8 = 0x07;
-/// Set in the kind of those that are built in.
+/// Bits set in the kind of built-in endpoints.
 const BUILT_IN: u8 = 0xC0;
 
 impl EntityId {
-    /// No endpoint in particular: all that match.
+    /// Unknown endpoint; as a destination, all that match.
     pub const UNKNOWN: Self = Self([0; 4]);
     /// The participant itself.
     pub const PARTICIPANT: Self = Self([0, 0, 1, 0xC1]);
     /// Announces the participant (SPDP).
     pub const SPDP_WRITER: Self = Self([0, 1, 0, 0xC2]);
-    /// Listens to announcements of participants.
+    /// Receives participant announcements.
     pub const SPDP_READER: Self = Self([0, 1, 0, 0xC7]);
-    /// Announces the writers of users (SEDP).
+    /// Announces user writers (SEDP).
     pub const PUBLICATIONS_WRITER: Self = Self([0, 0, 3, 0xC2]);
-    /// Listens to announcements of writers.
+    /// Receives writer announcements.
     pub const PUBLICATIONS_READER: Self = Self([0, 0, 3, 0xC7]);
-    /// Announces the readers of users (SEDP).
+    /// Announces user readers (SEDP).
     pub const SUBSCRIPTIONS_WRITER: Self = Self([0, 0, 4, 0xC2]);
-    /// Listens to announcements of readers.
+    /// Receives reader announcements.
     pub const SUBSCRIPTIONS_READER: Self = Self([0, 0, 4, 0xC7]);
-    /// Says that the participant, or one of its writers, is alive (8.4.13).
+    /// Asserts liveliness of the participant or of one of its writers (8.4.13).
     pub const MESSAGE_WRITER: Self = Self([0, 2, 0, 0xC2]);
-    /// Listens to that.
+    /// Receives these assertions.
     pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xC7]);
 
-    /// Returns the name of the writer with this number, of which 24 bits count.
+    /// Returns the identifier of the writer with this number, of which the low 24 bits are used.
     pub const fn writer(number: u32, has_key: bool) -> Self {
         Self::user(
             number,
@@ -67,7 +67,7 @@ impl EntityId {
         )
     }
 
-    /// Returns the name of the reader with this number, of which 24 bits count.
+    /// Returns the identifier of the reader with this number, of which the low 24 bits are used.
     pub const fn reader(number: u32, has_key: bool) -> Self {
         Self::user(
             number,
@@ -79,7 +79,7 @@ impl EntityId {
         )
     }
 
-    /// Returns the name of the publisher with this number, of which 24 bits count.
+    /// Returns the identifier of the publisher with this number, of which the low 24 bits are used.
     pub const fn publisher(number: u32) -> Self {
         Self::user(number, WRITER_GROUP)
     }
@@ -89,40 +89,40 @@ impl EntityId {
         Self([a, b, c, kind])
     }
 
-    /// Returns whether it is one of those built in.
+    /// Returns whether it is a built-in endpoint.
     pub const fn is_built_in(self) -> bool {
         self.0[3] & BUILT_IN == BUILT_IN
     }
 
-    /// Returns whether it writes.
+    /// Returns whether it is a writer.
     pub const fn is_writer(self) -> bool {
         matches!(self.0[3] & !BUILT_IN, WRITER_WITH_KEY | WRITER_NO_KEY)
     }
 
-    /// Returns whether it reads.
+    /// Returns whether it is a reader.
     pub const fn is_reader(self) -> bool {
         matches!(self.0[3] & !BUILT_IN, READER_WITH_KEY | READER_NO_KEY)
     }
 
-    /// Returns whether its topic has keys.
+    /// Returns whether its topic has a key.
     pub const fn has_key(self) -> bool {
         matches!(self.0[3] & !BUILT_IN, WRITER_WITH_KEY | READER_WITH_KEY)
     }
 }
 
 impl Guid {
-    /// Nobody.
+    /// Unknown endpoint of an unknown participant.
     pub const UNKNOWN: Self = Self {
         prefix: GuidPrefix::UNKNOWN,
         entity: EntityId::UNKNOWN,
     };
 
-    /// Names an endpoint.
+    /// Returns the GUID of an endpoint of a participant.
     pub const fn new(prefix: GuidPrefix, entity: EntityId) -> Self {
         Self { prefix, entity }
     }
 
-    /// Reads the sixteen octets of the wire.
+    /// Reads the sixteen octets of the wire format.
     pub fn from_octets(octets: [u8; 16]) -> Self {
         let (mut prefix, mut entity) = ([0; 12], [0; 4]);
         prefix.copy_from_slice(&octets[..12]);
@@ -130,7 +130,7 @@ impl Guid {
         Self::new(GuidPrefix(prefix), EntityId(entity))
     }
 
-    /// Returns the sixteen octets of the wire.
+    /// Returns the sixteen octets of the wire format.
     pub fn octets(self) -> [u8; 16] {
         let mut octets = [0; 16];
         octets[..12].copy_from_slice(&self.prefix.0);

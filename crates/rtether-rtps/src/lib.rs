@@ -1,7 +1,7 @@
 //! Publish-subscribe over RTPS 2.5, sans-IO.
 //!
-//! Time and datagrams are handed in, datagrams and samples are handed out: nothing here reads a clock,
-//! opens a socket or starts a thread, so that one engine runs in the simulator and on a wire (R70).
+//! Time and datagrams go in, datagrams and samples come out: no code here reads a clock, opens a
+//! socket or starts a thread, so that the same engine runs in the simulator and on a wire (R70).
 //!
 //! Clauses are those of DDSI-RTPS 2.5 (OMG formal/2022-04-01) unless another standard is named.
 #![no_std]
@@ -9,7 +9,7 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
-// What is derived says `rtether_rtps`, here as well.
+// Code from `#[derive(Data)]` names the crate `rtether_rtps`, inside this crate too.
 extern crate self as rtether_rtps;
 
 pub mod application;

@@ -1,34 +1,33 @@
-//! Addresses of endpoints (9.3.2; in Ethernet frames DDS-TSN 1.0, annex A), and the ports of a domain
-//! (9.6.2).
+//! Addresses of endpoints (9.3.2; for Ethernet frames DDS-TSN 1.0, annex A), and the ports of a
+//! domain (9.6.2).
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Where datagrams are sent to or come from.
+/// Destination or source of datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locator {
     /// UDP over IP.
     Udp(SocketAddr),
-    /// RTPS in Ethernet frames: the address of the station, and a number that plays the part of a port.
+    /// RTPS directly in Ethernet frames: station address and a logical port.
     Ethernet {
         /// Address of a station or a group.
         address: [u8; 6],
-        /// The VLAN of the station; 0 for none.
+        /// VLAN of the station; 0 for none.
         vid: u16,
-        /// Logical port, from the same numbers as those of UDP.
+        /// Logical port, numbered as UDP ports are.
         port: u16,
     },
 }
 
-/// The address that a datagram came from, without its port: from which of its ports somebody sends is
-/// nobody's business.
+/// Address that a datagram came from, without the port: peers may send from any of their ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// An address of IP.
+    /// IP address.
     Ip(IpAddr),
     /// A station on the link.
     Station([u8; 6]),
-    /// This host, by a way that knows no addresses.
+    /// This host, over a path without addresses.
     Host,
 }
 
@@ -49,19 +48,19 @@ fn fmt_station(address: [u8; 6], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The group to which participants announce themselves.
+/// Multicast group of participant announcements.
 pub const DISCOVERY_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
-/// The same in Ethernet frames. DDS-TSN 1.0, A.6.1.4.1 prints `01:00:5E::EF:FF:00:01`, which is none:
-/// taken for [`DISCOVERY_GROUP`] as RFC 1112 maps it.
+/// The same for Ethernet frames. DDS-TSN 1.0, A.6.1.4.1 prints `01:00:5E::EF:FF:00:01`, which is
+/// not a valid address: read as [`DISCOVERY_GROUP`] mapped by RFC 1112.
 pub const ETHERNET_GROUP: [u8; 6] = [0x01, 0x00, 0x5E, 0x7F, 0x00, 0x01];
 
 impl Locator {
-    /// UDP over IPv4.
+    /// Returns a locator of UDP over IPv4.
     pub const fn udp(address: Ipv4Addr, port: u16) -> Self {
         Self::Udp(SocketAddr::new(IpAddr::V4(address), port))
     }
 
-    /// Returns its address, without the port.
+    /// Returns the address without the port.
     pub const fn origin(&self) -> Origin {
         match self {
             Self::Udp(address) => Origin::Ip(address.ip()),
@@ -69,7 +68,7 @@ impl Locator {
         }
     }
 
-    /// Returns whether it names a group.
+    /// Returns whether it is a group address.
     pub fn is_multicast(&self) -> bool {
         match self {
             Self::Udp(address) => address.ip().is_multicast(),
@@ -80,20 +79,20 @@ impl Locator {
 
 const KIND_UDP_V4: i32 = 1;
 const KIND_UDP_V6: i32 = 2;
-/// DDS-TSN 1.0, A.3.
+/// Locator kind of DDS-TSN 1.0, A.3.
 const KIND_ETHERNET: i32 = 0x0200_0000;
-/// Identifiers of VLANs end before this one, which is reserved (IEEE 802.1Q-2018, table 9-2).
+/// First reserved VLAN identifier (IEEE 802.1Q-2018, table 9-2).
 const VID_RESERVED: u16 = 0xFFF;
 
-/// What the wire has for a locator: kind, port, and sixteen octets of address.
+/// Wire format of a locator: kind, port, and sixteen octets of address.
 pub type WireLocator = (i32, u32, [u8; 16]);
 
 impl Locator {
-    /// Reads what the wire says; `None` for kinds that are not spoken here, and for ports that no
-    /// datagram can be sent to.
+    /// Reads the wire format; `None` for unsupported kinds, and for ports to which no datagram can
+    /// be sent.
     ///
-    /// Of frames, the number of the port is identifier of the VLAN (12 bits), PCP (4) and port (16)
-    /// (DDS-TSN 1.0, table A.1). The PCP is left out: how urgent a frame is, its sender decides.
+    /// For frames, the port field is VLAN identifier (12 bits), PCP (4) and port (16) (DDS-TSN 1.0,
+    /// table A.1). The PCP is ignored: the sender of a frame decides its priority.
     pub fn from_wire((kind, number, address): WireLocator) -> Option<Self> {
         let [upper @ .., c, d] = number.to_be_bytes();
         let (vid, port) = if kind == KIND_ETHERNET {
@@ -119,7 +118,7 @@ impl Locator {
         }
     }
 
-    /// Returns what the wire says.
+    /// Returns the wire format.
     pub fn to_wire(self) -> WireLocator {
         let mut octets = [0; 16];
         match self {
@@ -160,16 +159,16 @@ impl fmt::Debug for Locator {
     }
 }
 
-/// The ports of a domain, with the standard's numbers (9.6.2.3).
+/// Ports of a domain, with the default parameters of the standard (9.6.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     domain: u16,
 }
 
 impl Ports {
-    /// The highest domain of which at least the first participant has a port.
+    /// Highest domain in which at least the first participant has ports.
     pub const DOMAIN_MAX: u16 = 232;
-    /// Participants of one host in one domain; the next would have ports of the next domain.
+    /// Participants per host in one domain; the next one would get ports of the next domain.
     pub const PARTICIPANTS_MAX: u16 = 120;
 
     /// Returns the ports of a domain; `None` above [`Self::DOMAIN_MAX`].
@@ -185,22 +184,24 @@ impl Ports {
         7_400 + 250 * self.domain
     }
 
-    /// Discovery, to the group.
+    /// Multicast port of discovery.
     pub const fn discovery_multicast(self) -> u16 {
         self.base()
     }
 
-    /// Data, to the group.
+    /// Multicast port of user data.
     pub const fn user_multicast(self) -> u16 {
         self.base() + 1
     }
 
-    /// Discovery, to the participant with this number on its host; `None` if there is no such port.
+    /// Unicast port of discovery for the participant with this number on its host; `None` if there
+    /// is no such port.
     pub fn discovery_unicast(self, participant: u16) -> Option<u16> {
         self.unicast(10, participant)
     }
 
-    /// Data, to the participant with this number on its host; `None` if there is no such port.
+    /// Unicast port of user data for the participant with this number on its host; `None` if there
+    /// is no such port.
     pub fn user_unicast(self, participant: u16) -> Option<u16> {
         self.unicast(11, participant)
     }

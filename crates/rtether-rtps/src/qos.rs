@@ -1,4 +1,4 @@
-//! What endpoints offer and ask for (DDS 1.4, 2.2.3).
+//! Policies that endpoints offer and request (DDS 1.4, 2.2.3).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,14 +8,14 @@ use crate::time::Duration;
 /// Whether samples may be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reliability {
-    /// They may.
+    /// They may be lost.
     #[default]
     BestEffort,
-    /// Lost ones are sent again.
+    /// Lost samples are sent again.
     Reliable,
 }
 
-/// Which samples a reader gets that comes later than they.
+/// Which earlier samples a late-joining reader gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
     /// None.
@@ -23,14 +23,14 @@ pub enum Durability {
     Volatile,
     /// Those in the history of the writer.
     TransientLocal,
-    /// Those that outlive their writer. The engine keeps none: whoever offers them gives a new writer
-    /// what the one before has left, as `rtether_live::rtps::Store` does.
+    /// Those that outlive their writer. The engine stores none: the caller gives a new writer what
+    /// the previous one left, as `rtether_live::rtps::Store` does.
     Transient,
     /// Those that outlive the system, on disk.
     Persistent,
 }
 
-/// How many samples of an instance are kept.
+/// How many samples of each instance are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
     /// The last ones.
@@ -45,24 +45,24 @@ impl Default for History {
     }
 }
 
-/// Who says that a writer is alive.
+/// What asserts that a writer is alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LivelinessKind {
-    /// Its participant, for as long as it runs.
+    /// The participant, for as long as it runs.
     #[default]
     Automatic,
-    /// The application, by any writer of the participant.
+    /// The application, through any writer of the participant.
     ManualByParticipant,
-    /// The application, by this writer.
+    /// The application, through this writer.
     ManualByTopic,
 }
 
-/// How it is known that a writer is alive.
+/// How the liveliness of a writer is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Liveliness {
-    /// Who says so.
+    /// What asserts it.
     pub kind: LivelinessKind,
-    /// For how long that holds.
+    /// How long an assertion lasts.
     pub lease: Duration,
 }
 
@@ -75,27 +75,27 @@ impl Default for Liveliness {
     }
 }
 
-/// Whether several writers may write one instance.
+/// Whether several writers may update one instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ownership {
     /// They may.
     #[default]
     Shared,
-    /// The strongest one counts.
+    /// Only samples of the strongest writer are taken.
     Exclusive,
 }
 
-/// By which time samples of several writers are ordered.
+/// Time that orders samples of several writers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DestinationOrder {
-    /// By that of receipt.
+    /// Reception time.
     #[default]
     ByReception,
-    /// By that of writing.
+    /// Source timestamp.
     BySource,
 }
 
-/// Within what the order and coherence of samples hold.
+/// Scope of order and coherence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessScope {
     /// An instance.
@@ -110,11 +110,11 @@ pub enum AccessScope {
 /// How samples are presented to the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Presentation {
-    /// Within what the other two hold.
+    /// Scope of the other two members.
     pub scope: AccessScope,
-    /// Whether sets of samples are taken as a whole or not at all.
+    /// Whether coherent sets are taken as a whole or not at all.
     pub is_coherent: bool,
-    /// Whether samples of several instances keep their order.
+    /// Whether samples of different instances keep their order.
     pub is_ordered: bool,
 }
 
@@ -130,7 +130,7 @@ pub enum Representation {
     Xcdr2,
 }
 
-/// Limits of memory; none is written as -1 on the wire.
+/// Memory limits; `None` is -1 on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResourceLimits {
     /// Samples.
@@ -146,44 +146,44 @@ pub struct ResourceLimits {
 pub struct Qos {
     /// Whether samples may be lost.
     pub reliability: Reliability,
-    /// For how long a write waits for room in the history.
+    /// How long a write waits for room in the history.
     pub max_blocking: Duration,
-    /// What late readers get.
+    /// What late-joining readers get.
     pub durability: Durability,
     /// How many samples are kept.
     pub history: History,
-    /// The most time between samples of an instance.
+    /// Longest time between samples of an instance.
     pub deadline: Duration,
     /// A hint on how long a sample may wait.
     pub latency_budget: Duration,
-    /// How a writer is known to be alive.
+    /// How the liveliness of a writer is determined.
     pub liveliness: Liveliness,
-    /// Whether the strongest writer counts.
+    /// Whether only the strongest writer is taken.
     pub ownership: Ownership,
-    /// How strong a writer is.
+    /// Strength of a writer.
     pub strength: i32,
-    /// By which time samples are ordered.
+    /// Time that orders samples.
     pub destination_order: DestinationOrder,
     /// How samples are presented.
     pub presentation: Presentation,
-    /// The least time between samples of an instance that a reader is given.
+    /// Shortest time between samples of an instance that a reader is given.
     pub time_based_filter: Duration,
-    /// After which a sample is worth nothing.
+    /// Time after which a sample expires.
     pub lifespan: Duration,
-    /// Names, or patterns of names, of which one must be common; none is the empty name.
+    /// Partition names or patterns; two endpoints need one in common. Empty: the empty name.
     pub partitions: Vec<String>,
-    /// Encodings: the first is what a writer uses, all are what a reader takes. Empty: XCDR1.
+    /// Encodings: a writer uses the first, a reader accepts all. Empty: XCDR1.
     pub representations: Vec<Representation>,
-    /// Limits of memory.
+    /// Memory limits.
     pub limits: ResourceLimits,
     /// Priority of frames: DSCP and PCP of what a writer sends.
     pub transport_priority: i32,
-    /// Whatever the application wants its peers to know.
+    /// Opaque data that the application announces to its peers.
     pub user_data: Vec<u8>,
 }
 
 impl Qos {
-    /// The standard's defaults of a writer: reliable.
+    /// Default policies of a writer in the standard: reliable.
     pub fn writer() -> Self {
         Self {
             reliability: Reliability::Reliable,
@@ -191,7 +191,7 @@ impl Qos {
         }
     }
 
-    /// The standard's defaults of a reader: best effort.
+    /// Default policies of a reader in the standard: best effort.
     pub fn reader() -> Self {
         Self {
             reliability: Reliability::BestEffort,

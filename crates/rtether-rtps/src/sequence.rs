@@ -1,55 +1,55 @@
-//! Numbers of samples, and sets of them (9.3.2, 9.4.2.6).
+//! Sequence numbers of samples, and sets of them (9.3.2, 9.4.2.6).
 
-/// Numbers the samples of a writer, from 1 on.
+/// Sequence number of a sample of one writer, from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceNumber(pub i64);
 
 impl SequenceNumber {
-    /// Before the first one.
+    /// Precedes the first one.
     pub const ZERO: Self = Self(0);
     /// The first one.
     pub const FIRST: Self = Self(1);
-    /// The last one that is taken from a wire: far above what any writer reaches in a century, far
-    /// enough below the type's limit that sums of a few numbers do not overflow.
+    /// Largest number accepted from the wire: far above what any writer reaches in a century, and
+    /// far enough below the limit of the type that sums of a few numbers do not overflow.
     pub const MAX: Self = Self(1 << 62);
 
-    /// What the wire has for no number at all.
+    /// SEQUENCENUMBER_UNKNOWN on the wire.
     pub const UNKNOWN: Self = Self(-(1 << 32));
 
-    /// Returns the one after.
+    /// Returns the next number.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))
     }
 
-    /// Returns the one so many after.
+    /// Returns the number `count` places later.
     #[must_use]
     pub const fn plus(self, count: i64) -> Self {
         Self(self.0.saturating_add(count))
     }
 
-    /// Returns whether a writer can have a sample of this number.
+    /// Returns whether a sample can have this number.
     pub const fn is_valid(self) -> bool {
         0 < self.0 && self.0 <= Self::MAX.0
     }
 }
 
-/// Numbers within 256 of a base, as ACKNACK and GAP have them; also used for fragments, whose numbers
-/// have 32 bits.
+/// Numbers within 256 of a base, as in ACKNACK and GAP; also used for fragments, whose numbers have
+/// 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberSet {
     base: i64,
-    /// How many numbers from the base on are spoken of.
+    /// Count of numbers covered, from the base.
     len: u32,
-    /// The highest bit of the first word is the base.
+    /// The highest bit of the first word stands for the base.
     words: [u32; 8],
 }
 
 impl NumberSet {
-    /// The most numbers that are spoken of.
+    /// Most numbers that a set covers.
     pub const LEN_MAX: u32 = 256;
 
-    /// An empty set; in an ACKNACK all below `base` is acknowledged.
+    /// Returns an empty set; in an ACKNACK it acknowledges everything below `base`.
     pub const fn empty(base: i64) -> Self {
         Self {
             base,
@@ -58,7 +58,7 @@ impl NumberSet {
         }
     }
 
-    /// Reads what the wire says; `None` if it speaks of more than 256 numbers. Bits beyond `len` are
+    /// Reads the wire format; `None` if the set covers more than 256 numbers. Bits beyond `len` are
     /// cleared, and missing words are zero.
     pub fn from_words(base: i64, len: u32, words: impl IntoIterator<Item = u32>) -> Option<Self> {
         if len > Self::LEN_MAX {
@@ -84,23 +84,23 @@ impl NumberSet {
         self.base
     }
 
-    /// Returns how many numbers are spoken of.
+    /// Returns the count of numbers covered.
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Returns whether no number is in it.
+    /// Returns whether the set contains no number.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Returns the words that the wire has.
+    /// Returns the words of the wire format.
     pub fn words(&self) -> &[u32] {
         let count = usize::try_from(self.len.div_ceil(32)).unwrap_or(8);
         &self.words[..count.min(8)]
     }
 
-    /// Puts a number in; returns whether there is room for it.
+    /// Adds a number; returns whether it is within range.
     pub fn insert(&mut self, number: i64) -> bool {
         let Some(offset) = self.offset(number) else {
             return false;
@@ -113,7 +113,7 @@ impl NumberSet {
         true
     }
 
-    /// Returns whether a number is in it.
+    /// Returns whether the set contains a number.
     pub fn contains(&self, number: i64) -> bool {
         let Some(offset) = self.offset(number) else {
             return false;
@@ -132,7 +132,7 @@ impl NumberSet {
         self
     }
 
-    /// Returns the numbers in it, in order.
+    /// Returns the numbers of the set in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         let numbers = (0..self.len).map(|offset| self.base.saturating_add(i64::from(offset)));
         numbers.filter(|number| self.contains(*number))
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn bits_by_hand() {
-        // Oracle: the example of 9.4.2.6, base 1234 with numbers 1234 to 1245 of which 1236 and 1237
-        // and on are in: 1234/12:00110... .
+        // Oracle: the example of 9.4.2.6, base 1234, numbers 1234 to 1245, of which 1236 and 1237
+        // are in the set: 1234/12:00110... .
         let set = NumberSet::from_words(1_234, 12, [0b0011_0000 << 24]).unwrap();
         assert_eq!(set.iter().collect::<Vec<_>>(), [1_236, 1_237]);
         assert_eq!(set.words().len(), 1);
         assert_eq!(NumberSet::from_words(1, 257, [0; 9]), None);
-        // What lies beyond the length does not count.
+        // Bits beyond the length are ignored.
         let set = NumberSet::from_words(1, 2, [u32::MAX, u32::MAX]).unwrap();
         assert_eq!(set.iter().collect::<Vec<_>>(), [1, 2]);
     }

@@ -1,4 +1,4 @@
-//! Time of the engine: nanoseconds, since a participant runs for years and a wire has no finer times.
+//! Engine time in nanoseconds: participants run for years, and no wire needs finer times.
 
 use core::ops::{Add, Sub};
 
@@ -17,12 +17,12 @@ pub struct WallTime(i64);
 const NS_PER_S: i64 = 1_000_000_000;
 
 impl Instant {
-    /// The origin of the host's clock.
+    /// Origin of the host's clock.
     pub const ZERO: Self = Self(0);
-    /// Later than everything.
+    /// Later than any other time.
     pub const NEVER: Self = Self(i64::MAX);
 
-    /// Returns the time so many nanoseconds after the origin.
+    /// Returns the time `ns` nanoseconds after the origin.
     pub const fn from_ns(ns: i64) -> Self {
         Self(ns)
     }
@@ -34,42 +34,42 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than everything; what the standard calls infinite.
+    /// Longer than any other span; infinite in the standard.
     pub const INFINITE: Self = Self(i64::MAX);
 
-    /// Returns a span of so many nanoseconds.
+    /// Returns a span of `ns` nanoseconds.
     pub const fn from_ns(ns: i64) -> Self {
         Self(ns)
     }
 
-    /// Returns a span of so many microseconds.
+    /// Returns a span of `us` microseconds.
     pub const fn from_us(us: i64) -> Self {
         Self(us.saturating_mul(1_000))
     }
 
-    /// Returns a span of so many milliseconds.
+    /// Returns a span of `ms` milliseconds.
     pub const fn from_ms(ms: i64) -> Self {
         Self(ms.saturating_mul(1_000_000))
     }
 
-    /// Returns a span of so many seconds.
+    /// Returns a span of `s` seconds.
     pub const fn from_s(s: i64) -> Self {
         Self(s.saturating_mul(NS_PER_S))
     }
 
-    /// Returns the nanoseconds.
+    /// Returns the span in nanoseconds.
     pub const fn as_ns(self) -> i64 {
         self.0
     }
 
-    /// Returns whether it never ends.
+    /// Returns whether it is infinite.
     pub const fn is_infinite(self) -> bool {
         self.0 == i64::MAX
     }
 
-    /// Returns the span; none at all where it is zero, which is how periods are turned off.
+    /// Returns the span, or infinity if it is not positive: a period of zero means off.
     #[must_use]
     pub const fn or_never(self) -> Self {
         if self.0 > 0 { self } else { Self::INFINITE }
@@ -81,9 +81,9 @@ impl Duration {
         Self(self.0.saturating_mul(2))
     }
 
-    /// Returns what the wire says: seconds, and the rest in units of 2^-32 s (9.3.2).
+    /// Returns the wire format: seconds, and the fraction in units of 2^-32 s (9.3.2).
     ///
-    /// Rounded up, so that a span that was read is written again as it was.
+    /// Rounds up, so that a span read from the wire is written back unchanged.
     pub fn to_wire(self) -> (i32, u32) {
         if self.is_infinite() {
             return (i32::MAX, u32::MAX);
@@ -94,7 +94,7 @@ impl Duration {
         (seconds, fraction(self.0.rem_euclid(NS_PER_S)))
     }
 
-    /// Reads what the wire says; the largest second is infinite, whatever its fraction.
+    /// Reads the wire format; the largest value of seconds means infinite, with any fraction.
     pub fn from_wire(seconds: i32, fraction: u32) -> Self {
         if seconds == i32::MAX {
             return Self::INFINITE;
@@ -104,7 +104,7 @@ impl Duration {
 }
 
 impl WallTime {
-    /// Returns the time so many nanoseconds after 1970.
+    /// Returns the time `ns` nanoseconds after 1970.
     pub const fn from_ns(ns: i64) -> Self {
         Self(ns)
     }
@@ -114,27 +114,27 @@ impl WallTime {
         self.0
     }
 
-    /// Returns what the wire says: seconds since 1970 as a number without sign (until 2106), and the
-    /// rest in units of 2^-32 s.
+    /// Returns the wire format: unsigned seconds since 1970 (until 2106), and the fraction in units
+    /// of 2^-32 s.
     pub fn to_wire(self) -> (u32, u32) {
         let seconds = u32::try_from(self.0.div_euclid(NS_PER_S)).unwrap_or(0);
         (seconds, fraction(self.0.rem_euclid(NS_PER_S)))
     }
 
-    /// Reads what the wire says.
+    /// Reads the wire format.
     pub fn from_wire(seconds: u32, fraction: u32) -> Self {
         Self(i64::from(seconds) * NS_PER_S + rest(fraction))
     }
 }
 
-/// Returns nanoseconds below a second in units of 2^-32 s, rounded up.
+/// Converts nanoseconds below a second to units of 2^-32 s, rounded up.
 fn fraction(ns: i64) -> u32 {
     let ns = u64::try_from(ns).unwrap_or(0);
     let units = (ns << 32).div_ceil(NS_PER_S.unsigned_abs());
     u32::try_from(units).unwrap_or(u32::MAX)
 }
 
-/// Returns units of 2^-32 s in nanoseconds, rounded down.
+/// Converts units of 2^-32 s to nanoseconds, rounded down.
 fn rest(fraction: u32) -> i64 {
     let ns = (u64::from(fraction) * NS_PER_S.unsigned_abs()) >> 32;
     ns.cast_signed()

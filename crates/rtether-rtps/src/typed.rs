@@ -1,4 +1,4 @@
-//! Publications and subscriptions of a type.
+//! Typed publications and subscriptions.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -19,22 +19,22 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
 
-/// Why a value is not published.
+/// Why a value was not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// It cannot be encoded.
     #[error(transparent)]
     Value(#[from] CdrError),
-    /// There is no room for it.
+    /// There is no room in the history.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// Octets of a serialized key at least. Fast DDS takes a shorter one for the hash, although that comes
-/// with it; zeros after a key mean nothing.
+/// Minimum size of a serialized key, in octets. Fast DDS takes a shorter one for the hash, although
+/// the hash comes along; zeros after a key are ignored.
 const KEY_MIN: usize = 20;
 
-/// Writes the key of a payload of a type; returns its hash in the encoding of the payload.
+/// Writes the key of a payload of type `T`; returns its hash in the encoding of the payload.
 pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]> {
     let value: Result<T, CdrError> = if is_key {
         from_key_payload(payload)
@@ -48,7 +48,7 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
-/// Returns the full name of a topic of a type.
+/// Returns the topic name together with the name of type `T`.
 pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
     TopicName {
         topic,
@@ -56,29 +56,29 @@ pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
     }
 }
 
-/// What may be said of a publication beside its policies.
+/// Options of a publication beside its policies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PublicationOptions {
-    /// How filters look at values ([`Judge::of`]): subscriptions are spared what theirs does not let
-    /// through.
+    /// How filters evaluate its values ([`Judge::of`]): samples that the filter of a subscription
+    /// rejects are not sent to it.
     pub judge: Option<Judge>,
-    /// To which publisher it belongs.
+    /// Publisher that it belongs to.
     pub publisher: Option<PublisherId>,
-    /// Whether best-effort subscriptions with a minimum separation are sent no more than that lets
-    /// through, and the last value of an instance when the time is over.
+    /// Whether best-effort subscriptions with a minimum separation are sent only what the
+    /// separation allows, and the last value of an instance when it ends.
     pub separates: bool,
 }
 
-/// What may be said of a subscription beside its policies.
+/// Options of a subscription beside its policies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubscriptionOptions<'a> {
-    /// Which samples it wants; all if none.
+    /// Selects samples; `None` takes all.
     pub filter: Option<NewFilter<'a>>,
-    /// To which subscriber it belongs.
+    /// Subscriber that it belongs to.
     pub subscriber: Option<SubscriberId>,
 }
 
-/// What a publication is but for the type of its values.
+/// A publication without the type of its values.
 #[derive(Debug)]
 pub(crate) struct Outlet {
     pub(crate) id: WriterId,
@@ -118,7 +118,7 @@ impl Outlet {
         self.write_as(participant, now, kind, &Derived(value))
     }
 
-    /// Writes a value whose octets are known by whatever way.
+    /// Writes a value of any representation in memory.
     pub(crate) fn write_as(
         &mut self,
         participant: &mut Participant,
@@ -146,7 +146,7 @@ impl Outlet {
     }
 }
 
-/// A value that becomes a payload, by its type or by a description of it.
+/// A value that can be written as a payload, by its type or by a description.
 pub(crate) trait Travel {
     fn payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), CdrError>;
 
@@ -157,8 +157,8 @@ pub(crate) trait Travel {
         out: &mut Vec<u8>,
     ) -> Result<(), CdrError>;
 
-    /// Writes the canonical key, and returns the hash of the key in `encoding`; nothing of types without
-    /// keys.
+    /// Writes the canonical key and returns the hash of the key in `encoding`; `None` for types
+    /// without a key.
     fn key(&self, encoding: Encoding, key: &mut Vec<u8>) -> Result<Option<[u8; 16]>, CdrError>;
 }
 
@@ -219,7 +219,7 @@ impl Travel for Described<'_> {
     }
 }
 
-/// A writer of values of one type.
+/// Writer of values of one type.
 #[derive(Debug)]
 pub struct Publication<T> {
     outlet: Outlet,
@@ -227,7 +227,7 @@ pub struct Publication<T> {
 }
 
 impl<T: Data> Publication<T> {
-    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
+    /// Creates a publication of a topic; `None` if the limit of endpoints is reached.
     pub fn create(
         participant: &mut Participant,
         now: Instant,
@@ -237,10 +237,10 @@ impl<T: Data> Publication<T> {
         Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
     }
 
-    /// Makes a publication of a topic.
+    /// Creates a publication of a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow, or there is no such publisher.
+    /// The limit of endpoints is reached, or the publisher does not exist.
     pub fn open(
         participant: &mut Participant,
         now: Instant,
@@ -271,7 +271,7 @@ impl<T: Data> Publication<T> {
     /// Publishes a value.
     ///
     /// # Errors
-    /// If it cannot be encoded, or if there is no room for it.
+    /// The value cannot be encoded, or there is no room in the history.
     pub fn publish(
         &mut self,
         participant: &mut Participant,
@@ -282,10 +282,10 @@ impl<T: Data> Publication<T> {
             .write(participant, now, ChangeKind::Alive, value)
     }
 
-    /// Says that the instance to which a value belongs is gone.
+    /// Disposes of the instance of a value.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room in the history.
     pub fn dispose(
         &mut self,
         participant: &mut Participant,
@@ -296,10 +296,10 @@ impl<T: Data> Publication<T> {
             .write(participant, now, ChangeKind::Disposed, value)
     }
 
-    /// Says that the instance to which a value belongs is no longer written here.
+    /// Unregisters the instance of a value: this writer no longer writes it.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room in the history.
     pub fn unregister(
         &mut self,
         participant: &mut Participant,
@@ -310,7 +310,7 @@ impl<T: Data> Publication<T> {
             .write(participant, now, ChangeKind::Unregistered, value)
     }
 
-    /// Begins a coherent set: what is published from now on belongs together.
+    /// Begins a coherent set: samples published from now on belong together.
     pub fn begin_set(&self, participant: &mut Participant) {
         participant.begin_set(self.outlet.id);
     }
@@ -318,7 +318,7 @@ impl<T: Data> Publication<T> {
     /// Ends the coherent set.
     ///
     /// # Errors
-    /// If there is no room for the word that it has ended; the set goes on.
+    /// There is no room for the sample that ends the set; the set remains open.
     pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
         Ok(participant.end_set(now, self.outlet.id)?)
     }
@@ -327,14 +327,14 @@ impl<T: Data> Publication<T> {
 /// A sample of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received<T> {
-    /// What is known of it.
+    /// Metadata of the sample.
     pub info: SampleInfo,
-    /// The value, or the key alone if an instance has ended (`SampleInfo::is_valid`); nothing if
-    /// nothing is known of its key.
+    /// The value, or only its key if the instance has ended (`SampleInfo::is_valid`); `None` if the
+    /// key is unknown.
     pub value: Option<T>,
 }
 
-/// A reader of values of one type.
+/// Reader of values of one type.
 #[derive(Debug)]
 pub struct Subscription<T> {
     id: ReaderId,
@@ -343,7 +343,7 @@ pub struct Subscription<T> {
 }
 
 impl<T: Data> Subscription<T> {
-    /// Makes a subscription to a topic; `None` if there are as many endpoints as the limits allow.
+    /// Creates a subscription to a topic; `None` if the limit of endpoints is reached.
     pub fn create(
         participant: &mut Participant,
         now: Instant,
@@ -353,11 +353,11 @@ impl<T: Data> Subscription<T> {
         Self::open(participant, now, topic, qos, SubscriptionOptions::default()).ok()
     }
 
-    /// Makes a subscription to a topic.
+    /// Creates a subscription to a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow, the filter does not fit the type, or there is
-    /// no such subscriber.
+    /// The limit of endpoints is reached, the filter does not fit the type, or the subscriber does
+    /// not exist.
     pub fn open(
         participant: &mut Participant,
         now: Instant,
@@ -385,7 +385,7 @@ impl<T: Data> Subscription<T> {
         self.id
     }
 
-    /// Returns how many samples were no values of the type.
+    /// Returns how many samples could not be decoded as the type.
     pub fn malformed(&self) -> u64 {
         self.malformed
     }
@@ -396,7 +396,7 @@ impl<T: Data> Subscription<T> {
     }
 }
 
-/// Takes the next sample of a reader that is a value; counts those that are not.
+/// Takes the next sample of a reader that decodes; counts those that do not.
 pub(crate) fn take<T: Data>(
     participant: &mut Participant,
     now: Instant,
@@ -407,8 +407,8 @@ pub(crate) fn take<T: Data>(
     take_with(participant, now, id, malformed, from_payload, of_key)
 }
 
-/// The same for values that are read by whatever way: from a payload, or from that of a key and the key
-/// as the instance has it.
+/// Like [`take`], with functions that decode a payload, and a key from its payload or from the key
+/// stored for the instance.
 pub(crate) fn take_with<T>(
     participant: &mut Participant,
     now: Instant,
@@ -433,7 +433,8 @@ pub(crate) fn take_with<T>(
     }
 }
 
-/// Returns the value of which only the key is known: from the payload, or as the instance has it.
+/// Decodes a value of which only the key is known, from the payload or from the key stored for the
+/// instance.
 fn value_of_key<T: Data>(payload: &[u8], key: &[u8]) -> Option<T> {
     if !payload.is_empty() {
         return from_key_payload(payload).ok();
@@ -441,10 +442,10 @@ fn value_of_key<T: Data>(payload: &[u8], key: &[u8]) -> Option<T> {
     from_key_payload(&whole_key(key)).ok()
 }
 
-/// Returns the payload of a canonical key.
+/// Returns a payload with a canonical key.
 pub(crate) fn whole_key(key: &[u8]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(4 + key.len());
-    // CDR2_BE, as the canonical key is.
+    // CDR2_BE, the encoding of canonical keys.
     whole.extend_from_slice(&[0, 6, 0, 0]);
     whole.extend_from_slice(key);
     whole

@@ -1,4 +1,4 @@
-//! Types that this crate brings with it.
+//! Sample types that this crate provides.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,27 +6,27 @@ use alloc::vec::Vec;
 use crate::cdr::Data;
 use crate::filter::{Fields, Value};
 
-/// The colored shape with which implementations show each other what they can do.
+/// The colored shape of the demos that DDS implementations use to show interoperability.
 ///
-/// Without the last member it is the type as it was at first; as an appendable type either is read as
-/// the other.
+/// The original type lacks the last member; since the type is appendable, each version can be read
+/// as the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Data)]
 #[rtps(appendable)]
 pub struct ShapeType {
-    /// Its color, which is its key.
+    /// Color; the key.
     #[rtps(key, max = 128)]
     pub color: String,
-    /// From the left, in pixels.
+    /// Distance from the left, in pixels.
     pub x: i32,
-    /// From the top, in pixels.
+    /// Distance from the top, in pixels.
     pub y: i32,
-    /// Its size, in pixels.
+    /// Size, in pixels.
     pub shapesize: i32,
-    /// Octets that make the sample larger.
+    /// Padding that makes the sample larger.
     pub additional_payload_size: Vec<u8>,
 }
 
-/// Octets that mean nothing here.
+/// Opaque octets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Data)]
 #[rtps(name = "rtether::Octets", final)]
 pub struct Octets {
@@ -34,17 +34,17 @@ pub struct Octets {
     pub octets: Vec<u8>,
 }
 
-/// What goes out and comes back when round trips are measured.
+/// Sample that is echoed to measure round trips.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Data)]
 #[rtps(name = "rtether::Ping", final)]
 pub struct Ping {
-    /// Numbers the round trips.
+    /// Number of the round trip.
     pub sequence: u32,
-    /// Tells those who measure at the same time apart.
+    /// Tells concurrent measurements apart.
     pub session: u32,
-    /// When it was sent by the clock of the sender, in nanoseconds.
+    /// Send time by the sender's clock, in nanoseconds.
     pub sent_ns: i64,
-    /// Octets that make the sample larger.
+    /// Padding that makes the sample larger.
     pub payload: Vec<u8>,
 }
 

@@ -17,12 +17,12 @@ const DATA_HEAD: usize = 20;
 /// Octets of `DATA_FRAG` before its parameter list.
 const DATA_FRAG_HEAD: usize = 32;
 
-/// Which part of a sample is to be sent.
+/// A fragment to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Fragment<'a> {
     /// Its number, from 1 on.
     pub number: u32,
-    /// Octets of each but the last, at least 1 and not more than the sample has.
+    /// Octets of each fragment but the last, from 1 to the size of the sample.
     pub size: u16,
     /// The whole sample with its encapsulation header.
     pub sample: &'a [u8],
@@ -42,12 +42,12 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// Returns the octets that [`Builder::data`] needs for content of this length.
+/// Returns the size of [`Builder::data`] for content of this length, in octets.
 pub fn data_size(inline_qos: &InlineQos, content_len: usize) -> usize {
     size(DATA_HEAD, inline_qos, content_len)
 }
 
-/// Returns the octets that [`Builder::data_frag`] needs for a fragment of this length.
+/// Returns the size of [`Builder::data_frag`] for a fragment of this length, in octets.
 pub fn data_frag_size(inline_qos: &InlineQos, fragment_len: usize) -> usize {
     size(DATA_FRAG_HEAD, inline_qos, fragment_len)
 }
@@ -76,8 +76,8 @@ fn qos_size(qos: &InlineQos) -> usize {
 
 /// Writes a message into a buffer of the caller.
 ///
-/// What would exceed the limit is not written at all. If the buffer's capacity is at least the limit,
-/// nothing is allocated.
+/// A submessage that would exceed the limit is not written at all, and the method returns `false`.
+/// Nothing is allocated if the capacity of the buffer is at least the limit.
 #[derive(Debug)]
 pub struct Builder<'a> {
     octets: &'a mut Vec<u8>,
@@ -85,8 +85,8 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Clears the buffer and writes the header, whatever the limit is, which counts octets of the
-    /// whole message.
+    /// Clears the buffer and writes the header, regardless of `limit`. The limit counts the octets
+    /// of the whole message.
     pub fn new(buffer: &'a mut Vec<u8>, prefix: GuidPrefix, limit: usize) -> Self {
         buffer.clear();
         buffer.extend_from_slice(&MAGIC);
@@ -99,7 +99,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the octets written, with the header.
+    /// Returns the octets written, header included.
     pub fn len(&self) -> usize {
         self.octets.len()
     }
@@ -109,12 +109,12 @@ impl<'a> Builder<'a> {
         self.limit.saturating_sub(self.octets.len())
     }
 
-    /// Returns whether there is nothing but the header.
+    /// Returns whether only the header is written.
     pub fn is_empty(&self) -> bool {
         self.octets.len() <= HEADER_SIZE
     }
 
-    /// Says when what follows was written; none takes an earlier time back.
+    /// Writes the source timestamp of what follows; `None` cancels an earlier one.
     pub fn info_timestamp(&mut self, time: Option<WallTime>) -> bool {
         let Some(time) = time else {
             return self.begin(kind::INFO_TIMESTAMP, flag::INVALIDATE, 0);
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Says for whom what follows is.
+    /// Writes the destination participant of what follows.
     pub fn info_destination(&mut self, prefix: GuidPrefix) -> bool {
         let is_fit = self.begin(kind::INFO_DESTINATION, 0, 12);
         if is_fit {
@@ -162,7 +162,7 @@ impl<'a> Builder<'a> {
         true
     }
 
-    /// Writes one fragment of a sample; not if the sample has no such fragment, either.
+    /// Writes one fragment of a sample; returns `false` also if the sample has no such fragment.
     pub fn data_frag(
         &mut self,
         reader: EntityId,
@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
         true
     }
 
-    /// Says which samples a writer has.
+    /// Announces which samples a writer has.
     pub fn heartbeat(&mut self, heartbeat: &Heartbeat) -> bool {
         let mut flags = 0;
         if heartbeat.is_final {
@@ -215,7 +215,7 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Says which fragments of a sample a writer has.
+    /// Announces which fragments of a sample a writer has.
     pub fn heartbeat_frag(&mut self, heartbeat: &HeartbeatFrag) -> bool {
         let is_fit = self.begin(kind::HEARTBEAT_FRAG, 0, 24);
         if is_fit {
@@ -227,7 +227,7 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Says which samples a reader has and lacks.
+    /// Reports which samples a reader has and lacks.
     pub fn ack_nack(&mut self, ack_nack: &AckNack) -> bool {
         let flags = if ack_nack.is_final { flag::FINAL } else { 0 };
         let len = 8 + 8 + set_size(&ack_nack.set) + 4;
@@ -241,8 +241,8 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Says which fragments of a sample a reader lacks; not if their numbers do not fit in 32 bits,
-    /// either.
+    /// Reports which fragments of a sample a reader lacks; returns `false` also if their numbers
+    /// exceed 32 bits.
     pub fn nack_frag(&mut self, nack: &NackFrag) -> bool {
         let Ok(base) = u32::try_from(nack.set.base()) else {
             return false;
@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Says which samples do not matter.
+    /// Declares samples irrelevant.
     pub fn gap(&mut self, gap: &Gap) -> bool {
         let is_fit = self.begin(kind::GAP, 0, 8 + 8 + 8 + set_size(&gap.set));
         if is_fit {
@@ -271,7 +271,7 @@ impl<'a> Builder<'a> {
         is_fit
     }
 
-    /// Writes the header of a submessage if that fits with all that follows.
+    /// Writes the header of a submessage if header and content fit.
     fn begin(&mut self, kind: u8, flags: u8, len: usize) -> bool {
         let Ok(len_field) = u16::try_from(len) else {
             return false;
@@ -286,7 +286,7 @@ impl<'a> Builder<'a> {
     }
 
     fn data_head(&mut self, head: usize, entities: [EntityId; 2], sequence: SequenceNumber) {
-        // Extra flags, and the octets from behind this field to the parameter list.
+        // Extra flags, and the octets from the end of this field to the parameter list.
         self.u16(0);
         self.u16(u16::try_from(head - HEAD).unwrap_or_default());
         self.entities(entities);
@@ -344,14 +344,14 @@ impl<'a> Builder<'a> {
             .extend_from_slice(entities.map(|entity| entity.0).as_flattened());
     }
 
-    /// The high word, then the low one.
+    /// High word, then low word.
     fn number(&mut self, number: SequenceNumber) {
         let [a, b, c, d, high @ ..] = number.0.to_le_bytes();
         self.octets.extend_from_slice(&high);
         self.octets.extend_from_slice(&[a, b, c, d]);
     }
 
-    /// What follows the base.
+    /// Writes a set without its base.
     fn set(&mut self, set: &NumberSet) {
         self.u32(set.len());
         for word in set.words() {

@@ -5,7 +5,7 @@ use crate::guid::{EntityId, GuidPrefix};
 use crate::locator::WireLocator;
 use crate::sequence::{NumberSet, SequenceNumber};
 
-/// A place in octets; no reading goes beyond their end.
+/// Position in a slice; never reads beyond its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     octets: &'a [u8],
@@ -14,7 +14,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at an offset, which is also what errors count from.
+    /// Starts at `at`; offsets in errors count from the same origin.
     pub(crate) const fn new(octets: &'a [u8], at: usize, is_little_endian: bool) -> Self {
         Self {
             octets,
@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
         self.is_little_endian
     }
 
-    /// Returns all octets that are left.
+    /// Returns and consumes the remaining octets.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.octets.get(self.at..).unwrap_or_default()
     }
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         Ok(*array)
     }
 
-    /// Goes on at the next multiple of four, counted from the first octet.
+    /// Advances to the next multiple of four, counted from the first octet.
     pub(crate) fn align(&mut self) {
         self.at = self.at.next_multiple_of(4).min(self.octets.len());
     }
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
         self.u32().map(u32::cast_signed)
     }
 
-    /// Reads a count, of octets or of elements.
+    /// Reads a count of octets or elements.
     pub(crate) fn count(&mut self) -> Result<usize, Malformed> {
         let error = Malformed::Value { offset: self.at };
         self.u32()
@@ -92,14 +92,14 @@ impl<'a> Cursor<'a> {
         self.array().map(GuidPrefix)
     }
 
-    /// Reads any sequence number: the high word, then the low one (9.3.2).
+    /// Reads a sequence number without a range check: high word, then low word (9.3.2).
     pub(crate) fn number(&mut self) -> Result<SequenceNumber, Malformed> {
         let high = i64::from(self.i32()?);
         let low = i64::from(self.u32()?);
         Ok(SequenceNumber((high << 32) | low))
     }
 
-    /// Reads a number from `min` to the largest one that counts.
+    /// Reads a sequence number from `min` to [`SequenceNumber::MAX`].
     pub(crate) fn number_from(&mut self, min: i64) -> Result<SequenceNumber, Malformed> {
         let offset = self.at;
         let number = self.number()?;
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the number of a fragment.
+    /// Reads a fragment number.
     pub(crate) fn fragment(&mut self) -> Result<u32, Malformed> {
         let offset = self.at;
         let number = self.u32()?;
@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads what follows the base of a set: how many bits, and the words with them (9.4.2.6).
+    /// Reads the rest of a set: count of bits and the words with them (9.4.2.6).
     pub(crate) fn set(&mut self, base: i64) -> Result<NumberSet, Malformed> {
         let error = Malformed::Value { offset: self.at };
         let len = self.u32()?;

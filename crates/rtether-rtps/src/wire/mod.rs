@@ -1,8 +1,8 @@
-//! Messages of RTPS: octets of a datagram to submessages and back (8.3, 9.4).
+//! RTPS messages: datagrams to submessages and back (8.3, 9.4).
 //!
-//! Reading borrows from the datagram, allocates nothing, and does not trust what it reads: whatever a
-//! length field says, no octet beyond the datagram is looked at, and numbers that the standard forbids
-//! (8.3.8) are errors. Writing appends to a buffer of the caller up to a limit.
+//! Reading borrows from the datagram, allocates nothing, and trusts no length field: no octet
+//! beyond the datagram is read, and values that the standard forbids (8.3.8) are errors. Writing
+//! appends to a buffer of the caller up to a limit.
 
 use crate::guid::GuidPrefix;
 
@@ -27,14 +27,14 @@ pub use submessage::{
     AckNack, Content, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Locators, NackFrag, Submessage,
 };
 
-/// The version that is spoken. Peers of an earlier 2.x take it: only the major version says whether a
-/// message can be understood (8.6).
+/// Protocol version sent. Peers of an earlier 2.x accept it: only the major version decides whether
+/// a message can be understood (8.6).
 pub const VERSION: [u8; 2] = [2, 5];
 
-/// Who made this implementation; not among the ids that the OMG has given away.
+/// Vendor id of this implementation; not assigned by the OMG.
 pub const VENDOR: [u8; 2] = [0x01, 0xFE];
 
-/// Octets of the header of a message.
+/// Size of a message header, in octets.
 pub const HEADER_SIZE: usize = 20;
 
 const MAGIC: [u8; 4] = *b"RTPS";
@@ -58,49 +58,49 @@ pub(crate) mod kind {
 
 /// Flags of submessages.
 pub(crate) mod flag {
-    /// Of all: numbers are little-endian.
+    /// All submessages: numbers are little-endian.
     pub(crate) const LITTLE_ENDIAN: u8 = 0x01;
-    /// Of DATA and `DATA_FRAG`: a parameter list precedes the content.
+    /// DATA and `DATA_FRAG`: a parameter list precedes the content.
     pub(crate) const INLINE_QOS: u8 = 0x02;
-    /// Of DATA.
+    /// DATA: the content is a sample.
     pub(crate) const DATA: u8 = 0x04;
-    /// Of DATA: the content is a key.
+    /// DATA: the content is a key.
     pub(crate) const KEY: u8 = 0x08;
-    /// Of DATA: the content is encoded in some other way.
+    /// DATA: the content has a non-standard encoding.
     pub(crate) const NON_STANDARD: u8 = 0x10;
-    /// Of `DATA_FRAG`: the content is a key.
+    /// `DATA_FRAG`: the content is a key.
     pub(crate) const FRAGMENT_KEY: u8 = 0x04;
-    /// Of `DATA_FRAG`: the content is encoded in some other way.
+    /// `DATA_FRAG`: the content has a non-standard encoding.
     pub(crate) const FRAGMENT_NON_STANDARD: u8 = 0x08;
-    /// Of HEARTBEAT and ACKNACK: no answer is needed.
+    /// HEARTBEAT and ACKNACK: no answer required.
     pub(crate) const FINAL: u8 = 0x02;
-    /// Of HEARTBEAT: also asserts liveliness.
+    /// HEARTBEAT: also asserts liveliness.
     pub(crate) const LIVELINESS: u8 = 0x04;
-    /// Of `INFO_TS`: what follows has no time.
+    /// `INFO_TS`: what follows has no timestamp.
     pub(crate) const INVALIDATE: u8 = 0x02;
-    /// Of `INFO_REPLY`: locators of groups follow.
+    /// `INFO_REPLY`: multicast locators follow.
     pub(crate) const MULTICAST: u8 = 0x02;
 }
 
-/// Who sent a message.
+/// Header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Version of the protocol: major, minor.
+    /// Protocol version: major, minor.
     pub version: [u8; 2],
-    /// Who made the sender.
+    /// Vendor id of the sender.
     pub vendor: [u8; 2],
-    /// The sender.
+    /// Participant that sent it.
     pub prefix: GuidPrefix,
 }
 
-/// Why octets are not what they should be. Offsets count from the start of the datagram, or of the
-/// payload that was handed in.
+/// Why octets are malformed. Offsets count from the start of the datagram, or of the payload passed
+/// in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It does not start as a message does.
+    /// The RTPS magic is missing.
     #[error("no header of RTPS")]
     NotRtps,
-    /// Another major version.
+    /// Unsupported major version.
     #[error("version {major}.{minor} of RTPS is not spoken")]
     Version {
         /// Major version.
@@ -108,57 +108,57 @@ pub enum Malformed {
         /// Minor version.
         minor: u8,
     },
-    /// The octets end where more were due.
+    /// The octets end too early.
     #[error("octets end at {offset}, where more are due")]
     Truncated {
-        /// Where they are missing.
+        /// Where octets are missing.
         offset: usize,
     },
-    /// A length leads beyond what there is.
+    /// A length exceeds the data.
     #[error("length at octet {offset} leads beyond the end")]
     Overrun {
-        /// Where the submessage or parameter with it starts.
+        /// Start of the submessage or parameter with the length.
         offset: usize,
     },
-    /// A number that the standard forbids.
+    /// A value that the standard forbids.
     #[error("number at octet {offset} is out of its range")]
     Value {
-        /// Where it is.
+        /// Position of the value.
         offset: usize,
     },
-    /// A parameter list ends without saying so.
+    /// A parameter list ends without a sentinel.
     #[error("parameter list ends at octet {offset} without its sentinel")]
     Endless {
-        /// Where it ends.
+        /// End of the data.
         offset: usize,
     },
-    /// The value of a parameter is not of its type, or beyond its limits.
+    /// The value of a parameter does not fit its type, or exceeds a limit.
     #[error("parameter {id:#06x} has a value that it cannot have")]
     Parameter {
-        /// Which one.
+        /// Parameter id.
         id: u16,
     },
-    /// A parameter that is not known, but must be.
+    /// An unknown parameter that must be understood.
     #[error("parameter {id:#06x} has to be understood, but is not known")]
     NotUnderstood {
-        /// Which one.
+        /// Parameter id.
         id: u16,
     },
-    /// A parameter that may not be left out.
+    /// A mandatory parameter is missing.
     #[error("parameter {id:#06x} is missing")]
     Missing {
-        /// Which one.
+        /// Parameter id.
         id: u16,
     },
-    /// A payload of another encoding.
+    /// A payload of another encapsulation.
     #[error("encapsulation {id:#06x} is not a parameter list")]
     Encapsulation {
-        /// Which one.
+        /// Encapsulation id.
         id: u16,
     },
 }
 
-/// A message, of which the header has been read.
+/// A message whose header has been read.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     header: Header,
@@ -191,12 +191,12 @@ fn header(cursor: &mut Cursor<'_>) -> Result<Header, Malformed> {
 }
 
 impl<'a> Message<'a> {
-    /// Returns who sent it.
+    /// Returns the header.
     pub const fn header(&self) -> Header {
         self.header
     }
 
-    /// Returns what it says, up to the first error.
+    /// Returns its submessages, up to the first error.
     pub const fn submessages(&self) -> Submessages<'a> {
         Submessages::new(self.octets, HEADER_SIZE)
     }

@@ -1,4 +1,4 @@
-//! Parameter lists (9.4.2.11), and what samples carry in them beside their data (9.6.4).
+//! Parameter lists (9.4.2.11), and the inline QoS of samples (9.6.4).
 
 use super::{Cursor, Malformed};
 use crate::guid::Guid;
@@ -6,7 +6,7 @@ use crate::locator::Locator;
 use crate::sequence::SequenceNumber;
 use crate::time::Duration;
 
-/// Numbers of parameters (9.6.3, 9.6.4).
+/// Parameter ids (9.6.3, 9.6.4).
 pub(crate) mod pid {
     pub(crate) const PAD: u16 = 0x0000;
     pub(crate) const SENTINEL: u16 = 0x0001;
@@ -53,28 +53,28 @@ pub(crate) mod pid {
     pub(crate) const KEY_HASH: u16 = 0x0070;
     pub(crate) const STATUS_INFO: u16 = 0x0071;
     pub(crate) const DATA_REPRESENTATION: u16 = 0x0073;
-    /// The only one of the standard that must be understood; without that flag it is another one,
-    /// long out of use.
+    /// The only standard parameter that must be understood; without that flag the id is that of
+    /// another, obsolete parameter.
     pub(crate) const DOMAIN_TAG: u16 = 0x4014;
 }
 
-/// Set in the numbers of parameters without which the rest must not be used.
+/// Flag of ids: without understanding this parameter, the list must not be used.
 const MUST_UNDERSTAND: u16 = 0x4000;
-/// Set in the numbers that every vendor uses as it likes.
+/// Flag of vendor-specific ids.
 const VENDOR: u16 = 0x8000;
 
-/// Returns whether a parameter means something only among products of one vendor.
+/// Returns whether a parameter is vendor-specific.
 pub(crate) const fn is_vendor(id: u16) -> bool {
     id & VENDOR != 0
 }
 
-/// Returns whether who does not know a parameter must drop what carries it.
+/// Returns whether a receiver that does not know the parameter must drop the submessage.
 pub(crate) const fn is_must_understand(id: u16) -> bool {
     !is_vendor(id) && id & MUST_UNDERSTAND != 0
 }
 
-/// Returns a number without what says whether it must be understood, save for the one that is another
-/// parameter without it.
+/// Returns the id without the must-understand flag, except where the id without it is another
+/// parameter.
 pub(crate) const fn without_flags(id: u16) -> u16 {
     if id == pid::DOMAIN_TAG {
         id
@@ -83,10 +83,10 @@ pub(crate) const fn without_flags(id: u16) -> u16 {
     }
 }
 
-/// The most octets of a string with its NUL.
+/// Largest size of a string with its NUL, in octets.
 pub const STRING_SIZE_MAX: usize = 256;
 
-/// Parameters, the last of which is known to be followed by a sentinel.
+/// A parameter list, checked to end with a sentinel.
 #[derive(Clone, Copy, Debug)]
 pub struct ParameterList<'a> {
     octets: &'a [u8],
@@ -94,13 +94,13 @@ pub struct ParameterList<'a> {
 }
 
 impl<'a> ParameterList<'a> {
-    /// No parameters.
+    /// The empty list.
     pub const EMPTY: Self = Self {
         octets: &[],
         is_little_endian: true,
     };
 
-    /// Takes a list with its sentinel from octets, of which some may be left; returns those, too.
+    /// Splits a list with its sentinel from the start of `octets`; also returns the rest.
     pub fn split(octets: &'a [u8], is_little_endian: bool) -> Result<(Self, &'a [u8]), Malformed> {
         let mut cursor = Cursor::new(octets, 0, is_little_endian);
         let list = Self::parse(&mut cursor)?;
@@ -115,7 +115,7 @@ impl<'a> ParameterList<'a> {
             let endless = Malformed::Endless { offset };
             let id = cursor.u16().map_err(|_| endless)?;
             let len = usize::from(cursor.u16().map_err(|_| endless)?);
-            // The length of a sentinel says nothing.
+            // The length of a sentinel is ignored.
             if id == pid::SENTINEL {
                 let octets = octets.get(..offset - start).unwrap_or_default();
                 return Ok(Self {
@@ -132,12 +132,12 @@ impl<'a> ParameterList<'a> {
         }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the list is empty.
     pub const fn is_empty(&self) -> bool {
         self.octets.is_empty()
     }
 
-    /// Returns the parameters without paddings.
+    /// Returns the parameters without padding.
     pub const fn iter(&self) -> Parameters<'a> {
         Parameters {
             cursor: Cursor::new(self.octets, 0, self.is_little_endian),
@@ -163,7 +163,7 @@ impl<'a> IntoIterator for ParameterList<'a> {
     }
 }
 
-/// The parameters of a list, in their order; ends after the first error.
+/// Parameters of a list in order; ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Parameters<'a> {
     cursor: Cursor<'a>,
@@ -198,24 +198,24 @@ impl<'a> Iterator for Parameters<'a> {
     }
 }
 
-/// One parameter. Values may be longer than their types: later versions append members.
+/// A parameter. The value may be longer than its type: later versions append members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter<'a> {
-    /// Which one.
+    /// Its id.
     pub id: u16,
-    /// Its octets, with padding.
+    /// Its value, with padding.
     pub value: &'a [u8],
-    /// Their byte order.
+    /// Its byte order.
     pub is_little_endian: bool,
 }
 
 impl<'a> Parameter<'a> {
-    /// Returns the error of a value that is out of its range.
+    /// Returns the error of an invalid value.
     pub const fn malformed(&self) -> Malformed {
         Malformed::Parameter { id: self.id }
     }
 
-    /// Reads with offsets that count from the start of the value.
+    /// Reads the value; offsets count from its start.
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Malformed>,
@@ -224,27 +224,27 @@ impl<'a> Parameter<'a> {
         read(&mut cursor).map_err(|_| self.malformed())
     }
 
-    /// Reads its first octets as they are.
+    /// Reads the first octets unchanged.
     pub fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
         self.read(Cursor::array)
     }
 
-    /// Reads a number of 16 bits.
+    /// Reads a 16-bit number.
     pub fn u16(&self) -> Result<u16, Malformed> {
         self.read(Cursor::u16)
     }
 
-    /// Reads a number of 32 bits.
+    /// Reads a 32-bit number.
     pub fn u32(&self) -> Result<u32, Malformed> {
         self.read(Cursor::u32)
     }
 
-    /// Reads a number of 32 bits with its sign.
+    /// Reads a signed 32-bit number.
     pub fn i32(&self) -> Result<i32, Malformed> {
         self.read(Cursor::i32)
     }
 
-    /// Reads a truth value, of one octet.
+    /// Reads a Boolean of one octet.
     pub fn is_true(&self) -> Result<bool, Malformed> {
         match self.array()? {
             [0] => Ok(false),
@@ -253,22 +253,22 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// Reads a span of time, which is not negative.
+    /// Reads a duration; negative ones are errors.
     pub fn duration(&self) -> Result<Duration, Malformed> {
         self.read(duration)
     }
 
-    /// Reads a sequence number, which may be any.
+    /// Reads a sequence number without a range check.
     pub fn sequence(&self) -> Result<SequenceNumber, Malformed> {
         self.read(Cursor::number)
     }
 
-    /// Reads a locator; `None` for kinds that are not spoken here.
+    /// Reads a locator; `None` for unsupported kinds.
     pub fn locator(&self) -> Result<Option<Locator>, Malformed> {
         self.read(Cursor::locator).map(Locator::from_wire)
     }
 
-    /// Reads the name of an endpoint or a participant.
+    /// Reads the GUID of an endpoint or participant.
     pub fn guid(&self) -> Result<Guid, Malformed> {
         self.array().map(Guid::from_octets)
     }
@@ -278,7 +278,7 @@ impl<'a> Parameter<'a> {
         self.read(string)
     }
 
-    /// Reads octets that are preceded by their number.
+    /// Reads an octet sequence with its length.
     pub fn octets(&self) -> Result<&'a [u8], Malformed> {
         self.read(|cursor| {
             let len = cursor.count()?;
@@ -287,7 +287,7 @@ impl<'a> Parameter<'a> {
     }
 }
 
-/// Reads a span of time, which is not negative.
+/// Reads a duration; negative ones are errors.
 pub(crate) fn duration(cursor: &mut Cursor<'_>) -> Result<Duration, Malformed> {
     let offset = cursor.at();
     let (seconds, fraction) = (cursor.i32()?, cursor.u32()?);
@@ -297,12 +297,12 @@ pub(crate) fn duration(cursor: &mut Cursor<'_>) -> Result<Duration, Malformed> {
     Ok(Duration::from_wire(seconds, fraction))
 }
 
-/// Reads a string, and goes on behind its padding.
+/// Reads a string and skips its padding.
 pub(crate) fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
     string_within(cursor, STRING_SIZE_MAX)
 }
 
-/// Reads a string of at most `max` octets with its NUL, and goes on behind its padding.
+/// Reads a string of at most `max` octets with its NUL, and skips its padding.
 pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&'a str, Malformed> {
     let error = Malformed::Value {
         offset: cursor.at(),
@@ -313,7 +313,7 @@ pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&
     }
     let octets = cursor.take(len)?;
     cursor.align();
-    // Some write the empty string without its NUL.
+    // Some implementations write the empty string without its NUL.
     let octets = match octets.split_last() {
         None => octets,
         Some((0, octets)) if !octets.contains(&0) => octets,
@@ -322,12 +322,12 @@ pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&
     core::str::from_utf8(octets).map_err(|_| error)
 }
 
-/// What became of an instance.
+/// Status of an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// It is no more.
+    /// The instance was disposed of.
     pub is_disposed: bool,
-    /// The writer writes it no more.
+    /// The writer no longer writes it.
     pub is_unregistered: bool,
 }
 
@@ -335,7 +335,7 @@ const DISPOSED: u8 = 0x01;
 const UNREGISTERED: u8 = 0x02;
 
 impl Status {
-    /// Returns what the wire says: in both byte orders the flags are in the last octet (9.6.4).
+    /// Returns the wire format: in both byte orders the flags are in the last octet (9.6.4).
     pub(super) fn octets(self) -> [u8; 4] {
         let disposed = if self.is_disposed { DISPOSED } else { 0 };
         let unregistered = if self.is_unregistered {
@@ -354,29 +354,30 @@ impl Status {
     }
 }
 
-/// What samples carry beside their data.
+/// Inline QoS of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InlineQos {
     /// Hash of the key.
     pub key_hash: Option<[u8; 16]>,
-    /// What became of the instance.
+    /// Status of the instance.
     pub status: Status,
-    /// How long the sample is worth something.
+    /// Time until the sample expires.
     pub lifespan: Option<Duration>,
-    /// The first sample of the set to which this one belongs; [`SequenceNumber::UNKNOWN`] ends the set.
+    /// First sample of the coherent set that this one belongs to; [`SequenceNumber::UNKNOWN`] ends
+    /// the set.
     pub coherent_set: Option<SequenceNumber>,
-    /// The number of the sample among those of its publisher (8.7.5).
+    /// Number of the sample among those of its publisher (8.7.5).
     pub group_sequence: Option<SequenceNumber>,
-    /// The number among those of its publisher of the first sample of the publisher's set (8.7.6).
+    /// Publisher-wide number of the first sample of the publisher's set (8.7.6).
     pub group_set: Option<SequenceNumber>,
-    /// Which writers the publisher has, in short, where the set ends.
+    /// Digest of the publisher's writers, sent where the set ends.
     pub group_digest: Option<GroupDigest>,
 }
 
-/// A set of writers in short: the first octets of the MD5 of their names (9.3.2.5).
+/// Digest of a set of writers: the first octets of the MD5 of their entity identifiers (9.3.2.5).
 pub type GroupDigest = [u8; 4];
 
-/// Reads which set a sample belongs to.
+/// Reads the coherent set of a sample.
 fn set(parameter: &Parameter<'_>) -> Result<SequenceNumber, Malformed> {
     let set = parameter.sequence()?;
     if !set.is_valid() && set != SequenceNumber::UNKNOWN {
@@ -386,7 +387,7 @@ fn set(parameter: &Parameter<'_>) -> Result<SequenceNumber, Malformed> {
 }
 
 impl InlineQos {
-    /// Reads what is known of a list; what has to be understood, but is not known, is an error.
+    /// Reads the known parameters of a list; an unknown one that must be understood is an error.
     pub fn read(list: ParameterList<'_>) -> Result<Self, Malformed> {
         let mut qos = Self::default();
         for parameter in list {
@@ -401,7 +402,7 @@ impl InlineQos {
                 pid::LIFESPAN => qos.lifespan = Some(parameter.duration()?),
                 pid::COHERENT_SET => qos.coherent_set = Some(set(&parameter)?),
                 pid::GROUP_COHERENT_SET => {
-                    // Unknown where the set ends that it names not, and so does whoever leaves it out.
+                    // Unknown means the end of a set, as does a missing parameter.
                     qos.group_set = Some(set(&parameter)?).filter(|set| set.is_valid());
                 }
                 pid::GROUP_SEQUENCE => {
@@ -419,7 +420,7 @@ impl InlineQos {
         Ok(qos)
     }
 
-    /// Returns whether there is nothing to say.
+    /// Returns whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

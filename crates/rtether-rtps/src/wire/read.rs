@@ -1,4 +1,4 @@
-//! Reads the parts of messages (8.3.8, 9.4.5).
+//! Reads submessages (8.3.8, 9.4.5).
 
 use super::{
     AckNack, Content, Cursor, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Locators, Malformed,
@@ -7,8 +7,8 @@ use super::{
 use crate::sequence::NumberSet;
 use crate::time::WallTime;
 
-/// The parts of a message, in their order; ends after the first error, since what a malformed part
-/// says about its length is worth nothing.
+/// Submessages of a message in order; ends after the first error, since the length of a malformed
+/// submessage cannot be trusted.
 #[derive(Clone, Debug)]
 pub struct Submessages<'a> {
     octets: &'a [u8],
@@ -28,7 +28,8 @@ impl<'a> Submessages<'a> {
         let mut head = Cursor::new(self.octets, head.at(), is_little_endian);
         let len = usize::from(head.u16()?);
         let start = head.at();
-        // Zero: up to the end, save for the two that may be empty (9.4.5.1.3).
+        // Length zero means up to the end of the message, except for the two kinds that may be
+        // empty (9.4.5.1.3).
         let end = if len == 0 && !matches!(kind, kind::PAD | kind::INFO_TIMESTAMP) {
             self.octets.len()
         } else {
@@ -90,7 +91,7 @@ fn read(kind: u8, flags: u8, mut cursor: Cursor<'_>) -> Result<Submessage<'_>, M
         kind::INFO_TIMESTAMP if is_set(flag::INVALIDATE) => Submessage::InfoTimestamp(None),
         kind::INFO_TIMESTAMP => {
             let (seconds, fraction) = (cursor.u32()?, cursor.u32()?);
-            // All ones are no time (9.3.2).
+            // All ones mean an invalid time (9.3.2).
             let is_time = (seconds, fraction) != (u32::MAX, u32::MAX);
             let time = is_time.then(|| WallTime::from_wire(seconds, fraction));
             Submessage::InfoTimestamp(time)
@@ -113,8 +114,8 @@ fn read(kind: u8, flags: u8, mut cursor: Cursor<'_>) -> Result<Submessage<'_>, M
     })
 }
 
-/// Goes to where the parameter list or the content starts; returns where it was, from where at least
-/// `known` octets may be read.
+/// Advances to the parameter list or content; returns the earlier position, from which at least
+/// `known` octets can be read.
 fn skip_to_qos<'a>(cursor: &mut Cursor<'a>, known: usize) -> Result<Cursor<'a>, Malformed> {
     let _extra_flags = cursor.u16()?;
     let offset = cursor.at();
@@ -137,10 +138,10 @@ fn inline_qos<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<ParameterList<'a
     }
 }
 
-/// Octets from behind the length to the parameter list.
+/// Octets from the end of the length field to the parameter list.
 const DATA_HEAD: usize = 16;
 const DATA_FRAG_HEAD: usize = 28;
-/// Octets of the header of each payload.
+/// Size of the encapsulation header, in octets.
 const ENCAPSULATION: usize = 4;
 
 fn data<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<Data<'a>, Malformed> {
@@ -177,7 +178,7 @@ fn data_frag<'a>(flags: u8, cursor: &mut Cursor<'a>) -> Result<DataFrag<'a>, Mal
     if fragments == 0 || fragment_size == 0 || u32::from(fragment_size) > sample_size {
         return Err(Malformed::Value { offset });
     }
-    // In 64 bits no product or sum of these overflows.
+    // Computed in 64 bits, so that no product or sum overflows.
     let (size, sample) = (u64::from(fragment_size), u64::from(sample_size));
     let before = u64::from(first_fragment) - 1;
     if before + u64::from(fragments) > sample.div_ceil(size) {

@@ -1,4 +1,4 @@
-//! What messages say (8.3.8, 9.4.5).
+//! Submessages (8.3.8, 9.4.5).
 
 use super::{Cursor, Header, Malformed, ParameterList};
 use crate::guid::{EntityId, GuidPrefix};
@@ -6,12 +6,12 @@ use crate::locator::Locator;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::WallTime;
 
-/// One part of a message.
+/// A submessage.
 #[derive(Clone, Copy, Debug)]
 pub enum Submessage<'a> {
     /// A sample.
     Data(Data<'a>),
-    /// A part of a sample.
+    /// One or more fragments of a sample.
     DataFrag(DataFrag<'a>),
     /// Which samples a writer has.
     Heartbeat(Heartbeat),
@@ -21,44 +21,44 @@ pub enum Submessage<'a> {
     AckNack(AckNack),
     /// Which fragments a reader lacks.
     NackFrag(NackFrag),
-    /// Which samples do not matter.
+    /// Samples that are irrelevant.
     Gap(Gap),
-    /// When what follows was written; none takes an earlier time back.
+    /// Source timestamp of what follows; `None` cancels an earlier one.
     InfoTimestamp(Option<WallTime>),
-    /// For whom what follows is; unknown: for all.
+    /// Destination of what follows; unknown: all participants.
     InfoDestination(GuidPrefix),
-    /// From whom what follows is.
+    /// Source of what follows.
     InfoSource(Header),
-    /// Where answers to what follows go.
+    /// Where to send answers to what follows.
     InfoReply {
-        /// Addresses of stations.
+        /// Unicast addresses.
         unicast: Locators<'a>,
-        /// Addresses of groups; may be empty.
+        /// Multicast addresses; may be empty.
         multicast: Locators<'a>,
     },
-    /// Nothing.
+    /// Padding.
     Pad,
-    /// What is not known, or in an encoding that is not.
+    /// Unknown kind or non-standard encoding.
     Unknown(u8),
 }
 
 /// A sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Data<'a> {
-    /// For whom it is; unknown: for all that match.
+    /// Destination; unknown: all readers that match.
     pub reader: EntityId,
-    /// From whom it is.
+    /// Source.
     pub writer: EntityId,
-    /// Its number, which is valid.
+    /// Sequence number; valid.
     pub sequence: SequenceNumber,
-    /// What it carries beside its data.
+    /// Inline QoS.
     pub inline_qos: ParameterList<'a>,
-    /// Its data.
+    /// Payload.
     pub content: Content<'a>,
 }
 
-/// The data of a sample: octets with their encapsulation header of four octets, and up to three octets
-/// of padding at the end.
+/// Payload of a sample, with its encapsulation header of four octets and up to three octets of
+/// padding at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// None.
@@ -72,104 +72,104 @@ pub enum Content<'a> {
 /// Consecutive fragments of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct DataFrag<'a> {
-    /// For whom it is; unknown: for all that match.
+    /// Destination; unknown: all readers that match.
     pub reader: EntityId,
-    /// From whom it is.
+    /// Source.
     pub writer: EntityId,
-    /// Number of the sample, which is valid.
+    /// Sequence number of the sample; valid.
     pub sequence: SequenceNumber,
-    /// The first one, from 1 on.
+    /// Number of the first fragment, from 1.
     pub first_fragment: u32,
-    /// How many there are, at least one; none is beyond the sample.
+    /// Count of fragments, at least one; none lies beyond the sample.
     pub fragments: u16,
-    /// Octets of each but the sample's last, at least 1.
+    /// Octets of each fragment but the sample's last, at least 1.
     pub fragment_size: u16,
-    /// Octets of the sample, at least `fragment_size`. What the sender says: nothing is proved by it.
+    /// Octets of the sample, at least `fragment_size`; as claimed by the sender, unverified.
     pub sample_size: u32,
-    /// What the sample carries beside its data.
+    /// Inline QoS.
     pub inline_qos: ParameterList<'a>,
     /// Whether the sample is only a key.
     pub is_key: bool,
-    /// As many octets as the fragments have, without padding.
+    /// Octets of the fragments, without padding.
     pub payload: &'a [u8],
 }
 
 /// Which samples a writer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// For whom it is; unknown: for all that match.
+    /// Destination; unknown: all readers that match.
     pub reader: EntityId,
-    /// From whom it is.
+    /// Source.
     pub writer: EntityId,
-    /// The first one, from 1 on.
+    /// First sample available, from 1.
     pub first: SequenceNumber,
-    /// The last one; one less than the first if there are none.
+    /// Last one; one less than the first if there are none.
     pub last: SequenceNumber,
-    /// Grows with each new one.
+    /// Increases with each heartbeat.
     pub count: i32,
-    /// Whether no answer is needed.
+    /// Whether no answer is required.
     pub is_final: bool,
-    /// Whether it also says that the writer is alive.
+    /// Whether it also asserts the liveliness of the writer.
     pub is_liveliness: bool,
 }
 
 /// Which fragments of a sample a writer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatFrag {
-    /// For whom it is; unknown: for all that match.
+    /// Destination; unknown: all readers that match.
     pub reader: EntityId,
-    /// From whom it is.
+    /// Source.
     pub writer: EntityId,
     /// The sample.
     pub sequence: SequenceNumber,
-    /// The last one, from 1 on.
+    /// Last fragment available, from 1.
     pub last_fragment: u32,
-    /// Grows with each new one.
+    /// Increases with each submessage of this kind.
     pub count: i32,
 }
 
 /// Which samples a reader has and lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckNack {
-    /// From whom it is.
+    /// Source.
     pub reader: EntityId,
-    /// For whom it is.
+    /// Destination.
     pub writer: EntityId,
-    /// All below the base have arrived; those in the set are lacking. Base 0 comes from readers that
-    /// have heard nothing yet.
+    /// Acknowledges all numbers below the base and requests those in the set. Base 0 comes from
+    /// readers that have not yet received a heartbeat.
     pub set: NumberSet,
-    /// Grows with each new one.
+    /// Increases with each ACKNACK.
     pub count: i32,
-    /// Whether no heartbeat is needed.
+    /// Whether no heartbeat is required.
     pub is_final: bool,
 }
 
 /// Which fragments of a sample a reader lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NackFrag {
-    /// From whom it is.
+    /// Source.
     pub reader: EntityId,
-    /// For whom it is.
+    /// Destination.
     pub writer: EntityId,
     /// The sample.
     pub sequence: SequenceNumber,
-    /// Those that are lacking.
+    /// Fragments that are missing.
     pub set: NumberSet,
-    /// Grows with each new one.
+    /// Increases with each submessage of this kind.
     pub count: i32,
 }
 
-/// Which samples do not matter: from the start to before the base of the set, and those in the set.
-/// The range can be huge: it is nothing to be walked through.
+/// Irrelevant samples: from `start` to below the base of the set, and those in the set. The range
+/// can be huge and must not be iterated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// For whom it is; unknown: for all that match.
+    /// Destination; unknown: all readers that match.
     pub reader: EntityId,
-    /// From whom it is.
+    /// Source.
     pub writer: EntityId,
-    /// The first one, not above the base of the set.
+    /// First irrelevant sample, not above the base of the set.
     pub start: SequenceNumber,
-    /// Single ones; what lies before its base does not matter either.
+    /// Single samples; those from `start` to below its base are irrelevant too.
     pub set: NumberSet,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Locators<'a> {
         })
     }
 
-    /// Returns those of kinds that are spoken here.
+    /// Returns the locators of supported kinds.
     pub fn iter(&self) -> impl Iterator<Item = Locator> + 'a {
         let is_little_endian = self.is_little_endian;
         self.octets

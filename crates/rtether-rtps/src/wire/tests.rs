@@ -1,4 +1,4 @@
-//! Messages of RTPS against the layouts of the standard.
+//! RTPS messages against the layouts of the standard.
 
 use std::vec::Vec;
 
@@ -13,7 +13,7 @@ const PREFIX: GuidPrefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 const READER: EntityId = EntityId([0, 0, 1, 7]);
 const WRITER: EntityId = EntityId([0, 0, 2, 2]);
 
-/// Puts the header before submessages.
+/// Prefixes submessages with a message header.
 fn message(submessages: &[u8]) -> Vec<u8> {
     let mut octets = b"RTPS\x02\x05\x01\xFE".to_vec();
     octets.extend_from_slice(&PREFIX.0);
@@ -21,7 +21,7 @@ fn message(submessages: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Puts the header of a submessage before its octets.
+/// Prefixes content with a submessage header.
 fn part(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let len = u16::try_from(body.len()).unwrap();
     let len = if flags & 1 == 1 {
@@ -34,12 +34,12 @@ fn part(kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Joins octets.
+/// Concatenates octets.
 fn join(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
-/// What the parts of a message come to, as text: the parts hold slices and compare by their octets.
+/// Submessages of a message as text: they hold slices and compare by octets.
 fn read(octets: &[u8]) -> Vec<Result<std::string::String, Malformed>> {
     let parts = parse(octets).unwrap().submessages();
     parts
@@ -47,7 +47,7 @@ fn read(octets: &[u8]) -> Vec<Result<std::string::String, Malformed>> {
         .collect()
 }
 
-/// Returns the only part of a message.
+/// Returns the only submessage of a message.
 fn only(octets: &[u8]) -> Result<Submessage<'_>, Malformed> {
     let mut parts = parse(octets).unwrap().submessages();
     let first = parts.next().unwrap();
@@ -55,7 +55,7 @@ fn only(octets: &[u8]) -> Result<Submessage<'_>, Malformed> {
     first
 }
 
-/// The error of a message of one part, big-endian.
+/// Error of a big-endian message with one submessage.
 fn error(kind: u8, flags: u8, body: &[u8]) -> Malformed {
     only(&message(&part(kind, flags, body))).unwrap_err()
 }

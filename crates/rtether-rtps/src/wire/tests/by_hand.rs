@@ -1,4 +1,4 @@
-//! Oracle: octets put together from the layouts of 9.4.5.
+//! Oracle: octets assembled from the layouts of 9.4.5.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn header_says_who_sent_it() {
     assert_eq!(message.header().version, [2, 5]);
     assert_eq!(message.header().vendor, [1, 0xFE]);
     assert!(message.submessages().next().is_none());
-    // Oracle: 8.6; a later minor version is understood, another major one is not.
+    // Oracle: 8.6; a later minor version is accepted, another major version is not.
     let mut octets = octets.clone();
     octets[5] = 9;
     assert!(parse(&octets).is_ok());
@@ -208,7 +208,7 @@ fn written_octets() {
 
 #[test]
 fn what_a_sample_is_to_its_group() {
-    // Oracle: 9.6.4.2 to 9.6.4.5 by hand, little-endian; numbers below 1 belong to no sample.
+    // Oracle: 9.6.4.2 to 9.6.4.5 by hand, little-endian; sequence numbers below 1 are invalid.
     let qos = InlineQos {
         coherent_set: Some(SequenceNumber::UNKNOWN),
         group_set: Some(SequenceNumber(0x1_0000_0002)),

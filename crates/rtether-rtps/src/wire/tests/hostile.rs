@@ -1,4 +1,4 @@
-//! What attackers send. Oracle: 8.3.8 says what is not valid; nothing panics.
+//! Hostile input. Oracle: 8.3.8 defines what is invalid; nothing panics.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const ONE: [u8; 8] = [0, 0, 0, 0, 0, 0, 0, 1];
 const ZERO: [u8; 8] = [0; 8];
 const NEGATIVE: [u8; 8] = [0xFF; 8];
 const HUGE: [u8; 8] = [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
-/// What the standard has for no number.
+/// SEQUENCENUMBER_UNKNOWN.
 const UNKNOWN: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
 #[test]
@@ -65,7 +65,7 @@ fn heartbeat_whose_last_is_before_its_first() {
 
 #[test]
 fn gap_with_a_huge_range() {
-    // CVE-2025-64438: a number is read, never a range walked through.
+    // CVE-2025-64438: the number is read, but the range never iterated.
     let base = (1_i64 << 62).to_be_bytes();
     let gap = join(&[&ENTITIES, &ONE, &base, &[0; 4]]);
     let octets = message(&part(0x08, 0, &gap));
@@ -73,20 +73,20 @@ fn gap_with_a_huge_range() {
         panic!("not GAP")
     };
     assert_eq!((gap.start.0, gap.set.base()), (1, 1 << 62));
-    // And one that ends before it starts.
+    // A gap that ends before it starts.
     let gap = join(&[&ENTITIES, &base, &ONE, &[0; 4]]);
     assert_eq!(error(0x08, 0, &gap), Malformed::Value { offset: 40 });
 }
 
 #[test]
 fn bitmap_overflow() {
-    // CVE-2020-18734: a set of more than 256 numbers, though the words are there.
+    // CVE-2020-18734: a set of more than 256 numbers, with all its words present.
     let words = [0xFF; 40];
     let ack = join(&[&ENTITIES, &ONE, &[0, 0, 1, 1], &words, &[0; 4]]);
     assert_eq!(error(0x06, 0, &ack), Malformed::Value { offset: 40 });
     let all = join(&[&ENTITIES, &ONE, &[0xFF; 4], &words, &[0; 4]]);
     assert_eq!(error(0x06, 0, &all), Malformed::Value { offset: 40 });
-    // And words that are not there.
+    // Missing words.
     let ack = join(&[&ENTITIES, &ONE, &[0, 0, 1, 0], &[0xFF; 28]]);
     assert_eq!(error(0x06, 0, &ack), Malformed::Truncated { offset: 72 });
     let nack = join(&[
@@ -106,19 +106,19 @@ fn lengths_beyond_the_datagram() {
     octets[23] += 1;
     let overrun = |offset| Malformed::Overrun { offset };
     assert_eq!(only(&octets).unwrap_err(), overrun(20));
-    // Within the datagram, but too short for what is due: the next submessage is not read into.
+    // Within the datagram, but too short: the next submessage is not read into.
     let octets = message(&join(&[&part(0x0E, 0, &[0; 8]), &part(0x0E, 0, &PREFIX.0)]));
     assert_eq!(
         only(&octets).unwrap_err(),
         Malformed::Truncated { offset: 24 }
     );
-    // A header without its length.
+    // A submessage header without its length.
     let octets = message(&[0x15, 0, 0]);
     assert_eq!(
         only(&octets).unwrap_err(),
         Malformed::Truncated { offset: 22 }
     );
-    // Locators that are not there, however many.
+    // A locator count far beyond the data.
     let reply = [0x0F, 0xFF, 0xFF, 0xFF];
     assert_eq!(error(0x0F, 0, &reply), overrun(24));
 }
@@ -137,18 +137,18 @@ fn inline_qos_overrun() {
         data(16, &[0, 0x70, 0, 16, 1, 2, 3, 4]),
         Malformed::Overrun { offset: 44 }
     );
-    // A list without an end, and one that ends in a length.
+    // A list without a sentinel, and one that ends after a length.
     assert_eq!(
         data(16, &[0, 0x70, 0, 4, 1, 2, 3, 4]),
         Malformed::Endless { offset: 52 }
     );
     assert_eq!(data(16, &[0, 0x70, 0]), Malformed::Endless { offset: 44 });
-    // A length that is no multiple of four.
+    // A length that is not a multiple of four.
     assert_eq!(
         data(16, &[0, 0x70, 0, 2, 1, 2, 0, 1, 0, 0]),
         Malformed::Value { offset: 44 }
     );
-    // Nothing left for the content.
+    // No octets left for the content.
     assert_eq!(
         data(16, &[0, 1, 0, 0, 0, 1]),
         Malformed::Truncated { offset: 48 }
@@ -189,7 +189,7 @@ fn fragments_that_ask_for_too_much() {
     assert_eq!(frag(3, 1, 8, 12, 8), value);
     assert_eq!(frag(1, 3, 8, 12, 24), value);
     assert_eq!(frag(u32::MAX, u16::MAX, 8, 12, 8), value);
-    // All that is said must be there.
+    // All fragments announced must be present.
     assert_eq!(
         frag(1, 2, 8, 12, 11),
         Err(Malformed::Truncated { offset: 56 })
@@ -214,7 +214,7 @@ fn unknown_parameters() {
 
 #[test]
 fn strings_longer_than_their_content() {
-    // CVE-2023-39946 and its like.
+    // CVE-2023-39946 and similar.
     let string = |octets: &[u8]| {
         let parameter = Parameter {
             id: 5,
@@ -252,7 +252,7 @@ proptest! {
         let _ = ParameterList::split(&octets, true).map(|(list, _)| InlineQos::read(list));
     }
 
-    /// Kinds that are known, lengths that fit, and anything in them.
+    /// Known kinds and valid lengths with random content.
     #[test]
     fn random_bodies_never_panic(
         kind in prop::sample::select(&[6_u8, 7, 8, 9, 12, 14, 15, 18, 19, 21, 22][..]),

@@ -1,4 +1,4 @@
-//! Oracle: what has been written is read.
+//! Oracle: reading returns what was written.
 
 use super::*;
 
@@ -46,8 +46,8 @@ fn qos() -> impl Strategy<Value = InlineQos> {
     )
 }
 
-/// Writes one part, checks that it is written only where it fits and that no truncation is taken for
-/// the whole, and hands it to `check`.
+/// Writes one submessage, checks that it is written only where it fits and that no truncation is
+/// accepted, and passes it to `check`.
 fn one(size: usize, write: impl Fn(&mut Builder<'_>) -> bool, check: impl Fn(Submessage<'_>)) {
     let mut buffer = Vec::with_capacity(HEADER_SIZE + size);
     let start = buffer.as_ptr();
@@ -203,7 +203,7 @@ fn parts_follow_one_another() {
     let parts = read(&buffer);
     assert_eq!(parts.len(), 4);
     assert!(parts.iter().all(Result::is_ok));
-    // Content that no length field can tell is not written.
+    // Content longer than the length field can express is not written.
     let mut builder = Builder::new(&mut buffer, PREFIX, 100_000);
     let long = std::vec![0; 70_000];
     assert!(!builder.data(
