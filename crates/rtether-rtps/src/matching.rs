@@ -1,4 +1,4 @@
-//! Whether a writer and a reader may speak with each other (DDS 1.4, 2.2.3).
+//! Whether a writer and a reader are compatible (DDS 1.4, 2.2.3).
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,31 +14,31 @@ mod partition;
 
 pub use partition::{is_match, is_pattern, partitions_match};
 
-/// A policy that both sides have to agree on.
+/// A policy for which the offer must satisfy the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Policy {
-    /// What late readers get.
+    /// What late-joining readers get.
     Durability,
     /// How samples are presented.
     Presentation,
-    /// The most time between samples.
+    /// Longest time between samples.
     Deadline,
     /// How long a sample may wait.
     LatencyBudget,
-    /// Whether the strongest writer counts.
+    /// Whether only the strongest writer is taken.
     Ownership,
-    /// How a writer is known to be alive.
+    /// How the liveliness of a writer is determined.
     Liveliness,
     /// Whether samples may be lost.
     Reliability,
-    /// By which time samples are ordered.
+    /// Time that orders samples.
     DestinationOrder,
     /// How samples are encoded.
     DataRepresentation,
 }
 
 impl Policy {
-    /// Returns its number in the DDS standard, and for encodings in that of DDS-XTypes.
+    /// Returns its policy id in the DDS standard; for encodings, in DDS-XTypes.
     pub const fn id(self) -> u32 {
         match self {
             Self::Durability => 2,
@@ -53,7 +53,7 @@ impl Policy {
         }
     }
 
-    /// Returns its name for people.
+    /// Returns its human-readable name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Durability => "durability",
@@ -73,15 +73,15 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {offered} is offered, {requested} is requested", policy.name())]
 pub struct Mismatch {
-    /// On what they do not agree.
+    /// The incompatible policy.
     pub policy: Policy,
-    /// What the writer offers.
+    /// Value that the writer offers.
     pub offered: String,
-    /// What the reader asks for.
+    /// Value that the reader requests.
     pub requested: String,
 }
 
-/// Returns all reasons why a writer that offers and a reader that requests do not match.
+/// Returns all reasons why an offer and a request do not match.
 pub fn mismatches(offered: &Qos, requested: &Qos) -> Vec<Mismatch> {
     let mut found = Vec::new();
     let mut check = |policy, is_met: bool, [offered, requested]: [&dyn Display; 2]| {
@@ -184,7 +184,7 @@ const fn order(order: DestinationOrder) -> &'static str {
     }
 }
 
-/// A span of time in the largest unit that has no fraction.
+/// A duration, displayed in the largest unit without a fraction.
 struct Span(Duration);
 
 impl Display for Span {

@@ -1,4 +1,4 @@
-//! Sequences, arrays, and members that may be absent.
+//! Sequences, arrays and optional members.
 
 use alloc::vec::Vec;
 use core::array;
@@ -118,7 +118,7 @@ impl<T: Data, const N: usize> Data for [T; N] {
     }
 }
 
-/// Reads elements until one is wrong; nothing is read after that.
+/// Reads elements until one is invalid; reads nothing after that.
 fn array_of<'a, T: Data, const N: usize>(
     decoder: &mut Decoder<'a>,
     mut element: impl FnMut(&mut Decoder<'a>) -> Result<T, CdrError>,
@@ -136,7 +136,7 @@ fn array_of<'a, T: Data, const N: usize>(
     wrong.map_or(Ok(array), Err)
 }
 
-/// A member that may be absent; not an element of sequences, and not a key.
+/// An optional member; not an element of sequences, and not a key.
 impl<T: Data> Data for Option<T> {
     const NAME: &'static str = "optional";
 

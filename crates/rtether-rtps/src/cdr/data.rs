@@ -1,4 +1,4 @@
-//! Types whose values become octets.
+//! Types that can be serialized.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -7,29 +7,29 @@ use alloc::vec::Vec;
 use super::list::Parameter;
 use super::{CdrError, CdrErrorKind, Decoder, Encoder, Extensibility, Extent};
 
-/// A type whose values travel; made by `#[derive(Data)]`.
+/// A type whose values can be published; implemented by `#[derive(Data)]`.
 ///
-/// Integers, floats, `bool`, `char` (one octet), `String`, `Vec` (a sequence), arrays and `Option`
-/// (a member that may be absent) have it.
+/// Implemented for integers, floats, `bool`, `char` (one octet), `String`, `Vec` (a sequence),
+/// arrays and `Option` (an optional member).
 #[diagnostic::on_unimplemented(
     message = "values of `{Self}` cannot travel",
     label = "not a type of data",
     note = "add `#[derive(Data)]` to it, or use a type that has it"
 )]
 pub trait Data: Sized {
-    /// Its name, as other participants know it.
+    /// Type name, as announced to other participants.
     const NAME: &'static str;
-    /// Whether values belong to instances, told apart by keys.
+    /// Whether the type has a key, so that values belong to instances.
     const HAS_KEY: bool = false;
-    /// How it may change.
+    /// How the type may change.
     const EXTENSIBILITY: Extensibility = Extensibility::Final;
     /// Whether it is a number, `bool` or `char`.
     const IS_PRIMITIVE: bool = false;
-    /// Whether it is primitive, or an array of such.
+    /// Whether it is primitive, or an array of primitive elements.
     const IS_FLAT: bool = Self::IS_PRIMITIVE;
-    /// How XCDR2 tells the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for 1, 2, 4
-    /// and 8 octets; 4 for a length of its own; from 5 on the length with which the value begins, in
-    /// units of 1, 4 and 8 octets.
+    /// How XCDR2 encodes the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for
+    /// 1, 2, 4 and 8 octets; 4 for a separate length field; from 5 the length is the one with which
+    /// the value begins, in units of 1, 4 and 8 octets.
     const LENGTH_CODE: u32 = 4;
 
     /// Writes a value.
@@ -38,13 +38,13 @@ pub trait Data: Sized {
     /// Reads a value.
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError>;
 
-    /// Returns what stands for a member that the writer did not know: zero or empty.
+    /// Returns the default of a member that the writer did not know: zero or empty.
     fn missing() -> Self;
 
-    /// Moves a place on by the longest value; `None` if there is none.
+    /// Advances an extent by the longest value; `None` if there is no longest value.
     fn extend(extent: Extent) -> Option<Extent>;
 
-    /// Writes the key members, or all if there is none.
+    /// Writes the key members, or all members if the type has no key.
     fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         self.encode(encoder)
     }
@@ -54,60 +54,60 @@ pub trait Data: Sized {
         Self::decode(decoder)
     }
 
-    /// Writes a value as a member of a structure without a list.
+    /// Writes a value as a member of a structure that is not a list.
     fn encode_member(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         let _ = id;
         self.encode(encoder)
     }
 
-    /// Reads a value as a member of a structure without a list.
+    /// Reads a value as a member of a structure that is not a list.
     fn decode_member(id: u32, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         let _ = id;
         Self::decode(decoder)
     }
 
-    /// Writes a value as a member of a list.
+    /// Writes a value as a list member.
     fn encode_parameter(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.parameter(id, Self::LENGTH_CODE, |encoder| self.encode(encoder))
     }
 
-    /// Reads a value as a member of a list.
+    /// Reads a value as a list member.
     fn decode_parameter(parameter: Parameter, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.in_parameter(parameter, Self::decode)
     }
 
-    /// Writes a value as an element of an array: an array within an array is its further dimension, and
-    /// all of them are one collection (DDS-XTypes 1.3, 7.4.3.5).
+    /// Writes a value as an array element: an array within an array is another dimension, and all
+    /// dimensions form one collection (DDS-XTypes 1.3, 7.4.3.5).
     fn encode_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         self.encode(encoder)
     }
 
-    /// Reads a value as an element of an array.
+    /// Reads a value as an array element.
     fn decode_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         Self::decode(decoder)
     }
 
-    /// Moves a place on by the longest element of an array.
+    /// Advances an extent by the longest array element.
     fn extend_element(extent: Extent) -> Option<Extent> {
         Self::extend(extent)
     }
 
-    /// Writes the key members of an element of an array.
+    /// Writes the key members of an array element.
     fn encode_key_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         self.encode_key(encoder)
     }
 
-    /// Reads the key members of an element of an array.
+    /// Reads the key members of an array element.
     fn decode_key_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         Self::decode_key(decoder)
     }
 
-    /// Writes values one after the other.
+    /// Writes values in sequence.
     fn encode_all(values: &[Self], encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         values.iter().try_for_each(|value| value.encode(encoder))
     }
 
-    /// Reads as many values.
+    /// Reads `count` values.
     fn decode_all(count: usize, decoder: &mut Decoder<'_>) -> Result<Vec<Self>, CdrError> {
         decoder.elements(count, Self::decode)
     }
@@ -119,10 +119,10 @@ pub trait Data: Sized {
     label = "has no length"
 )]
 pub trait Bounded: Data {
-    /// Returns its elements; of strings, its octets.
+    /// Returns the number of elements; for strings, of octets.
     fn bounded_len(&self) -> usize;
 
-    /// Moves a place on by the longest value with at most `max` elements.
+    /// Advances an extent by the longest value with at most `max` elements.
     fn extend_bounded(extent: Extent, max: usize) -> Option<Extent>;
 }
 
@@ -164,7 +164,7 @@ numbers! {
     f64 "double" 3
 }
 
-/// Many of them are one copy.
+/// A sequence of octets is copied at once.
 impl Data for u8 {
     const NAME: &'static str = "octet";
     const IS_PRIMITIVE: bool = true;
@@ -225,7 +225,7 @@ impl Data for bool {
     }
 }
 
-/// One octet, of the first 256 characters of Unicode.
+/// One octet: the first 256 characters of Unicode.
 impl Data for char {
     const NAME: &'static str = "char";
     const IS_PRIMITIVE: bool = true;
@@ -278,7 +278,7 @@ impl Bounded for String {
     }
 
     fn extend_bounded(extent: Extent, max: usize) -> Option<Extent> {
-        // The length, and the zero at the end.
+        // The length, and the terminating NUL.
         extent.add(4, max.checked_add(4 + 1)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Reads values.
+//! Deserializes values.
 
 use alloc::vec::Vec;
 
@@ -8,22 +8,21 @@ use super::{
     Representation,
 };
 
-/// Reads values from octets that nobody vouches for: it never panics, and allocates only for what is
-/// there.
+/// Deserializes values from untrusted octets: never panics, and allocates only for octets present.
 #[derive(Clone, Debug)]
 pub struct Decoder<'a> {
     octets: &'a [u8],
     at: usize,
-    /// Where the innermost value with a length ends.
+    /// End of the innermost value with a length.
     end: usize,
-    /// From where alignment counts.
+    /// Position from which alignment counts.
     origin: usize,
     encoding: Encoding,
     order: ByteOrder,
-    /// How the outermost value is written, if its type does not say.
+    /// How the outermost value is written, if the header states it.
     form: Option<Form>,
     depth: u8,
-    /// In the outermost structure of a payload.
+    /// Whether the position is in the outermost structure of a payload.
     is_outermost: bool,
 }
 
@@ -42,7 +41,7 @@ macro_rules! numbers {
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads octets, alignment counted from the first.
+    /// Reads from octets; alignment counts from the first.
     pub const fn new(octets: &'a [u8], encoding: Encoding, order: ByteOrder) -> Self {
         Self {
             octets,
@@ -57,24 +56,24 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the body of a payload whose header said how it is written.
+    /// Reads the body of a payload in the representation given by its header.
     pub const fn of_body(body: &'a [u8], representation: Representation) -> Self {
         let mut decoder = Self::new(body, representation.encoding, representation.order);
         decoder.form = Some(representation.form);
         decoder
     }
 
-    /// Returns the rules in force.
+    /// Returns the encoding.
     pub const fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Returns how many octets are read.
+    /// Returns the number of octets read.
     pub const fn position(&self) -> usize {
         self.at
     }
 
-    /// Returns how many octets of the innermost value with a length are left.
+    /// Returns how many octets of the innermost value with a length remain.
     pub const fn remaining(&self) -> usize {
         self.end.saturating_sub(self.at)
     }
@@ -86,7 +85,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads octets as they are.
+    /// Reads `len` octets unchanged.
     pub fn octets(&mut self, len: usize) -> Result<&'a [u8], CdrError> {
         let to = self.at.checked_add(len).filter(|to| *to <= self.end);
         let octets = to.and_then(|to| self.octets.get(self.at..to));
@@ -95,7 +94,8 @@ impl<'a> Decoder<'a> {
         Ok(octets)
     }
 
-    /// Skips to a multiple of `align`, which is a power of two, or of the largest alignment.
+    /// Skips to a multiple of `align`, a power of two, or of the largest alignment if that is
+    /// smaller.
     pub fn align(&mut self, align: usize) -> Result<(), CdrError> {
         let align = align.min(self.encoding.align_max());
         let at = self.at.saturating_sub(self.origin);
@@ -114,7 +114,8 @@ impl<'a> Decoder<'a> {
 
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
-    /// Reads a length of what takes at least one octet each; refuses it if not as many are left.
+    /// Reads a length in elements of at least one octet each; rejects one beyond the remaining
+    /// octets.
     pub fn length(&mut self) -> Result<usize, CdrError> {
         let len = self.u32()?;
         let fits = usize::try_from(len).ok();
@@ -122,7 +123,7 @@ impl<'a> Decoder<'a> {
         fits.ok_or_else(|| self.error(CdrErrorKind::Length(len)))
     }
 
-    /// Reads a string. One of no octets at all, as some writers have it, is empty.
+    /// Reads a string. A length of zero, as some writers send, is the empty string.
     pub fn str(&mut self) -> Result<&'a str, CdrError> {
         let len = self.length()?;
         let from = self.at;
@@ -136,13 +137,13 @@ impl<'a> Decoder<'a> {
         core::str::from_utf8(text).map_err(|_| error(CdrErrorKind::Utf8))
     }
 
-    /// Reads a sequence of octets.
+    /// Reads an octet sequence.
     pub fn octet_sequence(&mut self) -> Result<&'a [u8], CdrError> {
         let len = self.length()?;
         self.octets(len)
     }
 
-    /// Refuses more elements than the type allows.
+    /// Rejects more elements than the type allows.
     pub const fn bound(&self, len: usize, max: usize) -> Result<(), CdrError> {
         if len > max {
             return Err(self.error(CdrErrorKind::Bound { len, max }));
@@ -150,7 +151,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Reads the members of a structure; what `members` leaves of one that may have grown is skipped.
+    /// Reads the members of a structure; skips what `members` leaves of an extended structure.
     pub fn structure<T>(
         &mut self,
         extensibility: Extensibility,
@@ -160,7 +161,7 @@ impl<'a> Decoder<'a> {
             return Err(self.error(CdrErrorKind::Depth));
         }
         let declared = Representation::of(extensibility, self.encoding, self.order).form;
-        // Writers that hold the type for final when it is not say so in the header.
+        // Writers that take the type for final say so in the header.
         let form = match self.form {
             Some(form) if self.depth == 0 => form,
             _ => declared,
@@ -198,7 +199,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a length in octets and what it is the length of, and skips the rest of it.
+    /// Reads a length in octets and the value with this length, and skips the rest of it.
     fn delimited<T>(
         &mut self,
         content: impl FnOnce(&mut Self) -> Result<T, CdrError>,
@@ -225,12 +226,12 @@ impl<'a> Decoder<'a> {
         read
     }
 
-    /// Reads a member, whose number counts where members may be absent.
+    /// Reads a member; its id is used if it is optional.
     pub fn member<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
         T::decode_member(id, self)
     }
 
-    /// Reads a member of a structure that may have been written before it had this member.
+    /// Reads a member, or its default if the writer's type did not have it.
     pub fn member_or_missing<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
         if self.is_exhausted() {
             return Ok(T::missing());
@@ -238,9 +239,10 @@ impl<'a> Decoder<'a> {
         self.member(id)
     }
 
-    /// Returns whether no member follows. Without a length, up to three zeros may be the padding of a
-    /// payload whose header does not tell of it; members that they could be are zero as well, and in
-    /// the outermost structure nothing else follows.
+    /// Returns whether no member follows.
+    ///
+    /// In XCDR1, up to three trailing zeros may be padding that the header does not count. As
+    /// members they would decode to zero too, and in the outermost structure nothing else follows.
     pub(crate) fn is_exhausted(&mut self) -> bool {
         let rest = self.octets.get(self.at..self.end).unwrap_or(&[]);
         let is_padding = self.is_outermost
@@ -254,13 +256,13 @@ impl<'a> Decoder<'a> {
         rest.is_empty() || is_padding
     }
 
-    /// Reads `count` elements, one after the other.
+    /// Reads `count` elements in sequence.
     pub(crate) fn elements<T>(
         &mut self,
         count: usize,
         mut element: impl FnMut(&mut Self) -> Result<T, CdrError>,
     ) -> Result<Vec<T>, CdrError> {
-        // An element may take more memory than octets: what is not certain is not reserved.
+        // An element may take more memory than octets: only what is certain is reserved.
         let certain = self.remaining() / size_of::<T>().max(1);
         let mut elements = Vec::with_capacity(count.min(certain));
         for _ in 0..count {
@@ -272,7 +274,7 @@ impl<'a> Decoder<'a> {
         Ok(elements)
     }
 
-    /// Reads the number and length of the next member of a list; `None` at the end of the list.
+    /// Reads the id and length of the next list member; `None` at the end of the list.
     pub fn next_parameter(&mut self) -> Result<Option<Parameter>, CdrError> {
         match self.encoding {
             Encoding::Xcdr1 => self.next_xcdr1(),
@@ -314,7 +316,7 @@ impl<'a> Decoder<'a> {
         } else {
             let from = self.at;
             let next = self.u32()?;
-            // From code 5 on the length belongs to the member.
+            // From code 5 the length is part of the member.
             if code != list::LENGTH_FOLLOWS {
                 self.at = from;
             }
@@ -327,7 +329,7 @@ impl<'a> Decoder<'a> {
         }))
     }
 
-    /// Reads a member of a list, and skips what is left of it.
+    /// Reads a list member and skips the rest of it.
     pub fn in_parameter<T>(
         &mut self,
         parameter: Parameter,
@@ -342,7 +344,7 @@ impl<'a> Decoder<'a> {
         read
     }
 
-    /// Skips a member of a list that is unknown; refuses those that must be understood.
+    /// Skips an unknown list member; rejects one that must be understood.
     pub fn skip(&mut self, parameter: Parameter) -> Result<(), CdrError> {
         if parameter.must_understand {
             return Err(self.error(CdrErrorKind::MustUnderstand(parameter.id)));
@@ -350,7 +352,7 @@ impl<'a> Decoder<'a> {
         self.octets(parameter.len).map(|_| ())
     }
 
-    /// Returns the error that the number just read has no name in its enumeration.
+    /// Returns the error that the number just read is not an enumerator.
     pub const fn unknown_enumerator(&self, value: i32) -> CdrError {
         CdrError {
             offset: self.at.saturating_sub(4),

@@ -1,24 +1,24 @@
-//! Writes values.
+//! Serializes values.
 
 use alloc::vec::Vec;
 
 use super::{ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Encoding, Extensibility, list};
 
-/// Writes values to the end of a vector, with alignment from where it started.
+/// Appends values to a vector; alignment counts from where it started.
 ///
-/// It allocates nothing while the capacity of the vector suffices.
+/// Allocates nothing while the capacity of the vector suffices.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     out: &'a mut Vec<u8>,
-    /// Length of `out` before.
+    /// Length of `out` at the start.
     start: usize,
-    /// From where alignment counts; differs from `start` within a parameter of XCDR1.
+    /// Position from which alignment counts; differs from `start` within a parameter of XCDR1.
     origin: usize,
-    /// Most octets to be written.
+    /// Maximum number of octets to write.
     limit: usize,
     encoding: Encoding,
     order: ByteOrder,
-    /// Structures are written as if they were final: keys before hashing.
+    /// Writes structures as if they were final, for keys to be hashed.
     is_plain: bool,
     has_no_length: bool,
     depth: u8,
@@ -40,10 +40,10 @@ macro_rules! numbers {
 }
 
 impl<'a> Encoder<'a> {
-    /// Most octets of a value unless [`Self::with_limit`] says otherwise.
+    /// Default maximum size of a value, in octets; see [`Self::with_limit`].
     pub const LIMIT: usize = 64 << 20;
 
-    /// Writes to the end of `out`.
+    /// Appends to `out`.
     pub const fn new(out: &'a mut Vec<u8>, encoding: Encoding, order: ByteOrder) -> Self {
         let start = out.len();
         Self {
@@ -59,7 +59,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Sets the most octets that may be written.
+    /// Sets the maximum number of octets to write.
     #[must_use]
     pub const fn with_limit(mut self, limit: usize) -> Self {
         self.limit = limit;
@@ -73,17 +73,17 @@ impl<'a> Encoder<'a> {
         self
     }
 
-    /// Leaves out the length of the outermost structure.
+    /// Omits the length of the outermost structure.
     pub(crate) const fn leave_out_length(&mut self) {
         self.has_no_length = true;
     }
 
-    /// Returns the rules in force.
+    /// Returns the encoding.
     pub const fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Returns how many octets are written.
+    /// Returns the number of octets written.
     pub fn position(&self) -> usize {
         self.out.len().saturating_sub(self.start)
     }
@@ -95,7 +95,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes octets as they are.
+    /// Writes octets unchanged.
     pub fn octets(&mut self, octets: &[u8]) -> Result<(), CdrError> {
         if octets.len() > self.limit.saturating_sub(self.position()) {
             return Err(self.error(CdrErrorKind::Limit(self.limit)));
@@ -104,7 +104,8 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes zeros up to a multiple of `align`, which is a power of two, or of the largest alignment.
+    /// Pads with zeros to a multiple of `align`, a power of two, or of the largest alignment if
+    /// that is smaller.
     pub fn align(&mut self, align: usize) -> Result<(), CdrError> {
         let align = align.min(self.encoding.align_max());
         let at = self.out.len().saturating_sub(self.origin);
@@ -122,7 +123,7 @@ impl<'a> Encoder<'a> {
         self.u32(len)
     }
 
-    /// Writes a string: its length with the zero at its end, its octets, the zero.
+    /// Writes a string: the length with the NUL, the octets, the NUL.
     pub fn str(&mut self, text: &str) -> Result<(), CdrError> {
         if text.as_bytes().contains(&0) {
             return Err(self.error(CdrErrorKind::Zero));
@@ -132,13 +133,13 @@ impl<'a> Encoder<'a> {
         self.octets(&[0])
     }
 
-    /// Writes a sequence of octets.
+    /// Writes an octet sequence.
     pub fn octet_sequence(&mut self, octets: &[u8]) -> Result<(), CdrError> {
         self.length(octets.len())?;
         self.octets(octets)
     }
 
-    /// Refuses more elements than the type allows.
+    /// Rejects more elements than the type allows.
     pub fn bound(&self, len: usize, max: usize) -> Result<(), CdrError> {
         if len > max {
             return Err(self.error(CdrErrorKind::Bound { len, max }));
@@ -146,8 +147,8 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes the members of a structure, after their length if the type may grow and the rules have
-    /// one.
+    /// Writes the members of a structure, preceded by their length if the type may grow and the
+    /// encoding has one.
     pub fn structure(
         &mut self,
         extensibility: Extensibility,
@@ -176,8 +177,8 @@ impl<'a> Encoder<'a> {
         written
     }
 
-    /// Writes the elements of a sequence or an array; those that are not primitive after their length
-    /// in octets if the rules have one.
+    /// Writes the elements of a sequence or an array; elements that are not primitive are preceded
+    /// by their length in octets if the encoding has one.
     pub(crate) fn collection(
         &mut self,
         is_primitive: bool,
@@ -200,7 +201,7 @@ impl<'a> Encoder<'a> {
         self.patch(from)
     }
 
-    /// Writes how many octets follow `from` into the four before it.
+    /// Stores the number of octets after `from` in the four octets before it.
     fn patch(&mut self, from: usize) -> Result<(), CdrError> {
         let Ok(len) = u32::try_from(self.out.len().saturating_sub(from)) else {
             return Err(self.error(CdrErrorKind::Limit(self.limit)));
@@ -218,8 +219,8 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes a member of a list after its number, of which 28 bits count, and its length, told as
-    /// [`super::Data::LENGTH_CODE`] has it.
+    /// Writes a list member: its id, of which 28 bits are used, its length as
+    /// [`super::Data::LENGTH_CODE`] encodes it, and its value.
     pub fn parameter(
         &mut self,
         id: u32,
@@ -228,7 +229,7 @@ impl<'a> Encoder<'a> {
     ) -> Result<(), CdrError> {
         match self.encoding {
             _ if self.is_plain => content(self),
-            // Padded within the length, as most readers of lists expect it.
+            // Padded within the length, as most readers of lists expect.
             Encoding::Xcdr1 => self.optional_xcdr1(id, |encoder| {
                 content(encoder)?;
                 encoder.align(4)
@@ -244,8 +245,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes a member that may be absent, in the long form alone, so that the length need not be known
-    /// before.
+    /// Writes an optional member, always with the long header, so that the length need not be known
+    /// in advance.
     pub(super) fn optional_xcdr1(
         &mut self,
         id: u32,

@@ -1,25 +1,25 @@
-//! Why octets are not a value, or a value does not become octets.
+//! Errors of serialization and deserialization.
 
 use thiserror::Error;
 
-/// What is wrong, and where.
+/// Kind and position of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{kind}, at octet {offset}")]
 pub struct CdrError {
-    /// Octets from the start of what was read or written; of payloads, the header counts.
+    /// Octets from the start of what was read or written; in payloads the header counts.
     pub offset: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: CdrErrorKind,
 }
 
-/// What is wrong.
+/// Kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CdrErrorKind {
-    /// There are fewer octets than the type has.
+    /// Fewer octets than the type needs.
     #[error("the octets end before the value does")]
     Truncated,
-    /// A length says more than is there.
+    /// A length exceeds the data.
     #[error("a length of {0} is more than is there")]
     Length(u32),
     /// More elements or octets than the type allows.
@@ -36,37 +36,37 @@ pub enum CdrErrorKind {
     /// A string is not UTF-8.
     #[error("a string that is not UTF-8")]
     Utf8,
-    /// A string without the zero at its end, or with one before.
+    /// A string without its NUL at the end, or with one before.
     #[error("a string that does not end with its only zero")]
     Zero,
-    /// A truth value that is neither 0 nor 1.
+    /// A Boolean that is neither 0 nor 1.
     #[error("a truth value of {0}")]
     Bool(u8),
-    /// A character that one octet does not hold.
+    /// A character that does not fit one octet.
     #[error("a character beyond one octet")]
     Char,
-    /// A number without a name in the enumeration.
+    /// A number that is not an enumerator.
     #[error("the enumeration has no {0}")]
     Enumerator(i32),
-    /// Values within values, deeper than is allowed.
+    /// Values nested deeper than allowed.
     #[error("more than {max} values within each other", max = super::DEPTH_MAX)]
     Depth,
-    /// More values within a value than are taken from anybody.
+    /// More nested values than are accepted.
     #[error("more than {0} values within the value")]
     Values(usize),
-    /// A value is not of the type that it is written as.
+    /// A value that does not fit the type that it is written as.
     #[error("a value of another type")]
     Mismatch,
-    /// An identifier of a representation that is unknown, or that the type does not have.
+    /// A representation identifier that is unknown or does not apply to the type.
     #[error("representation {0:#06x} is not one of this type")]
     Representation(u16),
-    /// Octets after a value whose type cannot have grown.
+    /// Trailing octets after a value of a type that cannot have grown.
     #[error("{0} octets after the value")]
     Trailing(usize),
-    /// A member that is unknown and must not be skipped.
+    /// An unknown member that must be understood.
     #[error("member {0} is unknown and must be understood")]
     MustUnderstand(u32),
-    /// A key that is not there.
+    /// A key member that is missing.
     #[error("key member {0} is missing")]
     KeyMissing(u32),
 }

@@ -1,25 +1,26 @@
-//! How many octets values of a type take at most.
+//! Maximum serialized size of the values of a type.
 
 use super::{DEPTH_MAX, Encoding, Extensibility};
 
-/// The place after the longest value so far; types move it on by their longest value.
+/// Position after the longest value so far; types advance it by their longest value.
 ///
-/// Since alignment never turns an earlier place into a later one, the longest value of a structure is
-/// that of all its longest members.
+/// Alignment preserves the order of positions, so the longest value of a structure consists of its
+/// longest members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     end: usize,
     encoding: Encoding,
-    /// Of structures with keys, these alone count, and nothing has a length for its type's sake.
+    /// Counts keys only: in structures with keys no other members, and no lengths of appendable
+    /// types.
     is_key: bool,
     depth: u8,
 }
 
-/// Elements up to which sequences are walked one by one; longer ones are rounded up.
+/// Number of elements of a sequence that are added one by one; the rest is rounded up.
 const WALK_MAX: usize = 64;
 
 impl Extent {
-    /// The start of a value.
+    /// Returns the start of a value.
     pub(super) const fn new(encoding: Encoding) -> Self {
         Self {
             end: 0,
@@ -29,37 +30,37 @@ impl Extent {
         }
     }
 
-    /// The start of a key as it is hashed.
+    /// Returns the start of a key in its hashed form.
     pub(crate) const fn key(encoding: Encoding) -> Self {
         let mut extent = Self::new(encoding);
         extent.is_key = true;
         extent
     }
 
-    /// Returns the octets so far.
+    /// Returns the size so far, in octets.
     pub const fn len(self) -> usize {
         self.end
     }
 
-    /// Returns whether there are none so far.
+    /// Returns whether the size so far is zero.
     pub const fn is_empty(self) -> bool {
         self.end == 0
     }
 
-    /// Returns whether keys alone count.
+    /// Returns whether only keys are counted.
     pub const fn is_key(self) -> bool {
         self.is_key
     }
 
-    /// Adds octets at an alignment, which is a power of two.
+    /// Adds octets with an alignment, a power of two.
     pub fn add(mut self, align: usize, len: usize) -> Option<Self> {
         let align = align.min(self.encoding.align_max()).max(1);
         self.end = self.end.checked_next_multiple_of(align)?.checked_add(len)?;
         Some(self)
     }
 
-    /// Adds the head of a structure and its members. `None` for types within themselves, whose values
-    /// have no largest size.
+    /// Adds the header and members of a structure. `None` for recursive types, whose values have no
+    /// maximum size.
     pub fn structure(
         mut self,
         extensibility: Extensibility,
@@ -82,7 +83,7 @@ impl Extent {
         Some(after)
     }
 
-    /// Adds the header of a member in a list.
+    /// Adds the header of a list member.
     pub fn parameter(self) -> Option<Self> {
         match self.encoding {
             _ if self.is_key => Some(self),
@@ -92,7 +93,7 @@ impl Extent {
         }
     }
 
-    /// Adds the mark of a member that may be absent.
+    /// Adds the flag of an optional member.
     pub(super) fn option(self) -> Option<Self> {
         match self.encoding {
             Encoding::Xcdr1 => self.parameter(),
@@ -100,7 +101,7 @@ impl Extent {
         }
     }
 
-    /// Adds the head of elements that are not primitive.
+    /// Adds the length field of elements that are not primitive.
     pub(crate) fn collection(self, is_primitive: bool) -> Option<Self> {
         if is_primitive || self.encoding == Encoding::Xcdr1 {
             Some(self)
@@ -109,7 +110,7 @@ impl Extent {
         }
     }
 
-    /// Adds elements.
+    /// Adds `count` elements.
     pub(super) fn elements(
         mut self,
         count: usize,

@@ -1,36 +1,36 @@
 //! Headers of the members of mutable structures (DDS-XTypes 1.3, 7.4.3.4).
 
-/// Number and length of a member.
+/// Header of a list member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its number.
+    /// Member id.
     pub id: u32,
-    /// The whole value is useless to whoever does not know this member.
+    /// Whether the value must be rejected by readers that do not know this member.
     pub must_understand: bool,
-    /// Its octets.
+    /// Size in octets.
     pub(super) len: usize,
 }
 
-/// Largest number of a member.
+/// Largest member id.
 pub(super) const ID_MAX: u32 = 0x0FFF_FFFF;
 
-/// XCDR1: bits with the number, in the short header.
+/// XCDR1: bits of the member id in the short header.
 pub(super) const PID_MASK: u16 = 0x3FFF;
-/// XCDR1: the number and the length follow, 32 bits each.
+/// XCDR1: id and length follow, 32 bits each.
 pub(super) const EXTENDED: u16 = 0x3F01;
-/// XCDR1: the list ends.
+/// XCDR1: end of the list.
 pub(super) const SENTINEL: u16 = 0x3F02;
-/// XCDR1: flag of the short header.
+/// XCDR1: must-understand flag of the short header.
 pub(super) const MUST_UNDERSTAND: u16 = 0x4000;
-/// XCDR1: flag of the long header.
+/// XCDR1: must-understand flag of the long header.
 pub(super) const MUST_UNDERSTAND_LONG: u32 = 0x4000_0000;
 
-/// XCDR2: flag.
+/// XCDR2: must-understand flag.
 pub(super) const MUST_UNDERSTAND_XCDR2: u32 = 0x8000_0000;
-/// XCDR2: code of a length in the four octets that follow.
+/// XCDR2: length code; the length is in the next four octets.
 pub(super) const LENGTH_FOLLOWS: u32 = 4;
 
-/// Returns the length that a code says without more.
+/// Returns the length given by a length code alone.
 pub(super) const fn fixed_len(code: u32) -> Option<usize> {
     match code {
         0 => Some(1),
@@ -41,7 +41,7 @@ pub(super) const fn fixed_len(code: u32) -> Option<usize> {
     }
 }
 
-/// Returns the octets of a member whose code says that `next` is its length.
+/// Returns the size of a member whose length code says that `next` is its length.
 pub(super) fn member_len(code: u32, next: u32) -> Option<usize> {
     let next = usize::try_from(next).ok()?;
     match code {

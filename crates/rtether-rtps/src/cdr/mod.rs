@@ -1,11 +1,11 @@
-//! Values as octets: XCDR1 and XCDR2 of DDS-XTypes 1.3, 7.4.
+//! Serialization of values: XCDR1 and XCDR2 of DDS-XTypes 1.3, 7.4.
 //!
-//! A type gets its octets by [`macro@Data`]; a payload is a header of four octets, which says how the
-//! value is written, and the value. Strings are UTF-8. Unions, maps, bit masks, wide characters and
-//! `long double` are not there.
+//! [`macro@Data`] makes a type serializable. A payload is a header of four octets, which gives the
+//! representation, and the value. Strings are UTF-8. Unions, maps, bit masks, wide characters and
+//! `long double` are not supported.
 //!
-//! In XCDR1 nothing says where an appendable structure ends, so that only the last one of a payload
-//! can be shorter than its type.
+//! In XCDR1 an appendable structure has no length, so only the last one of a payload can be shorter
+//! than its type.
 
 mod collections;
 mod data;
@@ -31,11 +31,11 @@ pub use list::Parameter;
 pub use representation::{ByteOrder, Encoding, Extensibility, Form, HEADER_LEN, Representation};
 pub use rtether_rtps_derive::Data;
 
-/// Most values within each other.
+/// Maximum nesting depth of values.
 pub const DEPTH_MAX: u8 = 32;
 
-/// Adds the payload of a value to `out`, little-endian, with zeros up to a multiple of four octets. If
-/// it fails, `out` is as before.
+/// Appends the payload of a value to `out`, little-endian, padded with zeros to a multiple of four
+/// octets. On error, `out` is unchanged.
 pub fn to_payload<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -44,7 +44,7 @@ pub fn to_payload<T: Data>(
     to_payload_in(value, encoding, ByteOrder::Little, out)
 }
 
-/// Adds the payload of a value in either byte order.
+/// Appends the payload of a value in the given byte order.
 pub fn to_payload_in<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -56,8 +56,8 @@ pub fn to_payload_in<T: Data>(
     })
 }
 
-/// Adds the payload of a value's key, little-endian: what DATA has that disposes of an instance or
-/// unregisters it. Of types without keys it is the header alone.
+/// Appends the payload of a value's key, little-endian: the content of a DATA that disposes of or
+/// unregisters an instance. For types without a key it is the header alone.
 pub fn to_key_payload<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -66,8 +66,8 @@ pub fn to_key_payload<T: Data>(
     write_key_payload(value, encoding, true, out)
 }
 
-/// Adds the payload of a value's key without the length that the header of an appendable type in XCDR2
-/// announces: Cyclone DDS 0.10 sends it so, and reads no other.
+/// Like [`to_key_payload`], but without the length that the header of an appendable type in XCDR2
+/// announces: Cyclone DDS 0.10 sends keys this way, and accepts no other.
 pub fn to_bare_key_payload<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -99,7 +99,7 @@ fn write_key_payload<T: Data>(
     )
 }
 
-/// Adds a header and what comes after it.
+/// Appends a header and body.
 pub(crate) fn write_payload(
     extensibility: Extensibility,
     encoding: Encoding,
@@ -126,13 +126,13 @@ pub(crate) fn write_payload(
     Ok(())
 }
 
-/// Reads a payload in any representation that its type may have.
+/// Reads a payload in any representation that fits its type.
 pub fn from_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     read_payload(T::EXTENSIBILITY, payload, T::decode)
 }
 
-/// Reads the payload of a key; other members than those of the key are [`Data::missing`]. An appendable
-/// type may have its length before its members, or not.
+/// Reads the payload of a key; members outside the key are [`Data::missing`]. The length before the
+/// members of an appendable type is optional.
 pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     if !T::HAS_KEY {
         return Representation::split(payload).map(|_| T::missing());
@@ -140,7 +140,7 @@ pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     read_key_payload(T::EXTENSIBILITY, payload, T::decode_key)
 }
 
-/// Reads the payload of a key, with or without the length of an appendable type.
+/// Reads the payload of a key; the length of an appendable type is optional.
 pub(crate) fn read_key_payload<T>(
     extensibility: Extensibility,
     payload: &[u8],
@@ -162,8 +162,8 @@ pub(crate) fn read_key_payload<T>(
     decode(&mut decoder).or(declared)
 }
 
-/// Returns the most octets of a payload, padding included; `None` if there is no limit. It may be a
-/// little above the longest one for long sequences.
+/// Returns the maximum payload size in octets, padding included; `None` if unbounded. For long
+/// sequences it may be slightly above the size of the longest payload.
 pub fn payload_size_max<T: Data>(encoding: Encoding) -> Option<usize> {
     let extent = T::extend(Extent::new(encoding))?;
     extent
@@ -172,7 +172,7 @@ pub fn payload_size_max<T: Data>(encoding: Encoding) -> Option<usize> {
         .checked_next_multiple_of(4)
 }
 
-/// Reads what comes after a header.
+/// Reads the body of a payload.
 pub(crate) fn read_payload<T>(
     extensibility: Extensibility,
     payload: &[u8],
@@ -182,14 +182,14 @@ pub(crate) fn read_payload<T>(
     let mut decoder = Decoder::of_body(body, representation);
     let value = decode(&mut decoder).map_err(with_header)?;
     let rest = decoder.remaining();
-    // Up to three may be padding that the header does not tell of.
+    // Up to three octets may be padding that the header does not count.
     if extensibility == Extensibility::Final && rest > 3 {
         return Err(with_header(decoder.error(CdrErrorKind::Trailing(rest))));
     }
     Ok(value)
 }
 
-/// The offset of errors counts from the start of the body.
+/// Makes the offset of an error count from the start of the payload.
 fn with_header(error: CdrError) -> CdrError {
     CdrError {
         offset: error.offset.saturating_add(HEADER_LEN),

@@ -1,18 +1,19 @@
-//! The four octets before a value, which say how it is written (DDS-XTypes 1.3, 7.6.3.1.2).
+//! The encapsulation header: four octets that give the representation of a value (DDS-XTypes 1.3,
+//! 7.6.3.1.2).
 
 use super::{CdrError, CdrErrorKind};
 
-/// Rules by which values become octets.
+/// Serialization rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// Those of RTPS from the start: alignment up to 8.
+    /// Original rules of RTPS: alignment up to 8.
     Xcdr1,
-    /// Alignment up to 4, and lengths before what may grow.
+    /// Alignment up to 4, and lengths before values that may grow.
     Xcdr2,
 }
 
 impl Encoding {
-    /// The largest alignment, in octets.
+    /// Returns the largest alignment, in octets.
     pub const fn align_max(self) -> usize {
         match self {
             Self::Xcdr1 => 8,
@@ -21,53 +22,53 @@ impl Encoding {
     }
 }
 
-/// Which octet of a number comes first.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
-    /// The highest.
+    /// Most significant octet first.
     Big,
-    /// The lowest.
+    /// Least significant octet first.
     Little,
 }
 
-/// How a type may change while old readers go on reading it.
+/// How a type may change while older readers remain compatible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extensibility {
     /// Not at all.
     Final,
     /// Members may be added at the end.
     Appendable,
-    /// Members have numbers; they may be added, removed and reordered.
+    /// Members have ids; they may be added, removed and reordered.
     Mutable,
 }
 
 /// How the outermost value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Member after member.
+    /// Members in sequence.
     Plain,
-    /// The same after its length in octets.
+    /// Members in sequence after their length in octets.
     Delimited,
-    /// Each member after its number and length.
+    /// Each member after its id and length.
     List,
 }
 
-/// What the header of a payload says.
+/// Representation given by the header of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Representation {
-    /// The rules.
+    /// Serialization rules.
     pub encoding: Encoding,
     /// How the outermost value is written.
     pub form: Form,
-    /// Which octet of a number comes first.
+    /// Byte order of numbers.
     pub order: ByteOrder,
 }
 
-/// Octets of the header.
+/// Size of the header, in octets.
 pub const HEADER_LEN: usize = 4;
 
 impl Representation {
-    /// Returns how values of a type are written.
+    /// Returns the representation in which values of a type are written.
     pub const fn of(extensibility: Extensibility, encoding: Encoding, order: ByteOrder) -> Self {
         let form = match (extensibility, encoding) {
             (Extensibility::Mutable, _) => Form::List,
@@ -81,7 +82,7 @@ impl Representation {
         }
     }
 
-    /// Returns its identifier on the wire; the lowest bit says little-endian.
+    /// Returns the representation identifier; the lowest bit means little-endian.
     pub const fn id(self) -> u16 {
         let id = match (self.encoding, self.form) {
             (Encoding::Xcdr1, Form::Plain | Form::Delimited) => 0x0000,
@@ -96,7 +97,7 @@ impl Representation {
         }
     }
 
-    /// Returns what an identifier says; `None` for those of XML and of others.
+    /// Returns the representation of an identifier; `None` for XML and other unsupported ones.
     pub const fn from_id(id: u16) -> Option<Self> {
         let (encoding, form) = match id & !1 {
             0x0000 => (Encoding::Xcdr1, Form::Plain),
@@ -118,8 +119,9 @@ impl Representation {
         })
     }
 
-    /// Splits a payload into what its header says and its body, without the padding that the options
-    /// tell of. What else the options say is ignored, as is padding that does not end where it should.
+    /// Splits a payload into its representation and its body, without the padding that the options
+    /// count. Other option bits are ignored, as is padding on a payload whose length is not a
+    /// multiple of four.
     pub fn split(payload: &[u8]) -> Result<(Self, &[u8]), CdrError> {
         let Some((&[a, b, _, options], body)) = payload.split_first_chunk() else {
             return Err(CdrError {
@@ -141,12 +143,12 @@ impl Representation {
         Ok((representation, body))
     }
 
-    /// Returns the header of a payload with this many octets of padding after the body.
+    /// Returns the header of a payload with `padding` octets after the body.
     pub(super) const fn header(self, padding: u8) -> [u8; HEADER_LEN] {
         let [a, b] = self.id().to_be_bytes();
         [a, b, 0, padding & PADDING]
     }
 }
 
-/// Bits of the options with the count of padding octets.
+/// Option bits that count the padding octets.
 const PADDING: u8 = 0b11;

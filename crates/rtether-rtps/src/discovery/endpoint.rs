@@ -1,4 +1,4 @@
-//! What a participant says of its writers and readers (8.5.4).
+//! Announcements of writers and readers (8.5.4).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,49 +12,50 @@ use crate::locator::Locator;
 use crate::qos::Qos;
 use crate::wire::{Cursor, Malformed, Parameter, STRING_SIZE_MAX, pid, string, string_within};
 
-/// What a participant says of a writer or a reader.
+/// Announced data of a writer or a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointData {
-    /// Which one it is.
+    /// Its GUID.
     pub guid: Guid,
-    /// The topic.
+    /// Topic name.
     pub topic: String,
-    /// The type of its samples.
+    /// Type name of its samples.
     pub type_name: String,
     /// Its policies.
     pub qos: Qos,
-    /// Its publisher or subscriber, if it says so.
+    /// Its publisher or subscriber, if announced.
     pub group: Option<EntityId>,
-    /// Where it listens; where its participant's endpoints do if there are none.
+    /// Unicast locators; if empty, the defaults of the participant apply.
     pub unicast: Vec<Locator>,
-    /// Groups in which it listens.
+    /// Multicast locators.
     pub multicast: Vec<Locator>,
-    /// Whether it wants to be told of policies with each sample; of readers.
+    /// Readers: whether each sample must carry the policies as inline QoS.
     pub expects_inline_qos: bool,
-    /// Which samples it wants; of readers.
+    /// Readers: content filter.
     pub content_filter: Option<ContentFilter>,
 }
 
-/// Which samples a reader wants.
+/// Content filter of a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentFilter {
     /// Name of the filtered topic.
     pub topic: String,
-    /// The topic that is filtered.
+    /// Name of the topic that is filtered.
     pub related_topic: String,
-    /// The language of the expression, `DDSSQL` in the standard.
+    /// Filter class: language of the expression, `DDSSQL` in the standard.
     pub class: String,
-    /// What samples have to fulfill.
+    /// Filter expression.
     pub expression: String,
-    /// Values of the expression's parameters.
+    /// Parameters of the expression.
     pub parameters: Vec<String>,
 }
 
 impl EndpointData {
-    /// Appends the payload of its announcement; what exceeds the limits of the module is cut off.
+    /// Appends the payload of its announcement; values beyond the limits of the module are
+    /// truncated.
     ///
-    /// Nothing is said of the type but its name: with more to compare, implementations find reasons
-    /// not to match where there are none.
+    /// The type is announced by name only: given more to compare, implementations find spurious
+    /// reasons not to match.
     pub fn encode(&self, out: &mut Vec<u8>, is_writer: bool) {
         let mut list = List::new(out);
         let participant = Guid::new(self.guid.prefix, EntityId::PARTICIPANT);
@@ -72,7 +73,7 @@ impl EndpointData {
             list.octets(pid::EXPECTS_INLINE_QOS, &[1]);
         }
         let filter = self.content_filter.as_ref().filter(|_| !is_writer);
-        // What were cut off would be another filter; without one, the reader filters all the same.
+        // A truncated filter would be another filter; without one, the reader still filters.
         if let Some(filter) = filter.filter(|filter| filter.is_within_limits()) {
             list.value(pid::CONTENT_FILTER, |value| {
                 value.string(&filter.topic);
@@ -100,7 +101,7 @@ impl EndpointData {
                 pid::ENDPOINT_GUID => guid = Some(parameter.guid()?),
                 pid::GROUP_ENTITY => group = Some(EntityId(parameter.array()?)),
                 pid::GROUP_GUID => group = group.or(Some(parameter.guid()?.entity)),
-                // The endpoint's name says it, too.
+                // Implied by the GUID of the endpoint.
                 pid::PARTICIPANT_GUID => {}
                 pid::TOPIC_NAME => topic = Some(parameter.string()?),
                 pid::TYPE_NAME => type_name = Some(parameter.string()?),
@@ -118,7 +119,7 @@ impl EndpointData {
             topic: topic.ok_or(missing(pid::TOPIC_NAME))?.into(),
             type_name: type_name.ok_or(missing(pid::TYPE_NAME))?.into(),
             qos,
-            // No group has this name.
+            // ENTITYID_UNKNOWN means no group.
             group: group.filter(|group| *group != EntityId::UNKNOWN),
             unicast,
             multicast,
@@ -129,7 +130,7 @@ impl EndpointData {
 }
 
 impl ContentFilter {
-    /// Returns whether others may be told of it, and understand the same.
+    /// Returns whether the filter can be announced in full.
     fn is_within_limits(&self) -> bool {
         let names = [&self.topic, &self.related_topic, &self.class];
         let mut short = names.into_iter().chain(&self.parameters);
@@ -139,13 +140,13 @@ impl ContentFilter {
     }
 }
 
-/// Returns whether a text with its NUL has no more octets than `max`, and no other NUL.
+/// Returns whether a string with its NUL has at most `max` octets, and no other NUL.
 fn is_string(text: &str, max: usize) -> bool {
     text.len() < max && !text.contains('\0')
 }
 
-/// Reads a filter. One beyond the limits is passed over: its reader filters anyway, and none of what
-/// concerns it depends on the writer's doing so (8.7.3).
+/// Reads a filter. One beyond the limits is ignored: its reader filters anyway and does not depend
+/// on the writer (8.7.3).
 fn filter(parameter: &Parameter<'_>) -> Result<Option<ContentFilter>, Malformed> {
     let read = parameter.read(|cursor| {
         Ok(ContentFilter {
@@ -159,7 +160,7 @@ fn filter(parameter: &Parameter<'_>) -> Result<Option<ContentFilter>, Malformed>
     if read.is_ok() {
         return read.map(Some);
     }
-    // Whether it is whole, whatever its lengths.
+    // Checks that it is well-formed, with strings of any length.
     parameter.read(|cursor| {
         for _ in 0..4 {
             string_within(cursor, usize::MAX)?;
@@ -172,7 +173,7 @@ fn filter(parameter: &Parameter<'_>) -> Result<Option<ContentFilter>, Malformed>
     })
 }
 
-/// Reads at most so many strings.
+/// Reads at most `max` strings.
 pub(super) fn strings(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<String>, Malformed> {
     let error = Malformed::Value {
         offset: cursor.at(),

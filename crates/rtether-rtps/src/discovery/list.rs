@@ -9,19 +9,19 @@ use crate::locator::Locator;
 use crate::time::Duration;
 use crate::wire::{STRING_SIZE_MAX, pid};
 
-/// A parameter list that is being written.
+/// A parameter list being written.
 pub(super) struct List<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> List<'a> {
-    /// Writes the header of the payload.
+    /// Starts a list with the header of the payload.
     pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
         out.extend_from_slice(&ENCAPSULATION_LE);
         Self { out }
     }
 
-    /// Writes a parameter, the value of which `write` appends, and its padding.
+    /// Writes a parameter whose value `write` appends, and pads it.
     pub(super) fn value(&mut self, id: u16, write: impl FnOnce(&mut Value<'_>)) {
         self.out.extend_from_slice(&id.to_le_bytes());
         let at = self.out.len();
@@ -33,7 +33,7 @@ impl<'a> List<'a> {
         };
         write(&mut value);
         value.align();
-        // Limits of strings and lists keep every value far below this.
+        // The limits of strings and lists keep every value far below this.
         let len = u16::try_from(self.out.len() - start).unwrap_or(u16::MAX);
         if let Some(field) = self.out.get_mut(at..start) {
             field.copy_from_slice(&len.to_le_bytes());
@@ -93,7 +93,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// The value of a parameter that is being written.
+/// A parameter value being written.
 pub(super) struct Value<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
@@ -126,13 +126,13 @@ impl Value<'_> {
         self.u32(fraction);
     }
 
-    /// Writes a string with its NUL and padding, cut to what is read at most.
+    /// Writes a string with its NUL and padding, truncated to the largest size that readers accept.
     pub(super) fn string(&mut self, text: &str) {
         let text = text.get(..text.floor_char_boundary(STRING_SIZE_MAX - 1));
         self.text(text.unwrap_or_default());
     }
 
-    /// Writes a string with its NUL and padding, however long it is.
+    /// Writes a string of any length with its NUL and padding.
     pub(super) fn text(&mut self, text: &str) {
         self.count(text.len() + 1);
         self.octets(text.as_bytes());

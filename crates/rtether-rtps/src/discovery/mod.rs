@@ -1,9 +1,8 @@
-//! What participants say of themselves and of their endpoints (8.5, 9.6.3): parameter lists that are
-//! the payload of samples of the built-in endpoints.
+//! Announcements of participants and endpoints (8.5, 9.6.3): parameter lists, the payload of
+//! samples of the built-in endpoints.
 //!
-//! What is left out has the standard's default. What is not known is passed over, unless it says that
-//! it has to be understood; numbers from 0x8000 on mean something else for each vendor and are passed
-//! over always.
+//! A missing parameter has the standard's default. An unknown one is ignored unless it must be
+//! understood; ids from 0x8000 are vendor-specific and always ignored.
 
 use alloc::vec::Vec;
 
@@ -24,25 +23,25 @@ use list::List;
 pub use endpoint::{ContentFilter, EndpointData};
 pub use participant::ParticipantData;
 
-/// The most locators of each kind; others are passed over.
+/// Maximum number of locators of each kind; others are ignored.
 pub const LOCATORS_MAX: usize = 8;
-/// The most names or patterns of partitions.
+/// Maximum number of partition names or patterns.
 pub const PARTITIONS_MAX: usize = 32;
-/// The most octets of user data.
+/// Maximum size of user data, in octets.
 pub const USER_DATA_MAX: usize = 1_024;
-/// The most octets of the expression of a content filter with its NUL; of its parameters and names it
-/// is [`crate::wire::STRING_SIZE_MAX`].
+/// Maximum size of a filter expression with its NUL, in octets; for its parameters and names it is
+/// [`crate::wire::STRING_SIZE_MAX`].
 pub const FILTER_SIZE_MAX: usize = crate::filter::TEXT_MAX + 1;
-/// The most parameters of a content filter.
+/// Maximum number of filter parameters.
 pub const FILTER_PARAMETERS_MAX: usize = 16;
 
 const PL_CDR_BE: u16 = 0x0002;
 const PL_CDR_LE: u16 = 0x0003;
 
-/// Octets of the header of a payload: encoding, and options that mean nothing here.
+/// Encapsulation header: encoding, and options, which are ignored.
 const ENCAPSULATION_LE: [u8; 4] = [0, 3, 0, 0];
 
-/// Appends the payload of a sample without data: whom it is about.
+/// Appends the payload of a sample without data, which consists of the GUID concerned.
 pub fn encode_key(guid: Guid, out: &mut Vec<u8>) {
     let is_participant = guid.entity == EntityId::PARTICIPANT;
     let id = if is_participant {
@@ -55,16 +54,17 @@ pub fn encode_key(guid: Guid, out: &mut Vec<u8>) {
     list.end();
 }
 
-/// Reads whom a sample without data is about: a participant or an endpoint that is no more.
+/// Reads the GUID of a participant or endpoint that is gone from a sample without data.
 ///
-/// Some send no payload at all, but the hash of the key: that is the sixteen octets of the name.
+/// Some implementations send no payload, only the key hash, which is the sixteen octets of the
+/// GUID.
 pub fn decode_key(payload: &[u8]) -> Result<Guid, Malformed> {
     let (mut participant, mut endpoint) = (None, None);
     each(payload, |id, parameter| {
         match id {
             pid::PARTICIPANT_GUID => participant = Some(parameter.guid()?),
             pid::ENDPOINT_GUID | pid::KEY_HASH => endpoint = Some(parameter.guid()?),
-            // Nothing is made of the rest, so none of it has to be understood.
+            // Other parameters are not used, so none has to be understood.
             _ => {}
         }
         Ok(true)
@@ -74,8 +74,8 @@ pub fn decode_key(payload: &[u8]) -> Result<Guid, Malformed> {
     })
 }
 
-/// Hands each parameter of a payload to `read` with its number, of which flags have been taken off;
-/// `read` says whether it knows it.
+/// Passes each parameter of a payload to `read` with its id without flags; `read` returns whether
+/// it knows the parameter.
 fn each<'a>(
     payload: &'a [u8],
     mut read: impl FnMut(u16, &Parameter<'a>) -> Result<bool, Malformed>,
@@ -102,7 +102,7 @@ fn each<'a>(
     Ok(())
 }
 
-/// Reads the name of a participant, which is nothing else's.
+/// Reads the GUID of a participant; other GUIDs are errors.
 fn participant_guid(parameter: &Parameter<'_>) -> Result<Guid, Malformed> {
     let guid = parameter.guid()?;
     if guid.entity != EntityId::PARTICIPANT {

@@ -1,4 +1,4 @@
-//! What a participant says of itself (8.5.3).
+//! Announcements of participants (8.5.3).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,44 +10,44 @@ use crate::locator::Locator;
 use crate::time::Duration;
 use crate::wire::{Malformed, Parameter, VENDOR, VERSION, pid};
 
-/// What a participant says of itself.
+/// Announced data of a participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantData {
-    /// Who it is.
+    /// Its GUID prefix.
     pub prefix: GuidPrefix,
-    /// Version of the protocol: major, minor.
+    /// Protocol version: major, minor.
     pub version: [u8; 2],
-    /// Who made it; zeros if it does not say.
+    /// Vendor id; zeros if not announced.
     pub vendor: [u8; 2],
-    /// How long it is alive after each announcement.
+    /// How long the participant counts as alive after each announcement.
     pub lease: Duration,
-    /// The domain; `None` if it does not say, and then it follows from the port.
+    /// Domain; if `None`, it follows from the port.
     pub domain: Option<u32>,
-    /// Tells domains of the same number apart; only equal ones meet.
+    /// Separates domains of the same number: participants match only if tags are equal.
     pub domain_tag: String,
-    /// Where it listens to discovery.
+    /// Unicast locators for discovery.
     pub metatraffic_unicast: Vec<Locator>,
-    /// Groups in which it listens to discovery.
+    /// Multicast locators for discovery.
     pub metatraffic_multicast: Vec<Locator>,
-    /// Where its endpoints listen that say nothing else.
+    /// Unicast locators of endpoints that announce none.
     pub default_unicast: Vec<Locator>,
-    /// Groups in which its endpoints listen that say nothing else.
+    /// Multicast locators of endpoints that announce none.
     pub default_multicast: Vec<Locator>,
-    /// Which built-in endpoints it has: a bit for each (9.3.2).
+    /// Built-in endpoints: one bit each (9.3.2).
     pub endpoints: u32,
-    /// Whether its readers want to be told of policies with each sample.
+    /// Whether its readers require the policies as inline QoS of each sample.
     pub expects_inline_qos: bool,
-    /// A name for people.
+    /// Human-readable name.
     pub name: String,
-    /// Whatever its application wants to be known.
+    /// Opaque data from its application.
     pub user_data: Vec<u8>,
 }
 
 impl ParticipantData {
-    /// The lease of those who say nothing.
+    /// Lease of participants that announce none.
     pub const LEASE: Duration = Duration::from_s(100);
 
-    /// Returns the data of a participant of this implementation of which nothing else is known.
+    /// Returns the data of a participant of this implementation, with defaults for everything else.
     pub const fn new(prefix: GuidPrefix) -> Self {
         Self {
             prefix,
@@ -67,12 +67,13 @@ impl ParticipantData {
         }
     }
 
-    /// Returns its name among endpoints.
+    /// Returns its GUID as an entity.
     pub const fn guid(&self) -> Guid {
         Guid::new(self.prefix, EntityId::PARTICIPANT)
     }
 
-    /// Appends the payload of its announcement; what exceeds the limits of this module is cut off.
+    /// Appends the payload of its announcement; values beyond the limits of this module are
+    /// truncated.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut list = List::new(out);
         list.octets(pid::PROTOCOL_VERSION, &self.version);
@@ -136,7 +137,7 @@ impl ParticipantData {
     }
 }
 
-/// Adds a locator, unless it is of a kind that is not spoken here or there are enough of them.
+/// Adds a locator, unless its kind is unsupported or the limit is reached.
 pub(super) fn put(locators: &mut Vec<Locator>, parameter: &Parameter<'_>) -> Result<(), Malformed> {
     if let Some(locator) = parameter.locator()?
         && locators.len() < LOCATORS_MAX

@@ -9,7 +9,7 @@ use crate::qos::{
 };
 use crate::wire::{Cursor, Malformed, Parameter, duration, pid};
 
-/// What the wire has for the values of a policy, in their order, the first one being zero.
+/// Values of a policy in the order of their wire values, from zero.
 const DURABILITY: [Durability; 4] = [
     Durability::Volatile,
     Durability::TransientLocal,
@@ -34,14 +34,14 @@ const REPRESENTATION: [Representation; 3] = [
     Representation::Xml,
     Representation::Xcdr2,
 ];
-/// Counted from one.
+/// Wire values start at one.
 const RELIABILITY: [Reliability; 2] = [Reliability::BestEffort, Reliability::Reliable];
 const KEEP_LAST: u32 = 0;
 const KEEP_ALL: u32 = 1;
-/// The most encodings of which one list speaks.
+/// Maximum number of encodings in a list.
 const REPRESENTATIONS_MAX: usize = 16;
 
-/// Reads a policy; returns whether it is one.
+/// Reads a policy; returns whether the parameter is one.
 pub(super) fn read(
     qos: &mut Qos,
     id: u16,
@@ -95,7 +95,8 @@ fn one_of<T: Copy>(values: &[T], cursor: &mut Cursor<'_>, first: u32) -> Result<
     value.copied().ok_or(error)
 }
 
-/// Some write a depth below one where they mean none in particular; nothing here depends on it.
+/// Some implementations write a depth below one for no particular depth; nothing here depends on
+/// it.
 fn history(cursor: &mut Cursor<'_>) -> Result<History, Malformed> {
     let offset = cursor.at();
     let (kind, depth) = (cursor.u32()?, cursor.i32()?);
@@ -128,8 +129,8 @@ fn limits(cursor: &mut Cursor<'_>) -> Result<ResourceLimits, Malformed> {
     })
 }
 
-/// Passes over encodings that later versions may add; but a writer uses the first, and a list without
-/// a known one must not be taken for an empty one, which means XCDR1.
+/// Skips unknown encodings, which later versions may add. Rejects a writer's list with an unknown first
+/// entry, the one it uses, and a list without a known entry, since an empty list means XCDR1.
 fn representations(
     qos: &mut Qos,
     parameter: &Parameter<'_>,
@@ -158,8 +159,8 @@ fn representations(
     })
 }
 
-/// Writes the policies that differ from their defaults, and those that peers want to see always.
-/// History and limits of memory are nobody else's business.
+/// Writes the policies that differ from their defaults, and those that peers always expect. History
+/// and memory limits are local and not announced.
 pub(super) fn write(list: &mut List<'_>, qos: &Qos, is_writer: bool) {
     let default = Qos::reader();
     list.value(pid::RELIABILITY, |value| {
@@ -233,7 +234,7 @@ fn write_of_writer(list: &mut List<'_>, qos: &Qos, default: &Qos) {
     }
 }
 
-/// Returns where a value is among its like.
+/// Returns the index of a value in its table.
 fn place<T: Copy + PartialEq>(values: &[T], value: T) -> u32 {
     let index = values.iter().position(|other| *other == value);
     index

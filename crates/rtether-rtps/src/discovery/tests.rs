@@ -21,7 +21,7 @@ fn payload(parts: &[&[u8]]) -> Vec<u8> {
     [&[0, 2, 0, 0], parts.concat().as_slice(), &[0, 1, 0, 0]].concat()
 }
 
-/// What an endpoint says with one parameter beside its names, big-endian.
+/// Reads an endpoint announced with one parameter in addition to its names, big-endian.
 fn endpoint(is_writer: bool, id: u16, value: &[u8]) -> Result<EndpointData, Malformed> {
     let len = u16::try_from(value.len()).unwrap().to_be_bytes();
     let payload = payload(&[&NAMES, &id.to_be_bytes(), &len, value]);
@@ -37,7 +37,7 @@ fn participant(id: u16, value: &[u8]) -> Result<ParticipantData, Malformed> {
 
 #[test]
 fn defaults_of_writers_and_readers_differ() {
-    // Oracle: DDS 1.4, 2.2.3.14: writers are reliable, readers best effort, if they do not say.
+    // Oracle: DDS 1.4, 2.2.3.14: by default writers are reliable and readers best effort.
     let all = payload(&[&NAMES]);
     let writer = EndpointData::decode(&all, true).unwrap();
     assert_eq!(writer.qos, Qos::writer());
@@ -89,7 +89,7 @@ fn big_endian_policies_by_hand() {
         ..ResourceLimits::default()
     };
     assert_eq!(qos(0x41, &limits).unwrap().limits, expected);
-    // An all-zero durability service, type information and a policy of vendors change nothing.
+    // An all-zero durability service, type information and a vendor-specific policy change nothing.
     assert_eq!(qos(0x1E, &[0; 28]), Ok(Qos::writer()));
     assert_eq!(qos(0x75, &[0xFF; 8]), Ok(Qos::writer()));
     assert_eq!(qos(0xC019, &[0xFF; 8]), Ok(Qos::writer()));
@@ -166,7 +166,7 @@ fn limits_hold() {
         participant(0x2C, &data),
         Err(Malformed::Parameter { id: 0x2C })
     );
-    // A property list that is longer than what it holds (CVE-2023-39946, CVE-2025-62599) is not read.
+    // A property list that claims more than it holds (CVE-2023-39946, CVE-2025-62599) is not read.
     assert!(participant(0x59, &[0xFF; 8]).is_ok());
     let locator = [
         0, 0x32, 0, 24, 0, 0, 0, 1, 0, 0, 0x1C, 0xF2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0,
@@ -199,7 +199,8 @@ fn wrong_encapsulation() {
 
 #[test]
 fn filters_beyond_the_limits() {
-    // Oracle: what is whole but too long, or too much, is passed over; what is not whole is refused.
+    // Oracle: a filter that is complete but beyond the limits is ignored; a malformed one is
+    // rejected.
     let string = |len: usize| {
         let mut octets = u32::try_from(len + 1).unwrap().to_be_bytes().to_vec();
         octets.resize(4 + len, b'x');
@@ -231,7 +232,7 @@ fn filters_beyond_the_limits() {
         endpoint(false, 0x35, &[&start[..32], &[0x7F; 4]].concat()).map(|_| ()),
         malformed
     );
-    // Written: one that is too long is not cut off, but left out.
+    // Writing: a filter that is too long is omitted, not truncated.
     for (len, is_there) in [(4_096, true), (4_097, false)] {
         let data = EndpointData {
             guid: WRITER,
@@ -266,7 +267,7 @@ fn what_may_not_be_missing() {
         Err(missing(0x07))
     );
     assert_eq!(decode_key(&empty), Err(missing(0x5A)));
-    // The name of a participant that is one of an endpoint.
+    // A participant GUID that names an endpoint.
     assert_eq!(
         participant(0x50, &WRITER.octets()),
         Err(Malformed::Parameter { id: 0x50 })
@@ -283,7 +284,7 @@ fn keys() {
         decode_key(&payload(&[&NAMES[32..], &participant])),
         Ok(WRITER)
     );
-    // Written: the same, little-endian.
+    // Writing gives the same, little-endian.
     for (guid, id) in [(WRITER, 0x5A), (guid, 0x50)] {
         let mut out = Vec::new();
         encode_key(guid, &mut out);

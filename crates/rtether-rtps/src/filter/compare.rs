@@ -1,14 +1,14 @@
-//! Order of values, and patterns.
+//! Comparison of values, and patterns.
 
 use core::cmp::Ordering;
 
 use super::Value;
 
-/// Values of kinds that cannot be compared.
+/// Values that cannot be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mismatch;
 
-/// Compares two values; `None` if one is not a number.
+/// Compares two values; `None` if one of them is NaN.
 pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Result<Option<Ordering>, Mismatch> {
     use Value::{Bool, Char, Float, Integer, Text};
     Ok(match (left, right) {
@@ -17,7 +17,7 @@ pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Result<Option<Orderin
         (Integer(left), Float(right)) => mixed(left, right),
         (Float(left), Integer(right)) => mixed(right, left).map(Ordering::reverse),
         (Bool(left), Bool(right)) => Some(left.cmp(&right)),
-        // Truth values of other languages.
+        // Booleans written as 0 and 1.
         (Bool(left), Integer(right)) => Some(i128::from(left).cmp(&right)),
         (Integer(left), Bool(right)) => Some(left.cmp(&i128::from(right))),
         (Text(left), Text(right)) => Some(left.cmp(right)),
@@ -28,12 +28,12 @@ pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Result<Option<Orderin
     })
 }
 
-/// Bits of the fraction of a double.
+/// Number of fraction bits of a double.
 const FRACTION_BITS: u32 = 52;
-/// Exponent of a double whose fraction is an integer.
+/// Biased exponent of a double whose fraction is an integer.
 const EXPONENT_ZERO: i64 = 1023 + 52;
 
-/// Compares an integer with a float, exactly; floats hold integers above 2^53 only in part.
+/// Compares an integer with a float exactly; above 2^53 a float cannot hold every integer.
 fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
@@ -55,7 +55,7 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let shift = exponent - EXPONENT_ZERO;
     let distance = u32::try_from(shift.unsigned_abs()).ok()?;
     if shift >= 0 {
-        // 53 bits and 74 make the 127 that an `i128` holds; infinity is among what is beyond.
+        // 53 bits and 74 make the 127 that an `i128` holds; infinity is also beyond.
         if distance > 74 {
             return Some(beyond);
         }
@@ -65,7 +65,7 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let whole = fraction.checked_shr(distance).unwrap_or(0);
     let is_whole = whole.checked_shl(distance).unwrap_or(0) == fraction;
     let ordering = integer.cmp(&if is_negative { -whole } else { whole });
-    // What is behind the point is further from zero.
+    // A fractional part lies further from zero.
     Some(if is_whole {
         ordering
     } else {
@@ -73,8 +73,8 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     })
 }
 
-/// Returns whether a text has a pattern, in which `%` is any text and `_` one character; `None` if the
-/// value is no text.
+/// Returns whether a text matches a pattern, in which `%` stands for any text and `_` for one
+/// character; `None` if the value is not text.
 pub(super) fn like(value: Value<'_>, pattern: &str) -> Option<bool> {
     let mut room = [0; 4];
     let text = match value {
@@ -84,7 +84,7 @@ pub(super) fn like(value: Value<'_>, pattern: &str) -> Option<bool> {
     };
     let mut text = text.chars();
     let mut pattern = pattern.chars();
-    // Pattern after the last `%`, and the text from where it is tried next.
+    // Pattern after the last `%`, and the text position of the next attempt.
     let mut retry = None;
     loop {
         let mut rest = pattern.clone();

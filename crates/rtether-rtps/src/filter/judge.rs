@@ -1,12 +1,12 @@
-//! Filters on payloads, for endpoints that know nothing of types.
+//! Filters on payloads, for endpoints without type information.
 
 use super::{Fields, Filter, FilterError};
 use crate::cdr::{Data, from_payload};
 
-/// The language of filters in the standard (DDSI-RTPS 2.5, 8.7.3).
+/// The filter class of the standard (DDSI-RTPS 2.5, 8.7.3).
 pub const CLASS: &str = "DDSSQL";
 
-/// How filters look at the values of a type.
+/// Evaluates filters on payloads of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct Judge {
     check: fn(&Filter) -> Result<(), FilterError>,
@@ -14,7 +14,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Returns that of a type.
+    /// Returns the judge of a type.
     pub const fn of<T: Data + Fields>() -> Self {
         Self {
             check: |filter| filter.check(&T::missing()),
@@ -30,7 +30,8 @@ impl Judge {
         (self.check)(filter)
     }
 
-    /// Returns whether the value of a payload passes; `None` if it is no value of the type.
+    /// Returns whether the value of a payload passes; `None` if the payload is not a value of the
+    /// type.
     pub fn passes(&self, filter: &Filter, payload: &[u8]) -> Option<bool> {
         (self.passes)(filter, payload)
     }

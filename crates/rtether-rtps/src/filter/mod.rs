@@ -1,9 +1,10 @@
-//! Filters of content-filtered topics: the conditions of DDS 1.4, annex B, on the members of a sample.
+//! Content filters: the conditions of DDS 1.4, annex B, on the members of a sample.
 //!
 //! Comparisons (`=`, `<>`, `!=`, `<`, `<=`, `>`, `>=`, `LIKE`) of members with each other, with
 //! literals and with the parameters `%0` to `%99`; `BETWEEN`; `NOT` before `AND` before `OR`;
-//! parentheses. Members of members are named with dots. Keywords are of any case. In a pattern, `%` is
-//! any text and `_` one character. Sorting and queries over several topics are not there.
+//! parentheses. Nested members are named with dots. Keywords are case-insensitive. In a pattern,
+//! `%` stands for any text and `_` for one character. Sorting and queries over several topics are
+//! not supported.
 
 mod compare;
 mod judge;
@@ -20,47 +21,48 @@ use thiserror::Error;
 
 pub use judge::{CLASS, Judge};
 
-/// Most octets of a condition, and of a parameter.
+/// Maximum size of a condition, and of a parameter, in octets.
 pub const TEXT_MAX: usize = 4096;
-/// Most parentheses and negations within each other.
+/// Maximum nesting depth of parentheses and negations.
 pub const DEPTH_MAX: usize = 32;
-/// Most parameters.
+/// Maximum number of parameters.
 pub const PARAMETERS_MAX: usize = 100;
-/// Most octets of a pattern: the time that `LIKE` takes is at most that times the text's length.
+/// Maximum size of a pattern, in octets: the time of `LIKE` is at most this times the text's
+/// length.
 pub const PATTERN_MAX: usize = 256;
 
-/// A value of a member.
+/// Value of a member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// An integer.
     Integer(i128),
     /// A float.
     Float(f64),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
-    /// A string, or the name of a value of an enumeration.
+    /// A string, or the name of an enumerator.
     Text(&'a str),
     /// A character.
     Char(char),
 }
 
-/// A sample whose members have names.
+/// A sample with named members.
 pub trait Fields {
-    /// Returns the value of a member; of members of members, the names are joined by dots.
+    /// Returns the value of a member; the names of nested members are joined by dots.
     fn field(&self, name: &str) -> Option<Value<'_>>;
 }
 
-/// What is wrong with a condition, and where.
+/// Kind and position of an error in a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{kind}, at octet {offset} of the filter")]
 pub struct FilterError {
-    /// Octets from the start of the condition.
+    /// Offset in the condition, in octets.
     pub offset: usize,
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: FilterErrorKind,
 }
 
-/// What is wrong with a condition.
+/// Kind of an error in a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FilterErrorKind {
@@ -76,16 +78,16 @@ pub enum FilterErrorKind {
     /// A pattern longer than [`PATTERN_MAX`].
     #[error("a pattern longer than {PATTERN_MAX} octets")]
     PatternTooLong,
-    /// Something else must stand there.
+    /// Something else is expected here.
     #[error("expected {0}")]
     Expected(&'static str),
-    /// A text without its end.
+    /// A text without its closing quote.
     #[error("a text without the ' at its end")]
     OpenText,
-    /// A number that is none, or is too large.
+    /// An invalid number, or one that is too large.
     #[error("not a number")]
     Number,
-    /// A parameter that is not given.
+    /// A parameter without a value.
     #[error("parameter %{0} is not given")]
     Parameter(usize),
     /// A member that the type does not have.
@@ -101,7 +103,7 @@ pub enum FilterErrorKind {
 pub struct Filter {
     condition: Condition,
     parameters: Vec<Literal>,
-    /// The largest number of a parameter, and where it stands.
+    /// Largest parameter number, and its position.
     needs: Option<(usize, usize)>,
 }
 
@@ -116,7 +118,7 @@ enum Condition {
     Between(Operand, Operand, Operand),
 }
 
-/// What is compared, and where it stands.
+/// An operand and its position.
 #[derive(Clone, Debug, PartialEq)]
 struct Operand {
     offset: usize,
@@ -149,8 +151,8 @@ enum Relation {
 }
 
 impl Filter {
-    /// Reads a condition. Parameters are numbers, texts in `'`, `TRUE` or `FALSE`; anything else is
-    /// taken for a text.
+    /// Parses a condition. Parameters are numbers, texts in `'`, `TRUE` or `FALSE`; anything else
+    /// is taken as a text.
     pub fn parse(text: &str, parameters: &[&str]) -> Result<Self, FilterError> {
         let (condition, needs) = parse::condition(text)?;
         let mut filter = Self {
@@ -162,7 +164,7 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Changes the parameters; they stay as they are if it fails.
+    /// Replaces the parameters; on error they are unchanged.
     pub fn set_parameters(&mut self, parameters: &[&str]) -> Result<(), FilterError> {
         let error = |kind| FilterError { offset: 0, kind };
         if parameters.len() > PARAMETERS_MAX {
@@ -182,7 +184,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Returns whether looking at a sample takes no longer than filter and sample are long: patterns
+    /// Returns whether evaluation takes time linear in the sizes of filter and sample: patterns
     /// take the product of both.
     pub(crate) fn is_quick(&self) -> bool {
         fn is_quick(condition: &Condition) -> bool {
@@ -201,8 +203,8 @@ impl Filter {
         self.holds(&self.condition, sample, true)
     }
 
-    /// Looks at all members and comparisons, whether or not they matter for this sample: an error means
-    /// that the filter does not fit the type.
+    /// Evaluates all members and comparisons, even those that cannot change the result: an error
+    /// means that the filter does not fit the type.
     pub fn check(&self, sample: &dyn Fields) -> Result<(), FilterError> {
         self.holds(&self.condition, sample, false).map(|_| ())
     }
@@ -242,7 +244,7 @@ impl Filter {
         }
     }
 
-    /// Looks for a condition that decides.
+    /// Searches for a condition that decides the result.
     fn chain(
         &self,
         conditions: &[Condition],
@@ -307,7 +309,7 @@ impl Literal {
 }
 
 impl Relation {
-    /// What has no order, such as NaN, is different and nothing else.
+    /// Unordered values, such as NaN, satisfy `NotEqual` only.
     fn holds(self, ordering: Option<Ordering>) -> bool {
         let Some(ordering) = ordering else {
             return self == Self::NotEqual;

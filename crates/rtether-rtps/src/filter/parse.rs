@@ -1,4 +1,4 @@
-//! Reads conditions.
+//! Parser of conditions.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -10,10 +10,10 @@ use super::{
     TEXT_MAX, What,
 };
 
-/// A word of the condition.
+/// A token of the condition.
 #[derive(Clone, Debug, PartialEq)]
 enum Token<'a> {
-    /// A keyword or the name of a member.
+    /// A keyword or a member name.
     Name(&'a str),
     Literal(Literal),
     Parameter(usize),
@@ -26,14 +26,14 @@ enum Token<'a> {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
-    /// The word at hand, and where it starts.
+    /// Current token and its position.
     token: Token<'a>,
     offset: usize,
-    /// The largest number of a parameter, and where it stands.
+    /// Largest parameter number, and its position.
     needs: Option<(usize, usize)>,
 }
 
-/// Reads a condition; also returns the largest number of a parameter, and where it stands.
+/// Parses a condition; also returns the largest parameter number and its position.
 pub(super) fn condition(text: &str) -> Result<(Condition, Option<(usize, usize)>), FilterError> {
     if text.len() > TEXT_MAX {
         return Err(FilterError {
@@ -56,7 +56,7 @@ pub(super) fn condition(text: &str) -> Result<(Condition, Option<(usize, usize)>
     Ok((condition, parser.needs))
 }
 
-/// Reads a parameter; what is no literal is a text.
+/// Parses a parameter; anything but a literal is a text.
 pub(super) fn parameter(text: &str) -> Literal {
     let mut parser = Parser {
         text,
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         self.text.get(self.at..).unwrap_or("")
     }
 
-    /// Takes what comes next of certain characters.
+    /// Takes the leading characters for which `belongs` holds.
     fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let len = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
         Ok(Token::Parameter(number))
     }
 
-    /// A text between quotes; a quote within it is doubled.
+    /// Text between quotes; a quote within it is doubled.
     fn quoted(&mut self) -> Result<Token<'a>, FilterError> {
         let mut text = String::new();
         self.at += 1;
@@ -309,7 +309,7 @@ impl<'a> Parser<'a> {
         if let Some(integer) = integer {
             return Ok(Token::Literal(Literal::Integer(integer)));
         }
-        // Neither names such as `inf` nor numbers that have become infinite.
+        // Rejects names such as `inf`, and numbers that overflow to infinity.
         let float = whole.parse::<f64>().ok();
         let float = float.filter(|float| float.is_finite() && hex.is_none());
         let float = float.ok_or_else(|| self.error(FilterErrorKind::Number))?;
@@ -317,7 +317,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Reads at most 64 bits.
+/// Parses at most 64 bits.
 fn hexadecimal(hex: &str) -> Option<i128> {
     let is_hex = hex.bytes().all(|octet| octet.is_ascii_hexdigit());
     let value = u64::from_str_radix(hex, 16).ok().filter(|_| is_hex);

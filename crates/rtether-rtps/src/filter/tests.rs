@@ -1,4 +1,4 @@
-//! Oracle: each condition worked out by hand; the rules of DDS 1.4, annex B.
+//! Oracle: each condition evaluated by hand; the rules of DDS 1.4, annex B.
 
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -98,7 +98,7 @@ fn patterns_are_searched_through() {
             "{text} {pattern}"
         );
     }
-    // Oracle: with a search that starts over at every `%`, this would not end.
+    // Oracle: the test completes; a search that starts over at every `%` would not.
     let text = "a".repeat(10_000);
     let pattern = "a%".repeat(100) + "b";
     assert_eq!(compare::like(Value::Text(&text), &pattern), Some(false));
@@ -176,7 +176,7 @@ fn mistakes_have_their_place() {
 }
 
 proptest! {
-    /// Oracle: floats of small integers and halves have the order of twice the number.
+    /// Oracle: floats of small integers and halves are ordered as twice their value.
     #[test]
     fn integers_and_floats_have_one_order(integer in -100_i32..100, halves in -200_i32..200) {
         let expected = (integer * 2).cmp(&halves);
@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(found, Ok(Some(expected)));
     }
 
-    /// Oracle: an answer, whatever the text.
+    /// Oracle: every text gives a filter or an error.
     #[test]
     fn arbitrary_texts_are_a_filter_or_an_error(
         words in proptest::collection::vec(
@@ -208,7 +208,7 @@ proptest! {
 
 #[test]
 fn extreme_floats_have_their_place() {
-    // Oracle: 2^64 is above every `u64`; whatever is behind the point counts.
+    // Oracle: 2^64 is above every `u64`; a fractional part counts.
     let order = |integer, float| compare::values(Value::Integer(integer), Value::Float(float));
     assert_eq!(order(i128::MAX, f64::INFINITY), Ok(Some(Ordering::Less)));
     assert_eq!(

@@ -6,8 +6,8 @@ use core::str::Chars;
 
 /// Returns whether two endpoints have a partition in common.
 ///
-/// No names mean the empty name. A pattern is compared with names, not with another pattern. To differ
-/// is no mismatch: such endpoints have nothing to do with each other.
+/// An empty list means the empty name. A pattern is compared with names only, not with another
+/// pattern. Endpoints without a common partition are not a mismatch: they are unrelated.
 pub fn partitions_match(a: &[String], b: &[String]) -> bool {
     let unnamed = [String::new()];
     let (a, b) = (non_empty(a, &unnamed), non_empty(b, &unnamed));
@@ -27,28 +27,28 @@ fn is_common(a: &str, b: &str) -> bool {
     }
 }
 
-/// Returns whether a name stands for many.
+/// Returns whether a name is a pattern.
 pub fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '['])
 }
 
-/// A part of a pattern.
+/// Element of a pattern.
 enum Part<'a> {
     One(char),
     AnyOne,
     Any,
-    /// One of the members, or none of them.
+    /// One of the members, or none of them if negated.
     Class {
         members: &'a str,
         is_negated: bool,
     },
 }
 
-/// Returns whether a pattern stands for a name: `*` for any characters, `?` for one, `[a-c]` for one of
-/// these, `[!a-c]` for another one; `\` takes the meaning of the next one away (POSIX fnmatch).
+/// Returns whether a name matches a pattern: `*` for any characters, `?` for one, `[a-c]` for one
+/// of these, `[!a-c]` for any other; `\` escapes the next one (POSIX fnmatch).
 ///
-/// Takes at most as many steps as the product of the two lengths: after a difference it is enough to
-/// go back to the last `*`.
+/// Takes at most as many steps as the product of the two lengths: after a difference it is enough
+/// to go back to the last `*`.
 pub fn is_match(pattern: &str, name: &str) -> bool {
     let parts = parts(pattern);
     let (mut at, mut rest) = (0, name.chars());
@@ -69,7 +69,7 @@ pub fn is_match(pattern: &str, name: &str) -> bool {
             }
             _ => {}
         }
-        // The last `*` takes one more.
+        // The last `*` consumes one more character.
         let Some((behind, from)) = &mut last_any else {
             return false;
         };
@@ -84,7 +84,7 @@ pub fn is_match(pattern: &str, name: &str) -> bool {
 fn parts(pattern: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = pattern.chars();
-    // Once no class ends any more, no later one does: they are looked for only once.
+    // Once one class is unterminated, no later one can end either, so the search is made only once.
     let mut has_classes = true;
     while let Some(char) = rest.next() {
         parts.push(match char {
@@ -102,12 +102,13 @@ fn parts(pattern: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Reads a class behind its bracket, and goes on behind it; does neither if it does not end.
+/// Reads a class after its bracket and advances behind it; returns `None` and does not advance if
+/// it is unterminated.
 fn class<'a>(rest: &mut Chars<'a>) -> Option<Part<'a>> {
     let text = rest.as_str();
     let members = text.strip_prefix(['!', '^']).unwrap_or(text);
     let is_negated = members.len() < text.len();
-    // A bracket that comes first is a member.
+    // A closing bracket in first position is a member.
     let first = members.chars().next()?.len_utf8();
     let end = first + members.get(first..)?.find(']')?;
     *rest = members.get(end + 1..)?.chars();

@@ -41,12 +41,12 @@ fn reasons_are_told() {
     );
 }
 
-/// A change of policies, and the policy that it is about.
+/// A change of policies, and the policy concerned.
 type Change = (fn(&mut Qos), Policy);
 
 #[test]
 fn each_policy_has_its_rule() {
-    // Oracle: the table of DDS 1.4, 2.2.3: what asks for more than is offered, in one policy.
+    // Oracle: the table of DDS 1.4, 2.2.3: each requests more than is offered, in one policy.
     let more: [Change; 9] = [
         (
             |q| q.durability = Durability::TransientLocal,
@@ -83,12 +83,12 @@ fn each_policy_has_its_rule() {
         assert_eq!(policies(&less, &more), [policy]);
         assert_eq!(policies(&more, &less), []);
     }
-    // Here the larger one offers less.
+    // For this policy the larger value offers less.
     let mut slow = less.clone();
     slow.latency_budget = Duration::from_ms(1);
     assert_eq!(policies(&slow, &less), [Policy::LatencyBudget]);
     assert_eq!(policies(&less, &slow), []);
-    // These have to be equal.
+    // These must be equal.
     let mut exclusive = less.clone();
     exclusive.ownership = Ownership::Exclusive;
     assert_eq!(policies(&exclusive, &less), [Policy::Ownership]);
@@ -119,7 +119,7 @@ fn more_than_one_reason() {
             Policy::Reliability
         ]
     );
-    // Oracle: DDS 1.4, table of identifiers.
+    // Oracle: DDS 1.4, table of policy ids.
     let ids: Vec<_> = found.iter().map(|policy| policy.id()).collect();
     assert_eq!(ids, [3, 8, 11]);
 }
@@ -199,7 +199,7 @@ fn patterns() {
 
 #[test]
 fn patterns_that_are_meant_to_take_forever() {
-    // Oracle: the test ends. Each of these takes exponential or cubic time the naive way.
+    // Oracle: the test completes. A naive match takes exponential or cubic time for each of these.
     let name = "a".repeat(255);
     assert!(!is_match(&("*a".repeat(127) + "b"), &name));
     assert!(!is_match(&("*".repeat(254) + "b"), &name));
@@ -211,7 +211,7 @@ fn patterns_that_are_meant_to_take_forever() {
 }
 
 proptest! {
-    /// Oracle: the definition by recursion, on short names.
+    /// Oracle: the recursive definition, on short names.
     #[test]
     fn patterns_mean_what_their_definition_says(pattern in "[ab*?]{0,7}", name in "[ab]{0,7}") {
         fn is_match_slow(pattern: &[u8], name: &[u8]) -> bool {

@@ -1,5 +1,5 @@
-//! Oracle: what Cyclone DDS 11.0.1 makes of the same values of the same types (it leaves out the
-//! padding at the end and does not count it in the header).
+//! Oracle: payloads that Cyclone DDS 11.0.1 produces for the same values of the same types (it
+//! omits the padding at the end and does not count it in the header).
 
 use alloc::vec::Vec;
 use core::fmt::Debug;

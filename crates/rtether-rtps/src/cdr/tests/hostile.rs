@@ -1,4 +1,4 @@
-//! Octets that nobody vouches for.
+//! Untrusted octets.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::types::{Octets, ShapeType};
 
-/// Every identifier there is, and some there are not.
+/// Payloads with all known identifiers and some unknown ones.
 fn payloads() -> impl Strategy<Value = Vec<u8>> {
     let octet = prop_oneof![3 => 0..9_u8, 1 => any::<u8>()];
     (0..14_u8, any::<u8>(), vec(octet, 0..120)).prop_map(|(id, options, body)| {
@@ -18,13 +18,13 @@ fn payloads() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// What is read from anything is a value: it is written and read again.
+/// Reads octets; a value that was accepted can be written and read again.
 fn read<T: Data + PartialEq + core::fmt::Debug>(octets: &[u8]) -> Result<(), TestCaseError> {
     let _ = from_key_payload::<T>(octets);
     if let Ok(value) = from_payload::<T>(octets) {
         let again = payload(&value, Encoding::Xcdr2, ByteOrder::Big);
         let again = from_payload::<T>(&again).expect("what was just written");
-        // Not itself if there is a NaN in it.
+        // A NaN does not equal itself.
         let text = std::format!("{value:?}");
         prop_assert!(again == value || text.contains("NaN"));
     }
@@ -34,7 +34,7 @@ fn read<T: Data + PartialEq + core::fmt::Debug>(octets: &[u8]) -> Result<(), Tes
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Oracle: an answer, whatever the octets.
+    /// Oracle: every input gives a value or an error.
     #[test]
     fn arbitrary_octets_are_a_value_or_an_error(octets in payloads()) {
         read::<ShapeType>(&octets)?;
@@ -48,7 +48,7 @@ proptest! {
 
 #[test]
 fn truncated_values_are_errors() {
-    // Oracle: no prefix of the value is a value of a final type; the error is within the prefix.
+    // Oracle: no prefix of the octets is a value of a final type; the error lies within the prefix.
     for encoding in ENCODINGS {
         for order in ORDERS {
             let whole = payload(&mix(), encoding, order);
@@ -70,7 +70,7 @@ fn truncated_values_are_errors() {
 
 #[test]
 fn lengths_beyond_the_octets_are_refused_before_anything_is_made() {
-    // Oracle: with so much memory reserved, the test would not come to its end.
+    // Oracle: if this much memory were reserved, the test would not complete.
     let body = [0, 1, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4];
     let error = from_payload::<Octets>(&body).expect_err("four thousand million octets");
     assert_eq!(
@@ -80,11 +80,11 @@ fn lengths_beyond_the_octets_are_refused_before_anything_is_made() {
     assert!(from_payload::<Vec<Mix>>(&body).is_err());
     assert!(from_payload::<Vec<[u8; 0]>>(&body).is_err());
     assert!(from_payload::<ShapeType>(&body).is_err());
-    // Elements that all could be missing: the first one takes what there is.
+    // Elements that could all be missing: the first one takes what there is.
     let missing = [0, 1, 0, 0, 8, 0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0];
     let error = from_payload::<Vec<App>>(&missing).expect_err("eight elements in eight octets");
     assert_eq!(error.kind, CdrErrorKind::Truncated);
-    // Lengths of structures and of members of lists.
+    // Lengths of structures and of list members.
     assert!(from_payload::<App>(&[0, 9, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 2, 0]).is_err());
     assert!(from_payload::<Mut>(&unhex("000b0000 0c000000 02000070 ffffffff 00000000")).is_err());
     assert!(from_payload::<Mut>(&unhex("00030000 017f0800 02000000 ffffffff 027f0000")).is_err());
@@ -93,7 +93,7 @@ fn lengths_beyond_the_octets_are_refused_before_anything_is_made() {
 
 #[test]
 fn values_within_values_end() {
-    // Oracle: 32 structures within each other are allowed. A sequence of one, of one, ...
+    // Oracle: 32 nested structures are allowed. A sequence of one, of one, ...
     let nested = |depth: usize| {
         let mut octets = [0, 1, 0, 0].to_vec();
         (1..depth).for_each(|_| octets.extend([1, 0, 0, 0]));
@@ -161,7 +161,7 @@ fn values_that_the_type_does_not_have_are_refused() {
 
 #[test]
 fn nothing_is_allocated_within_the_capacity() {
-    // Oracle: the vector keeps its place.
+    // Oracle: the vector is not reallocated.
     let mut out = Vec::with_capacity(1024);
     let place = out.as_ptr();
     for _ in 0..3 {

@@ -22,7 +22,7 @@ struct Text<const N: usize> {
     inner: Eleven,
 }
 
-/// Without a key of its own, so that all of it is key where it is one.
+/// Without a key: as a key member, all its members count.
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(appendable)]
 struct Eleven {
@@ -57,7 +57,7 @@ fn short_keys_are_their_own_hash() {
     let mut room = Vec::new();
     let xcdr1 = key_hash_in(&value, Encoding::Xcdr1, &mut room).expect("a key");
     assert_eq!(hex(&xcdr1), "00000001000000000000000000000002");
-    // 4 + 11 + 1 octets are still short; structures have no length here.
+    // 4 + 11 + 1 octets still fit; structures have no length here.
     let value = Text::<1> {
         other: 1,
         inner: Eleven { text: "abc".into() },
@@ -67,7 +67,7 @@ fn short_keys_are_their_own_hash() {
         "00000004616263000000000000000000"
     );
     assert!(is_key_short::<Text<1>>(Encoding::Xcdr2));
-    // By number, not by place.
+    // By member id, not by position.
     let value = Swapped { a: 1, b: 2 };
     assert_eq!(
         hex(&key_hash(&value).expect("a key")),
@@ -93,7 +93,7 @@ fn keys_that_could_be_long_are_hashed() {
         hex(&key_hash(&twelve).expect("a key")),
         "1a6974cae0ba21bf15f88d759c31eaf8"
     );
-    // Too long a key has none.
+    // A key above its bound has no hash.
     let shape = ShapeType {
         color: "B".repeat(129),
         ..shape
@@ -110,8 +110,9 @@ fn key_payload<T: Data>(value: &T, encoding: Encoding) -> Vec<u8> {
 
 #[test]
 fn payloads_of_keys_are_those_of_cyclone() {
-    // Oracle: what Cyclone DDS 11.0.1 makes of the same keys; header and padding by hand. Of an
-    // appendable type in XCDR2 it sends a length first, as the header says; its version 0.10.2 sends none.
+    // Oracle: payloads that Cyclone DDS 11.0.1 produces for the same keys; header and padding by
+    // hand. For an appendable type in XCDR2 it sends a length first, as the header says; version
+    // 0.10.2 sends none.
     let shape = ShapeType {
         color: "BLUE".into(),
         x: 1,
@@ -161,7 +162,7 @@ fn payloads_of_keys_are_those_of_cyclone() {
 
 #[test]
 fn keys_are_read_alone() {
-    // Oracle: what was written; other members are empty.
+    // Oracle: the value written; members outside the key are empty.
     for encoding in ENCODINGS {
         let read: Mix = from_key_payload(&key_payload(&mix(), encoding)).expect("a key");
         let expected = Mix {

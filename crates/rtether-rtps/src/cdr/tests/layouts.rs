@@ -1,4 +1,4 @@
-//! Oracle: octets written down by hand from the rules, member by member.
+//! Oracle: octets written by hand from the rules, member by member.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ fn shape() -> ShapeType {
     }
 }
 
-/// The type before it had its last member.
+/// The type before its last member was added.
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(name = "ShapeType", appendable)]
 struct Classic {
@@ -41,7 +41,7 @@ fn shapes_are_what_the_rules_say() {
     xcdr1.extend([0; 4]);
     assert_eq!(payload(&shape(), Encoding::Xcdr1, ByteOrder::Little), xcdr1);
 
-    // 28 octets: those above and the length of the empty sequence.
+    // 28 octets: the above and the length of the empty sequence.
     let mut xcdr2 = [0, 9, 0, 0, 28, 0, 0, 0].to_vec();
     xcdr2.extend(BODY);
     xcdr2.extend([0; 4]);
@@ -55,10 +55,10 @@ fn padding_is_told_of() {
         payload(&value, Encoding::Xcdr1, ByteOrder::Big),
         [0, 0, 0, 3, 0, 0, 0, 1, 7, 0, 0, 0]
     );
-    // Whatever else the options say.
+    // Other option bits are ignored.
     let strange = [0, 0, 0xAB, 0xFF, 0, 0, 0, 1, 7, 0, 0, 0];
     assert_eq!(from_payload(&strange), Ok(value.clone()));
-    // Writers that leave it out, or pad without a word.
+    // Writers that omit the padding, or do not count it.
     assert_eq!(
         from_payload::<Octets>(&strange[..9]),
         from_payload(&[0, 0, 0, 0, 0, 0, 0, 1, 7])
@@ -74,7 +74,7 @@ fn padding_is_told_of() {
 
 #[test]
 fn short_and_long_shapes_are_read_as_the_other() {
-    // Oracle: both have the members that they share, and the rest is empty.
+    // Oracle: shared members are equal, all others empty.
     let long = ShapeType {
         additional_payload_size: [1, 2, 3].into(),
         ..shape()
@@ -129,7 +129,7 @@ fn zeros_are_padding_only_where_nothing_else_can_follow() {
 
 #[test]
 fn a_type_that_the_writer_holds_for_final_is_read() {
-    // Oracle: CDR2_LE in the header says that no length comes before the members.
+    // Oracle: CDR2_LE in the header means that no length precedes the members.
     let mut plain = [0, 7, 0, 0].to_vec();
     plain.extend(BODY);
     plain.extend([0; 4]);
@@ -145,7 +145,7 @@ fn a_type_that_the_writer_holds_for_final_is_read() {
     );
 }
 
-/// [`Mut`] after changes: a member less, one more, the others in another order.
+/// [`Mut`] after changes: one member removed, one added, the others reordered.
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(name = "Mut", mutable)]
 struct Other {
@@ -185,11 +185,11 @@ fn members_of_lists_are_found_by_their_number() {
 
 #[test]
 fn lists_without_key_or_with_what_must_be_understood_are_refused() {
-    // PL_CDR2_LE: one member of one octet, number 0.
+    // PL_CDR2_LE: one member of one octet, id 0.
     let keyless = [0, 0x0B, 0, 3, 5, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0];
     let error = from_payload::<Mut>(&keyless).expect_err("no key");
     assert_eq!(error.kind, CdrErrorKind::KeyMissing(5));
-    // Number 99, which must be understood.
+    // Member 99, which must be understood.
     let mut unknown = keyless;
     unknown[8] = 99;
     unknown[11] = 0x80;
@@ -199,7 +199,8 @@ fn lists_without_key_or_with_what_must_be_understood_are_refused() {
 
 #[test]
 fn short_headers_of_lists_are_read() {
-    // PL_CDR_LE: member 5 (4 octets), member 9 skipped, the sentinel; oracle: DDS-XTypes 1.3, 7.4.1.2.
+    // PL_CDR_LE: member 5 (4 octets), member 9 skipped, the sentinel; oracle: DDS-XTypes 1.3,
+    // 7.4.1.2.
     let short = unhex("00030000 05400400 2a000000 09000400 ffffffff 023f0000");
     let read: Mut = from_payload(&short).expect("short headers");
     assert_eq!((read.k, read.a), (42, 0));
@@ -216,7 +217,7 @@ fn names_and_kinds_are_derived() {
 
 #[test]
 fn largest_sizes_are_those_of_the_longest_values() {
-    // Oracle: payloads of the longest values. Length and zero of a string, 4 + 1; twice a u32.
+    // Oracle: payloads of the longest values. Length and NUL of a string, 4 + 1; twice a u32.
     let app = payload(&App { a: 0, b: 0 }, Encoding::Xcdr2, ByteOrder::Big).len();
     assert_eq!(payload_size_max::<App>(Encoding::Xcdr2), Some(app));
     let longest = Pair(1_u64, [[1, 2], [1, 2], [1, 2], [1, 2]].into());

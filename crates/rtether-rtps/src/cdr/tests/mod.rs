@@ -1,4 +1,4 @@
-//! Types of all kinds; what their values become is checked in the modules.
+//! Test types of all kinds; the submodules check their serialization.
 
 mod cyclone;
 mod hostile;
@@ -98,7 +98,7 @@ pub(super) struct Lengths {
     pub(super) a: [u16; 2],
 }
 
-/// Values within values without end.
+/// A recursive type.
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(final)]
 pub(super) struct Tree {

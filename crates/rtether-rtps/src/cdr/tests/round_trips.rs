@@ -1,4 +1,4 @@
-//! Oracle: what is read is what was written, in all encodings and byte orders.
+//! Oracle: reading returns what was written, in all encodings and byte orders.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -16,7 +16,7 @@ fn check<T: Data + PartialEq + Debug + Clone>(value: &T) -> Result<(), TestCaseE
             let octets = payload(value, encoding, order);
             let read = from_payload::<T>(&octets);
             prop_assert_eq!(read.as_ref(), Ok(value));
-            // Within others, it ends where the next begins.
+            // Nested, it ends where the next value begins.
             let several = Pair(value.clone(), [[value.clone(), value.clone()]].into());
             let octets = payload(&several, encoding, order);
             prop_assert_eq!(from_payload(&octets), Ok(several));

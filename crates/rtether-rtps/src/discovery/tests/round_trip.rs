@@ -1,4 +1,4 @@
-//! Oracle: what has been written is read.
+//! Oracle: reading returns what was written.
 
 use std::string::{String, ToString};
 
@@ -36,7 +36,7 @@ fn locators() -> impl Strategy<Value = Vec<Locator>> {
     prop::collection::vec(prop_oneof![udp, ethernet], 0..LOCATORS_MAX)
 }
 
-/// Policies that are the same for writers and readers.
+/// Policies that apply to both writers and readers.
 fn qos() -> impl Strategy<Value = Qos> {
     let enums = (
         one(&[Reliability::BestEffort, Reliability::Reliable]),
@@ -88,7 +88,7 @@ fn qos() -> impl Strategy<Value = Qos> {
 }
 
 proptest! {
-    /// Oracle: what has been written is read; and truncated it is an error.
+    /// Oracle: reading returns what was written; truncated input is an error.
     #[test]
     fn endpoints_come_back(
         mut qos in qos(),
