@@ -1,4 +1,4 @@
-//! Reads values from octets that nobody vouches for.
+//! Deserializes values from untrusted octets.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -10,17 +10,17 @@ use crate::cdr::{
     read_payload,
 };
 
-/// Which members are there.
+/// Which members are present.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
     Key,
 }
 
-/// How many more values there may be: a list of them takes more memory than octets.
+/// Remaining memory budget: a list of values takes more memory than its octets.
 struct Budget {
     values: usize,
-    /// Octets of arrays that are not there; a payload has those that are.
+    /// Octets of missing arrays; arrays that are present are limited by the payload.
     octets: usize,
 }
 
@@ -46,20 +46,20 @@ impl Budget {
 }
 
 impl Structure {
-    /// Reads a payload in any representation that the type may have.
+    /// Reads a payload in any representation that fits the type.
     ///
     /// # Errors
-    /// If the octets are no value of the type, or are beyond the limits.
+    /// The payload is not a value of the type, or exceeds a limit.
     pub fn from_payload(&self, payload: &[u8]) -> Result<Value, CdrError> {
         read_payload(self.extensibility(), payload, |decoder| {
             self.read(Part::All, &mut Budget::new(), decoder)
         })
     }
 
-    /// Reads the payload of a key; other members than those of the key are zero or empty.
+    /// Reads the payload of a key; members outside the key are zero or empty.
     ///
     /// # Errors
-    /// If the octets are no key of the type, or are beyond the limits.
+    /// The payload is not a key of the type, or exceeds a limit.
     pub fn from_key_payload(&self, payload: &[u8]) -> Result<Value, CdrError> {
         if !self.has_key() {
             return Representation::split(payload).map(|_| self.missing());
@@ -69,8 +69,8 @@ impl Structure {
         })
     }
 
-    /// Writes the key of a payload; returns its hash in the encoding of the payload, as
-    /// [`crate::typed::key_of`] does.
+    /// Writes the key of a payload; returns its hash in the encoding of the payload, like
+    /// [`crate::typed::key_of`].
     pub fn key_of(
         &self,
         payload: &[u8],
@@ -125,7 +125,7 @@ impl Structure {
         let may_grow = self.extensibility() != crate::cdr::Extensibility::Final;
         if part == Part::All {
             for (member, place) in self.members().iter().zip(values) {
-                // Whoever wrote it may not have known the members from here on.
+                // The writer's type may lack the members from here on.
                 if may_grow && decoder.is_exhausted() {
                     return Ok(());
                 }
@@ -142,7 +142,7 @@ impl Structure {
         Ok(())
     }
 
-    /// Reads members until the list ends; a member that is there twice counts as the last one.
+    /// Reads members to the end of the list; of duplicates, the last one counts.
     fn read_list(
         &self,
         part: Part,
@@ -174,7 +174,7 @@ impl Structure {
 }
 
 impl Type {
-    /// Returns what stands for a member that is not there.
+    /// Returns the default of a missing member.
     fn read_missing(&self, budget: &mut Budget, decoder: &Decoder<'_>) -> Result<Value, CdrError> {
         let weight = self.weight();
         budget.take(weight.values, decoder)?;
@@ -225,7 +225,7 @@ impl Type {
         }
     }
 
-    /// Reads elements of a sequence, whose count nobody vouches for.
+    /// Reads elements of a sequence with an untrusted count.
     fn read_all(
         &self,
         count: usize,
@@ -240,8 +240,8 @@ impl Type {
         elements.map(Value::List)
     }
 
-    /// Reads elements of an array, as many as the type says; those that may grow may also be cut at the
-    /// end of a payload.
+    /// Reads the elements of an array, whose count the type gives. Elements of extensible types may
+    /// be cut off at the end of a payload.
     fn read_each(
         &self,
         count: usize,

@@ -1,4 +1,4 @@
-//! Writes values.
+//! Serializes values.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::cdr::{
     write_payload,
 };
 
-/// Which members are written.
+/// Which members to write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
@@ -17,10 +17,10 @@ enum Part {
 }
 
 impl Structure {
-    /// Adds the payload of a value to `out`, as [`crate::cdr::to_payload_in`] does.
+    /// Appends the payload of a value to `out`, like [`crate::cdr::to_payload_in`].
     ///
     /// # Errors
-    /// If the value is not of this type, or beyond its limits; `out` is as before.
+    /// The value does not fit the type, or exceeds a limit; `out` is unchanged.
     pub fn to_payload(
         &self,
         value: &Value,
@@ -33,11 +33,11 @@ impl Structure {
         })
     }
 
-    /// Adds the payload of a value's key, as [`crate::cdr::to_key_payload`] does, or without a length,
-    /// as [`crate::cdr::to_bare_key_payload`] does.
+    /// Appends the payload of a value's key, like [`crate::cdr::to_key_payload`], or without a
+    /// length, like [`crate::cdr::to_bare_key_payload`].
     ///
     /// # Errors
-    /// If the value is not of this type, or beyond its limits; `out` is as before.
+    /// The value does not fit the type, or exceeds a limit; `out` is unchanged.
     pub fn to_key_payload(
         &self,
         value: &Value,
@@ -57,10 +57,10 @@ impl Structure {
         })
     }
 
-    /// Writes the key of a value in the form that is hashed; `room` is cleared.
+    /// Writes the key of a value in its hashed form; `room` is cleared first.
     ///
     /// # Errors
-    /// If the value is not of this type, or beyond its limits.
+    /// The value does not fit the type, or exceeds a limit.
     pub fn write_key(
         &self,
         value: &Value,
@@ -72,10 +72,10 @@ impl Structure {
         self.write(value, Part::Key, &mut encoder)
     }
 
-    /// Returns the hash of a value's key, as [`crate::cdr::key_hash_in`] does.
+    /// Returns the hash of a value's key, like [`crate::cdr::key_hash_in`].
     ///
     /// # Errors
-    /// If the value is not of this type, or beyond its limits.
+    /// The value does not fit the type, or exceeds a limit.
     pub fn key_hash_in(
         &self,
         value: &Value,
@@ -129,7 +129,7 @@ impl Structure {
 }
 
 impl Type {
-    /// Returns how XCDR2 tells the length of a member, as [`Data::LENGTH_CODE`] says.
+    /// Returns the length code of a member in XCDR2, like [`Data::LENGTH_CODE`].
     fn length_code(&self) -> u32 {
         match self {
             Self::Primitive(primitive) => match primitive.size() {
@@ -140,7 +140,8 @@ impl Type {
             },
             Self::Enumeration(_) => 2,
             Self::Text(_) => <alloc::string::String as Data>::LENGTH_CODE,
-            // The number of elements is the length, in units of an element; none has 2 octets.
+            // The element count serves as the length, in units of an element; no code has units of
+            // 2 octets.
             Self::Sequence(element, _) => match element.primitive_size() {
                 Some(2) => 4,
                 Some(4) => 6,

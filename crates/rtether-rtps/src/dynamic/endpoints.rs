@@ -1,4 +1,4 @@
-//! Publications and subscriptions of a type that is described.
+//! Publications and subscriptions with a type description.
 
 use alloc::sync::Arc;
 
@@ -21,7 +21,7 @@ fn name<'a>(topic: &'a str, kind: &'a Structure) -> TopicName<'a> {
     }
 }
 
-/// A writer of values of one type.
+/// Writer of values of a described type.
 #[derive(Debug)]
 pub struct Publication {
     outlet: Outlet,
@@ -29,10 +29,10 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Makes a publication of a topic.
+    /// Creates a publication of a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn create(
         participant: &mut Participant,
         now: Instant,
@@ -57,10 +57,10 @@ impl Publication {
         self.outlet.id
     }
 
-    /// Writes a value, or says what has become of the instance to which it belongs.
+    /// Writes a value, or ends the instance of a value.
     ///
     /// # Errors
-    /// If it is no value of the type, or if there is no room for it.
+    /// The value does not fit the type, or there is no room in the history.
     pub fn write(
         &mut self,
         participant: &mut Participant,
@@ -73,7 +73,7 @@ impl Publication {
     }
 }
 
-/// A reader of values of one type.
+/// Reader of values of a described type.
 #[derive(Debug)]
 pub struct Subscription {
     id: ReaderId,
@@ -82,10 +82,10 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Makes a subscription to a topic.
+    /// Creates a subscription to a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn create(
         participant: &mut Participant,
         now: Instant,
@@ -115,12 +115,12 @@ impl Subscription {
         self.id
     }
 
-    /// Returns how many samples were no values of the type.
+    /// Returns how many samples could not be decoded as the type.
     pub const fn malformed(&self) -> u64 {
         self.malformed
     }
 
-    /// Takes the next sample that is a value.
+    /// Takes the next sample that can be decoded.
     pub fn take(&mut self, participant: &mut Participant, now: Instant) -> Option<Received<Value>> {
         let kind = &self.kind;
         take_with(

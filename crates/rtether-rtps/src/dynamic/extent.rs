@@ -1,17 +1,17 @@
-//! Whether the key of a type fits its hash.
+//! Whether the keys of a type fit into a hash unchanged.
 
 use super::kinds::{Structure, Type, count};
 use crate::cdr::{Data, Encoding, Extent, HASH_LEN};
 
-/// Goes no further than it matters: every key has at least an octet for each step, so that a walk is
-/// over soon, whatever the type.
+/// Stops the walk beyond the size of a hash: every step adds at least an octet of key, so the walk
+/// is short for any type.
 fn within(extent: Extent) -> Option<Extent> {
     Some(extent).filter(|extent| extent.len() <= HASH_LEN)
 }
 
 impl Structure {
-    /// Returns whether every key of the type fits into a hash as it is, as [`crate::cdr::is_key_short`]
-    /// does.
+    /// Returns whether every key of the type fits into a hash unchanged, like
+    /// [`crate::cdr::is_key_short`].
     pub fn is_key_short(&self, encoding: Encoding) -> bool {
         self.extend(Extent::key(encoding)).is_some()
     }

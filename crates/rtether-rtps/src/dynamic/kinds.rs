@@ -1,4 +1,4 @@
-//! Descriptions of types.
+//! Type descriptions.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -9,19 +9,19 @@ use thiserror::Error;
 
 use crate::cdr::Extensibility;
 
-/// Types within each other, at most.
+/// Maximum nesting depth of types.
 pub const DEPTH_MAX: u8 = 16;
-/// Members of a structure, and names of an enumeration, at most.
+/// Maximum number of members of a structure, and of names of an enumeration.
 pub const MEMBERS_MAX: usize = 1_024;
-/// Values within a value, at most; octets of sequences and arrays do not count, but have the limits of
-/// their own.
+/// Maximum number of values within a value; octets of sequences and arrays do not count, but have
+/// limits of their own.
 pub const VALUES_MAX: usize = 1 << 20;
-/// Octets of arrays within a value, at most.
+/// Maximum octets of arrays within a value.
 pub(super) const OCTETS_MAX: usize = 64 << 20;
-/// Largest number of a member: 28 bits.
+/// Largest member id: 28 bits.
 const ID_MAX: u32 = 0x0FFF_FFFF;
 
-/// A number, a truth value or a character.
+/// A number, a Boolean or a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Primitive {
     /// `boolean`.
@@ -51,7 +51,7 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// Returns its octets.
+    /// Returns its size in octets.
     pub const fn size(self) -> usize {
         match self {
             Self::Boolean | Self::Octet | Self::Character | Self::Int8 => 1,
@@ -62,30 +62,31 @@ impl Primitive {
     }
 }
 
-/// A type of members or elements.
+/// Type of a member or element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// A number, a truth value or a character.
+    /// A number, a Boolean or a character.
     Primitive(Primitive),
-    /// One of several names, 32 bits.
+    /// An enumeration, 32 bits.
     Enumeration(Arc<Enumeration>),
-    /// A string, with the most octets that it may have.
+    /// A string, with its maximum size in octets.
     Text(Option<usize>),
-    /// Elements, with the most that there may be.
+    /// A sequence, with its maximum number of elements.
     Sequence(Arc<Self>, Option<usize>),
-    /// Elements, as many as the product of the dimensions says; the last dimension varies fastest.
+    /// An array; the product of the dimensions is the number of elements, and the last dimension
+    /// varies fastest.
     Array(Arc<Self>, Vec<usize>),
-    /// Members.
+    /// A structure.
     Structure(Arc<Structure>),
 }
 
 impl Type {
-    /// Returns whether it is a number, a truth value or a character.
+    /// Returns whether it is a number, a Boolean or a character.
     pub(super) const fn is_primitive(&self) -> bool {
         matches!(self, Self::Primitive(_))
     }
 
-    /// Returns whether it is the octet, of which many are kept together.
+    /// Returns whether it is an octet; collections of octets are stored together.
     pub(super) const fn is_octet(&self) -> bool {
         matches!(self, Self::Primitive(Primitive::Octet))
     }
@@ -100,7 +101,7 @@ impl Type {
         }
     }
 
-    /// Returns what the smallest value takes.
+    /// Returns the cost of the smallest value.
     pub(super) fn weight(&self) -> Weight {
         let one = Weight {
             values: 1,
@@ -117,7 +118,7 @@ impl Type {
         }
     }
 
-    /// Returns whether an array in it has no elements.
+    /// Returns whether the type contains an array without elements.
     fn is_void(&self) -> bool {
         match self {
             Self::Primitive(_) | Self::Enumeration(_) | Self::Text(_) | Self::Structure(_) => false,
@@ -127,10 +128,10 @@ impl Type {
     }
 }
 
-/// What a value takes.
+/// Cost of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
-    /// Values within it, itself included.
+    /// Count of values, itself included.
     pub(super) values: usize,
     /// Octets of arrays.
     pub(super) octets: usize,
@@ -152,13 +153,13 @@ impl Weight {
     }
 }
 
-/// Returns the elements of an array.
+/// Returns the number of elements of an array.
 pub(super) fn count(dimensions: &[usize]) -> usize {
     let product = dimensions.iter().copied();
     product.fold(1, usize::saturating_mul)
 }
 
-/// A name of an enumeration.
+/// A name of an enumeration and its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumerator {
     /// The name.
@@ -167,20 +168,20 @@ pub struct Enumerator {
     pub value: i32,
 }
 
-/// Names, of which a value is one.
+/// An enumeration: a value is one of its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enumeration {
     name: String,
     names: Vec<Enumerator>,
-    /// Numbers with the places of their names, in order: a payload may have many.
+    /// Numbers with the indices of their names, sorted: a payload may contain many.
     by_value: Vec<(i32, usize)>,
 }
 
 impl Enumeration {
-    /// Describes an enumeration; the first name is what stands for a value that is not there.
+    /// Describes an enumeration; the first name is the default of missing values.
     ///
     /// # Errors
-    /// If there is no name, there are too many, or two are alike.
+    /// There are no names or too many, or two names or numbers are equal.
     pub fn new(name: String, names: Vec<Enumerator>) -> Result<Self, TypeError> {
         if names.is_empty() {
             return Err(TypeError::Empty);
@@ -209,7 +210,7 @@ impl Enumeration {
         &self.name
     }
 
-    /// Returns its names, in the order of the description.
+    /// Returns its names in the order of the description.
     pub fn names(&self) -> &[Enumerator] {
         &self.names
     }
@@ -239,7 +240,7 @@ impl Enumeration {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// Its number, which counts where structures are mutable.
+    /// Its id, used in mutable structures.
     pub id: u32,
     /// Whether it is part of the key.
     pub is_key: bool,
@@ -247,15 +248,15 @@ pub struct Member {
     pub kind: Type,
 }
 
-/// A type with members: what a topic has.
+/// A structure: the type of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Structure {
     name: String,
     extensibility: Extensibility,
     members: Vec<Member>,
-    /// Places of the members that make the key, which are all if none is marked; in lists by number.
+    /// Indices of the key members, or of all members if none is marked; in lists ordered by id.
     key: Vec<usize>,
-    /// Numbers of members with their places, in order.
+    /// Sorted member ids with their indices.
     by_id: Vec<(u32, usize)>,
     has_key: bool,
     depth: u8,
@@ -266,7 +267,7 @@ impl Structure {
     /// Describes a structure.
     ///
     /// # Errors
-    /// If it is beyond the limits, or members contradict each other.
+    /// It exceeds a limit, or members contradict each other.
     pub fn new(
         name: String,
         extensibility: Extensibility,
@@ -294,7 +295,7 @@ impl Structure {
             if !ids.insert(member.id) {
                 return Err(TypeError::NumberTwice(member.id));
             }
-            // The depth first: what comes after it walks down.
+            // Check the depth first: the checks below recurse.
             depth = member.kind.depth().max(depth);
             if depth >= DEPTH_MAX {
                 return Err(TypeError::Depth);
@@ -332,22 +333,22 @@ impl Structure {
         })
     }
 
-    /// Returns its name, as other participants know it.
+    /// Returns its name, as announced to other participants.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns how it may change.
+    /// Returns its extensibility.
     pub const fn extensibility(&self) -> Extensibility {
         self.extensibility
     }
 
-    /// Returns its members, in the order of the description.
+    /// Returns its members in the order of the description.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Returns whether values belong to instances, told apart by keys.
+    /// Returns whether it has a key, so that values belong to instances.
     pub const fn has_key(&self) -> bool {
         self.has_key
     }
@@ -356,38 +357,38 @@ impl Structure {
         self.extensibility == Extensibility::Mutable
     }
 
-    /// Returns the place of the member with a number.
+    /// Returns the index of the member with an id.
     pub(super) fn place_of(&self, id: u32) -> Option<usize> {
         let found = self.by_id.binary_search_by_key(&id, |(id, _)| *id);
         self.by_id.get(found.ok()?).map(|(_, at)| *at)
     }
 
-    /// Returns the members that make the key, with their places.
+    /// Returns the key members with their indices.
     pub(super) fn key(&self) -> impl Iterator<Item = (usize, &Member)> {
         let places = self.key.iter();
         places.filter_map(|at| self.members.get(*at).map(|member| (*at, member)))
     }
 }
 
-/// Why there is no such type.
+/// Why a type is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TypeError {
-    /// Nothing would travel.
+    /// It has no members or names.
     #[error("it has no members")]
     Empty,
-    /// More members than the limit.
+    /// It has more members or names than allowed.
     #[error("it has more than {MEMBERS_MAX} members")]
     Members,
-    /// More types within each other than the limit.
+    /// It is nested deeper than allowed.
     #[error("more than {DEPTH_MAX} types are within each other")]
     Depth,
-    /// Two members are alike.
+    /// Two members or names are equal.
     #[error("`{0}` is there twice, by name or by number")]
     Twice(String),
-    /// Two members have one number.
+    /// Two members have the same id.
     #[error("two members have the number {0}")]
     NumberTwice(u32),
-    /// A number does not fit 28 bits.
+    /// An id does not fit 28 bits.
     #[error("{0} is no number of a member; they are at most {ID_MAX}")]
     Number(u32),
     /// An array without elements.
@@ -396,7 +397,7 @@ pub enum TypeError {
     /// Arrays with too many octets.
     #[error("its arrays have more than {OCTETS_MAX} octets")]
     Octets,
-    /// A value would consist of too many others.
+    /// A value would consist of too many other values.
     #[error("its values have more than {VALUES_MAX} values within them")]
     Values,
 }

@@ -1,11 +1,11 @@
-//! Types that are described when the program runs, and their values.
+//! Types described at run time, and their values.
 //!
-//! A [`Structure`] says what `#[derive(Data)]` says of a type of Rust, and its values have the same
-//! octets and hashes; the rules of encoding are those of [`crate::cdr`]. There are no members that may
-//! be absent.
+//! A [`Structure`] gives the same information as `#[derive(Data)]` does for a Rust type, and its
+//! values have the same octets and hashes; the encoding rules are those of [`crate::cdr`]. Optional
+//! members are not supported.
 //!
-//! What a description can cost is limited when it is made, and what a payload can cost when it is read
-//! ([`VALUES_MAX`]), so that neither a description nor a payload of somebody else exhausts the memory.
+//! The cost of a description is limited when it is made, and that of a payload when it is read
+//! ([`VALUES_MAX`]), so that untrusted descriptions and payloads cannot exhaust the memory.
 
 mod decode;
 mod encode;

@@ -1,5 +1,5 @@
-//! Oracle: what `#[derive(Data)]` makes of the same values of the same types, whose octets are those of
-//! Cyclone DDS ([`crate::cdr`]).
+//! Oracle: what `#[derive(Data)]` produces for the same values of the same types, whose octets are
+//! those of Cyclone DDS ([`crate::cdr`]).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use alloc::borrow::ToOwned;
@@ -95,7 +95,7 @@ fn key(name: &str, kind: Type) -> Member {
     }
 }
 
-/// Numbers members as the macro does: one more than the member before, unless one is given.
+/// Assigns ids as the macro does: one more than the member before, unless one is given.
 fn structure(name: &str, how: Extensibility, mut members: Vec<Member>) -> Arc<Structure> {
     let mut next = 0;
     for member in &mut members {
@@ -267,7 +267,7 @@ proptest! {
         check(&mut_value.a, &App::described())?;
     }
 
-    /// Whatever comes: the same verdict as that of the derived type, and no panic.
+    /// On any input: the same verdict as the derived type, and no panic.
     #[test]
     fn mutated_payloads_get_the_verdict_of_the_derived_type(
         value in alls(),
@@ -287,7 +287,7 @@ proptest! {
             payload.truncate(cut.index(payload.len()));
         }
         let (ours, theirs) = (all().from_payload(&payload), from_payload::<All>(&payload));
-        // Bounds are checked at the member here and after it there: the verdict counts.
+        // Bounds are checked in the member here and after it there: only the verdict is compared.
         prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{:?} {:?}", ours, theirs);
         let (mut our_key, mut their_key) = (Vec::new(), Vec::new());
         for is_key in [true, false] {
@@ -325,8 +325,8 @@ fn members_have_the_values_that_were_written() {
 
 #[test]
 fn an_array_of_several_dimensions_is_one_collection() {
-    // Oracle: DDS-XTypes 1.3, 7.4.3.5, rule 15: elements that are primitive have no length before them,
-    // and the last dimension varies fastest.
+    // Oracle: DDS-XTypes 1.3, 7.4.3.5, rule 15: primitive elements have no length before them, and
+    // the last dimension varies fastest.
     let kind = Type::Array(Arc::new(Type::Primitive(Primitive::Int16)), vec![2, 3]);
     let kind = structure("A", Extensibility::Final, vec![member("a", kind)]);
     let value = Value::Structure(vec![Value::List((1..=6).map(Value::Signed).collect())]);
@@ -351,7 +351,7 @@ fn members_that_the_writer_did_not_know_are_zero() {
         Value::Octets(vec![0, 0]),
     ];
     assert_eq!(kind.from_payload(&short), Ok(Value::Structure(expected)));
-    // Three octets are there, so that the next member is cut.
+    // Three octets cut the next member.
     assert!(kind.from_payload(&payload).is_err());
 }
 

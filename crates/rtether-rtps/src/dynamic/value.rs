@@ -1,4 +1,4 @@
-//! Values of types that are described.
+//! Values of described types.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use super::kinds::{Primitive, Structure, Type, count};
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A truth value.
+    /// A Boolean.
     Boolean(bool),
     /// A signed number.
     Signed(i64),
@@ -20,20 +20,20 @@ pub enum Value {
     Double(f64),
     /// A character of one octet.
     Character(char),
-    /// The number of a name.
+    /// The number of an enumerator.
     Enumerator(i32),
     /// A string.
     Text(String),
     /// A sequence or an array of octets.
     Octets(Vec<u8>),
-    /// Another sequence or array; of several dimensions, all elements in one list.
+    /// Any other sequence or array; for several dimensions, all elements in one list.
     List(Vec<Self>),
-    /// Members, in the order of the description.
+    /// Members in the order of the description.
     Structure(Vec<Self>),
 }
 
 impl Type {
-    /// Returns what stands for a value that is not there: zero or empty.
+    /// Returns the default value: zero or empty.
     pub fn missing(&self) -> Value {
         match self {
             Self::Primitive(primitive) => match primitive {

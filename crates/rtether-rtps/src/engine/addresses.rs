@@ -1,8 +1,9 @@
-//! Address validation: what may be sent to an address from which nobody has answered yet.
+//! Address validation: what may be sent to an address that has not answered yet.
 //!
-//! An announcement costs its sender one datagram, and may name a victim's address. Until a datagram from
-//! an address names this participant as its destination, which takes having heard it, no more than three
-//! times the octets that came from there go back (the limit of RFC 9000, 8.1).
+//! An announcement costs its sender one datagram, and may name a victim's address. Until a datagram
+//! from an address names this participant as its destination, which requires having received from
+//! it, at most three times the octets that came from there are sent back (the limit of RFC 9000,
+//! 8.1).
 
 use alloc::collections::BTreeMap;
 
@@ -11,30 +12,30 @@ use crate::guid::GuidPrefix;
 use crate::locator::{Locator, Origin};
 use crate::time::{Duration, Instant};
 
-/// Octets to an address that has not answered, for each octet that came from there.
+/// Octets that may be sent to an unanswered address per octet received from it.
 const AMPLIFICATION: usize = 3;
-/// Between warnings of a kind: what a stranger does must not fill a log.
+/// Minimum time between warnings of one kind, so that hostile peers cannot fill a log.
 pub(super) const WARN_AFTER: Duration = Duration::from_s(10);
 
-/// What is known of an address.
+/// State of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Validation {
-    /// Somebody there has heard this participant.
+    /// A participant there has received from this one.
     Answered,
-    /// It may be sent this many octets.
+    /// Octets that may still be sent there.
     Credit(usize),
 }
 
-/// The addresses from which known participants have spoken.
+/// Addresses from which known participants have sent.
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     known: BTreeMap<Origin, Validation>,
-    /// How many of them have not answered.
+    /// Count of addresses in state `Credit`.
     unanswered: usize,
 }
 
 impl Addresses {
-    /// Takes in that a known participant has spoken from an address.
+    /// Adds an address from which a known participant has sent.
     pub(super) fn meet(&mut self, origin: Origin) {
         let unanswered = &mut self.unanswered;
         self.known.entry(origin).or_insert_with(|| {
@@ -43,7 +44,7 @@ impl Addresses {
         });
     }
 
-    /// Takes in that octets have come from an address.
+    /// Credits an address for octets received from it.
     pub(super) fn receive(&mut self, origin: Origin, octets: usize) {
         if self.unanswered == 0 {
             return;
@@ -53,7 +54,7 @@ impl Addresses {
         }
     }
 
-    /// Takes in that somebody there has heard this participant.
+    /// Marks an address as answered.
     fn validate(&mut self, origin: Origin) {
         let before = self.known.insert(origin, Validation::Answered);
         if matches!(before, Some(Validation::Credit(_))) {
@@ -61,7 +62,7 @@ impl Addresses {
         }
     }
 
-    /// Returns whether so many octets may go to an address, and takes them off what it may be sent.
+    /// Returns whether `octets` may go to an address, and deducts them from its credit.
     fn spend(&mut self, origin: Origin, octets: usize) -> bool {
         match self.known.get_mut(&origin) {
             Some(Validation::Answered) => true,
@@ -73,7 +74,7 @@ impl Addresses {
         }
     }
 
-    /// Forgets the addresses at which no participant is any more.
+    /// Removes addresses at which no participant remains.
     pub(super) fn retain(&mut self, mut is_kept: impl FnMut(Origin) -> bool) {
         self.known.retain(|origin, _| is_kept(*origin));
         let credits = self.known.values();
@@ -83,7 +84,7 @@ impl Addresses {
 }
 
 impl Participant {
-    /// Takes in that a participant has named this one as the destination of what it sends.
+    /// Handles a datagram in which a participant names this one as its destination.
     pub(super) fn handle_answer(&mut self, now: Instant, from: GuidPrefix, origin: Origin) {
         let lease_max = self.config.lease_max;
         let Some(remote) = self.remotes.get_mut(&from) else {
@@ -98,7 +99,8 @@ impl Participant {
         }
     }
 
-    /// Returns whether a datagram may go out; of one that may not, it counts and now and then tells.
+    /// Returns whether a datagram may go out. Counts a withheld one, and reports it if the last
+    /// report is old enough.
     pub(super) fn may_transmit(
         &mut self,
         now: Instant,
@@ -111,12 +113,12 @@ impl Participant {
         {
             return true;
         }
-        // Peers that were configured, and whoever is on this host.
+        // Configured peers, and this host.
         if self.config.announce_to.contains(&to) || self.is_own(to.origin()) {
             return true;
         }
         self.counters.withheld += 1;
-        // Discovery says the same again, and costs nobody a sample.
+        // Withheld discovery is repeated and loses no sample, so it is not reported.
         if !is_discovery && now >= self.warn_withheld_at {
             self.warn_withheld_at = now + WARN_AFTER;
             self.tell(Event::Withheld { to });
@@ -124,8 +126,8 @@ impl Participant {
         false
     }
 
-    /// Puts the places in front at whose addresses somebody has spoken, as a participant may announce
-    /// several and be reached at one.
+    /// Sorts locators by address state, answered ones first: a participant may announce several and
+    /// be reachable at only one.
     pub(super) fn sort_by_reach(&self, places: &mut [Locator]) {
         let rank = |place: &Locator| match self.addresses.known.get(&place.origin()) {
             Some(Validation::Answered) => 0,

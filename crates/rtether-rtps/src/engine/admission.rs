@@ -1,8 +1,8 @@
-//! Who gets a place among the participants that are known, when there are more than places.
+//! Admission to the table of participants when it is short of places.
 //!
-//! A stranger makes up participants for nothing, and one that has answered has at least heard this one.
-//! So those that have not answered keep no more than half of the places and eight for each address,
-//! their leases are short, and they make room for others.
+//! Forged participants cost an attacker nothing; one that has answered has at least received from
+//! this participant. So participants that have not answered get at most half of the places and
+//! eight per address, their leases are short, and they make room for others.
 
 use alloc::collections::BTreeMap;
 
@@ -12,13 +12,14 @@ use crate::guid::GuidPrefix;
 use crate::locator::Origin;
 use crate::time::{Duration, Instant};
 
-/// Participants of one address that have not answered.
+/// Maximum number of unanswered participants per address.
 const UNANSWERED_PER_ADDRESS: usize = 8;
-/// How long a participant has for its answer before another may have its place.
+/// Time for a participant to answer before another may take its place.
 const PATIENCE: Duration = Duration::from_s(1);
 
 impl Participant {
-    /// Makes room for a participant that announces itself from an address; returns whether there is.
+    /// Makes room for a participant that announces itself from `origin`; returns whether there is
+    /// room.
     pub(super) fn make_room(&mut self, now: Instant, origin: Origin) -> bool {
         let is_free = match self.find_room(now, origin) {
             Room::Free => true,
@@ -47,7 +48,7 @@ impl Participant {
         if !is_own && here.count() >= max.div_ceil(2) {
             return self.oldest_of(now, origin, PATIENCE);
         }
-        // Nobody can answer what is not said.
+        // While this participant is silent, no peer can answer it.
         if !self.running.sending {
             return if self.remotes.len() < max {
                 Room::Free
@@ -80,8 +81,8 @@ impl Participant {
         self.oldest_of(now, busiest, patience)
     }
 
-    /// Returns the place of the participant of an address that has owed its answer for longest, if it has
-    /// for so long.
+    /// Returns the place of the participant at `origin` that has gone unanswered longest, if for at
+    /// least `patience`.
     fn oldest_of(&self, now: Instant, origin: Origin, patience: Duration) -> Room {
         let all = self.remotes.iter();
         let all = all.filter(|(_, one)| !one.has_answered && one.origin == origin);
@@ -90,7 +91,7 @@ impl Participant {
         oldest.map_or(Room::None, |(prefix, _)| Room::InPlaceOf(*prefix))
     }
 
-    /// Returns until when a participant is believed that has announced itself just now.
+    /// Returns when a participant that announces itself now expires.
     pub(super) fn believed_until(&self, now: Instant, remote: &Remote) -> Instant {
         let max = if remote.has_answered || !self.running.sending {
             self.config.lease_max
@@ -101,7 +102,7 @@ impl Participant {
     }
 }
 
-/// Where a newcomer goes.
+/// Place of a new participant.
 enum Room {
     Free,
     InPlaceOf(GuidPrefix),

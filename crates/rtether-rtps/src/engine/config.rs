@@ -1,4 +1,4 @@
-//! What a participant is told, and what it tells.
+//! Parameters and events of a participant.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,82 +12,82 @@ use crate::time::Duration;
 use crate::wire::{VENDOR, VERSION};
 use crate::writer::WriterTiming;
 
-/// Built-in endpoints that this participant has (table 9.13): announcer and detector of participants,
-/// publications, subscriptions, and the participant messages.
+/// Built-in endpoints of this participant (table 9.13): announcer and detector of participants,
+/// publications, subscriptions, and participant messages.
 const ENDPOINTS: u32 = 0x0000_0C3F;
 
-/// What a host sends datagrams by. Places of another kind are never chosen.
+/// Transport of the host. Locators of another kind are never chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// UDP over IP.
     #[default]
     Udp,
-    /// Frames on one device: stations are on its link by nature.
+    /// Frames on one device: stations are on its link.
     Ethernet,
 }
 
 /// The parameters of a participant.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its name, unlike that of any other in the domain.
+    /// GUID prefix, unique in the domain.
     pub prefix: GuidPrefix,
     /// The domain.
     pub domain: u16,
-    /// A name for people.
+    /// Human-readable name.
     pub name: String,
-    /// Where others are to send discovery.
+    /// Unicast locators for discovery.
     pub metatraffic_unicast: Vec<Locator>,
-    /// Groups for discovery.
+    /// Multicast locators for discovery.
     pub metatraffic_multicast: Vec<Locator>,
-    /// Where others are to send data.
+    /// Unicast locators for data.
     pub default_unicast: Vec<Locator>,
-    /// Groups for data.
+    /// Multicast locators for data.
     pub default_multicast: Vec<Locator>,
-    /// Where to announce itself: the group of the domain, and peers that are known by address.
+    /// Destinations of announcements: the group of the domain, and peers known by address.
     pub announce_to: Vec<Locator>,
-    /// How long the others wait for its next announcement.
+    /// Lease announced to others: how long they wait for the next announcement.
     pub lease: Duration,
-    /// Between announcements; less than a third of the lease.
+    /// Announcement period; less than a third of the lease.
     pub announce_period: Duration,
-    /// Octets of a datagram at most; samples that need more are sent in fragments.
+    /// Maximum size of a datagram, in octets; larger samples are sent in fragments.
     pub datagram_max: usize,
-    /// Octets of a sample at most, with its encapsulation header.
+    /// Maximum size of a sample with its encapsulation header, in octets.
     pub sample_max: usize,
     /// Octets of samples of which fragments are missing, of all readers together. One sixteenth is for
     /// discovery alone; with less than the longest sample and that, the longest samples never come.
     pub fragments_max: usize,
-    /// Other participants that are kept account of.
+    /// Maximum number of other participants.
     pub participants_max: usize,
-    /// The longest lease that is granted to a participant that has not answered: that has never named this
+    /// Longest lease granted to a participant that has not answered, that is, has never named this
     /// one as the destination of a datagram.
     pub lease_unanswered_max: Duration,
-    /// The longest lease that is granted to one that has.
+    /// Longest lease granted to one that has answered.
     pub lease_max: Duration,
-    /// Writers of each of them, readers of each of them, and own endpoints.
+    /// Maximum number of writers and of readers of each of them, and of own endpoints.
     pub endpoints_max: u32,
-    /// Endpoints of all of them together.
+    /// Maximum number of endpoints of all other participants together.
     pub remote_endpoints_max: usize,
-    /// Whether samples may go to groups.
+    /// Whether samples may be sent to multicast groups.
     pub may_multicast: bool,
-    /// What the host sends by.
+    /// Transport of the host.
     pub transport: Transport,
-    /// Networks of UDP to which is sent what others ask for: address and length of the prefix in bits. A
-    /// participant that names places elsewhere is not answered there. None: everywhere.
+    /// UDP networks to which requested data may be sent: address and prefix length in bits.
+    /// Participants with locators elsewhere are not answered there. Empty: everywhere.
     pub networks: Vec<(core::net::Ipv4Addr, u8)>,
-    /// Addresses of this host beside those of the participant: from any of them, and from loopback, may
-    /// come what others of this host say.
+    /// Addresses of this host in addition to those of the participant: participants of this host
+    /// may send from any of them, and from loopback.
     pub own_addresses: Vec<core::net::IpAddr>,
-    /// Whether anybody may speak for a participant, from any address; otherwise only the addresses that it
-    /// has announced.
+    /// Whether a participant may send from any address; otherwise only from addresses that it has
+    /// announced.
     pub any_source: bool,
-    /// Times of writers.
+    /// Timing of writers.
     pub writer: WriterTiming,
-    /// Times of readers.
+    /// Timing of readers.
     pub reader: ReaderTiming,
 }
 
 impl Config {
-    /// Returns the usual parameters; the host has to add where the participant is.
+    /// Returns default parameters; the host has to add the locators.
     pub fn new(prefix: GuidPrefix, domain: u16) -> Self {
         Self {
             prefix,
@@ -137,16 +137,17 @@ impl Config {
         }
     }
 
-    /// Returns whether something may be sent there on somebody else's word: to a group only where they
-    /// name groups, for otherwise one datagram would make all of a network send to all of it.
+    /// Returns whether data may be sent to a locator that a peer announced. Groups are accepted
+    /// only in multicast locators: otherwise one datagram could make an entire network send to all
+    /// of it.
     pub(super) fn may_send_to(&self, to: &Locator, is_group: bool) -> bool {
         if to.is_multicast() != is_group {
             return false;
         }
         match (self.transport, to) {
             (Transport::Udp, Locator::Udp(address)) => self.may_send_by_udp(*address, is_group),
-            // Groups of Ethernet belong to spanning trees, clocks and others, too; those this
-            // participant is in itself are its own business.
+            // Ethernet groups are also used by spanning tree, clock synchronization and others, so
+            // only groups of this participant are allowed.
             (Transport::Ethernet, Locator::Ethernet { address, .. }) => {
                 !is_group || self.is_own_group(*address)
             }
@@ -178,153 +179,153 @@ impl Config {
     }
 }
 
-/// The topic of an endpoint.
+/// Topic and type of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicName<'a> {
-    /// Its name.
+    /// Name of the topic.
     pub topic: &'a str,
-    /// The name of its type.
+    /// Name of its type.
     pub type_name: &'a str,
 }
 
-/// Names a writer of this participant.
+/// Identifies a writer of this participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WriterId(pub(crate) usize);
 
-/// Names a reader of this participant.
+/// Identifies a reader of this participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReaderId(pub(crate) usize);
 
-/// What has happened.
+/// Notification to the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Another participant has announced itself.
     ParticipantFound {
-        /// Its name.
+        /// Its GUID prefix.
         prefix: GuidPrefix,
-        /// Its name for people.
+        /// Its human-readable name.
         name: String,
     },
-    /// It has gone, or has been silent for longer than its lease.
+    /// A participant has left, or its lease has expired.
     ParticipantLost {
-        /// Its name.
+        /// Its GUID prefix.
         prefix: GuidPrefix,
         /// Whether it has said good-bye.
         has_left: bool,
     },
-    /// A reader of somebody gets what this writer writes.
+    /// A remote reader is matched with this writer.
     ReaderMatched {
         /// The writer.
         writer: WriterId,
         /// The reader.
         reader: Guid,
     },
-    /// It no longer does.
+    /// A remote reader is no longer matched.
     ReaderUnmatched {
         /// The writer.
         writer: WriterId,
         /// The reader.
         reader: Guid,
     },
-    /// This reader gets what somebody writes.
+    /// A remote writer is matched with this reader.
     WriterMatched {
         /// The reader.
         reader: ReaderId,
         /// The writer.
         writer: Guid,
     },
-    /// It no longer does.
+    /// A remote writer is no longer matched.
     WriterUnmatched {
         /// The reader.
         reader: ReaderId,
         /// The writer.
         writer: Guid,
     },
-    /// A reader asks for more than this writer offers.
+    /// A reader requests more than this writer offers.
     OfferedIncompatible {
         /// The writer.
         writer: WriterId,
         /// The reader.
         reader: Guid,
-        /// In what.
+        /// Incompatible policies.
         policies: Vec<Mismatch>,
     },
-    /// A writer offers less than this reader asks for.
+    /// A writer offers less than this reader requests.
     RequestedIncompatible {
         /// The reader.
         reader: ReaderId,
         /// The writer.
         writer: Guid,
-        /// In what.
+        /// Incompatible policies.
         policies: Vec<Mismatch>,
     },
-    /// A writer has not said for longer than its lease that it is alive.
+    /// The liveliness lease of a writer has expired.
     WriterSilent {
         /// The reader.
         reader: ReaderId,
         /// The writer.
         writer: Guid,
     },
-    /// Instances have had no sample within the deadline. Told again after each further deadline.
+    /// Instances have had no sample within the deadline. Reported again after each further
+    /// deadline.
     DeadlineMissed {
         /// The reader.
         reader: ReaderId,
-        /// How many.
+        /// Count of instances.
         overdue: u32,
     },
-    /// There was no room for a participant. Told at most once in ten seconds.
+    /// There was no room for a participant. Reported at most once in ten seconds.
     Refused {
-        /// The address that it announced itself from.
+        /// Address from which it announced itself.
         origin: Origin,
-        /// Participants and endpoints that were refused, with this one.
+        /// Participants and endpoints refused so far, including this one.
         refused: u64,
     },
-    /// A datagram of a writer or reader was not sent, since nobody has answered from the address that it was
-    /// for. Told at most once in ten seconds.
+    /// A datagram of a writer or reader was withheld because its destination has not answered.
+    /// Reported at most once in ten seconds.
     Withheld {
-        /// Where it was to go.
+        /// Its destination.
         to: Locator,
     },
     /// This writer has not written instances within the deadline that it offers.
     OfferedDeadlineMissed {
         /// The writer.
         writer: WriterId,
-        /// How many instances.
+        /// Count of instances.
         overdue: u32,
     },
 }
 
-/// What a participant has seen that its endpoints have not.
+/// Counters of a participant, apart from those of its endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Datagrams that came in.
+    /// Datagrams received.
     pub datagrams: u64,
-    /// Datagrams or parts of them that make no sense.
+    /// Malformed datagrams or submessages.
     pub malformed: u64,
-    /// Parts that name endpoints which nobody has matched.
+    /// Submessages of endpoints that are not matched.
     pub strangers: u64,
-    /// Participants and endpoints for which there was no room.
+    /// Participants and endpoints refused for lack of room.
     pub refused: u64,
-    /// Participants that had not answered and made room for others.
+    /// Unanswered participants that made room for others.
     pub evicted: u64,
-    /// Announcements of new participants that were not answered: the host has not decided on those before,
-    /// or they name places elsewhere.
+    /// Announcements of new participants that were not answered: too many earlier ones await the
+    /// host's decision, or their locators are not allowed.
     pub unanswered: u64,
-    /// Datagrams that were not sent, since nobody has answered from the address that they were for.
+    /// Datagrams withheld because their destination has not answered.
     pub withheld: u64,
-    /// Participants and endpoints that claim another's name, or speak for another.
+    /// Participants and endpoints that claim the GUID of another or speak for another.
     pub forged: u64,
-    /// Parts and announcements that came from addresses which the participant that they name has not
-    /// announced.
+    /// Submessages and announcements from addresses that the participant named has not announced.
     pub impostors: u64,
     /// Fragments for which readers had no room together, and samples that were given up for others.
     pub crowded: u64,
-    /// Events that the host has not taken in time.
+    /// Events dropped because the host did not take them in time.
     pub events_dropped: u64,
 }
 
 impl Config {
-    /// Returns the full name of an endpoint of this participant.
+    /// Returns the GUID of an endpoint of this participant.
     pub(super) fn guid(&self, entity: EntityId) -> Guid {
         Guid::new(self.prefix, entity)
     }

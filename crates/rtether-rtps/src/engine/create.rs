@@ -1,4 +1,4 @@
-//! How endpoints of this participant come to be.
+//! Creation of endpoints.
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
@@ -14,69 +14,69 @@ use crate::reader::{KeyOf, Reader};
 use crate::time::Instant;
 use crate::writer::{ChangeKind, Writer};
 
-/// A writer that is to be.
+/// Parameters of a new writer.
 #[derive(Clone, Debug)]
 pub struct NewWriter<'a> {
-    /// Its topic.
+    /// Topic and type.
     pub name: TopicName<'a>,
-    /// Whether samples of the topic have keys.
+    /// Whether the topic has a key.
     pub has_key: bool,
-    /// What it offers.
+    /// Offered policies.
     pub qos: Qos,
-    /// How filters look at its samples: readers are spared those that they do not want. None: they get
-    /// all, and filter for themselves.
+    /// Evaluates filters of readers: samples that a filter rejects are not sent. `None`: readers
+    /// get all samples and filter themselves.
     pub judge: Option<Judge>,
-    /// To which publisher it belongs.
+    /// Publisher that it belongs to.
     pub publisher: Option<PublisherId>,
-    /// Whether best-effort readers with a time-based filter are sent no more than that lets through, and
-    /// the last value of an instance when the time is over.
+    /// Whether best-effort readers with a time-based filter are sent only what the separation
+    /// allows, and the last value of an instance when it ends.
     pub separates: bool,
 }
 
-/// A reader that is to be.
+/// Parameters of a new reader.
 #[derive(Clone, Debug)]
 pub struct NewReader<'a> {
-    /// Its topic.
+    /// Topic and type.
     pub name: TopicName<'a>,
-    /// Finds the keys of samples, for topics that have keys.
+    /// Extracts the keys of samples, for topics with a key.
     pub key_of: Option<KeyOf>,
-    /// What it asks for.
+    /// Requested policies.
     pub qos: Qos,
-    /// Which samples it wants; all if none.
+    /// Selects samples; `None` takes all.
     pub filter: Option<NewFilter<'a>>,
-    /// To which subscriber it belongs.
+    /// Subscriber that it belongs to.
     pub subscriber: Option<SubscriberId>,
 }
 
-/// Which samples a reader wants (DDSI-RTPS 2.5, 8.7.3).
+/// Content filter of a reader (DDSI-RTPS 2.5, 8.7.3).
 #[derive(Clone, Copy, Debug)]
 pub struct NewFilter<'a> {
-    /// A name for the samples that pass, as for a topic of theirs.
+    /// Name of the content-filtered topic.
     pub topic: &'a str,
-    /// What samples have to fulfill, in the language of [`crate::filter`].
+    /// Condition in the language of [`crate::filter`].
     pub expression: &'a str,
-    /// Values of its parameters.
+    /// Parameters of the condition.
     pub parameters: &'a [&'a str],
-    /// How filters look at samples.
+    /// Evaluates the filter on samples.
     pub judge: Judge,
 }
 
-/// Why there is no endpoint.
+/// Why an endpoint was not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
-    /// There are as many as the limits allow.
+    /// The limit of endpoints is reached.
     #[error("there are as many endpoints as the limits allow")]
     Full,
-    /// There is no such publisher or subscriber.
+    /// The publisher or subscriber does not exist.
     #[error("there is no such publisher or subscriber")]
     Group,
-    /// The filter says nothing about samples of this type.
+    /// The filter does not fit the type.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
 
 impl Participant {
-    /// Makes a writer and announces it; `None` if there are as many endpoints as the limits allow.
+    /// Creates a writer and announces it; `None` if the limit of endpoints is reached.
     pub fn create_writer(
         &mut self,
         now: Instant,
@@ -95,8 +95,8 @@ impl Participant {
         self.add_writer(now, new).ok()
     }
 
-    /// Makes a reader and announces it; `None` if there are as many endpoints as the limits allow.
-    /// `key_of` is needed for topics with keys.
+    /// Creates a reader and announces it; `None` if the limit of endpoints is reached. `key_of` is
+    /// required for topics with a key.
     pub fn create_reader(
         &mut self,
         now: Instant,
@@ -114,10 +114,10 @@ impl Participant {
         self.add_reader(now, new).ok()
     }
 
-    /// Makes a writer and announces it.
+    /// Creates a writer and announces it.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached, or the publisher does not exist.
     pub fn add_writer(
         &mut self,
         now: Instant,
@@ -153,10 +153,11 @@ impl Participant {
         Ok(id)
     }
 
-    /// Makes a reader and announces it.
+    /// Creates a reader and announces it.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow, or the filter does not fit.
+    /// The limit of endpoints is reached, the subscriber does not exist, or the filter does not
+    /// fit.
     pub fn add_reader(
         &mut self,
         now: Instant,
@@ -204,7 +205,7 @@ impl Participant {
         let own = writers + self.readers.iter().flatten().count();
         let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
         let number = self.next_entity;
-        // Names have 24 bits, and none is given twice.
+        // Entity numbers have 24 bits and are never reused.
         if own >= max || number > 0x00FF_FFFF {
             return None;
         }
@@ -232,7 +233,7 @@ impl Participant {
     }
 }
 
-/// Returns what others are told of a filter.
+/// Returns the announced form of a filter.
 fn said(name: TopicName<'_>, filter: NewFilter<'_>) -> ContentFilter {
     let parameters = filter.parameters.iter().map(|text| (*text).to_owned());
     ContentFilter {

@@ -1,4 +1,4 @@
-//! Endpoints of this participant, and the samples that go through them.
+//! Own endpoints and their samples.
 
 use super::{Counters, Event, LocalReader, LocalWriter, Participant, ReaderId, WriterId};
 use crate::guid::{Guid, GuidPrefix};
@@ -8,21 +8,21 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, New, WriteError};
 
-/// A sample to be written.
+/// A sample to write.
 #[derive(Clone, Copy, Debug)]
 pub struct NewSample<'a> {
     /// What happens to the instance.
     pub kind: ChangeKind,
-    /// The value, or only the key of an instance that ends; with its encapsulation header.
+    /// The value, or only the key of an instance that ends, with its encapsulation header.
     pub payload: &'a [u8],
-    /// The key in canonical form; empty for topics without keys.
+    /// Key in canonical form; empty for topics without a key.
     pub key: &'a [u8],
-    /// The hash of the key; none for topics without keys.
+    /// Key hash; `None` for topics without a key.
     pub key_hash: Option<[u8; 16]>,
 }
 
 impl<'a> NewSample<'a> {
-    /// Returns a value for a topic without keys.
+    /// Returns a value for a topic without a key.
     pub const fn value(payload: &'a [u8]) -> Self {
         Self {
             kind: ChangeKind::Alive,
@@ -33,11 +33,11 @@ impl<'a> NewSample<'a> {
     }
 }
 
-/// The vendor of Cyclone DDS.
+/// Vendor id of Cyclone DDS.
 const CYCLONE: [u8; 2] = [1, 16];
 
 impl Participant {
-    /// Ends a writer.
+    /// Deletes a writer.
     pub fn delete_writer(&mut self, now: Instant, id: WriterId) {
         let local = self.writers.get_mut(id.0).and_then(Option::take);
         if let Some(endpoint) = local.and_then(|local| local.endpoint) {
@@ -47,7 +47,7 @@ impl Participant {
         }
     }
 
-    /// Ends a reader.
+    /// Deletes a reader.
     pub fn delete_reader(&mut self, now: Instant, id: ReaderId) {
         let local = self.readers.get_mut(id.0).and_then(Option::take);
         if let Some(endpoint) = local.and_then(|local| local.endpoint) {
@@ -65,13 +65,13 @@ impl Participant {
         self.readers.get(id.0).and_then(Option::as_ref)
     }
 
-    /// Returns the name of a writer.
+    /// Returns the GUID of a writer.
     pub fn writer_guid(&self, id: WriterId) -> Option<Guid> {
         self.writer(id)
             .map(|local| self.config.guid(local.writer.entity))
     }
 
-    /// Returns the name of a reader.
+    /// Returns the GUID of a reader.
     pub fn reader_guid(&self, id: ReaderId) -> Option<Guid> {
         self.reader(id)
             .map(|local| self.config.guid(local.reader.entity))
@@ -80,7 +80,7 @@ impl Participant {
     /// Writes a sample.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room in the history.
     pub fn write(
         &mut self,
         now: Instant,
@@ -107,17 +107,17 @@ impl Participant {
         Ok(number)
     }
 
-    /// Begins a coherent set: what the writer writes from now on belongs together.
+    /// Begins a coherent set: samples written from now on belong together.
     pub fn begin_set(&mut self, id: WriterId) {
         if let Some(local) = self.writers.get_mut(id.0).and_then(Option::as_mut) {
             local.writer.cache.begin_set(None);
         }
     }
 
-    /// Ends the coherent set: readers that ask for coherent access get it as a whole.
+    /// Ends the coherent set: readers that request coherent access get it as a whole.
     ///
     /// # Errors
-    /// If there is no room for the word that it has ended; the set goes on.
+    /// There is no room for the sample that ends the set; the set remains open.
     pub fn end_set(&mut self, now: Instant, id: WriterId) -> Result<(), WriteError> {
         let time = self.wall(now);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
@@ -127,8 +127,8 @@ impl Participant {
             .end_set(now, time, None)
     }
 
-    /// Hands the next sample of a reader to `read`, with its payload and the key of its instance;
-    /// returns what `read` returns, `None` if no sample waits.
+    /// Passes the next sample of a reader to `read`, with its payload and the key of its instance;
+    /// returns the result of `read`, or `None` if no sample waits.
     pub fn take<R>(
         &mut self,
         now: Instant,
@@ -148,15 +148,15 @@ impl Participant {
         self.reader(id).map_or(0, |local| local.reader.waiting())
     }
 
-    /// Returns how many readers a writer has.
+    /// Returns how many readers are matched with a writer.
     pub fn readers_of(&self, id: WriterId) -> usize {
         self.writer(id)
             .map_or(0, |local| local.writer.proxies.len())
     }
 
-    /// Returns whether all readers of a writer are of an implementation that reads keys without the
-    /// length of an appendable type only (`cdr::to_bare_key_payload`): Cyclone DDS 0.10, which names
-    /// RTPS 2.1, where later ones name 2.5.
+    /// Returns whether all readers of a writer need keys of appendable types without their length
+    /// (`cdr::to_bare_key_payload`). Cyclone DDS 0.10 does; it announces RTPS 2.1, later versions
+    /// 2.5.
     pub fn wants_bare_keys(&self, id: WriterId) -> bool {
         let Some(local) = self.writer(id) else {
             return false;
@@ -170,19 +170,20 @@ impl Participant {
         !proxies.is_empty() && prefixes.all(is_old)
     }
 
-    /// Returns how many writers a reader has.
+    /// Returns how many writers are matched with a reader.
     pub fn writers_of(&self, id: ReaderId) -> usize {
         self.reader(id)
             .map_or(0, |local| local.reader.proxies.len())
     }
 
-    /// Returns whether all reliable readers of a writer have all its samples.
+    /// Returns whether all reliable readers of a writer have acknowledged all its samples.
     pub fn is_acknowledged(&self, id: WriterId) -> bool {
         self.writer(id)
             .is_none_or(|local| local.writer.is_acknowledged())
     }
 
-    /// Returns how many samples in the history of a writer some reliable reader has not acknowledged.
+    /// Returns how many samples in the history of a writer lack the acknowledgment of a reliable
+    /// reader.
     pub fn unacknowledged(&self, id: WriterId) -> u64 {
         self.writer(id)
             .map_or(0, |local| local.writer.unacknowledged())
@@ -198,13 +199,13 @@ impl Participant {
         self.counters
     }
 
-    /// Returns what has happened at a reader.
+    /// Returns the counters of a reader.
     pub fn reader_counters(&self, id: ReaderId) -> ReaderCounters {
         let counters = self.reader(id).map(|local| local.reader.all_counters());
         counters.unwrap_or_default()
     }
 
-    /// Returns the octets that a reader has set aside for samples of which fragments are missing.
+    /// Returns the memory that a reader holds for incomplete samples in fragments, in octets.
     pub fn fragment_octets(&self, id: ReaderId) -> usize {
         self.reader(id)
             .map_or(0, |local| local.reader.fragment_octets())
@@ -215,7 +216,7 @@ impl Participant {
         self.fragments.used()
     }
 
-    /// Returns the shortest lease of writers that the participant keeps alive.
+    /// Returns the shortest lease of writers with automatic liveliness.
     pub(super) fn automatic_lease(&self) -> Option<crate::time::Duration> {
         let writers = self.writers.iter().flatten();
         let leases = writers.map(|local| local.writer.qos.liveliness);
@@ -224,7 +225,7 @@ impl Participant {
         leases.filter(|lease| !lease.is_infinite()).min()
     }
 
-    /// Drops events that are of no interest.
+    /// Removes waiting events that `is_kept` rejects.
     pub fn discard_events(&mut self, mut is_kept: impl FnMut(&Event) -> bool) {
         self.events.retain(|event| is_kept(event));
     }

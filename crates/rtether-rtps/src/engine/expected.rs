@@ -1,8 +1,8 @@
-//! Endpoints that are known before their participant is found, so that none of them need be told of: no
-//! discovery of endpoints when a node joins.
+//! Static endpoints: known before their participant is found, so that a joining node needs no
+//! discovery of endpoints.
 //!
-//! Participants are told apart by their names for people, since a new name of the protocol is drawn with
-//! each start. Leases and announcements are as ever.
+//! Participants are identified by their human-readable names, since the GUID prefix is drawn anew
+//! at each start. Leases and announcements are unaffected.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -14,22 +14,22 @@ use crate::guid::{EntityId, GuidPrefix};
 use crate::qos::Qos;
 use crate::time::Instant;
 
-/// Endpoints of participants, by the names of these.
+/// Expected endpoints by participant name.
 pub(super) type Expected = BTreeMap<String, Vec<(bool, EndpointData)>>;
 
 /// An endpoint that a participant is expected to have.
 #[derive(Clone, Debug)]
 pub struct ExpectedEndpoint {
-    /// Its number among those of its participant, writers and readers together, from 1 in the order in
-    /// which they are made.
+    /// Number among the endpoints of its participant, writers and readers together, from 1 in order
+    /// of creation.
     pub number: u32,
-    /// Whether it writes.
+    /// Whether it is a writer.
     pub is_writer: bool,
     /// Whether its type has a key.
     pub has_key: bool,
     /// Its topic.
     pub topic: String,
-    /// Its type.
+    /// Name of its type.
     pub type_name: String,
     /// Its policies.
     pub qos: Qos,
@@ -53,9 +53,10 @@ impl ExpectedEndpoint {
 }
 
 impl Participant {
-    /// Expects participants of a name to have these endpoints and no others; it must be said before they
-    /// are found, and they have to expect those of this one as well. Returns whether there is room: so many names as
-    /// participants, and so many endpoints of each as limits allow.
+    /// Declares that participants with this name have exactly these endpoints. Must be called
+    /// before they are found, and they must likewise expect the endpoints of this one. Returns
+    /// whether there is room: as many names as participants, and as many endpoints for each as the
+    /// limits allow.
     pub fn expect(&mut self, name: &str, endpoints: &[ExpectedEndpoint]) -> bool {
         let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
         let is_known = self.expected.contains_key(name);
@@ -64,7 +65,7 @@ impl Participant {
             return false;
         }
         let endpoints = endpoints.iter().map(|one| {
-            // Whose it is will be known when it is found.
+            // The prefix is set when the participant is found.
             let data = self.endpoint(one.name(), one.entity(), &one.qos);
             (one.is_writer, data)
         });
@@ -73,13 +74,13 @@ impl Participant {
         true
     }
 
-    /// Returns whether the endpoints of a participant are known beforehand.
+    /// Returns whether the endpoints of a participant are expected ones.
     pub(super) fn is_expected(&self, prefix: GuidPrefix) -> bool {
         let remote = self.remotes.get(&prefix);
         remote.is_some_and(|remote| self.expected.contains_key(&remote.data.name))
     }
 
-    /// Takes in the endpoints of a participant that are known beforehand.
+    /// Adds the expected endpoints of a participant.
     pub(super) fn take_in_expected(&mut self, now: Instant, prefix: GuidPrefix) {
         let remote = self.remotes.get(&prefix);
         let expected = remote.and_then(|remote| self.expected.get(&remote.data.name));

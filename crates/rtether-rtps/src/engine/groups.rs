@@ -1,8 +1,9 @@
-//! Publishers and subscribers: what several writers, or readers, do together (8.7.5, 8.7.6).
+//! Publishers and subscribers: groups of writers and of readers (8.7.5, 8.7.6).
 //!
-//! The samples of a publisher have numbers of their own. Where its set ends, each of its writers says so
-//! and says in short which writers there are; a subscriber whose readers ask for coherent access of a
-//! group gets the set when all of them that it hears have said so, in all its readers at once.
+//! The samples of a publisher have numbers of their own. At the end of its set, each of its writers
+//! sends an end marker with a digest of the publisher's writers. A subscriber whose readers request
+//! coherent access of a group delivers the set in all its readers at once, when all of the writers
+//! matched there have sent the marker.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -18,30 +19,31 @@ use crate::time::Instant;
 use crate::wire::GroupDigest;
 use crate::writer::WriteError;
 
-/// Names a publisher of this participant.
+/// Identifies a publisher of this participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublisherId(usize);
 
-/// Names a subscriber of this participant.
+/// Identifies a subscriber of this participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriberId(usize);
 
-/// Publishers, and subscribers, of a participant at most.
+/// Maximum number of publishers, and of subscribers, of a participant.
 const GROUPS_MAX: usize = 256;
 
-/// Writers that belong together.
+/// A publisher: writers that belong together.
 pub(super) struct Publisher {
     pub(super) entity: EntityId,
-    /// The last number that was given.
+    /// Last group sequence number assigned.
     last: SequenceNumber,
-    /// The first number of the set that is being written.
+    /// First number of the open set.
     set: Option<SequenceNumber>,
 }
 
-/// Who publishes.
+/// Participant and publisher.
 type Source = (GuidPrefix, EntityId);
 
-/// Returns a set of writers in short (9.3.2.5): MD5 of their sorted names, big-endian with their count.
+/// Returns the digest of a set of writers (9.3.2.5): MD5 of their count, big-endian, and their
+/// sorted entity ids.
 fn digest(writers: &BTreeSet<EntityId>) -> GroupDigest {
     let Some(count) = u32::try_from(writers.len()).ok().filter(|count| *count > 0) else {
         return [0; 4];
@@ -56,7 +58,7 @@ fn digest(writers: &BTreeSet<EntityId>) -> GroupDigest {
 }
 
 impl Participant {
-    /// Makes a publisher, to which writers may belong; `None` if there are too many.
+    /// Creates a publisher; `None` if the limit is reached.
     pub fn create_publisher(&mut self) -> Option<PublisherId> {
         let number = self.publishers.len();
         let entity = EntityId::publisher(u32::try_from(number + 1).ok()?);
@@ -71,7 +73,7 @@ impl Participant {
         Some(PublisherId(number))
     }
 
-    /// Makes a subscriber, to which readers may belong; `None` if there are too many.
+    /// Creates a subscriber; `None` if the limit is reached.
     pub fn create_subscriber(&mut self) -> Option<SubscriberId> {
         let number = self.subscribers;
         if number >= GROUPS_MAX {
@@ -89,7 +91,7 @@ impl Participant {
         id.0 < self.subscribers
     }
 
-    /// Returns the number that the next sample of a publisher gets, if the writer offers access by group.
+    /// Returns the group sequence number of the next sample, if the writer offers access by group.
     pub(super) fn next_of_group(
         &self,
         publisher: Option<PublisherId>,
@@ -99,7 +101,7 @@ impl Participant {
         self.publisher(publisher).map(|one| one.last.next())
     }
 
-    /// Notes that a sample was given a number.
+    /// Records that a number was assigned to a sample.
     pub(super) fn on_group_sample(
         &mut self,
         publisher: Option<PublisherId>,
@@ -111,7 +113,7 @@ impl Participant {
         }
     }
 
-    /// Returns the places of the writers of a publisher that offer access by group.
+    /// Returns the indices of the publisher's writers that offer access by group.
     fn members(&self, id: PublisherId) -> Vec<usize> {
         let all = self.writers.iter().enumerate();
         let members = all.filter(|(_, local)| {
@@ -121,8 +123,8 @@ impl Participant {
         members.map(|(place, _)| place).collect()
     }
 
-    /// Begins a coherent set of a publisher: what its writers that offer access by group write from now
-    /// on belongs together.
+    /// Begins a coherent set of a publisher: samples that its writers with access by group write
+    /// from now on belong together.
     pub fn begin_group_set(&mut self, id: PublisherId) {
         let Some(publisher) = self.publishers.get_mut(id.0) else {
             return;
@@ -134,7 +136,7 @@ impl Participant {
         }
     }
 
-    /// Lets a writer take part in the set of its publisher.
+    /// Adds a writer to the open set of its publisher.
     pub(super) fn join_group_set(&mut self, id: PublisherId, place: usize) {
         let set = self.publisher(id).and_then(|publisher| publisher.set);
         let local = self.writers.get_mut(place).and_then(Option::as_mut);
@@ -146,8 +148,8 @@ impl Participant {
     /// Ends the coherent set of a publisher.
     ///
     /// # Errors
-    /// If a writer has no room for the word that it has ended; the set goes on there, and this is to be
-    /// called again.
+    /// A writer has no room for the sample that ends the set; the set remains open there, and this
+    /// must be called again.
     pub fn end_group_set(&mut self, now: Instant, id: PublisherId) -> Result<(), WriteError> {
         let publisher = self.publisher(id).ok_or(WriteError::Unknown)?;
         let is_empty = publisher.set.is_none_or(|set| publisher.last < set);
@@ -169,8 +171,9 @@ impl Participant {
         Ok(())
     }
 
-    /// Returns the reader of a subscriber from which to take the next sample: of those that wait, that of
-    /// the lowest number at its publisher; of several publishers that which was written first.
+    /// Returns the reader of a subscriber from which to take the next sample: among the waiting
+    /// samples of one publisher the one with the lowest group number, otherwise the one written
+    /// first.
     pub fn next_in_group(&mut self, now: Instant, id: SubscriberId) -> Option<ReaderId> {
         let mut next: Option<(usize, SampleInfo, Option<EntityId>)> = None;
         for (place, local) in self.readers.iter_mut().enumerate() {
@@ -199,7 +202,7 @@ impl Participant {
         next.map(|(place, ..)| ReaderId(place))
     }
 
-    /// Delivers sets of publishers of which all parts are there.
+    /// Delivers sets of publishers that are complete.
     pub(super) fn deliver_group_sets(&mut self, now: Instant) {
         let mut news = self.readers.iter_mut().flatten();
         let mut has_news = core::mem::take(&mut self.has_group_news);
@@ -231,7 +234,7 @@ impl Participant {
         }
     }
 
-    /// Delivers or drops the next set of a publisher; returns whether there was one to be decided on.
+    /// Delivers or drops the next set of a publisher; returns whether one was decided.
     fn end_group_front(&mut self, now: Instant, source: Source, of: &[(usize, Guid)]) -> bool {
         let mut fronts = Vec::new();
         for (place, writer) in of {
@@ -247,7 +250,7 @@ impl Participant {
             return false;
         };
         if fronts.iter().any(|front| front.first < latest) {
-            // Somebody goes on with a later one: the rest of the earlier ones never comes.
+            // A writer has moved on to a later set: earlier ones will not become complete.
             for ((place, writer), front) in of.iter().zip(&fronts) {
                 if front.first < latest {
                     self.end_front(now, *place, *writer, false);
@@ -259,7 +262,7 @@ impl Participant {
         let mut said = fronts.iter().filter_map(|front| front.digest);
         let is_known = said.all(|said| said == known);
         if !is_known && !fronts.iter().all(|front| front.is_followed) {
-            // Perhaps a writer has not been heard of yet.
+            // A writer may not have been discovered yet.
             return false;
         }
         let is_whole = is_known && fronts.iter().all(|front| front.is_whole);
@@ -281,7 +284,7 @@ impl Participant {
         }
     }
 
-    /// Returns the writers of a publisher that are known, whether or not anybody here listens to them.
+    /// Returns the known writers of a publisher, matched or not.
     fn writers_of_publisher(&self, (prefix, group): Source) -> BTreeSet<EntityId> {
         let is_in = |one: &&crate::discovery::EndpointData| {
             one.group == Some(group) && one.qos.presentation.scope == AccessScope::Group

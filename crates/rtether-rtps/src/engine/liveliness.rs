@@ -1,5 +1,5 @@
-//! Signs of life (8.4.13): a participant with writers that promise them sends one before the shortest
-//! of their leases ends.
+//! Liveliness assertions (8.4.13): a participant with writers of automatic liveliness sends one
+//! before the shortest of their leases ends.
 
 use super::{MESSAGES, Participant};
 use crate::guid::GuidPrefix;
@@ -9,11 +9,11 @@ use crate::writer::{ChangeKind, New};
 /// Kinds of participant messages (9.6.3.1).
 const AUTOMATIC: [u8; 4] = [0, 0, 0, 1];
 const MANUAL: [u8; 4] = [0, 0, 0, 2];
-/// `CDR_LE`, the participant, the kind, and a sequence of one octet.
+/// `CDR_LE`, participant, kind, and a sequence of one octet.
 const SIZE: usize = 4 + 12 + 4 + 4 + 1;
 
 impl Participant {
-    /// Plans the next sign of life.
+    /// Schedules the next assertion.
     pub(super) fn plan_liveliness(&mut self, now: Instant) {
         if self.automatic_lease().is_some() {
             self.alive_at = Some(now);
@@ -26,13 +26,13 @@ impl Participant {
         }
         self.say_alive(now, AUTOMATIC);
         let lease = self.automatic_lease();
-        // Two may be lost.
+        // Allows for the loss of two.
         let period = lease.map(|lease| Duration::from_ns(lease.as_ns() / 3));
         let least = Duration::from_ms(1);
         self.alive_at = period.map(|period| now + period.max(least));
     }
 
-    /// Says that the application is alive, for writers whose liveliness is manual by participant.
+    /// Asserts liveliness for writers of kind manual by participant.
     pub fn assert_liveliness(&mut self, now: Instant) {
         self.say_alive(now, MANUAL);
     }
@@ -52,12 +52,12 @@ impl Participant {
             group_sequence: None,
         };
         if let Some(local) = self.writers.get_mut(MESSAGES).and_then(Option::as_mut) {
-            // A history of one sample an instance always has room for the next.
+            // A history of one sample per instance always has room for the next.
             let _ = local.writer.write(now, SIZE, new);
         }
     }
 
-    /// Takes in a sign of life.
+    /// Handles a liveliness assertion.
     pub(super) fn handle_message(&mut self, now: Instant, from: GuidPrefix, payload: &[u8]) {
         let (Some(prefix), Some(kind)) = (payload.get(4..16), payload.get(16..20)) else {
             self.counters.malformed += 1;

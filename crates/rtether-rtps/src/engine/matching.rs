@@ -1,4 +1,4 @@
-//! Which endpoints belong together: by topic, type, partition and policies.
+//! Matching of endpoints: by topic, type, partition and policies.
 
 use super::{Event, Participant, ReaderId, WriterId};
 use crate::discovery::EndpointData;
@@ -13,13 +13,13 @@ use crate::writer::RemoteReader;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What a writer and a reader are to each other.
+/// Relation of a writer and a reader.
 enum Relation {
-    /// They have nothing to do with each other.
+    /// Different topic, type or partition.
     Strangers,
-    /// They would, but for some policies.
+    /// Incompatible policies only.
     Incompatible(Vec<Mismatch>),
-    /// The reader gets what the writer writes.
+    /// The reader gets the writer's samples.
     Matched,
 }
 
@@ -63,7 +63,7 @@ impl Participant {
             .unwrap_or_default()
     }
 
-    /// Matches a writer of somebody with the readers here.
+    /// Matches a remote writer with the readers of this participant.
     pub(super) fn match_remote_writer(&mut self, now: Instant, writer: &EndpointData) {
         for index in 0..self.readers.len() {
             let local = self.readers.get(index).and_then(Option::as_ref);
@@ -117,7 +117,7 @@ impl Participant {
         }
     }
 
-    /// Unmatches a writer that is there, but no longer for this reader.
+    /// Unmatches a writer from one reader.
     fn part_from_writer(&mut self, now: Instant, reader: ReaderId, writer: Guid) {
         self.unmatch_writer(now, reader, writer);
         if let Some(local) = self.readers.get_mut(reader.0).and_then(Option::as_mut) {
@@ -132,14 +132,14 @@ impl Participant {
         }
     }
 
-    /// A writer of somebody is gone.
+    /// Removes a remote writer.
     pub(super) fn remove_remote_writer(&mut self, now: Instant, writer: Guid) {
         for index in 0..self.readers.len() {
             self.unmatch_writer(now, ReaderId(index), writer);
         }
     }
 
-    /// Matches a reader of somebody with the writers here.
+    /// Matches a remote reader with the writers of this participant.
     pub(super) fn match_remote_reader(&mut self, now: Instant, reader: &EndpointData) {
         for index in 0..self.writers.len() {
             let local = self.writers.get(index).and_then(Option::as_ref);
@@ -194,7 +194,7 @@ impl Participant {
         }
     }
 
-    /// Returns the filter of a reader, if the writer can tell what passes it.
+    /// Returns the filter of a reader, if the writer can evaluate it.
     fn understood(&self, writer: WriterId, reader: &EndpointData) -> Option<(Filter, Judge)> {
         let local = self.writers.get(writer.0).and_then(Option::as_ref)?;
         let (judge, said) = (local.judge?, reader.content_filter.as_ref()?);
@@ -214,14 +214,14 @@ impl Participant {
         }
     }
 
-    /// A reader of somebody is gone.
+    /// Removes a remote reader.
     pub(super) fn remove_remote_reader(&mut self, reader: Guid) {
         for index in 0..self.writers.len() {
             self.unmatch_reader(WriterId(index), reader);
         }
     }
 
-    /// Matches a new writer with all readers that are known, those here included.
+    /// Matches a new writer with all known readers, own ones included.
     pub(super) fn match_own_writer(&mut self, now: Instant, id: WriterId) {
         let local = self.writers.get(id.0).and_then(Option::as_ref);
         let Some(writer) = local.and_then(|local| local.endpoint.clone()) else {
@@ -244,7 +244,7 @@ impl Participant {
         }
     }
 
-    /// Matches a new reader with all writers that are known, those here included.
+    /// Matches a new reader with all known writers, own ones included.
     pub(super) fn match_own_reader(&mut self, now: Instant, id: ReaderId) {
         let local = self.readers.get(id.0).and_then(Option::as_ref);
         let Some(reader) = local.and_then(|local| local.endpoint.clone()) else {

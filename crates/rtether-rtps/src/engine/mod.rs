@@ -1,7 +1,8 @@
-//! A participant of a domain: its endpoints, the others it knows, and what goes between them.
+//! A participant of a domain: its endpoints, the remote participants it knows, and the traffic
+//! between them.
 //!
-//! The host hands in time and datagrams, sends what [`Participant::poll_transmit`] returns, and calls
-//! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
+//! The host passes in time and datagrams, sends what [`Participant::poll_transmit`] returns, and
+//! calls [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
 mod addresses;
 mod admission;
@@ -43,15 +44,15 @@ use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Builder, Content, InlineQos, Status};
 use crate::writer::{Sending, Writer, fragment_size};
 
-/// Events that wait for the host, at most; older ones are dropped and counted.
+/// Maximum number of waiting events; older ones are dropped and counted.
 const EVENTS_MAX: usize = 1_024;
-/// Announcements to single participants that wait to be sent, at most.
+/// Maximum number of waiting announcements to single participants.
 const ANNOUNCEMENTS_MAX: usize = 64;
-/// The shortest time between announcements to all.
+/// Minimum time between announcements to all.
 const ANNOUNCE_AFTER_MIN: Duration = Duration::from_ms(100);
-/// Octets of a sample of discovery, at most.
+/// Maximum size of a discovery sample, in octets.
 const DISCOVERY_SAMPLE_MAX: usize = 64 << 10;
-/// Places of the writers and readers that are built in.
+/// Indices of the built-in writers and readers.
 const PUBLICATIONS: usize = 0;
 const SUBSCRIPTIONS: usize = 1;
 const MESSAGES: usize = 2;
@@ -59,9 +60,9 @@ const MESSAGES: usize = 2;
 /// A writer of this participant.
 struct LocalWriter {
     writer: Writer,
-    /// What others are told of it; none for those built in.
+    /// Announced data; `None` for built-in endpoints.
     endpoint: Option<EndpointData>,
-    /// How it tells what readers with filters want.
+    /// Evaluates filters of readers.
     judge: Option<Judge>,
     publisher: Option<PublisherId>,
 }
@@ -69,26 +70,26 @@ struct LocalWriter {
 /// A reader of this participant.
 struct LocalReader {
     reader: Reader,
-    /// What others are told of it; none for those built in.
+    /// Announced data; `None` for built-in endpoints.
     endpoint: Option<EndpointData>,
     subscriber: Option<SubscriberId>,
 }
 
-/// Another participant.
+/// A remote participant.
 struct Remote {
     data: ParticipantData,
-    /// Its announcement as it came: mostly the next one says the same.
+    /// Its last announcement, unparsed: the next one is usually identical.
     announcement: Vec<u8>,
-    /// Where its first announcement came from.
+    /// Address from which its first announcement came.
     origin: Origin,
-    /// When that was.
+    /// When it came.
     since: Instant,
-    /// Whether it has heard this participant.
+    /// Whether it has answered, that is, named this participant as a destination.
     has_answered: bool,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
-    /// Whether it counts; a host that watches decides on that.
+    /// Whether it is admitted; in a watching participant the host decides.
     is_admitted: bool,
 }
 
@@ -100,10 +101,10 @@ pub struct Participant {
     wall_offset: i64,
     announcement: Vec<u8>,
     announce_at: Instant,
-    /// From the next announcement to the one after: short at first and when somebody new is there,
-    /// since any of them may be lost, then doubled up to the period.
+    /// Time to the next announcement but one. Short at first and when a participant is new, since
+    /// any announcement may be lost; then doubled up to the period.
     announce_after: Duration,
-    /// Where the next announcements go.
+    /// Destinations of waiting announcements.
     announcements: VecDeque<Locator>,
     is_leaving: bool,
     writers: Vec<Option<LocalWriter>>,
@@ -111,16 +112,16 @@ pub struct Participant {
     next_entity: u32,
     publishers: Vec<Publisher>,
     subscribers: usize,
-    /// Whether a set of a publisher may be complete now.
+    /// Whether a publisher's set may have become complete.
     has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     addresses: addresses::Addresses,
-    /// When to warn next that somebody was refused, and that something was withheld.
+    /// Earliest times of the next warnings of refused participants and of withheld datagrams.
     warn_refused_at: Instant,
     warn_withheld_at: Instant,
-    /// Not later than the end of the first of their leases.
+    /// Not later than the first expiry of a remote lease.
     lease_at: Instant,
-    /// When a sign of life is due for writers that promise one.
+    /// When the next liveliness assertion is due.
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
     counters: Counters,
@@ -132,17 +133,17 @@ pub struct Participant {
     running: Running,
 }
 
-/// A datagram to be sent.
+/// A datagram to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// Destination.
     pub to: Locator,
-    /// The transport priority of the writer; zero for everything else.
+    /// Transport priority of the writer; zero for other traffic.
     pub priority: i32,
 }
 
 impl Participant {
-    /// Returns a participant that announces itself at once.
+    /// Creates a participant that announces itself at once.
     pub fn new(config: Config, now: Instant) -> Self {
         let sending = Sending {
             prefix: config.prefix,
@@ -236,7 +237,7 @@ impl Participant {
         }
     }
 
-    /// Says what the clock of the day shows at `now`: the time stamps of samples are taken from it.
+    /// Sets the wall-clock time at `now`, from which the timestamps of samples are derived.
     pub fn set_wall_clock(&mut self, now: Instant, wall: WallTime) {
         self.wall_offset = wall.as_ns().saturating_sub(now.as_ns());
     }
@@ -245,13 +246,13 @@ impl Participant {
         WallTime::from_ns(now.as_ns().saturating_add(self.wall_offset))
     }
 
-    /// Returns the other participants that are known.
+    /// Returns the known remote participants.
     pub fn participants(&self) -> impl Iterator<Item = &ParticipantData> {
         let known = self.remotes.values().filter(|remote| remote.is_admitted);
         known.map(|remote| &remote.data)
     }
 
-    /// Returns the endpoints of the others, and whether each is a writer.
+    /// Returns the remote endpoints, and whether each is a writer.
     pub fn endpoints(&self) -> impl Iterator<Item = (bool, &EndpointData)> {
         self.remotes.values().flat_map(|remote| {
             let writers = remote.writers.values().map(|one| (true, one));
@@ -272,7 +273,8 @@ impl Participant {
         self.events.push_back(event);
     }
 
-    /// Says good-bye: what is sent from now on tells the others that this participant is gone.
+    /// Announces departure: datagrams sent from now on tell the others that this participant is
+    /// gone.
     pub fn leave(&mut self) {
         self.is_leaving = true;
         self.announce_at = Instant::NEVER;
@@ -286,8 +288,8 @@ impl Participant {
         }
     }
 
-    /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to
-    /// send now.
+    /// Writes the next datagram into `buffer`; returns its destination, or `None` if nothing is to
+    /// be sent now.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
         if !self.running.sending {
             return None;
@@ -300,7 +302,8 @@ impl Participant {
         }
     }
 
-    /// Writes the next datagram into `buffer`; returns where it goes, and whether it is one of discovery.
+    /// Writes the next datagram into `buffer`; returns its destination, and whether it belongs to
+    /// discovery.
     fn next_datagram(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<(Transmit, bool)> {
         for local in self.writers.iter_mut().flatten() {
             let writer = &mut local.writer;
@@ -343,11 +346,11 @@ impl Participant {
             },
             ..InlineQos::default()
         };
-        // Some peers take a second sample of the same number for the first.
+        // Some peers take a second sample with the same number for a duplicate.
         message.data(reader, writer, first.next(), &inline, Content::Key(&key));
     }
 
-    /// Returns when to call [`Self::handle_timeout`], if nothing comes in before.
+    /// Returns when to call [`Self::handle_timeout`] if no datagram arrives before.
     pub fn poll_timeout(&self) -> Instant {
         if !self.running.sending {
             return self.poll_timeout_suspended();

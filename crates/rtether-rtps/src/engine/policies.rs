@@ -1,5 +1,5 @@
-//! Policies that change while their endpoint lives (DDS 1.4, 2.2.3): it is announced again, and whoever
-//! no longer fits, or does now, is told apart anew.
+//! Policy changes of existing endpoints (DDS 1.4, 2.2.3): the endpoint is announced again and
+//! matched anew.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -12,13 +12,13 @@ use crate::qos::Qos;
 use crate::time::{Duration, Instant};
 use crate::writer::ChangeKind;
 
-/// Why policies stay as they are.
+/// Why policies were not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// There is no such endpoint.
+    /// The endpoint does not exist.
     #[error("there is no such endpoint")]
     Unknown,
-    /// Some may not change once the endpoint is there.
+    /// Policies that cannot change after creation.
     #[error("cannot change while the endpoint is there: {}", .0.join(", "))]
     Immutable(Vec<&'static str>),
     /// The reader has no filter.
@@ -29,7 +29,7 @@ pub enum ChangeError {
     Filter(#[from] FilterError),
 }
 
-/// Returns which policies differ that may not.
+/// Returns the names of immutable policies that differ.
 fn immutable(old: &Qos, new: &Qos) -> Vec<&'static str> {
     let is_reliability = old.reliability == new.reliability && old.max_blocking == new.max_blocking;
     let all = [
@@ -63,11 +63,12 @@ fn check(endpoint: Option<&EndpointData>, new: &Qos) -> Result<(), ChangeError> 
 }
 
 impl Participant {
-    /// Changes what a writer offers: deadline, latency budget, strength, partitions, transport priority,
-    /// lifespan and user data. A new lifespan holds for what is in the history, too; deadlines begin anew.
+    /// Changes what a writer offers: deadline, latency budget, strength, partitions, transport
+    /// priority, lifespan and user data. A new lifespan also applies to samples in the history;
+    /// deadlines restart.
     ///
     /// # Errors
-    /// If anything else differs; nothing changes then.
+    /// Another policy differs; nothing is changed.
     pub fn set_writer_qos(
         &mut self,
         now: Instant,
@@ -89,11 +90,11 @@ impl Participant {
         Ok(())
     }
 
-    /// Changes what a reader asks for: deadline, latency budget, partitions, time-based filter and user
-    /// data. Deadlines begin anew.
+    /// Changes what a reader requests: deadline, latency budget, partitions, time-based filter and
+    /// user data. Deadlines restart.
     ///
     /// # Errors
-    /// If anything else differs; nothing changes then.
+    /// Another policy differs; nothing is changed.
     pub fn set_reader_qos(
         &mut self,
         now: Instant,
@@ -115,11 +116,11 @@ impl Participant {
         Ok(())
     }
 
-    /// Changes the parameters of a reader's content filter, for samples that come from now on.
+    /// Changes the parameters of a reader's content filter, for samples received from now on.
     ///
     /// # Errors
-    /// If there are not enough of them, or they are not of the kinds of the members with which they are
-    /// compared; nothing changes then.
+    /// Parameters are missing, or do not fit the members with which they are compared; nothing is
+    /// changed.
     pub fn set_filter_parameters(
         &mut self,
         now: Instant,
@@ -144,7 +145,7 @@ impl Participant {
     }
 }
 
-/// Returns when the next sample of an instance is due that is there now.
+/// Returns when the next sample of an existing instance is due if its deadline restarts now.
 pub(crate) fn due_anew(now: Instant, deadline: Duration, is_alive: bool) -> Option<Instant> {
     (is_alive && !deadline.is_infinite()).then(|| now + deadline)
 }

@@ -1,4 +1,4 @@
-//! Datagrams that come in.
+//! Reception of datagrams.
 
 use alloc::vec::Vec;
 
@@ -9,22 +9,22 @@ use crate::reader::{self, Arrived};
 use crate::time::{Instant, WallTime};
 use crate::wire::{Data, DataFrag, InlineQos, Submessage, parse};
 
-/// Submessages of a datagram that are looked at; none that is not hostile has more.
+/// Maximum number of submessages read from a datagram; only hostile datagrams have more.
 const SUBMESSAGES_MAX: usize = 1_024;
 
-/// What the submessages before have said about those that follow (8.3.4).
+/// Interpreter state set by preceding submessages (8.3.4).
 #[derive(Clone, Copy, Debug)]
 struct Context {
     from: GuidPrefix,
     origin: Origin,
-    /// Whether the participant may speak from there.
+    /// Whether the participant may send from this address.
     may_speak: bool,
     is_for_us: bool,
     time: Option<WallTime>,
 }
 
 impl Participant {
-    /// Takes in a datagram that came from an address.
+    /// Handles a datagram that came from `origin`.
     pub fn handle_datagram(&mut self, now: Instant, origin: Origin, datagram: &[u8]) {
         if !self.running.receiving {
             return;
@@ -44,7 +44,7 @@ impl Participant {
         };
         for submessage in message.submessages().take(SUBMESSAGES_MAX) {
             let Ok(submessage) = submessage else {
-                // What follows cannot be told apart.
+                // The start of the next submessage is unknown.
                 self.counters.malformed += 1;
                 break;
             };
@@ -68,7 +68,7 @@ impl Participant {
                 context.time = None;
                 context.may_speak = self.may_speak(context.from, context.origin);
             }
-            // Replies go where discovery says.
+            // Replies go to the locators known from discovery.
             Submessage::InfoReply { .. } | Submessage::Pad | Submessage::Unknown(_) => {}
             _ if !context.is_for_us => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
@@ -106,7 +106,7 @@ impl Participant {
                     self.counters.strangers += 1;
                 }
             }
-            // Heartbeats follow that say as much.
+            // The heartbeats that follow carry the same information.
             Submessage::HeartbeatFrag(_) => {}
         }
     }
@@ -116,7 +116,7 @@ impl Participant {
         writers.find(|local| local.writer.entity == entity)
     }
 
-    /// Calls `on` for each reader that is meant: the named one, or all that know the writer.
+    /// Calls `on` for each addressed reader: the one named, or all that know the writer.
     fn each_reader(
         &mut self,
         named: EntityId,

@@ -1,5 +1,5 @@
-//! Other participants: how they are found and lost (8.5.3), and what they say of their endpoints
-//! (8.5.4).
+//! Remote participants: how they are found and lost (8.5.3), and what they announce of their
+//! endpoints (8.5.4).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -15,11 +15,11 @@ use crate::reader::{Arrived, RemoteWriter};
 use crate::time::{Duration, Instant};
 use crate::writer::{ChangeKind, RemoteReader};
 
-/// Bits of the four that tell of endpoints.
+/// Bits of the four built-in endpoints that announce endpoints.
 const ENDPOINTS_OF_DISCOVERY: u32 = 0b11_1100;
 
-/// Built-in endpoints of a participant, by bit (table 9.13): whether it writes, the endpoint there,
-/// and ours that belongs to it.
+/// Built-in endpoints of a participant by bit (table 9.13): whether it is a writer, its entity id,
+/// and the index of the own endpoint that it matches.
 const BUILT_IN: [(u32, bool, EntityId, usize); 6] = [
     (2, true, EntityId::PUBLICATIONS_WRITER, PUBLICATIONS),
     (3, false, EntityId::PUBLICATIONS_READER, PUBLICATIONS),
@@ -30,7 +30,7 @@ const BUILT_IN: [(u32, bool, EntityId, usize); 6] = [
 ];
 
 impl Participant {
-    /// Takes in what a participant says of itself.
+    /// Handles the announcement of a participant.
     pub(super) fn handle_announcement(
         &mut self,
         now: Instant,
@@ -41,7 +41,7 @@ impl Participant {
         if from == self.config.prefix {
             return;
         }
-        // The last word of a participant, and every other one, comes from where it is.
+        // Announcements and good-byes are accepted only from the participant's own addresses.
         if !self.may_speak(from, origin) {
             self.counters.impostors += 1;
             return;
@@ -100,7 +100,7 @@ impl Participant {
         self.know_built_in(now, from);
     }
 
-    /// Takes in that a participant is gone, if it is the one that says so.
+    /// Handles a good-bye; accepted only from the participant itself.
     fn handle_good_bye(&mut self, now: Instant, from: GuidPrefix, arrived: &Arrived<'_>) {
         let hash = arrived.inline.key_hash.map(Guid::from_octets);
         let named = decode_key(arrived.payload).ok().or(hash);
@@ -111,7 +111,7 @@ impl Participant {
         }
     }
 
-    /// Returns what a participant says of itself, if it concerns this one.
+    /// Returns the announced data, if it is valid and of this domain.
     fn announced(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<ParticipantData> {
         let Ok(data) = ParticipantData::decode(payload) else {
             self.counters.malformed += 1;
@@ -122,7 +122,7 @@ impl Participant {
             return None;
         }
         if data.lease <= Duration::ZERO {
-            // It is gone as soon as it is there.
+            // A lease of zero would expire at once.
             self.counters.malformed += 1;
             return None;
         }
@@ -131,7 +131,7 @@ impl Participant {
         is_here.then_some(data)
     }
 
-    /// Returns whether this was said before; it is so for longer then.
+    /// Returns whether the announcement is unchanged; if so, renews the lease.
     fn is_known(&mut self, now: Instant, from: GuidPrefix, origin: Origin, payload: &[u8]) -> bool {
         let known = self.remotes.get(&from);
         if known.is_none_or(|known| known.announcement != payload) {
@@ -142,9 +142,9 @@ impl Participant {
         true
     }
 
-    /// Believes a participant from now on for its lease.
+    /// Renews the lease of a participant.
     fn renew(&mut self, now: Instant, from: GuidPrefix, origin: Origin) {
-        // From any source there is nobody who could be held to an address.
+        // With `any_source` no address is checked.
         if !self.config.any_source {
             self.addresses.meet(origin);
         }
@@ -156,7 +156,7 @@ impl Participant {
         }
     }
 
-    /// Speaks once more to those endpoints of a participant that have not answered.
+    /// Contacts the endpoints of a participant that have not answered.
     fn meet_again(&mut self, now: Instant, from: GuidPrefix) {
         for local in self.readers.iter_mut().flatten() {
             local.reader.ask_silent(now, from);
@@ -166,7 +166,7 @@ impl Participant {
         }
     }
 
-    /// Announces this participant to a new one, so that it need not wait for the next round.
+    /// Announces this participant to a new one, so that it need not wait for the next period.
     pub(super) fn answer(&mut self, to: GuidPrefix) {
         let remote = self.remotes.get(&to);
         let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false));
@@ -176,7 +176,7 @@ impl Participant {
         }
     }
 
-    /// Returns the places, or groups, to which may be sent.
+    /// Returns the locators, or groups, to which data may be sent.
     pub(super) fn reachable(&self, places: &[Locator], is_group: bool) -> Vec<Locator> {
         let places = places.iter().copied();
         let places = places.filter(|place| self.config.may_send_to(place, is_group));
@@ -185,7 +185,7 @@ impl Participant {
         places
     }
 
-    /// Matches the endpoints that are built in.
+    /// Matches the built-in endpoints.
     pub(super) fn know_built_in(&mut self, now: Instant, prefix: GuidPrefix) {
         let remote = self.remotes.get(&prefix);
         let Some(remote) = remote.filter(|remote| remote.is_admitted) else {
@@ -193,7 +193,7 @@ impl Participant {
         };
         let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
         let multicast = self.reachable(&remote.data.metatraffic_multicast, true);
-        // Of those that are known beforehand only the signs of life.
+        // With expected endpoints, only those for liveliness.
         let endpoints = if self.is_expected(prefix) {
             remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
         } else {
@@ -236,7 +236,7 @@ impl Participant {
         self.take_in_expected(now, prefix);
     }
 
-    /// Forgets participants that have been silent for longer than their lease.
+    /// Removes participants whose lease has expired.
     pub(super) fn expire_remotes(&mut self, now: Instant) {
         if self.lease_at > now {
             return;
@@ -282,7 +282,7 @@ impl Participant {
         self.sight_end(remote);
     }
 
-    /// Takes in what the built-in readers have.
+    /// Handles the samples of the built-in readers.
     pub(super) fn take_discovery(&mut self, now: Instant) {
         for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
             while place == MESSAGES || !self.is_watch_full() {
@@ -333,7 +333,7 @@ impl Participant {
         }
     }
 
-    /// Takes in an endpoint that counts.
+    /// Adds an admitted endpoint.
     pub(super) fn take_in_endpoint(
         &mut self,
         now: Instant,
@@ -377,7 +377,7 @@ impl Participant {
         }
     }
 
-    /// Returns the sample that tells others of an endpoint of this participant, or that it is gone.
+    /// Publishes the sample that announces an own endpoint, or its end.
     pub(super) fn publish_endpoint(
         &mut self,
         now: Instant,

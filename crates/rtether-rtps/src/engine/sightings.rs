@@ -1,9 +1,9 @@
-//! What is seen of others before it counts, for a host that wants to decide on each participant and
-//! endpoint; and the start of a participant that was suspended.
+//! Sightings: participants and endpoints on which a watching host decides before they are used; and
+//! the start of a suspended participant.
 //!
-//! Nothing is matched before the host has admitted it. What it does not decide on in time waits where it
-//! came in: endpoints at the built-in readers, whose writers repeat them, and participants until they
-//! announce themselves again.
+//! Nothing is matched before the host has admitted it. What the host has not decided on in time
+//! waits at its origin: endpoints at the built-in readers, whose writers repeat them, and
+//! participants until they announce themselves again.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
@@ -13,33 +13,33 @@ use crate::discovery::{EndpointData, ParticipantData};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::time::Instant;
 
-/// Sightings that wait for the host, at most.
+/// Maximum number of waiting sightings.
 const SIGHTINGS_MAX: usize = 1_024;
 
-/// What has become of somebody.
+/// What has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not known, or was ignored.
+    /// It is new, or was ignored before.
     New,
-    /// It says something else of itself than before.
+    /// Its announced data has changed.
     Changed,
-    /// It is no longer there. There is nothing to be decided.
+    /// It is gone; no decision is needed.
     Gone,
 }
 
-/// Who is seen.
+/// Participant or endpoint seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighted {
-    /// An application.
+    /// A participant.
     Participant(ParticipantData),
-    /// A writer of one that was admitted.
+    /// A writer of an admitted participant.
     Publication(EndpointData),
-    /// A reader of one that was admitted.
+    /// A reader of an admitted participant.
     Subscription(EndpointData),
 }
 
 impl Sighted {
-    /// Returns its name.
+    /// Returns its GUID.
     pub fn guid(&self) -> Guid {
         match self {
             Self::Participant(data) => data.guid(),
@@ -48,44 +48,44 @@ impl Sighted {
     }
 }
 
-/// What is seen of others.
+/// A participant or endpoint that is new, changed or gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// What has become of it.
+    /// What has changed.
     pub change: Change,
-    /// Who it is.
+    /// Participant or endpoint concerned.
     pub of: Sighted,
 }
 
-/// Sightings on which the host has not decided; none if it does not watch.
+/// Sightings that await a decision; `None` unless the host watches.
 pub(super) type Watch = Option<VecDeque<Sighting>>;
 
-/// What of a participant runs.
+/// Which parts of a participant run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Running {
-    /// Whether datagrams are taken in.
+    /// Whether datagrams are received.
     pub receiving: bool,
-    /// Whether anything is announced or sent.
+    /// Whether datagrams are sent.
     pub sending: bool,
 }
 
 impl Running {
-    /// All of it.
+    /// Receives and sends.
     pub const ALL: Self = Self {
         receiving: true,
         sending: true,
     };
-    /// Nothing: endpoints can be made, and samples written up to the limits of their histories.
+    /// Neither: endpoints can be created, and samples written up to the limits of their histories.
     pub const NOTHING: Self = Self {
         receiving: false,
         sending: false,
     };
-    /// It listens alone.
+    /// Receives only.
     pub const RECEIVING: Self = Self {
         receiving: true,
         sending: false,
     };
-    /// It speaks alone.
+    /// Sends only.
     pub const SENDING: Self = Self {
         receiving: false,
         sending: true,
@@ -93,13 +93,13 @@ impl Running {
 }
 
 impl Participant {
-    /// Begins to watch: from now on nobody counts who was not admitted by [`Self::admit`]. Those who
-    /// are known already are not asked for again.
+    /// Starts watching: from now on participants and endpoints are used only after [`Self::admit`].
+    /// Those already known need no decision.
     pub fn watch(&mut self) {
         self.watch.get_or_insert_default();
     }
 
-    /// Returns the next sighting, to be handed back to [`Self::admit`] or [`Self::ignore`].
+    /// Returns the next sighting, to be passed to [`Self::admit`] or [`Self::ignore`].
     pub fn poll_sighting(&mut self, now: Instant) -> Option<Sighting> {
         let watch = self.watch.as_mut()?;
         let was_full = watch.len() >= SIGHTINGS_MAX;
@@ -116,7 +116,7 @@ impl Participant {
         is_seen || !self.events.is_empty()
     }
 
-    /// Lets somebody count who was seen.
+    /// Admits the participant or endpoint of a sighting.
     pub fn admit(&mut self, now: Instant, sighting: &Sighting) {
         match (sighting.change, &sighting.of) {
             (Change::Gone, _) => {}
@@ -135,7 +135,7 @@ impl Participant {
         }
     }
 
-    /// Leaves somebody out who was seen, until it says something else of itself.
+    /// Ignores the participant or endpoint of a sighting until its announced data changes.
     pub fn ignore(&mut self, now: Instant, sighting: &Sighting) {
         match (sighting.change, &sighting.of) {
             (Change::Gone | Change::New, _) => {}
@@ -146,7 +146,7 @@ impl Participant {
         }
     }
 
-    /// Keeps account of a participant, but has nothing to do with it any more.
+    /// Keeps a participant in the table, but drops its endpoints and matches.
     fn leave_out(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(remote) = self.remotes.get(&prefix).filter(|one| one.is_admitted) else {
             return;
@@ -169,7 +169,7 @@ impl Participant {
         self.lease_at = self.lease_at.min(expires_at);
     }
 
-    /// Tells of a new participant, answers it, and speaks more often for a while.
+    /// Reports a new participant, answers it, and announces more often for a while.
     pub(super) fn greet(&mut self, now: Instant, prefix: GuidPrefix, name: String) {
         self.tell(Event::ParticipantFound { prefix, name });
         self.answer(prefix);
@@ -177,18 +177,18 @@ impl Participant {
         self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
     }
 
-    /// Returns whether the host decides who counts.
+    /// Returns whether the host decides on admission.
     pub(super) fn is_watching(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Returns whether nothing more can be kept for the host to decide on.
+    /// Returns whether no more sightings can be queued.
     pub(super) fn is_watch_full(&self) -> bool {
         let waiting = self.watch.as_ref().map_or(0, VecDeque::len);
         waiting >= SIGHTINGS_MAX
     }
 
-    /// Keeps a sighting for the host, if it watches and there is room.
+    /// Queues a sighting, if the host watches and there is room.
     pub(super) fn sight(&mut self, change: Change, of: impl FnOnce() -> Sighted) {
         let is_full = self.is_watch_full();
         if let Some(watch) = &mut self.watch {
@@ -200,7 +200,7 @@ impl Participant {
         }
     }
 
-    /// Keeps for the host what is said of an endpoint; hands it back if there is nothing to decide.
+    /// Queues the announced data of an endpoint as a sighting; returns it if no decision is needed.
     pub(super) fn sight_endpoint(
         &mut self,
         is_writer: bool,
@@ -228,7 +228,7 @@ impl Participant {
         writer.or_else(|| remote.readers.get(&guid.entity))
     }
 
-    /// Drops what waits for a decision on an endpoint, or on all of a participant.
+    /// Drops the sightings of an endpoint, or of a participant and all its endpoints.
     pub(super) fn drop_sightings(&mut self, prefix: GuidPrefix, entity: Option<EntityId>) {
         if let Some(watch) = &mut self.watch {
             watch.retain(|sighting| {
@@ -239,7 +239,7 @@ impl Participant {
         }
     }
 
-    /// Tells a host that watches that a participant is gone, and its endpoints with it.
+    /// Reports to a watching host that a participant is gone with its endpoints.
     pub(super) fn sight_end(&mut self, remote: Remote) {
         if !self.is_watching() {
             return;
@@ -254,7 +254,7 @@ impl Participant {
         self.sight(Change::Gone, || Sighted::Participant(remote.data));
     }
 
-    /// Forgets an endpoint of somebody; returns what it was.
+    /// Removes a remote endpoint; returns what it was.
     pub(super) fn end_endpoint(&mut self, now: Instant, guid: Guid) -> Option<Sighted> {
         let remote = self.remotes.get_mut(&guid.prefix)?;
         self.has_group_news = true;
@@ -267,12 +267,12 @@ impl Participant {
         Some(Sighted::Subscription(data))
     }
 
-    /// Stops all of a participant that has not begun.
+    /// Suspends a participant that has not started.
     pub fn suspend(&mut self) {
         self.running = Running::NOTHING;
     }
 
-    /// Starts what was suspended; what runs goes on.
+    /// Starts what was suspended; running parts continue.
     pub fn start(&mut self, now: Instant, start: Running) {
         self.running.receiving |= start.receiving;
         if start.sending && !self.running.sending {
@@ -282,12 +282,13 @@ impl Participant {
         }
     }
 
-    /// Returns what runs.
+    /// Returns which parts run.
     pub fn running(&self) -> Running {
         self.running
     }
 
-    /// Returns when something is due that is not sent: what is to be sent waits for the start.
+    /// Returns the next timeout of a suspended participant, without sending: transmissions wait for
+    /// the start.
     pub(super) fn poll_timeout_suspended(&self) -> Instant {
         let writers = self.writers.iter().flatten();
         let writers = writers.filter_map(|local| local.writer.cache.deadline_at());

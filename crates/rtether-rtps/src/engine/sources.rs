@@ -1,7 +1,7 @@
-//! Who may speak for whom: a participant from the addresses that it has announced, and nobody else.
+//! Source checks: a participant may send only from addresses that it has announced.
 //!
-//! Addresses are compared, not ports. A neighbor on the same link can still write any address into his
-//! packets; that takes protection by cryptography.
+//! Addresses are compared, not ports. A station on the same link can still forge source addresses;
+//! preventing that takes cryptography.
 
 use super::{Participant, Remote};
 use crate::discovery::ParticipantData;
@@ -9,8 +9,7 @@ use crate::guid::GuidPrefix;
 use crate::locator::{Locator, Origin};
 
 impl Participant {
-    /// Returns whether what comes from there may be said by a participant. Of one that is not known
-    /// nobody can tell.
+    /// Returns whether a participant may send from this address. Unknown participants always may.
     pub(super) fn may_speak(&self, from: GuidPrefix, origin: Origin) -> bool {
         if from == self.config.prefix {
             return self.config.any_source || self.is_own(origin);
@@ -19,10 +18,11 @@ impl Participant {
         remote.is_none_or(|remote| self.is_address_of(&remote.data, origin))
     }
 
-    /// Returns whether a participant is at an address, as it says itself.
+    /// Returns whether a participant has announced an address.
     ///
-    /// Some send on their own host by loopback although they announce other addresses of it, and a host
-    /// with several chooses by its routes: what comes from this host may be said by all of this host.
+    /// Some implementations send from loopback on their own host although they announce other
+    /// addresses, and a host with several addresses chooses by its routes: the addresses of this
+    /// host count as one.
     pub(super) fn is_address_of(&self, data: &ParticipantData, origin: Origin) -> bool {
         if self.config.any_source {
             return true;
@@ -49,13 +49,13 @@ impl Participant {
     }
 }
 
-/// Returns where a participant says that it is.
+/// Returns the addresses that a participant has announced.
 fn addresses(data: &ParticipantData) -> impl Iterator<Item = Origin> {
     let all = data.metatraffic_unicast.iter();
     all.chain(&data.default_unicast).map(Locator::origin)
 }
 
-/// Returns whether a participant announces an address, or has announced itself from there.
+/// Returns whether a participant has announced an address, or was first heard from there.
 pub(super) fn is_at(remote: &Remote, origin: Origin) -> bool {
     remote.origin == origin || addresses(&remote.data).any(|address| address == origin)
 }
