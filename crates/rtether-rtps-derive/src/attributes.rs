@@ -1,4 +1,4 @@
-//! What `#[rtps(...)]` says.
+//! Parser of `#[rtps(...)]`.
 
 use proc_macro2::Span;
 use syn::meta::ParseNestedMeta;
@@ -23,11 +23,11 @@ impl Extensibility {
     }
 }
 
-/// What is said of a type.
+/// Attributes of a type.
 pub(crate) struct OfType {
     pub(crate) name: String,
     pub(crate) extensibility: Option<Extensibility>,
-    /// Where `cdr` is.
+    /// Path of the `cdr` module.
     pub(crate) path: Path,
 }
 
@@ -69,7 +69,7 @@ impl OfType {
     }
 }
 
-/// What is said of a member.
+/// Attributes of a member.
 #[derive(Default)]
 pub(crate) struct OfMember {
     pub(crate) is_key: bool,
@@ -77,7 +77,7 @@ pub(crate) struct OfMember {
     pub(crate) id: Option<u32>,
 }
 
-/// Numbers of members have 28 bits.
+/// Member ids have 28 bits.
 const ID_MAX: u32 = 0x0FFF_FFFF;
 
 impl OfMember {

@@ -80,7 +80,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     })
 }
 
-/// Reads a literal, with or without a minus.
+/// Parses an integer literal, optionally with a minus sign.
 fn integer(expression: &Expr) -> syn::Result<i32> {
     let (sign, literal) = if let Expr::Unary(ExprUnary {
         op: UnOp::Neg(_),

@@ -1,4 +1,4 @@
-//! Derives the octets of data types for `rtether-rtps`, which has the documentation of what comes out.
+//! Derive macro of `rtether-rtps`, where the serialization is documented.
 
 mod attributes;
 mod enumeration;
@@ -9,7 +9,7 @@ mod tests;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, Error, Generics, parse_macro_input, parse_quote};
 
-/// Makes the values of a structure, or of an enumeration without fields, travel.
+/// Implements serialization for a structure, or for an enumeration without fields.
 ///
 /// ```ignore
 /// #[derive(Data)]
@@ -21,11 +21,10 @@ use syn::{DeriveInput, Error, Generics, parse_macro_input, parse_quote};
 /// }
 /// ```
 ///
-/// Of the structure: `final`, `appendable` or `mutable`, one of which must be there; `name`, which is
-/// otherwise that of the structure; `crate`, the path of `rtether-rtps` if it is renamed.
-/// Of members: `key`; `max`, the most elements of a sequence or octets of a string; `id`, the number,
-/// which is otherwise one more than that of the member before, from 0 on.
-/// Enumerations take 32 bits.
+/// Structure attributes: `final`, `appendable` or `mutable`, one of which is required; `name`, by
+/// default that of the structure; `crate`, the path of `rtether-rtps` if it is renamed. Member
+/// attributes: `key`; `max`, the maximum number of elements of a sequence or octets of a string;
+/// `id`, by default one more than that of the previous member, from 0. Enumerations take 32 bits.
 #[proc_macro_derive(Data, attributes(rtps))]
 pub fn derive_data(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -45,7 +44,7 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     }
 }
 
-/// Asks of every parameter that it is a type of data.
+/// Requires `Data` of every type parameter.
 fn bounded(generics: &Generics, path: &syn::Path) -> Generics {
     let mut generics = generics.clone();
     for parameter in generics.type_params_mut() {

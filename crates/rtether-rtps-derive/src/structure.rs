@@ -6,11 +6,11 @@ use syn::{DeriveInput, Error, Fields, Ident, Path, Type};
 
 use crate::attributes::{Extensibility, OfMember, OfType};
 
-/// A member, and how its code speaks of it.
+/// A member, and the names used for it in generated code.
 struct Member<'a> {
-    /// Its name or place in the structure.
+    /// Field name or index.
     name: syn::Member,
-    /// The variable that it is read into.
+    /// Variable that it is read into.
     variable: Ident,
     ty: &'a Type,
     is_key: bool,
@@ -18,7 +18,7 @@ struct Member<'a> {
     id: u32,
 }
 
-/// A structure, and all that its code needs.
+/// A structure, with all that code generation needs.
 struct Structure<'a> {
     extensibility: Extensibility,
     cdr: TokenStream,
@@ -139,7 +139,7 @@ fn is_option(ty: &Type) -> bool {
 }
 
 impl Structure<'_> {
-    /// The members that make the key, which are all if none is marked; in lists by number.
+    /// Key members, or all members if none is marked; in lists ordered by id.
     fn key(&self) -> Vec<&Member<'_>> {
         let has_key = self.members.iter().any(|member| member.is_key);
         let mut key: Vec<_> = self
@@ -262,7 +262,7 @@ impl Structure<'_> {
         self.or_nothing("decoder", quote! { #(#reads)* #value })
     }
 
-    /// Reads members until the list ends; a member that is there twice counts as the last one.
+    /// Reads members to the end of the list; of duplicates, the last one counts.
     fn decode_list(
         &self,
         members: &[&Member<'_>],
@@ -310,7 +310,7 @@ impl Structure<'_> {
         }
     }
 
-    /// The value of the variables that are read; other members are missing.
+    /// Builds the value from the variables read; other members are defaults.
     fn value(&self, read: &[&Member<'_>]) -> TokenStream {
         let cdr = &self.cdr;
         let members = self.members.iter().map(|member| {
@@ -361,7 +361,7 @@ impl Structure<'_> {
         quote! { #(#steps)* ::core::option::Option::Some(extent) }
     }
 
-    /// Without members the variable would be unused.
+    /// Generates a use of the variable if there are no members, to avoid a warning.
     fn or_nothing(&self, variable: &str, code: TokenStream) -> TokenStream {
         if !self.members.is_empty() {
             return code;

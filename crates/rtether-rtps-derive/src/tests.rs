@@ -1,5 +1,4 @@
-//! Oracle: each mistake has the message that says what to do; what comes out otherwise is tested where
-//! it is used.
+//! Oracle: each mistake gives a message with the remedy; generated code is tested where it is used.
 
 use syn::{DeriveInput, parse_quote};
 

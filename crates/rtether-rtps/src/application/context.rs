@@ -1,4 +1,4 @@
-//! Access of callbacks, and of the host between them, to an application.
+//! Access to an application for callbacks, and for the host between them.
 
 use alloc::boxed::Box;
 
@@ -14,10 +14,10 @@ use crate::time::{Duration, Instant};
 use crate::typed::{self, PublishError, Received};
 use crate::writer::{ChangeKind, WriteError};
 
-/// The shortest period of a send callback.
+/// Shortest period of a send callback.
 const PERIOD_MIN: Duration = Duration::from_us(1);
 
-/// Access to an application at a moment.
+/// Access to an application at one instant.
 pub struct Context<'a> {
     pub(super) application: &'a mut Application,
     pub(super) participant: &'a mut Participant,
@@ -37,7 +37,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the moment, by the clock of the host.
+    /// Returns the current time of the host's clock.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -47,12 +47,12 @@ impl<'a> Context<'a> {
         self.participant
     }
 
-    /// Returns the participant, for what is not offered here.
+    /// Returns the participant mutably, for operations not offered here.
     pub fn participant_mut(&mut self) -> &mut Participant {
         self.participant
     }
 
-    /// Starts what of a suspended participant is to run; send callbacks begin with sending.
+    /// Starts parts of a suspended participant; send callbacks begin when sending starts.
     pub fn start(&mut self, start: Running) {
         if start.sending && !self.participant.running().sending {
             let publications = self.application.publications.values_mut();
@@ -63,7 +63,7 @@ impl<'a> Context<'a> {
         self.participant.start(self.now, start);
     }
 
-    /// Keeps what a handle names for as long as the application is.
+    /// Keeps the publication or subscription of a handle for the lifetime of the application.
     pub fn keep(&mut self, handle: impl Handle) {
         let token = match handle.named() {
             Named::Publication(number) => {
@@ -78,8 +78,8 @@ impl<'a> Context<'a> {
         drop((token, handle));
     }
 
-    /// Decides on every participant and endpoint that is found from now on, before it counts, and is
-    /// told of each that changes or goes.
+    /// Lets `observer` decide on every participant and endpoint found from now on, and reports
+    /// those that change or disappear.
     pub fn observe(
         &mut self,
         observer: impl FnMut(&mut Context<'_>, &Sighting) -> Verdict + Send + 'static,
@@ -88,15 +88,15 @@ impl<'a> Context<'a> {
         self.application.observer = Some(Box::new(observer));
     }
 
-    /// Is told of events that concern no publication or subscription of the application.
+    /// Reports events that concern no publication or subscription of the application.
     pub fn on_event(&mut self, on_event: impl FnMut(&mut Context<'_>, &Event) + Send + 'static) {
         self.application.on_event = Some(Box::new(on_event));
     }
 
-    /// Sends a value now, as far as there is room in the queue.
+    /// Sends a value now, if there is room in the queue.
     ///
     /// # Errors
-    /// If it cannot be encoded, or if there is no room for it.
+    /// The value cannot be encoded, or there is no room in the queue.
     pub fn send<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -105,12 +105,12 @@ impl<'a> Context<'a> {
         self.send_value(publication.number, value)
     }
 
-    /// Sends a value if there is room in the queue; returns `None` if there is not, which is not counted:
-    /// the host tries again when something has come in, for as long as it likes to wait. What a dead
-    /// subscription takes up is free again when its lease is over.
+    /// Sends a value if there is room in the queue; otherwise returns `None`, which is not counted:
+    /// the host may retry after further datagrams have arrived. Room taken by a dead subscription
+    /// is freed when its lease expires.
     ///
     /// # Errors
-    /// If it cannot be encoded.
+    /// The value cannot be encoded.
     pub fn send_if_room<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -128,10 +128,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says that the instance to which a value belongs is gone.
+    /// Disposes of the instance of a value.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room in the queue.
     pub fn dispose<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -140,10 +140,10 @@ impl<'a> Context<'a> {
         self.write(publication.number, ChangeKind::Disposed, value)
     }
 
-    /// Says that the instance to which a value belongs is no longer written here.
+    /// Unregisters the instance of a value: this writer no longer writes it.
     ///
     /// # Errors
-    /// If there is no room for it.
+    /// There is no room in the queue.
     pub fn unregister<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -174,10 +174,10 @@ impl<'a> Context<'a> {
         written
     }
 
-    /// Sends octets now, as far as there is room in the queue.
+    /// Sends octets now, if there is room in the queue.
     ///
     /// # Errors
-    /// If there is no room for them.
+    /// There is no room in the queue.
     pub fn send_raw(
         &mut self,
         publication: &PublicationHandle<Untyped>,
@@ -191,11 +191,11 @@ impl<'a> Context<'a> {
         written
     }
 
-    /// Lets a publication send by itself: now and after each period, of 1 us at least, `fill` is called
-    /// to fill in the instance, and says whether it is to be sent.
+    /// Makes a publication send periodically: now and after each period, of at least 1 us, `fill`
+    /// is called to update the instance, and returns whether to send it.
     ///
-    /// What is late is not made up for: of periods that are over by the time the host comes, all but the
-    /// last are left out and counted, and those to come stay where they were.
+    /// Missed periods are not made up for: of those that have passed when the host calls, all but
+    /// the last are skipped and counted, and later ones keep their times.
     pub fn send_every<T, F>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -209,7 +209,8 @@ impl<'a> Context<'a> {
         self.set_timer(publication.number, period, Filled { instance, fill });
     }
 
-    /// Calls `call` now and after each period, as [`Self::send_every`] does; it sends by itself.
+    /// Calls `call` now and after each period, like [`Self::send_every`]; the callback sends for
+    /// itself.
     pub fn call_every<T>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -229,7 +230,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Ends what [`Self::send_every`] or [`Self::call_every`] has begun.
+    /// Stops [`Self::send_every`] or [`Self::call_every`].
     pub fn send_no_more<T>(&mut self, publication: &PublicationHandle<T>) {
         let slot = self.application.publications.get_mut(&publication.number);
         if let Some(slot) = slot {
@@ -237,8 +238,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Is told what happens at a publication, and when so many samples as the critical level wait for a
-    /// subscription that lags.
+    /// Reports events of a publication, and when the samples that wait for a lagging subscription
+    /// reach the critical level.
     pub fn on_publication<T>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -253,7 +254,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns what has happened at a publication.
+    /// Returns the counters of a publication.
     pub fn publication_counters<T>(
         &self,
         publication: &PublicationHandle<T>,
@@ -278,8 +279,8 @@ impl<'a> Context<'a> {
             .flat_map(|slot| slot.readers.iter().map(|reader| reader.id))
     }
 
-    /// Returns what has happened at the readers of a subscription, added up; samples that are no values
-    /// of its type are among the malformed ones.
+    /// Returns the counters of a subscription, summed over its readers; samples that could not be
+    /// decoded count as malformed.
     pub fn subscription_counters<T>(&self, subscription: &SubscriptionHandle<T>) -> ReaderCounters {
         let mut sum = ReaderCounters::default();
         let Some(slot) = self.application.subscriptions.get(&subscription.number) else {
@@ -302,7 +303,7 @@ impl<'a> Context<'a> {
         sum
     }
 
-    /// Takes the next sample of a subscription, without its callback.
+    /// Takes the next sample of a subscription, bypassing its callback.
     pub fn take<T: Data>(&mut self, subscription: &SubscriptionHandle<T>) -> Option<Received<T>> {
         let slot = self
             .application
@@ -313,7 +314,8 @@ impl<'a> Context<'a> {
         readers.find_map(|reader| typed::take(self.participant, self.now, reader.id, malformed))
     }
 
-    /// Calls back a pulled subscription with all that has come or happened since; returns with how much.
+    /// Calls the callback of a pulled subscription for all samples and notices since the last pull;
+    /// returns their number.
     pub fn pull<T>(&mut self, subscription: &SubscriptionHandle<T>) -> usize {
         let number = subscription.number;
         let mut count = 0;

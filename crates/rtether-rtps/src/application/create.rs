@@ -1,4 +1,4 @@
-//! How publications, subscriptions and patterns are made.
+//! Creation of publications, subscriptions and patterns.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
@@ -20,23 +20,23 @@ use crate::qos::Qos;
 use crate::reader::KeyOf;
 use crate::typed::{self, Outlet, Received};
 
-/// Which topics a pattern takes; in both names `*` stands for any characters, `?` for one, `[a-c]` for
-/// one of these.
+/// Topics that a pattern accepts; in the names of topic and type, `*` stands for any characters,
+/// `?` for one, `[a-c]` for one of these.
 #[derive(Clone, Debug)]
 pub struct PatternOptions<'a> {
-    /// Names of topics.
+    /// Pattern of topic names.
     pub topic: &'a str,
-    /// Readers that it makes at most.
+    /// Maximum number of readers.
     pub readers_max: usize,
-    /// What each of them is to be.
+    /// Options of each reader.
     pub options: SubscriptionOptions,
 }
 
 impl Context<'_> {
-    /// Makes a publication of a topic (R137).
+    /// Creates a publication of a topic (R137).
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn publish<T: Data>(
         &mut self,
         topic: &str,
@@ -48,10 +48,10 @@ impl Context<'_> {
         Ok(PublicationHandle::new(number, token))
     }
 
-    /// Makes a publication of a topic with any policies.
+    /// Creates a publication of a topic with any policies.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn publish_with<T: Data>(
         &mut self,
         topic: &str,
@@ -62,10 +62,10 @@ impl Context<'_> {
         Ok(PublicationHandle::new(number, token))
     }
 
-    /// Makes a publication of octets, which the application encodes.
+    /// Creates a publication of octets, which the application encodes.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn publish_raw(
         &mut self,
         name: TopicName<'_>,
@@ -90,7 +90,7 @@ impl Context<'_> {
             publisher: None,
             separates,
         };
-        // Nothing else can be wrong.
+        // No other error is possible.
         let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;
         let number = self.number();
         let token = Token::default();
@@ -108,11 +108,11 @@ impl Context<'_> {
         Ok((number, token))
     }
 
-    /// Makes a subscription to a topic (R138): `callback` is called with each sample and with all that
-    /// happens besides, at once or when [`Self::pull`] is called.
+    /// Creates a subscription to a topic (R138). `callback` is called with each sample and notice,
+    /// immediately or when [`Self::pull`] is called.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn subscribe<T: Data + 'static>(
         &mut self,
         topic: &str,
@@ -122,10 +122,10 @@ impl Context<'_> {
         self.subscribe_with(topic, options.mode, options.qos(), callback)
     }
 
-    /// Makes a subscription to a topic with any policies.
+    /// Creates a subscription to a topic with any policies.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn subscribe_with<T: Data + 'static>(
         &mut self,
         topic: &str,
@@ -143,11 +143,11 @@ impl Context<'_> {
         Ok(SubscriptionHandle::new(number, token))
     }
 
-    /// Makes a subscription to octets, which the application decodes; `keys` is needed for topics with
-    /// keys.
+    /// Creates a subscription to octets, which the application decodes; `keys` is required for
+    /// topics with a key.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// The limit of endpoints is reached.
     pub fn subscribe_raw(
         &mut self,
         name: TopicName<'_>,
@@ -189,9 +189,9 @@ impl Context<'_> {
         (number, token)
     }
 
-    /// Makes a subscription to all topics of a type that fit a pattern, as they are found at others.
-    /// `accepts` is asked before each is taken, `callback` is told the topic as well. A topic is given up
-    /// when its last publication is gone.
+    /// Creates a subscription to all remote topics of a type whose names match a pattern, as they
+    /// are found. `accepts` is asked before each topic is taken, and `callback` also gets the
+    /// topic. A topic is removed when its last publication is gone.
     pub fn subscribe_pattern<T: Data + 'static>(
         &mut self,
         pattern: &PatternOptions<'_>,
@@ -205,8 +205,8 @@ impl Context<'_> {
         SubscriptionHandle::new(number, token)
     }
 
-    /// Does the same for octets and a pattern of types: those with keys if `keys` is given, else those
-    /// without.
+    /// Like [`Self::subscribe_pattern`] for octets and a pattern of type names: types with a key if
+    /// `keys` is given, otherwise types without.
     pub fn subscribe_raw_pattern(
         &mut self,
         pattern: &PatternOptions<'_>,
@@ -249,7 +249,7 @@ impl Context<'_> {
         (number, token)
     }
 
-    /// Lets a pattern take the topic of a publication.
+    /// Offers the topic of a publication to a pattern.
     pub(super) fn offer(&mut self, number: u32, writer: &EndpointData) {
         let slot = self.application.subscriptions.get_mut(&number);
         let Some((slot, pattern)) =
@@ -287,7 +287,7 @@ impl Context<'_> {
 
     fn number(&mut self) -> u32 {
         let number = self.application.next;
-        // Names of endpoints have 24 bits, and patterns are made by hand.
+        // Does not wrap in practice: entity numbers have 24 bits, and patterns are few.
         self.application.next = number.wrapping_add(1);
         number
     }

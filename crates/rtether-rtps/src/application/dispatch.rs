@@ -1,5 +1,5 @@
-//! When the application is told of what, in this order: handles that were dropped, those who were seen,
-//! events, samples, what is due, critical levels.
+//! Order of notifications: dropped handles, sightings, events, samples, due callbacks, critical
+//! levels.
 
 use core::convert::Infallible;
 use core::ops::Bound::{Excluded, Unbounded};
@@ -12,12 +12,12 @@ use super::options::Mode;
 use super::slots::Listener;
 use crate::engine::{Change, Event, ReaderId, Sighted, Sighting, WriterId};
 
-/// Rounds of one call: callbacks that make endpoints bring about events, and so on. What is left is told
-/// with the next call, which is due at once.
+/// Maximum number of rounds per call: callbacks may create endpoints and so cause events. The rest
+/// follows in the next call, which is due at once.
 const ROUNDS_MAX: usize = 8;
 
 impl Context<'_> {
-    /// Tells all; returns whether there is more.
+    /// Delivers all notifications; returns whether more are pending.
     pub(super) fn dispatch(&mut self) -> bool {
         for _ in 0..ROUNDS_MAX {
             self.sweep();
@@ -35,13 +35,13 @@ impl Context<'_> {
         true
     }
 
-    /// Removes what is no longer wanted.
+    /// Removes publications and subscriptions whose handles were dropped.
     fn sweep(&mut self) {
         let is_dropped = |token: &Option<Arc<()>>| {
             let token = token.as_ref();
             token.is_some_and(|token| Arc::strong_count(token) == 1)
         };
-        // What is removed may have held handles in its callbacks.
+        // Callbacks that are removed may have held handles.
         loop {
             let publications = self.application.publications.iter();
             let mut dropped = publications.filter(|(_, slot)| is_dropped(&slot.token));
@@ -66,14 +66,14 @@ impl Context<'_> {
         }
     }
 
-    /// Decides on those who were seen.
+    /// Decides on sightings.
     fn decide(&mut self) {
         while let Some(sighting) = self.participant.poll_sighting(self.now) {
             let verdict = match self.application.observer.take() {
                 None => Verdict::Admit,
                 Some(mut observer) => {
                     let verdict = observer(self, &sighting);
-                    // Another may have been set meanwhile.
+                    // The callback may have set another one.
                     self.application.observer.get_or_insert(observer);
                     verdict
                 }
@@ -88,7 +88,7 @@ impl Context<'_> {
         }
     }
 
-    /// Lets all patterns take the topic of a publication.
+    /// Offers the topic of a publication to all patterns.
     fn offer_to_all(&mut self, sighting: &Sighting) {
         let Sighted::Publication(writer) = &sighting.of else {
             return;
@@ -164,8 +164,8 @@ impl Context<'_> {
         }
     }
 
-    /// Tells a subscription something, or keeps it until it is pulled; what has come before is handed on
-    /// before.
+    /// Notifies a subscription, or keeps the notice until it is pulled; samples that arrived
+    /// earlier are delivered first.
     fn tell(&mut self, reader: ReaderId, notice: Notice<Infallible>) {
         let Some(number) = self.application.readers.get(&reader).copied() else {
             return;
@@ -200,8 +200,8 @@ impl Context<'_> {
         });
     }
 
-    /// Calls `call` with the callback of a subscription and the topic of one of its readers; both are
-    /// out of their places meanwhile.
+    /// Calls `call` with the callback of a subscription and the topic of one of its readers; both
+    /// are taken out of the slot for the call.
     fn with_reader(
         &mut self,
         number: u32,
@@ -226,7 +226,7 @@ impl Context<'_> {
         }
     }
 
-    /// Removes the reader of a pattern of which no publication is left.
+    /// Removes a reader of a pattern whose last publication is gone.
     fn give_up(&mut self, reader: ReaderId) {
         if self.participant.writers_of(reader) > 0 {
             return;
@@ -251,7 +251,7 @@ impl Context<'_> {
         }
     }
 
-    /// Hands on all samples of a subscription; returns how many.
+    /// Delivers all waiting samples of a subscription; returns their number.
     pub(super) fn deliver(&mut self, number: u32) -> usize {
         let mut count = 0;
         let mut place = 0;
@@ -323,7 +323,7 @@ impl Context<'_> {
             };
             source.send(self, number);
             let slot = self.application.publications.get_mut(&number);
-            // Another may have been set meanwhile, or none.
+            // The callback may have set another one, or none.
             if let Some(timer) = slot.and_then(|slot| slot.timer.as_mut()) {
                 timer.source.get_or_insert(source);
             }

@@ -1,13 +1,13 @@
-//! Names of what an application has made. They are all that keeps it: once one is dropped, what it names
-//! is removed with the next call of the engine.
+//! Handles of publications and subscriptions. A publication or subscription lives as long as its
+//! handle: after the handle is dropped, it is removed at the next dispatch.
 
 use alloc::sync::Arc;
 use core::marker::PhantomData;
 
-/// What a handle and its slot share; a slot that has it alone is removed.
+/// Shared by a handle and its slot; a slot with the last reference is removed.
 pub(super) type Token = Arc<()>;
 
-/// Names a publication of values of one type.
+/// Handle of a publication of values of one type.
 #[derive(Debug)]
 #[must_use = "a publication is removed when its handle is dropped"]
 pub struct PublicationHandle<T> {
@@ -16,7 +16,7 @@ pub struct PublicationHandle<T> {
     of: PhantomData<fn(&T)>,
 }
 
-/// Names a subscription to values of one type.
+/// Handle of a subscription to values of one type.
 #[derive(Debug)]
 #[must_use = "a subscription is removed when its handle is dropped"]
 pub struct SubscriptionHandle<T> {
@@ -45,7 +45,7 @@ impl<T> SubscriptionHandle<T> {
     }
 }
 
-/// What [`super::Context::keep`] takes.
+/// Argument of [`super::Context::keep`].
 pub trait Handle: sealed::Sealed {}
 
 impl<T> Handle for PublicationHandle<T> {}
@@ -54,7 +54,7 @@ impl<T> Handle for SubscriptionHandle<T> {}
 pub(super) mod sealed {
     use super::{PublicationHandle, SubscriptionHandle};
 
-    /// What a handle names.
+    /// Publication or subscription of a handle.
     #[derive(Clone, Copy, Debug)]
     pub enum Named {
         Publication(u32),

@@ -1,10 +1,10 @@
-//! The interface for applications, in the manner of the skeletons of Dolejs et al. (D4, R137 to R147):
-//! publications with a send callback and a period, subscriptions that call back or are pulled.
+//! Application interface modeled on the skeletons of Dolejs et al. (D4, R137 to R147): publications
+//! with a send callback and a period, and subscriptions with a callback, immediate or pulled.
 //!
-//! Sans-IO as all of this crate: the host calls [`Application::dispatch`] after it has handed a datagram
-//! or time to the [`Participant`], and at [`Application::poll_timeout`]. All callbacks are called there,
-//! in the thread of the host, and nowhere else. Each gets a [`Context`], by which it may send, make and
-//! drop endpoints; it must not wait, for all others wait meanwhile.
+//! Sans-IO like the whole crate: the host calls [`Application::dispatch`] after it has passed a
+//! datagram or time to the [`Participant`], and at [`Application::poll_timeout`]. Callbacks run
+//! only there, in the thread of the host. Each gets a [`Context`], with which it may send, create
+//! and drop endpoints. A callback must not block, since all others wait for it.
 //!
 //! ```
 //! use rtether_rtps::application::{Application, Notice, SubscriptionOptions};
@@ -53,7 +53,7 @@ use crate::engine::{Event, Participant, ReaderId, Sighting, WriterId};
 use crate::time::Instant;
 use slots::{PublicationSlot, SubscriptionSlot};
 
-/// There are as many endpoints as the limits allow.
+/// The limit of endpoints is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no room for another endpoint; the limit is `endpoints_max` of the participant")]
 pub struct NoRoom;
@@ -61,20 +61,20 @@ pub struct NoRoom;
 type Observer = Box<dyn FnMut(&mut Context<'_>, &Sighting) -> Verdict + Send>;
 type OnEvent = Box<dyn FnMut(&mut Context<'_>, &Event) + Send>;
 
-/// The publications and subscriptions of an application, and what it wants to be told.
+/// Publications, subscriptions and callbacks of an application.
 #[derive(Default)]
 pub struct Application {
     publications: BTreeMap<u32, PublicationSlot>,
     subscriptions: BTreeMap<u32, SubscriptionSlot>,
     writers: BTreeMap<WriterId, u32>,
     readers: BTreeMap<ReaderId, u32>,
-    /// Numbers publications and subscriptions; none is given twice.
+    /// Number of the next publication or subscription; never reused.
     next: u32,
-    /// Not there while it is called.
+    /// `None` during its call.
     observer: Option<Observer>,
     on_event: Option<OnEvent>,
     counters: ApplicationCounters,
-    /// Whether there is more to be told than one call tells.
+    /// Whether notifications are left for the next call.
     is_pending: bool,
 }
 
@@ -84,7 +84,7 @@ impl Application {
         Self::default()
     }
 
-    /// Returns access to it, to make endpoints and to send.
+    /// Returns access to the application, to create endpoints and to send.
     pub fn context<'a>(
         &'a mut self,
         participant: &'a mut Participant,
@@ -93,12 +93,12 @@ impl Application {
         Context::new(self, participant, now)
     }
 
-    /// Returns what has happened so far.
+    /// Returns the counters.
     pub fn counters(&self) -> ApplicationCounters {
         self.counters
     }
 
-    /// Returns when to call [`Self::dispatch`], if nothing comes in before; that is apart from
+    /// Returns when to call [`Self::dispatch`] if no datagram arrives before; separate from
     /// [`Participant::poll_timeout`].
     pub fn poll_timeout(&self, participant: &Participant) -> Instant {
         if self.is_pending {
@@ -114,7 +114,7 @@ impl Application {
             .fold(Instant::NEVER, Instant::min)
     }
 
-    /// Tells the application what has happened, and calls what is due.
+    /// Delivers notifications and calls the callbacks that are due.
     pub fn dispatch(&mut self, participant: &mut Participant, now: Instant) {
         let mut context = self.context(participant, now);
         let is_pending = context.dispatch();

@@ -1,4 +1,4 @@
-//! What an application is told, and how it answers.
+//! Notices to an application, and its verdicts.
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -7,47 +7,48 @@ use crate::guid::Guid;
 use crate::matching::Mismatch;
 use crate::reader::SampleInfo;
 
-/// What a subscription is told.
+/// Notification to a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice<S> {
-    /// A sample has come.
+    /// A sample has arrived.
     Sample(S),
-    /// Instances have had no sample within the deadline. Told again after each further deadline.
+    /// Instances have had no sample within the deadline. Reported again after each further
+    /// deadline.
     DeadlineMissed {
-        /// How many of them; pulled: how often.
+        /// Count of instances; if pulled, the sum over all deadlines missed.
         overdue: u32,
     },
-    /// A publication has been found.
+    /// A publication was matched.
     Matched {
-        /// Its name.
+        /// Its GUID.
         writer: Guid,
     },
-    /// It is no longer there.
+    /// A publication is no longer matched.
     Unmatched {
-        /// Its name.
+        /// Its GUID.
         writer: Guid,
     },
-    /// A publication offers less than is asked for.
+    /// A publication offers less than is requested.
     Incompatible {
-        /// Its name.
+        /// Its GUID.
         writer: Guid,
-        /// In what.
+        /// Incompatible policies.
         policies: Vec<Mismatch>,
     },
-    /// A publication has not said for longer than it promised that it is alive.
+    /// The liveliness lease of a publication has expired.
     Silent {
-        /// Its name.
+        /// Its GUID.
         writer: Guid,
     },
-    /// Samples will never come. Told with the next one that does.
+    /// Samples are irrecoverably lost. Reported with the next sample that arrives.
     Lost {
-        /// How many.
+        /// Their number.
         samples: u64,
     },
 }
 
 impl Notice<Infallible> {
-    /// Returns the same for any samples.
+    /// Converts the notice to another sample type.
     pub(super) fn widen<S>(self) -> Notice<S> {
         match self {
             Self::Sample(never) => match never {},
@@ -61,83 +62,83 @@ impl Notice<Infallible> {
     }
 }
 
-/// A sample as it came.
+/// An encoded sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawSample<'a> {
-    /// What is known of it.
+    /// Metadata of the sample.
     pub info: SampleInfo,
-    /// Its octets with their encapsulation header: the value, or the key of an instance that has ended.
+    /// Payload with its encapsulation header: the value, or the key of an instance that has ended.
     pub payload: &'a [u8],
-    /// The key of its instance in canonical form; empty for topics without keys.
+    /// Key of its instance in canonical form; empty for topics without a key.
     pub key: &'a [u8],
 }
 
-/// What a publication is told.
+/// Notification to a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicationNotice {
-    /// A subscription has been found.
+    /// A subscription was matched.
     Matched {
-        /// Its name.
+        /// Its GUID.
         reader: Guid,
     },
-    /// It is no longer there.
+    /// A subscription is no longer matched.
     Unmatched {
-        /// Its name.
+        /// Its GUID.
         reader: Guid,
     },
-    /// A subscription asks for more than is offered.
+    /// A subscription requests more than is offered.
     Incompatible {
-        /// Its name.
+        /// Its GUID.
         reader: Guid,
-        /// In what.
+        /// Incompatible policies.
         policies: Vec<Mismatch>,
     },
     /// Instances have not been written within the persistence.
     DeadlineMissed {
-        /// How many.
+        /// Count of instances.
         overdue: u32,
     },
-    /// The critical level is reached: so many samples wait for acknowledgment by a subscription that
-    /// lags. Told once until [`Self::Relieved`].
+    /// The samples that wait for acknowledgment by a lagging subscription have reached the critical
+    /// level. Reported once until [`Self::Relieved`].
     Critical {
-        /// How many.
+        /// Count of waiting samples.
         waiting: u64,
     },
-    /// Fewer than the critical level wait.
+    /// The count has fallen below the critical level.
     Relieved,
 }
 
-/// Whether somebody who was seen is to count.
+/// Decision on a sighting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// Use the participant or endpoint.
     Admit,
-    /// It is left out, until it says something else of itself.
+    /// Ignore it until its announced data changes.
     Ignore,
 }
 
-/// The type of a publication or subscription that handles octets.
+/// Type parameter of handles for octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Untyped;
 
-/// What has happened at a publication.
+/// Counters of a publication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PublicationCounters {
-    /// Samples taken.
+    /// Samples accepted.
     pub sent: u64,
-    /// Samples for which there was no room, or that could not be encoded.
+    /// Samples refused: no room, or not encodable.
     pub refused: u64,
-    /// Periods at which the send callback was not called: the host came too late.
+    /// Periods skipped because the host called too late.
     pub periods_missed: u64,
 }
 
-/// What has happened in an application.
+/// Counters of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationCounters {
-    /// Participants and endpoints that were left out.
+    /// Participants and endpoints ignored.
     pub ignored: u64,
-    /// Topics for which a pattern had no room.
+    /// Topics that did not fit a pattern's limit of readers, or the limit of endpoints.
     pub patterns_full: u64,
-    /// Notices of pulled subscriptions that were dropped, the oldest first.
+    /// Dropped notices of pulled subscriptions, the oldest first.
     pub notices_dropped: u64,
 }

@@ -1,35 +1,35 @@
-//! Publications and subscriptions in the words of Dolejs et al. (D3, D4), and the policies of DDS that
-//! they stand for.
+//! Publications and subscriptions in the terms of Dolejs et al. (D3, D4), and the corresponding
+//! policies of DDS.
 
 use alloc::vec;
 
 use crate::qos::{History, Ownership, Qos, Reliability, Representation, ResourceLimits};
 use crate::time::Duration;
 
-/// Samples that wait for a callback, of each instance: as many as a datagram holds small ones.
+/// Samples per instance that wait for a callback: as many small ones as fit a datagram.
 const QUEUE_IMMEDIATE: u32 = 64;
-/// Samples that wait where none may be lost.
+/// Waiting samples in strict reliable mode.
 const QUEUE_STRICT: u32 = 4_096;
 
-/// What a publication is to be.
+/// Options of a publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicationOptions {
-    /// Weight against other publications of the topic, at subscriptions that take the strongest one
-    /// alone (R139). `None`: subscriptions take all; the two kinds do not meet.
+    /// Strength among the publications of the topic, for subscriptions that take only the strongest
+    /// (R139). `None`: subscriptions take all. The two kinds do not match.
     pub strength: Option<i32>,
-    /// For how long its last sample keeps weaker publications away; it promises to send more often. A
-    /// subscription with a shorter deadline does not meet it.
+    /// How long its last sample keeps weaker publications away; the publication promises to send
+    /// more often. Subscriptions with a shorter deadline do not match.
     pub persistence: Duration,
-    /// After which a sample is worth nothing.
+    /// Time after which a sample expires.
     pub validity: Duration,
-    /// Whether subscriptions may ask for lost samples.
+    /// Whether subscriptions may request lost samples.
     pub reliability: Reliability,
-    /// Samples that wait for acknowledgment at most; then a send finds no room.
+    /// Maximum number of unacknowledged samples; beyond it, a send finds no room.
     pub queue: u32,
     /// DSCP of its packets and PCP of its frames.
     pub priority: i32,
-    /// Whether subscriptions that may lose samples are sent no more than their minimum separation lets
-    /// through, as ORTE does: less traffic, but they count what is left out as lost.
+    /// Whether best-effort subscriptions are sent only what their minimum separation allows, as in
+    /// ORTE: less traffic, but they count omitted samples as lost.
     pub separates: bool,
 }
 
@@ -48,7 +48,7 @@ impl Default for PublicationOptions {
 }
 
 impl PublicationOptions {
-    /// Returns the policies.
+    /// Returns the corresponding policies.
     pub fn qos(&self) -> Qos {
         Qos {
             reliability: self.reliability,
@@ -67,32 +67,34 @@ impl PublicationOptions {
     }
 }
 
-/// When the application is told.
+/// When callbacks are called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// When something has arrived, or is due.
+    /// When something arrives or becomes due.
     #[default]
     Immediate,
-    /// When it asks.
+    /// When the application pulls.
     Pulled,
 }
 
-/// What a subscription is to be.
+/// Options of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionOptions {
-    /// When the application is told.
+    /// When the callback is called.
     pub mode: Mode,
     /// Best effort, or strict reliable: all samples, in order, and the publication waits.
     pub reliability: Reliability,
-    /// The application is told when no sample has come for so long, and again after each time as long.
+    /// The application is notified when no sample has arrived for this time, and again after each
+    /// further such time.
     pub deadline: Duration,
-    /// The least time between samples; of those that come within it the last one is handed on at its
-    /// end. Nothing for strict reliable ones (D3).
+    /// Shortest time between samples; of those that arrive within it, the last one is delivered at
+    /// its end. Ignored in strict reliable mode (D3).
     pub minimum_separation: Duration,
-    /// Whether the strongest publication counts alone.
+    /// Whether only the strongest publication is taken.
     pub strongest_only: bool,
-    /// Samples that wait. Best effort: of each instance, then the oldest is dropped; 64 if immediate and
-    /// 1 if pulled, if not given. Strict reliable: of all, then the publication waits; 4096, if not given.
+    /// Maximum number of waiting samples. Best effort: per instance, then the oldest is dropped;
+    /// default 64 if immediate and 1 if pulled. Strict reliable: in total, then the publication
+    /// waits; default 4096.
     pub queue: Option<u32>,
 }
 
@@ -110,7 +112,7 @@ impl Default for SubscriptionOptions {
 }
 
 impl SubscriptionOptions {
-    /// Returns the policies.
+    /// Returns the corresponding policies.
     pub fn qos(&self) -> Qos {
         let is_strict = self.reliability == Reliability::Reliable;
         let (history, samples, minimum_separation) = if is_strict {

@@ -1,4 +1,4 @@
-//! What an application keeps of its publications and subscriptions.
+//! Slots: state of publications and subscriptions.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -19,15 +19,15 @@ use crate::reader::{KeyOf, SampleInfo};
 use crate::time::{Duration, Instant};
 use crate::typed::{self, Outlet, Received};
 
-/// Notices that a pulled subscription keeps.
+/// Maximum number of notices kept for a pulled subscription.
 pub(super) const NOTICES_MAX: usize = 64;
 
-/// Fills in and publishes what is due.
+/// A send callback.
 pub(super) trait Source: Send {
     fn send(&mut self, context: &mut Context<'_>, number: u32);
 }
 
-/// An instance of a type, and the callback that fills it in.
+/// An instance of a type, and the callback that updates it.
 pub(super) struct Filled<T, F> {
     pub(super) instance: T,
     pub(super) fill: F,
@@ -40,13 +40,13 @@ where
 {
     fn send(&mut self, context: &mut Context<'_>, number: u32) {
         if (self.fill)(context, &mut self.instance) {
-            // Counted; the next one comes with the next period.
+            // Errors are counted; the next attempt is in the next period.
             let _ = context.send_value(number, &self.instance);
         }
     }
 }
 
-/// A callback without values: it sends by itself.
+/// A callback without an instance, which sends for itself.
 pub(super) struct Called<F>(pub(super) F);
 
 impl<F> Source for Called<F>
@@ -58,16 +58,16 @@ where
     }
 }
 
-/// When a publication sends by itself.
+/// Periodic sending of a publication.
 pub(super) struct Timer {
     pub(super) period: Duration,
     pub(super) due_at: Instant,
-    /// Not there while it is called.
+    /// `None` during its call.
     pub(super) source: Option<Box<dyn Source>>,
 }
 
 impl Timer {
-    /// Goes on to the next period that is not over; returns how many are left out.
+    /// Advances to the first period after `now`; returns how many periods were skipped.
     pub(super) fn advance(&mut self, now: Instant) -> u64 {
         let late = (now - self.due_at).as_ns().max(0);
         let period = self.period.as_ns().max(1);
@@ -80,30 +80,30 @@ impl Timer {
 
 pub(super) type Told = Box<dyn FnMut(&mut Context<'_>, PublicationNotice) + Send>;
 
-/// A publication.
+/// State of a publication.
 pub(super) struct PublicationSlot {
-    /// None once it is kept for as long as the application is.
+    /// `None` if kept for the lifetime of the application.
     pub(super) token: Option<Token>,
     pub(super) outlet: Outlet,
     pub(super) timer: Option<Timer>,
-    /// Not there while it is called.
+    /// `None` during its call.
     pub(super) told: Option<Told>,
     pub(super) critical: Option<u64>,
     pub(super) is_critical: bool,
     pub(super) counters: PublicationCounters,
 }
 
-/// Hands on what a reader has.
+/// Callback of a subscription.
 pub(super) trait Listener: Send {
-    /// Hands on the next sample; returns whether there was one.
+    /// Delivers the next sample; returns whether there was one.
     fn deliver(&mut self, context: &mut Context<'_>, reader: ReaderId, topic: &str) -> bool;
-    /// Hands on something else.
+    /// Delivers any other notice.
     fn tell(&mut self, context: &mut Context<'_>, topic: &str, notice: Notice<Infallible>);
-    /// Returns how many samples were no values of the type.
+    /// Returns how many samples could not be decoded.
     fn malformed(&self) -> u64;
 }
 
-/// A callback for values of a type.
+/// A callback for values of one type.
 pub(super) struct Typed<T, F> {
     pub(super) callback: F,
     pub(super) malformed: u64,
@@ -183,16 +183,16 @@ where
     }
 }
 
-/// A reader of a subscription.
+/// State of a reader of a subscription.
 pub(super) struct ReaderSlot {
     pub(super) id: ReaderId,
     pub(super) topic: String,
     pub(super) type_name: String,
-    /// Samples that were lost as far as has been told.
+    /// Lost samples already reported.
     pub(super) lost: u64,
 }
 
-/// Which topics a subscription takes as they are found.
+/// Topics that a subscription takes as they are found.
 pub(super) struct Pattern {
     pub(super) topic: String,
     pub(super) type_name: TypePattern,
@@ -204,16 +204,16 @@ pub(super) struct Pattern {
 
 pub(super) type Accepts = Box<dyn FnMut(&EndpointData) -> bool + Send>;
 
-/// Which types a pattern takes.
+/// Types that a pattern takes.
 pub(super) enum TypePattern {
-    /// The one of this name.
+    /// The type with this name.
     One(&'static str),
-    /// Those whose names fit.
+    /// Types whose names match.
     Any(String),
 }
 
 impl Pattern {
-    /// Returns whether a publication is of a topic that is meant.
+    /// Returns whether a publication matches the pattern.
     pub(super) fn is_match(&self, writer: &EndpointData) -> bool {
         let is_type = match &self.type_name {
             TypePattern::One(name) => *name == writer.type_name,
@@ -225,24 +225,24 @@ impl Pattern {
     }
 }
 
-/// A subscription, or all that belong to a pattern.
+/// State of a subscription or pattern.
 pub(super) struct SubscriptionSlot {
-    /// None once it is kept for as long as the application is.
+    /// `None` if kept for the lifetime of the application.
     pub(super) token: Option<Token>,
     pub(super) mode: Mode,
-    /// Not there while it is called.
+    /// `None` during its call.
     pub(super) listener: Option<Box<dyn Listener>>,
-    /// One, unless it is a pattern.
+    /// One reader, or for a pattern any number.
     pub(super) readers: Vec<ReaderSlot>,
     pub(super) pattern: Option<Pattern>,
-    /// What is told when it is pulled.
+    /// Notices to deliver when pulled.
     pub(super) notices: VecDeque<(ReaderId, Notice<Infallible>)>,
-    /// Samples that were taken without the callback, and were no values.
+    /// Samples taken without the callback that could not be decoded.
     pub(super) malformed: u64,
 }
 
 impl SubscriptionSlot {
-    /// Keeps a notice until it is pulled; returns whether another was dropped for it.
+    /// Keeps a notice until it is pulled; returns whether an older one was dropped.
     pub(super) fn keep(&mut self, reader: ReaderId, notice: Notice<Infallible>) -> bool {
         if let Notice::DeadlineMissed { overdue } = notice
             && let Some((of, Notice::DeadlineMissed { overdue: before })) = self.notices.back_mut()
@@ -259,7 +259,7 @@ impl SubscriptionSlot {
         is_full
     }
 
-    /// Returns the place of a reader.
+    /// Returns the index of a reader.
     pub(super) fn place_of(&self, reader: ReaderId) -> Option<usize> {
         self.readers.iter().position(|one| one.id == reader)
     }

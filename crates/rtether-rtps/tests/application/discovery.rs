@@ -1,4 +1,4 @@
-//! Who is seen, the veto, and patterns of topics.
+//! Sightings, vetoes, and patterns of topics.
 
 use rtether_rtps::application::{
     Context, Notice, PatternOptions, PublicationHandle, PublicationOptions, SubscriptionOptions,
@@ -28,7 +28,7 @@ fn line(sighting: &Sighting) -> String {
     }
 }
 
-/// Lets a node write down whom it sees, and leave out those of a line.
+/// Makes a node record its sightings, and ignore those that match a line.
 fn observe(world: &mut World, node: usize, ignored: &'static str) -> Log<String> {
     let seen = Log::new();
     let log = seen.clone();
@@ -75,7 +75,7 @@ fn all_that_is_new_changed_or_gone_is_seen() {
     world.run_until(1_000 * MS);
     assert!(seen.take().is_empty());
 
-    // It says something else of itself: it has begun anew under the same name.
+    // Its announced data changes: it has restarted under the same name.
     let now = world.clock();
     world.node(1).participant = participant(1, "other", now);
     world.settle();
@@ -122,7 +122,8 @@ fn an_endpoint_that_changes_is_decided_on_again() {
         let (_, known) = world.node(0).participant.endpoints().next().unwrap();
         let mut changed = known.clone();
         changed.qos.transport_priority = 5;
-        // What its participant would say then, with the second sample that it has on publications.
+        // The announcement that its participant would send, as the second sample of its
+        // publications writer.
         let (mut payload, mut datagram) = (Vec::new(), Vec::new());
         changed.encode(&mut payload, true);
         let mut message = Builder::new(&mut datagram, changed.guid.prefix, 1_472);
@@ -148,7 +149,7 @@ fn an_endpoint_that_changes_is_decided_on_again() {
     }
 }
 
-/// What of three pairs of endpoints matches if one of those seen is left out.
+/// Counts matches of three pairs of endpoints if one sighting is ignored.
 fn matched(ignored: &'static str) -> [usize; 3] {
     let mut world = World::new(3);
     let _seen = observe(&mut world, 0, ignored);
@@ -208,7 +209,7 @@ fn a_participant_that_was_left_out_is_asked_about_again_when_it_has_changed() {
 
 #[test]
 fn what_a_host_does_not_decide_on_in_time_waits_and_nothing_is_left_out() {
-    // Oracle: the number of endpoints, which is more than sightings are kept.
+    // Oracle: the number of endpoints, which exceeds the limit of sightings.
     const EACH: usize = 500;
     let mut world = World::new(4);
     let mut handles = Vec::new();
@@ -217,7 +218,7 @@ fn what_a_host_does_not_decide_on_in_time_waits_and_nothing_is_left_out() {
             handles.push(publish(&mut world.at(node), &format!("topic {number}")));
         }
     }
-    // It has no application that would decide: the test does, seldom.
+    // It has no application to decide: the test does, rarely.
     let mut lonely = participant(0, "lonely", world.clock());
     lonely.watch();
     world.node(0).participant = lonely;
@@ -295,7 +296,7 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
         [("line/1".to_owned(), 1), ("line/2".to_owned(), 4)]
     );
 
-    // A topic that is gone makes room for another that is found.
+    // A topic that is gone makes room for another one.
     drop((second, third, other_type));
     world.run_until(300 * MS);
     assert_eq!(world.at(0).readers(&subscription).count(), 1);
@@ -310,8 +311,8 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
     assert_eq!(left, 0, "the others are told");
 }
 
-/// Lets two nodes run for a second with a publication and a subscription each; returns what came, and how
-/// many datagrams it took.
+/// Runs two nodes for a second with a publication and a subscription each; returns the samples
+/// received, and the number of datagrams.
 fn traffic(is_expected: bool) -> (Vec<u32>, u64) {
     let mut world = World::new(2);
     let had = Log::new();
@@ -371,7 +372,8 @@ fn traffic(is_expected: bool) -> (Vec<u32>, u64) {
 fn endpoints_that_are_expected_are_matched_without_being_told_of() {
     let (found, datagrams) = traffic(false);
     let (expected, fewer) = traffic(true);
-    // Oracle: what comes if they tell each other; volatile samples may be lost before they have.
+    // Oracle: the samples received with discovery; volatile samples may be lost before it
+    // completes.
     let last = |all: &[u32]| all.iter().copied().max();
     assert_eq!(last(&found), Some(51));
     assert_eq!(last(&expected), Some(51));

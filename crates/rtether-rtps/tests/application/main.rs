@@ -1,5 +1,5 @@
-//! Publications with send callbacks, subscriptions that call back or are pulled, and all that an
-//! application may be told, in virtual time.
+//! Publications with send callbacks, immediate and pulled subscriptions, and notices to the
+//! application, in virtual time.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod discovery;

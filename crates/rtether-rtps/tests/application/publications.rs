@@ -39,7 +39,7 @@ fn a_send_callback_is_called_each_period_and_what_it_fills_in_is_sent() {
     context.send_every(&publication, period, ping(0), move |context, value| {
         log.push(context.now().as_ns());
         value.sequence += 1;
-        // Each third one is held back.
+        // Each third one is withheld.
         value.sequence % 3 != 0
     });
     world.run_until(96 * MS);
@@ -74,7 +74,8 @@ fn periods_that_are_over_are_left_out_and_the_others_stay_where_they_were() {
         },
     );
     world.run_until(25 * MS);
-    // The host stands still from 25 ms to 62 ms: 40, 50 and 60 ms are one call, 30 ms is left out too.
+    // The host stalls from 25 ms to 62 ms: 40, 50 and 60 ms become one call, and 30 ms is skipped
+    // too.
     world.stall(37 * MS);
     world.run_until(85 * MS);
     assert_eq!(called.take(), [0, 10, 20, 62, 70, 80]);
@@ -88,7 +89,7 @@ fn periods_that_are_over_are_left_out_and_the_others_stay_where_they_were() {
 #[test]
 fn callbacks_own_handles_and_a_handle_that_is_dropped_takes_its_endpoint_along() {
     let mut world = World::new(2);
-    // The other node answers: its subscription owns the publication.
+    // The other node echoes: its subscription owns the publication.
     let mut context = world.at(1);
     let pong = context
         .publish::<Ping>("pong", &PublicationOptions::default())
@@ -126,13 +127,13 @@ fn callbacks_own_handles_and_a_handle_that_is_dropped_takes_its_endpoint_along()
 
     drop(echo);
     world.run_until(70 * MS);
-    // Oracle: the other side is told, and no one reads any more.
+    // Oracle: the other side is notified, and no reader remains.
     assert_eq!(had.take(), ["unmatched"]);
     let writer = world.at(0).writer(&ping_publication).unwrap();
     assert_eq!(world.at(0).participant().readers_of(writer), 0);
     assert_eq!(world.at(0).participant().endpoints().count(), 0);
 
-    // What is kept goes on without a handle.
+    // A kept publication works without a handle.
     world.at(0).keep(ping_publication);
     world.run_until(80 * MS);
     assert_eq!(world.at(1).participant().endpoints().count(), 2);
@@ -179,13 +180,14 @@ fn several_publications_of_one_topic_in_one_application_are_told_apart_by_streng
         send(&mut world, 1, sequence);
         world.run_for(10 * MS);
     }
-    // The strong one, sent last at 140 ms, falls silent.
+    // The strong one stops after its last sample at 140 ms.
     for sequence in 5..9 {
         send(&mut world, 0, sequence);
         world.run_for(10 * MS);
     }
-    // Oracle: D3 by hand. The weak one is first and is taken, then the strong one alone; its persistence
-    // ends at 170 ms, when the last of the weak one, sent at 160 ms, still counts.
+    // Oracle: D3 by hand. The weak one is first and is taken, then only the strong one; its
+    // persistence ends at 170 ms, when the last sample of the weak one, sent at 160 ms, is still
+    // valid.
     let had = had.take();
     assert_eq!(had[0], (100, 0, 0));
     let strong: Vec<(i64, u32, u32)> = (0..5).map(|n| (100 + 10 * i64::from(n), 1, n)).collect();
@@ -215,7 +217,7 @@ fn what_is_suspended_neither_announces_nor_receives_nor_sends() {
         },
     );
     let log = had.clone();
-    // One of its own: what is due to be sent to itself must not keep it busy either.
+    // A subscription of its own: pending local traffic must not keep it busy either.
     let options = SubscriptionOptions::default();
     let subscription = context.subscribe::<Ping>("ping", &options, move |_, notice| {
         if matches!(notice, Notice::Sample(_)) {
@@ -228,7 +230,7 @@ fn what_is_suspended_neither_announces_nor_receives_nor_sends() {
     assert_eq!(world.node(0).participant.counters().datagrams, 0);
     assert_eq!(called.take(), []);
 
-    // Receiving alone: it hears of the other, which does not hear of it.
+    // Receiving only: it discovers the other, but not vice versa.
     world.at(0).start(Running::RECEIVING);
     world.run_until(2_000 * MS);
     assert!(!none(&mut world, 0) && none(&mut world, 1));
@@ -238,7 +240,7 @@ fn what_is_suspended_neither_announces_nor_receives_nor_sends() {
     world.at(0).start(Running::SENDING);
     world.run_until(2_025 * MS);
     assert!(!none(&mut world, 0) && !none(&mut world, 1));
-    // Oracle: arithmetic; the periods begin with the start, and none was missed.
+    // Oracle: arithmetic; the periods begin at the start, and none was missed.
     assert_eq!(called.take(), [2_000, 2_010, 2_020]);
     assert_eq!(had.take().len(), 3);
     let counters = world.at(0).publication_counters(&publication);

@@ -1,4 +1,4 @@
-//! Queues that fill because a subscription lags: the critical level, and how long a publication waits.
+//! Queues that fill because a subscription lags: critical level, and how long a publication waits.
 
 use rtether_rtps::application::{
     Notice, PublicationNotice, PublicationOptions, SubscriptionOptions,
@@ -20,7 +20,7 @@ struct Queue {
     _subscription: rtether_rtps::application::SubscriptionHandle<Ping>,
 }
 
-/// A queue of eight with the critical level at five.
+/// A queue of eight with a critical level of five.
 fn queue() -> Queue {
     let mut world = World::new(2);
     let (told, had) = (Log::new(), Log::new());
@@ -107,7 +107,7 @@ fn the_critical_level_is_told_once_and_again_when_it_is_left() {
 #[test]
 fn a_dead_subscription_holds_up_a_publication_for_no_longer_than_its_lease() {
     let mut queue = queue();
-    // It announces itself each 300 ms, and dies at once after it has.
+    // It announces itself every 300 ms, and dies right after an announcement.
     queue.world.run_until(1_000 * MS);
     queue.world.nodes[1] = None;
     let died = queue.world.now;
@@ -118,7 +118,8 @@ fn a_dead_subscription_holds_up_a_publication_for_no_longer_than_its_lease() {
         queue.world.run_for(MS);
         assert!(queue.world.now - died <= LEASE.as_ns() + MS);
     }
-    // It was full for a time: the lease counts from its last announcement, at most 300 ms before.
+    // The queue was full for a time: the lease counts from the last announcement, at most 300 ms
+    // earlier.
     assert!(queue.world.now - died >= LEASE.as_ns() - 300 * MS);
     queue.world.run_for(MS);
     assert_eq!(queue.told.take(), ["critical 8", "unmatched", "relieved"]);

@@ -31,7 +31,7 @@ fn line(at: i64, notice: &Notice<Received<Ping>>) -> String {
     }
 }
 
-/// A publication at one node and a subscription at the other, and what the latter is told.
+/// A publication at one node and a subscription at the other, with the notices to the latter.
 struct Pair {
     world: World,
     publication: rtether_rtps::application::PublicationHandle<Ping>,
@@ -82,7 +82,7 @@ fn a_missed_deadline_is_told_again_and_again_until_a_sample_comes() {
     pair.world.run_until(290 * MS);
     pair.send(3);
     pair.world.run_until(300 * MS);
-    // Oracle: arithmetic; 130 ms and each further 50 ms (D3).
+    // Oracle: arithmetic; 130 ms, and every 50 ms after that (D3).
     let told = pair.told.take();
     assert_eq!(
         told[1..],
@@ -116,7 +116,7 @@ fn a_pulled_subscription_says_nothing_before_it_is_asked() {
     assert!(pair.told.take().is_empty());
     let pulled = pair.world.at(1).pull(&pair.subscription);
     let told = pair.told.take();
-    // The last value (a queue of one), and three deadlines as one.
+    // The last value (a queue of one), and three missed deadlines as one notice.
     assert_eq!(told, ["260 matched", "260 missed 3", "260 sample 2"]);
     assert_eq!(pulled, told.len());
     assert_eq!(pair.world.at(1).pull(&pair.subscription), 0);
@@ -142,8 +142,8 @@ fn what_comes_too_soon_waits_for_the_end_of_the_minimum_separation() {
         pair.world.run_for(10 * MS);
     }
     pair.world.run_for(50 * MS);
-    // Oracle: by hand. The last one of 110 and 120 ms is due 25 ms after the first, that of 130 and
-    // 140 ms another 25 ms later, when 5 is sent.
+    // Oracle: by hand. Of 110 and 120 ms the last one is due 25 ms after the first, of 130 and 140
+    // ms another 25 ms later, when 5 is sent.
     let told = pair.told.take();
     assert_eq!(
         told[1..],
@@ -173,7 +173,7 @@ fn a_publication_may_leave_out_what_comes_too_soon() {
         pair.world.run_for(10 * MS);
     }
     pair.world.run_for(50 * MS);
-    // Oracle: by hand, as above; 1 and 3 were never sent, and the reader says so.
+    // Oracle: by hand, as above; 1 and 3 were not sent, and the reader reports this.
     let told = pair.told.take();
     let samples = told.iter().filter(|one| one.contains("sample"));
     let samples: Vec<&str> = samples.map(String::as_str).collect();
@@ -283,7 +283,7 @@ fn octets_go_through_without_a_type() {
         });
     let publication = world.at(0).publish_raw(name, false, Qos::writer()).unwrap();
     world.run_until(100 * MS);
-    // CDR_LE, a sequence of two octets; then one that is longer than what there is.
+    // CDR_LE, a sequence of two octets; then one longer than the payload.
     let payloads: [&[u8]; 2] = [
         &[0, 1, 0, 0, 2, 0, 0, 0, 5, 6],
         &[0, 1, 0, 0, 9, 0, 0, 0, 5],

@@ -1,4 +1,4 @@
-//! Nodes with an application each, and a network that carries all at once unless it is told otherwise.
+//! Nodes with one application each, on a network without delay or loss by default.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::{Duration, Instant};
 
 pub(crate) const MS: i64 = 1_000_000;
-/// How long others wait for a node that says nothing.
+/// Lease of each node.
 pub(crate) const LEASE: Duration = Duration::from_ms(1_000);
 
 pub(crate) struct Node {
@@ -22,12 +22,12 @@ pub(crate) struct Node {
 pub(crate) struct World {
     pub(crate) now: i64,
     pub(crate) nodes: Vec<Option<Node>>,
-    /// Nodes to which nothing comes and from which nothing goes.
+    /// Nodes cut off from the network.
     pub(crate) cut: BTreeSet<usize>,
-    /// Every so many-th datagram is lost.
+    /// Every `loss`-th datagram is lost.
     pub(crate) loss: Option<u64>,
     pub(crate) sent: u64,
-    /// The node whose application is not called.
+    /// Node whose application is not dispatched.
     watched: Option<usize>,
     buffer: Vec<u8>,
 }
@@ -83,7 +83,7 @@ impl World {
         node.application.context(&mut node.participant, now)
     }
 
-    /// Lets a node do what is due and send; returns whether it sent anything.
+    /// Runs what is due at a node and sends its datagrams; returns whether there were any.
     fn run(&mut self, from: usize) -> bool {
         let now = self.clock();
         let mut is_any = false;
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// Carries what there is until there is nothing more.
+    /// Delivers datagrams until none are left.
     pub(crate) fn settle(&mut self) {
         for _ in 0..10_000 {
             let mut is_any = false;
@@ -153,7 +153,7 @@ impl World {
         due.fold(Instant::NEVER, Instant::min).as_ns()
     }
 
-    /// Lets time go by.
+    /// Advances time to `until`.
     pub(crate) fn run_until(&mut self, until: i64) {
         let mut idle = 0;
         loop {
@@ -172,7 +172,7 @@ impl World {
         }
     }
 
-    /// Does so without calling the application of a node.
+    /// Like [`Self::run_until`], without dispatching the application of a node.
     pub(crate) fn run_watched(&mut self, node: usize, until: i64) {
         self.watched = Some(node);
         self.run_until(until);
@@ -183,13 +183,13 @@ impl World {
         self.run_until(self.now + time);
     }
 
-    /// Lets time go by that no node notices: their hosts stand still.
+    /// Advances time while all hosts stand still.
     pub(crate) fn stall(&mut self, time: i64) {
         self.now += time;
     }
 }
 
-/// What callbacks write down.
+/// Record kept by callbacks.
 #[derive(Debug)]
 pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
 
@@ -208,7 +208,7 @@ impl<T> Log<T> {
         self.0.lock().unwrap().push(one);
     }
 
-    /// Returns what has been written down since the last time.
+    /// Returns and clears the record.
     pub(crate) fn take(&self) -> Vec<T> {
         std::mem::take(&mut self.0.lock().unwrap())
     }

@@ -1,5 +1,5 @@
-//! A network in virtual time: hosts with participants, and datagrams that get lost, come twice, late,
-//! or broken.
+//! A network in virtual time: hosts with participants, and datagrams that are lost, duplicated,
+//! delayed or truncated.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -11,7 +11,7 @@ use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Origin, Ports};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::wire::VENDOR;
 
-/// Numbers from a seed (`SplitMix64`).
+/// Random numbers from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -29,42 +29,42 @@ impl Random {
         self.next() % end.max(1)
     }
 
-    /// Returns true in so many of a thousand cases.
+    /// Returns true with a probability of `of_thousand` in a thousand.
     pub(crate) fn chance(&mut self, of_thousand: u64) -> bool {
         self.below(1_000) < of_thousand
     }
 }
 
-/// What the network does to datagrams, in parts of a thousand.
+/// Faults of the network, per thousand datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) loss: u64,
     pub(crate) duplication: u64,
     pub(crate) corruption: u64,
-    /// Delays are drawn from 20 us to so much more; what is drawn less overtakes.
+    /// Delay varies from 20 us to this much more; datagrams may overtake each other.
     pub(crate) jitter_us: u64,
-    /// Those that come a millisecond later, and are overtaken.
+    /// Datagrams delayed by another millisecond, and overtaken.
     pub(crate) disorder: u64,
 }
 
 /// A host.
 pub(crate) struct Host {
     pub(crate) participant: Participant,
-    /// Parts per million by which its clock goes wrong.
+    /// Clock drift in parts per million.
     drift: i64,
     offset: i64,
 }
 
 impl Host {
-    /// Returns what its clock shows.
+    /// Returns the reading of its clock.
     pub(crate) fn clock(&self, at: i64) -> Instant {
         Instant::from_ns(self.offset + at + at / 1_000_000 * self.drift)
     }
 
-    /// Returns when its clock will show `at`.
+    /// Returns when its clock will read `at`.
     fn when(&self, at: Instant, now: i64) -> i64 {
         let left = (at - self.clock(now)).as_ns();
-        // Rounded up, so that it is due when it is called.
+        // Rounded up, so that the timer is due when it is called.
         now + left.max(0) + left.max(0) / 1_000 + 1
     }
 }
@@ -83,13 +83,13 @@ pub(crate) struct Net {
     pub(crate) hosts: Vec<Option<Host>>,
     pub(crate) faults: Faults,
     pub(crate) random: Random,
-    /// Pairs of hosts between which nothing gets through.
+    /// Pairs of hosts that are cut off from each other.
     pub(crate) cut: BTreeSet<(usize, usize)>,
     flights: BinaryHeap<Reverse<Flight>>,
-    /// When each host has something to do, as of when it ran last.
+    /// When each host is due next, as of its last run.
     due: BTreeSet<(i64, usize)>,
     due_of: Vec<i64>,
-    /// The host to which something has happened last: the test may have had to do with it since.
+    /// Host of the last event: the test may have changed its timers since.
     touched: Option<usize>,
     number: u64,
     lives: u32,
@@ -122,7 +122,7 @@ impl Net {
         }
     }
 
-    /// Starts a participant on a host, under a name that nobody has had.
+    /// Starts a participant on a host, with a fresh prefix.
     pub(crate) fn start(&mut self, host: usize, adapt: impl FnOnce(&mut Config)) {
         self.lives += 1;
         let mut prefix = [0; 12];
@@ -154,7 +154,7 @@ impl Net {
         self.run(host);
     }
 
-    /// Takes a host away without a word.
+    /// Removes a host without a good-bye.
     pub(crate) fn crash(&mut self, host: usize) {
         self.hosts[host] = None;
         self.plan(host);
@@ -170,7 +170,7 @@ impl Net {
         }
     }
 
-    /// Lets a host do what is due, and sends what it sends.
+    /// Runs what is due at a host, and sends its datagrams.
     pub(crate) fn run(&mut self, host: usize) {
         let now = self.now;
         let Some(one) = &mut self.hosts[host] else {
@@ -213,12 +213,13 @@ impl Net {
         for _ in 0..copies {
             let mut octets = octets.to_vec();
             if self.random.chance(self.faults.corruption) {
-                // What the checksum of UDP would catch is lost; the rest is cut off.
+                // Corruption that the UDP checksum would catch counts as loss; here datagrams are
+                // truncated.
                 let len = self.random.below(u64::try_from(octets.len()).unwrap());
                 octets.truncate(usize::try_from(len).unwrap());
             }
             let mut jitter = self.random.below(self.faults.jitter_us + 1);
-            // Not a number drawn where it is not wished for: the plants of a seed stay as they are.
+            // Draws a number only if needed, so that existing seeds give the same plants.
             if self.faults.disorder > 0 && self.random.chance(self.faults.disorder) {
                 jitter += 1_000;
             }
@@ -233,8 +234,7 @@ impl Net {
         }
     }
 
-    /// Goes on to the next thing that happens, but not beyond `until`; returns the host to which it
-    /// happened.
+    /// Advances to the next event, at most to `until`; returns its host.
     pub(crate) fn step(&mut self, until: i64) -> Option<usize> {
         let flight = self.flights.peek().map(|Reverse(flight)| flight.at);
         if let Some(host) = self.touched.take() {

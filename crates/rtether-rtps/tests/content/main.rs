@@ -1,6 +1,6 @@
-//! Content filters on a network that loses, doubles and delays datagrams, in virtual time.
+//! Content filters on a network that loses, duplicates and delays datagrams, in virtual time.
 //!
-//! Oracle: what was written, and the condition worked out by hand.
+//! Oracle: the samples written, and the condition evaluated by hand.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 #[path = "../common/net.rs"]
@@ -16,10 +16,10 @@ use rtether_rtps::types::ShapeType;
 
 const MS: i64 = 1_000_000;
 
-/// What a subscription has had: positions and sizes.
+/// Samples that a subscription has received: positions and sizes.
 type Had = Vec<(i32, i32)>;
 
-/// One publication, and subscriptions, each at a host of its own.
+/// One publication, and subscriptions on hosts of their own.
 struct Plant {
     net: Net,
     publication: Publication<ShapeType>,
@@ -141,7 +141,7 @@ fn a_subscription_gets_what_passes_and_all_of_it() {
         let filters = [
             Some(filter("shapesize > %0 AND x < 150", &["7"])),
             None,
-            // The publication leaves this one to the subscription.
+            // A pattern, which the publication leaves to the subscription.
             Some(filter("color LIKE 'R%' AND shapesize = 3", &[])),
         ];
         let qos = qos(Reliability::Reliable, History::KeepAll);
@@ -169,7 +169,7 @@ fn a_subscription_gets_what_passes_and_all_of_it() {
 
 #[test]
 fn what_does_not_pass_takes_no_place() {
-    // Oracle: a history of one sample; the first passes, and five follow that do not.
+    // Oracle: a history of one sample; the first passes, and the next five do not.
     for judge in [None, Some(Judge::of::<ShapeType>())] {
         for reliability in [Reliability::Reliable, Reliability::BestEffort] {
             let filters = [Some(filter("shapesize >= 10", &[]))];
@@ -188,7 +188,7 @@ fn what_does_not_pass_takes_no_place() {
 
 #[test]
 fn what_does_not_pass_is_not_sent() {
-    // Oracle: octets on the network; of a hundred samples of 1000 octets one passes.
+    // Oracle: octets on the network; one of a hundred samples of 1000 octets passes.
     let octets = |judge, reliability| {
         let filters = [Some(filter("x = 50", &[]))];
         let qos = qos(reliability, History::KeepAll);

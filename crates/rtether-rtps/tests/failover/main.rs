@@ -1,9 +1,9 @@
-//! Which publication counts, and what follows when it falls silent, in virtual time.
+//! Which publication is taken, and what follows when it stops, in virtual time.
 //!
-//! Oracle: the rules of publications with strength and persistence. A strictly stronger one takes over
-//! at once, one of equal strength does not; each issue of the owner starts its persistence anew; when
-//! that ends, the strongest of the others takes over whose last issue still counts, and that issue is
-//! delivered at once.
+//! Oracle: the rules of strength and persistence. A strictly stronger publication takes over at
+//! once, one of equal strength does not; each issue of the owner restarts its persistence; when
+//! that ends, the strongest other publication whose last issue is still valid takes over, and that
+//! issue is delivered at once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
@@ -33,7 +33,7 @@ fn a_stronger_one_takes_over_at_once_and_an_equal_one_does_not() {
     assert_eq!(plant.had_of(), []);
     plant.publish(3, false);
     assert_eq!(plant.had_of(), [3]);
-    // Then that which was the owner is one of the others.
+    // Then the former owner is one of the others.
     plant.publish(0, false);
     assert_eq!(plant.had_of(), []);
 }
@@ -49,7 +49,7 @@ fn each_issue_of_the_owner_starts_its_persistence_anew() {
         plant.publish(1, false);
     }
     assert_eq!(plant.had_of(), [0; 20]);
-    // Its last issue was at 760 ms, the last of the other at 799 ms.
+    // Its last issue was at 760 ms, that of the other at 799 ms.
     plant.run_until(START + 760 * MS + 50 * MS - 1);
     assert_eq!(plant.had_of(), []);
     plant.run_until(START + 760 * MS + 50 * MS);
@@ -62,7 +62,7 @@ fn each_issue_of_the_owner_starts_its_persistence_anew() {
 fn the_strongest_takes_over_whose_last_issue_still_counts() {
     let strengths = [9, 8, 7, 6];
     let mut all: Vec<_> = strengths.iter().map(|s| offered(*s, 100 * MS)).collect();
-    // The second strongest has issues that count for a short time only.
+    // Issues of the second strongest expire soon.
     all[1].lifespan = Duration::from_ms(10);
     let mut plant = Plant::new(requested(), &all);
     plant.run_until(START);
@@ -74,10 +74,10 @@ fn the_strongest_takes_over_whose_last_issue_still_counts() {
     assert_eq!(plant.had_of(), [0]);
     plant.run_until(START + 100 * MS);
     assert_eq!(plant.had_of(), [2]);
-    // Its issue was at 20 ms: it counts until 120 ms, and so does that of the fourth.
+    // Its issue was at 20 ms and is valid until 120 ms, as is that of the fourth.
     plant.run_until(START + 200 * MS);
     assert_eq!(plant.had_of(), []);
-    // Nobody owns it now: the first that comes does.
+    // There is no owner now: the next issue decides.
     plant.publish(3, false);
     assert_eq!(plant.had_of(), [3]);
 }
@@ -116,7 +116,7 @@ fn notices_of_deadlines_are_repeated() {
     let missed = |event: &Event| matches!(event, Event::DeadlineMissed { overdue: 1, .. });
     let at = [160, 260, 360, 460].map(|ms| START + ms * MS);
     assert_eq!(plant.times_of(missed), at);
-    // An issue starts it anew.
+    // An issue restarts it.
     plant.publish(0, false);
     plant.run_until(START + 569 * MS);
     assert_eq!(plant.times_of(missed).len(), 4);
@@ -177,7 +177,7 @@ fn what_a_lifespan_ends_is_not_taken() {
     plant.run_until(START);
     plant.publish(0, false);
     plant.publish(0, false);
-    // The second is kept back for longer than it is worth anything.
+    // The second is held back until after it has expired.
     plant.run_until(START + 200 * MS);
     assert_eq!(plant.had_of(), [0]);
     plant.publish(0, false);

@@ -1,4 +1,4 @@
-//! One subscription and publications of different strength, of which the test knows what arrives.
+//! One subscription and publications of different strength; the test knows which issues arrive.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +12,7 @@ use rtether_rtps::types::Ping;
 
 pub(crate) const MS: i64 = 1_000_000;
 
-/// A value that the subscription has had.
+/// A value received by the subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Had {
     pub(crate) at: i64,
@@ -54,7 +54,7 @@ fn participant(number: u8, adapt: &impl Fn(&mut Config)) -> Participant {
     Participant::new(config, Instant::ZERO)
 }
 
-/// Policies of a publication of a strength whose issues count for so long.
+/// Policies of a publication with this strength and persistence.
 pub(crate) fn offered(strength: i32, persistence: i64) -> Qos {
     let mut qos = Qos::writer();
     qos.reliability = Reliability::BestEffort;
@@ -73,7 +73,7 @@ pub(crate) fn requested() -> Qos {
 }
 
 impl Plant {
-    /// Returns a plant in which all have found each other.
+    /// Returns a plant in which discovery is complete.
     pub(crate) fn new(requested: Qos, offered: &[Qos]) -> Self {
         Self::with(requested, offered, &|_| {})
     }
@@ -114,7 +114,7 @@ impl Plant {
         Instant::from_ns(self.now)
     }
 
-    /// Carries what there is between all of them, until there is nothing more.
+    /// Delivers datagrams until none are left.
     fn carry(&mut self) {
         let now = self.clock();
         let mut is_any = true;
@@ -160,7 +160,7 @@ impl Plant {
         }
     }
 
-    /// Lets time go by.
+    /// Advances time to `until`.
     pub(crate) fn run_until(&mut self, until: i64) {
         loop {
             self.carry();
@@ -175,7 +175,7 @@ impl Plant {
         }
     }
 
-    /// Publishes an issue, which arrives or is lost; returns its number.
+    /// Publishes an issue, which may be lost; returns its number.
     pub(crate) fn publish(&mut self, of: usize, is_lost: bool) -> u32 {
         let now = self.clock();
         let publisher = &mut self.publishers[of];
@@ -199,12 +199,12 @@ impl Plant {
         self.publishers[of].written
     }
 
-    /// Returns the publications from which values have come since the last call.
+    /// Returns the publications of values received since the last call.
     pub(crate) fn had_of(&mut self) -> Vec<usize> {
         self.had.drain(..).map(|had| had.of).collect()
     }
 
-    /// Returns when events of a kind have come.
+    /// Returns the times of events of one kind.
     pub(crate) fn times_of(&self, is_meant: impl Fn(&Event) -> bool) -> Vec<i64> {
         let events = self.events.iter().filter(|(_, event)| is_meant(event));
         events.map(|(at, _)| *at).collect()

@@ -1,9 +1,9 @@
-//! Publications that stop and start again, and issues that are lost.
+//! Publications that stop and restart, and lost issues.
 
 use crate::net::Random;
 use crate::plant::{Had, MS, Plant, offered, requested};
 
-/// What has arrived of a publication.
+/// Last issue that arrived of a publication.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     number: u32,
@@ -12,7 +12,7 @@ struct Last {
     is_done: bool,
 }
 
-/// The rules, written down once more and in another way: nothing but who owns and what came last.
+/// An independent model of the rules: only the owner and the last issues.
 struct Model {
     strengths: Vec<i32>,
     persistence: i64,
@@ -22,7 +22,7 @@ struct Model {
 }
 
 impl Model {
-    /// Returns when the owner's time ends.
+    /// Returns when the owner's persistence ends.
     fn end(&self) -> Option<i64> {
         self.owner
             .and_then(|owner| self.last[owner])
@@ -37,7 +37,7 @@ impl Model {
         self.had.push(Had { at, of, number });
     }
 
-    /// Lets time go by.
+    /// Advances time to `now`.
     fn run_until(&mut self, now: i64) {
         while let Some(end) = self.end().filter(|end| *end <= now) {
             self.owner = None;
@@ -70,11 +70,11 @@ struct Source {
     period: i64,
     next: i64,
     is_on: bool,
-    /// When it came on, or when an issue of it was lost last.
+    /// When it started, or last lost an issue.
     whole_since: i64,
 }
 
-/// Returns different strengths: which of two equal ones comes first is not said.
+/// Returns distinct strengths: the order of equal ones is unspecified.
 fn strengths(random: &mut Random, count: usize) -> Vec<i32> {
     let mut strengths: Vec<i32> = (1..=4).collect();
     for at in (1..4_u64).rev() {
@@ -85,7 +85,7 @@ fn strengths(random: &mut Random, count: usize) -> Vec<i32> {
     strengths
 }
 
-/// One plant; returns the longest time to fail over, in parts of a thousand of what is allowed.
+/// Runs one plant; returns the longest fail-over time in thousandths of the limit.
 fn run(seed: u64) -> i64 {
     let mut random = Random(seed);
     let count = 2 + usize::try_from(random.below(3)).unwrap();
@@ -140,8 +140,8 @@ fn run(seed: u64) -> i64 {
         }
         model.run_until(at);
         assert_eq!(plant.had, model.had, "seed {seed}");
-        // From the last issue that came of the owner on, somebody else takes over within persistence
-        // and one period, if all its issues of that time came.
+        // After the last issue that arrived of the owner, another takes over within persistence and
+        // one period, if all its issues since then arrived.
         last_had = plant.had.last().map_or(last_had, |had| had.at);
         for source in &sources {
             let limit = persistence + source.period;

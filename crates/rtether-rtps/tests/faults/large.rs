@@ -1,4 +1,4 @@
-//! Samples of many fragments on a network that loses and reorders.
+//! Samples of many fragments on a network that loses and reorders datagrams.
 
 use rtether_rtps::qos::{Durability, Reliability};
 use rtether_rtps::typed::{Publication, PublishError, Subscription};
@@ -11,7 +11,8 @@ use crate::{MS, qos};
 const SAMPLES: u32 = 300;
 const SIZE: usize = 100_000;
 
-/// Lets two hosts find each other, the first with a publication, the other with a subscription.
+/// Completes discovery between two hosts, the first with a publication, the other with a
+/// subscription.
 fn matched(seed: u64, faults: Faults) -> (Net, Publication<Octets>, Subscription<Octets>) {
     let mut net = Net::new(2, seed, faults);
     let qos = qos(Reliability::Reliable, Durability::Volatile);
@@ -40,7 +41,7 @@ fn matched(seed: u64, faults: Faults) -> (Net, Publication<Octets>, Subscription
     (net, publication, subscription)
 }
 
-/// Publishes as fast as there is room, and returns datagrams sent, and how long it took in milliseconds.
+/// Publishes as fast as there is room; returns the datagrams sent and the time in milliseconds.
 fn carry(seed: u64, faults: Faults) -> (u64, i64) {
     let (mut net, mut publication, mut subscription) = matched(seed, faults);
     let (begin, before) = (net.now, net.sent);
@@ -84,7 +85,7 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
     (net.sent - before, (net.now - begin) / MS)
 }
 
-/// Oracle: the fragments that there are, against all datagrams of both sides.
+/// Oracle: the number of fragments, against all datagrams of both sides.
 #[test]
 fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
     let fragments = {
@@ -109,8 +110,9 @@ fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
     }
 }
 
-/// Oracle: the first window is four samples and 256 KiB. Before, a reader that had nothing to say for a second
-/// counted as silent, and all that was written after a rest went to it at once: 3851 datagrams.
+/// Oracle: the first window is four samples and 256 KiB. Formerly a reader with nothing to say for
+/// a second counted as silent, and all that was written after a rest was sent to it at once: 3851
+/// datagrams.
 #[test]
 fn after_a_rest_no_more_is_sent_at_once_than_before() {
     let (mut net, mut publication, _subscription) = matched(1, Faults::default());

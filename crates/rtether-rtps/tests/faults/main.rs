@@ -1,10 +1,11 @@
-//! Participants on a network that loses, doubles, delays and cuts off datagrams, in virtual time.
+//! Participants on a network that loses, duplicates, delays and truncates datagrams, in virtual
+//! time.
 //!
-//! Oracle: what was written. A strictly reliable subscription gets every sample of a writer from the
-//! first one it gets, in order, none twice, unless one of the two has lost sight of the other meanwhile;
-//! of what was written before its writer knew of it, a volatile one is promised nothing. After the
-//! faults all participants find each other again.
-//! A failure prints the command that repeats it.
+//! Oracle: the samples written. A strict reliable subscription receives every sample of a writer
+//! from the first one received, in order and without duplicates, unless one of the two has lost the
+//! other meanwhile. A volatile subscription is promised none of the samples written before its
+//! writer knew of it. After the faults all participants find each other again. A failure prints the
+//! command that reproduces it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
@@ -24,15 +25,15 @@ use std::collections::{BTreeMap, BTreeSet};
 const MS: i64 = 1_000_000;
 const SEED: &str = "RTETHER_SEED";
 
-/// What a subscription has had from each writer.
+/// What a subscription has received from each writer.
 #[derive(Default)]
 struct Had {
     /// The last number.
     of: BTreeMap<Guid, u32>,
-    /// Writers that this reader, or that have, lost sight of the other: samples may be missing.
+    /// Writers that lost this reader, or were lost by it: samples may be missing.
     broken: BTreeSet<Guid>,
-    /// What each writer had written when it came to know of this reader: a volatile one is not promised
-    /// any of it, although some may reach it by chance.
+    /// What each writer had written when it found this reader: a volatile reader is promised none
+    /// of it, although some may arrive.
     before: BTreeMap<Guid, u32>,
 }
 
@@ -140,7 +141,7 @@ impl Plant {
         self.net.run(host);
     }
 
-    /// Takes what is there, and looks whether it is what comes next.
+    /// Takes the waiting samples, and checks that each is the next expected one.
     fn check(&mut self, host: usize) {
         let now = self.net.now;
         let (Some(one), Some(side)) = (&mut self.net.hosts[host], &mut self.sides[host]) else {
@@ -202,7 +203,7 @@ impl Plant {
         }
     }
 
-    /// Returns what a reader has had, if it is still there.
+    /// Returns what a reader has received, if it still exists.
     fn had_of(&mut self, reader: Guid) -> Option<&mut Had> {
         let mut all = self.net.hosts.iter().zip(&mut self.sides);
         all.find_map(|(one, side)| {
@@ -218,7 +219,7 @@ impl Plant {
         }
     }
 
-    /// Returns who has not had everything of whom yet.
+    /// Returns whether every subscription has received everything.
     fn is_complete(&self) -> bool {
         let guid = |host: usize| {
             let one = self.net.hosts[host].as_ref()?;
@@ -237,7 +238,7 @@ impl Plant {
     }
 }
 
-/// One plant: faults for a while, then none.
+/// Runs one plant: faults for a while, then none.
 fn run(seed: u64) {
     let mut plant = Plant::new(seed);
     let mut random = Random(seed ^ 0xFA_17);
@@ -278,7 +279,7 @@ fn run(seed: u64) {
             plant.start(host);
         }
     }
-    // Leases end and all find each other; then each writes once more.
+    // Leases expire and discovery completes again; then each writes once more.
     plant.run_until(plant.net.now + 3_000 * MS);
     for host in 0..hosts {
         let before = plant.sides[host].as_ref().unwrap().written;
@@ -305,7 +306,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
     }
 }
 
-/// A hundred thousand of them.
+/// A hundred thousand plants.
 #[test]
 #[ignore = "nightly"]
 fn nothing_is_lost_in_a_hundred_thousand_plants() {
@@ -314,7 +315,7 @@ fn nothing_is_lost_in_a_hundred_thousand_plants() {
     }
 }
 
-/// The seed of a failure.
+/// Repeats the seed of a failure.
 #[test]
 fn one_seed() {
     if let Some(seed) = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()) {

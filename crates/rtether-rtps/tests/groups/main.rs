@@ -1,8 +1,9 @@
-//! Publishers and subscribers on a network that loses, doubles and delays datagrams, in virtual time.
+//! Publishers and subscribers on a network that loses, duplicates and delays datagrams, in virtual
+//! time.
 //!
-//! Oracle: a list of the sets that were written. Whatever is taken at one time has all samples of a set
-//! that are of the subscriber's topics, or none of them; what is taken is in the order of writing; once
-//! the faults are over, a reliable subscriber has had all.
+//! Oracle: a list of the sets written. What is taken at one time contains all samples of a set on
+//! the subscriber's topics, or none; samples are taken in the order of writing; after the faults, a
+//! reliable subscriber has received all.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 #[path = "../common/net.rs"]
@@ -31,13 +32,13 @@ fn qos(reliability: Reliability) -> Qos {
     }
 }
 
-/// A subscriber with some of the topics.
+/// A subscriber to some of the topics.
 struct Hearer {
     host: usize,
     id: SubscriberId,
     topics: Vec<usize>,
     subscriptions: Vec<Subscription<Ping>>,
-    /// Sets that it has had; 0 stands for a sample of no set.
+    /// Sets received; 0 stands for a sample outside any set.
     sets: Vec<u32>,
     last: u32,
 }
@@ -48,7 +49,7 @@ struct Plant {
     publisher: PublisherId,
     publications: Vec<Publication<Ping>>,
     hearers: Vec<Hearer>,
-    /// What was written: topic and set of each number, from 1 on.
+    /// Samples written: topic and set of each number, from 1.
     written: Vec<(usize, u32)>,
     sets: u32,
     seed: u64,
@@ -146,7 +147,7 @@ impl Plant {
         }
     }
 
-    /// Takes what is there, and looks whether it is whole sets in their order.
+    /// Takes the waiting samples, and checks that they are whole sets in order.
     fn check(&mut self, host: usize) {
         let hearers = self.hearers.iter_mut();
         for hearer in hearers.filter(|hearer| hearer.host == host) {
@@ -185,7 +186,7 @@ impl Plant {
         }
     }
 
-    /// Returns the sets that have samples of a hearer's topics.
+    /// Returns the sets with samples on a hearer's topics.
     fn sets_of(&self, hearer: &Hearer) -> Vec<u32> {
         let of = |(topic, set): &(usize, u32)| hearer.topics.contains(topic).then_some(*set);
         let mut sets: Vec<u32> = self.written.iter().filter_map(of).collect();
@@ -217,7 +218,7 @@ fn a_set_of_a_publisher_comes_to_all_readers_at_once() {
             plant.write_set(&mut random);
             plant.run(i64::try_from(random.below(20)).unwrap());
             if round == 10 {
-                // Somebody who comes late, perhaps within a set, gets whole ones.
+                // A late joiner, perhaps in the middle of a set, gets whole sets.
                 plant.hear(3, &[1, 0]);
             }
         }
@@ -245,7 +246,7 @@ fn a_set_of_a_publisher_comes_to_all_readers_at_once() {
 
 #[test]
 fn parts_of_sets_never_come() {
-    // Best effort: what is lost is lost.
+    // Best effort: lost samples stay lost.
     let (mut had, mut all) = (0, 0);
     for seed in 0..200 {
         let mut random = Random(seed);
@@ -288,7 +289,7 @@ fn what_is_of_no_set_keeps_its_place() {
 
 #[test]
 fn groups_that_are_not_there() {
-    // Oracle: names of one participant mean nothing to another.
+    // Oracle: ids of one participant are invalid at another.
     let mut plant = Plant::new(1, Reliability::Reliable);
     plant.hear(1, &[0]);
     let one = plant.net.hosts[1].as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! What must hold for any octets that come as a message or as discovery data.
+//! Invariants for arbitrary octets received as a message or as discovery data.
 
 use rtether_rtps::discovery::{self, EndpointData, ParticipantData};
 use rtether_rtps::guid::GuidPrefix;
@@ -7,13 +7,13 @@ use rtether_rtps::wire::{
     Builder, Content, DataFrag, InlineQos, ParameterList, Submessage, VENDOR, VERSION, parse,
 };
 
-/// Checks octets as all that they might be.
+/// Checks octets in each role that they may have.
 ///
 /// # Panics
-/// If something does not hold.
+/// An invariant is violated.
 pub(crate) fn check(octets: &[u8]) {
     message(octets);
-    // A header that fits, so that the search need not find it.
+    // A valid header, so that the fuzzer need not find it.
     let header = [&b"RTPS"[..], &VERSION, &VENDOR, &[7; 12]].concat();
     message(&[&header, octets].concat());
     for is_little_endian in [false, true] {
@@ -42,7 +42,7 @@ fn message(octets: &[u8]) {
     }
 }
 
-/// What is a value is written again as it was read; what points into the datagram holds what it says.
+/// A value is written back as it was read; a slice into the datagram has the announced length.
 fn submessage(part: &Submessage<'_>) {
     let mut buffer = Vec::new();
     let mut builder = Builder::new(&mut buffer, GuidPrefix::UNKNOWN, 1_000);

@@ -1,5 +1,5 @@
-//! Any octets as a value of a type that is described at run time. Oracles: no panic; what is read is
-//! written, and read and written again the same.
+//! Arbitrary octets as values of described types. Oracles: no panic; a value that was read can be
+//! written, and reads and writes the same again.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn member(id: u32, name: &str, kind: Type) -> Member {
     }
 }
 
-/// One member of each kind.
+/// A structure with one member of each kind.
 fn structure(extensibility: Extensibility, inner: Option<Type>) -> Structure {
     let float = Type::Primitive(Primitive::Float64);
     let octet = Type::Primitive(Primitive::Octet);
@@ -32,7 +32,7 @@ fn structure(extensibility: Extensibility, inner: Option<Type>) -> Structure {
     Structure::new("Fuzzed".to_owned(), extensibility, members).expect("within the limits")
 }
 
-/// Returns how many of the types the octets are a value of.
+/// Returns for how many of the types the octets are a value.
 pub(crate) fn check(octets: &[u8]) -> usize {
     let kinds = [
         Extensibility::Final,

@@ -1,11 +1,11 @@
-//! Any text as a content filter. Oracles: no panic; what is negated passes exactly what did not pass;
-//! what the check of a filter says of its members holds when it is used.
+//! Arbitrary text as a content filter. Oracles: no panic; the negation passes exactly the samples
+//! rejected; a filter that fits the type evaluates without error.
 
 use rtether_rtps::filter::{Filter, Judge};
 use rtether_rtps::types::ShapeType;
 
-/// Zero octets separate the condition from its parameters, and these from each other. Returns whether
-/// it was a condition on the members of the type.
+/// Zero octets separate the condition from its parameters, and these from each other. Returns
+/// whether the condition fits the type.
 pub(crate) fn check(octets: &[u8]) -> bool {
     let text = String::from_utf8_lossy(octets);
     let mut parts = text.split('\0');

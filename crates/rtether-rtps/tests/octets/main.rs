@@ -1,5 +1,5 @@
-//! Messages and discovery data of any octets. The checks are those of the fuzz target `rtps`; here they
-//! run over its corpus and over octets that nearly make sense.
+//! Messages and discovery data of arbitrary octets. The checks are those of the fuzz target `rtps`;
+//! here they run over its corpus and over nearly valid octets.
 
 mod check;
 mod dynamic;
@@ -14,7 +14,7 @@ use rtether_rtps::wire::parse;
 #[test]
 fn corpus() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/rtps");
-    // The files must be more than errors.
+    // The corpus must not consist of errors only.
     let (mut messages, mut announcements) = (0, 0);
     for entry in std::fs::read_dir(directory).expect("a corpus") {
         let path = entry.expect("an entry").path();
@@ -43,7 +43,7 @@ fn corpus_of(target: &str) -> Vec<Vec<u8>> {
 
 #[test]
 fn corpus_of_filters() {
-    // The files must be more than errors.
+    // The corpus must not consist of errors only.
     let known = corpus_of("filter")
         .iter()
         .filter(|octets| filter::check(octets))
@@ -60,7 +60,7 @@ fn corpus_of_dynamic_types() {
     assert!(known >= 3, "{known}");
 }
 
-/// Octets most of which are small, as lengths, counts and kinds are.
+/// Mostly small octets, as in lengths, counts and kinds.
 fn octets(len: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![6 => 0_u8..8, 1 => any::<u8>()], 0..len)
 }
@@ -73,7 +73,7 @@ proptest! {
         filter::check(&octets);
     }
 
-    /// Kinds that are known, with lengths that are right.
+    /// Known kinds with correct lengths.
     #[test]
     fn random_submessages(
         parts in prop::collection::vec((0_u8..0x18, 0_u8..16, octets(80)), 0..6),
@@ -88,7 +88,7 @@ proptest! {
         check::check(&message);
     }
 
-    /// Parameters that are known, with lengths that are right, of an endpoint with its names.
+    /// Known parameters with correct lengths, of an endpoint with its names.
     #[test]
     fn random_parameters(
         parameters in prop::collection::vec((0_u16..0x76, octets(60)), 0..8),

@@ -1,7 +1,6 @@
-//! Policies that change while their endpoints live, in virtual time, also with a third of all datagrams
-//! lost.
+//! Policy changes of existing endpoints, in virtual time, also with a third of all datagrams lost.
 //!
-//! Oracle: DDS 1.4, 2.2.3 by hand: which policies may change, and what matches what.
+//! Oracle: DDS 1.4, 2.2.3 by hand: which policies may change, and which endpoints match.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 #[path = "../common/net.rs"]
@@ -19,7 +18,7 @@ use rtether_rtps::types::ShapeType;
 
 const MS: i64 = 1_000_000;
 
-/// A subscription at host 0, and publications at others.
+/// A subscription on host 0, and publications on others.
 struct Plant {
     net: Net,
     publications: Vec<Publication<ShapeType>>,
@@ -42,7 +41,7 @@ impl Plant {
         };
         let mut net = Net::new(offered.len() + 1, 1, faults);
         for host in 0..=offered.len() {
-            // Nobody is to be taken for dead.
+            // Long enough that no lease expires.
             net.start(host, |config| config.lease = Duration::from_s(60));
         }
         let one = net.hosts[0].as_mut().unwrap();
@@ -116,7 +115,7 @@ impl Plant {
         taken.map(|shape| shape.x).collect()
     }
 
-    /// What has happened at a host: matched, no longer matched, or in what not.
+    /// Events at a host: matched, unmatched, or the incompatible policy.
     fn told(&mut self, host: usize) -> Vec<&'static str> {
         let one = self.net.hosts[host].as_mut().unwrap();
         let events = std::iter::from_fn(|| one.participant.poll_event());
@@ -145,7 +144,7 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
         assert_eq!(plant.told(0), ["matched"]);
         assert_eq!(plant.told(1), ["matched"]);
         plant.write(0, 1);
-        // Another partition is no mismatch.
+        // Different partitions are not a mismatch.
         let elsewhere = Qos {
             partitions: vec!["p".to_owned()],
             ..qos()
@@ -162,7 +161,7 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
         plant.write(0, 3);
         plant.run(2_000);
         assert_eq!(plant.taken(), [1, 3], "loss {loss}");
-        // A longer deadline than is asked for.
+        // A longer deadline than offered.
         let asked = Qos {
             partitions: vec!["p".to_owned()],
             deadline: Duration::from_s(10),
@@ -204,7 +203,7 @@ fn what_may_not_change_is_refused_with_its_name() {
 
 #[test]
 fn strength_that_changes_decides_who_is_heard() {
-    // Oracle: D3; an owner that becomes weaker than another gives way when that writes.
+    // Oracle: D3; an owner that becomes weaker than another gives way when the other writes.
     let of = |strength| Qos {
         ownership: Ownership::Exclusive,
         strength,
@@ -235,7 +234,7 @@ fn times_that_change_hold_from_then_on() {
     assert_eq!(plant.taken(), [1]);
     plant.run(1_000);
     assert_eq!(plant.taken(), [3], "the last one within the second");
-    // A deadline that was not there is missed once it is.
+    // A deadline that is added later can be missed.
     let one = plant.net.hosts[1].as_mut().unwrap();
     while one.participant.poll_event().is_some() {}
     let due = Qos {

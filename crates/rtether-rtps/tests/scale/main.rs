@@ -1,8 +1,7 @@
-//! Many participants that start at the same time, in virtual time: how long it takes until all know all,
-//! and what that costs.
+//! Discovery among many participants that start at once, in virtual time: its duration and cost.
 //!
-//! Oracle: each endpoint has as many others as there are participants; the datagrams grow no faster
-//! than the pairs of participants. Figures are printed with `--nocapture`.
+//! Oracle: each endpoint has as many matches as there are other participants; datagrams grow no
+//! faster than the pairs of participants. Figures are printed with `--nocapture`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
@@ -18,10 +17,10 @@ use rtether_rtps::types::Ping;
 use std::time::Instant;
 
 const MS: i64 = 1_000_000;
-/// Writers, and readers, of each participant, each on a topic that all share.
+/// Writers, and readers, of each participant, each on a topic shared by all.
 const TOPICS: usize = 5;
-/// Datagrams for each ordered pair of participants, at most: announcements, and for each of the three
-/// built-in and the five own endpoints each way samples, heartbeats and acknowledgments.
+/// Maximum number of datagrams per ordered pair of participants: announcements, and for each of the
+/// three built-in and the five own endpoints samples, heartbeats and acknowledgments each way.
 const PER_PAIR_MAX: u64 = 64;
 
 struct Side {
@@ -87,7 +86,7 @@ fn measure(hosts: usize) -> Figures {
         while net.step(until).is_some() {}
     }
     let matched_ms = net.now / MS;
-    // What follows belongs to it: the last acknowledgments.
+    // The last acknowledgments belong to the cost.
     let until = net.now + 1_000 * MS;
     while net.step(until).is_some() {}
     let pairs = u64::try_from(hosts * (hosts - 1)).unwrap();
@@ -113,7 +112,7 @@ fn check(sizes: &[usize]) {
         let pairs = u64::try_from(hosts * (hosts - 1)).unwrap();
         assert!(figures.datagrams <= PER_PAIR_MAX * pairs);
         assert!(figures.octets <= PER_PAIR_MAX * pairs * 200);
-        // A host takes in 64 new participants a second; the rest waits for the next announcement.
+        // A host accepts 64 new participants a second; the rest waits for the next announcement.
         let rounds = i64::try_from((hosts - 2) / 64).unwrap();
         assert!(figures.matched_ms <= 500 + 3_500 * rounds);
     }

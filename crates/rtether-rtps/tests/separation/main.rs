@@ -1,8 +1,8 @@
 //! Minimum separation at the writer, on an ideal network in virtual time.
 //!
-//! Oracle: D3 by hand. What a subscription is given is no closer than the separation, the last value of
-//! each instance comes, and the network carries no more than one sample of an instance for each
-//! separation that has gone by, and the first.
+//! Oracle: D3 by hand. Samples given to a subscription are at least the separation apart, the last
+//! value of each instance arrives, and the network carries at most one sample of an instance per
+//! separation elapsed, plus the first.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 #[path = "../common/net.rs"]
@@ -21,7 +21,7 @@ const MS: i64 = 1_000_000;
 const SEPARATION: i64 = 50;
 const COLORS: [&str; 3] = ["RED", "GREEN", "BLUE"];
 
-/// What one subscription has had: when, of which color, and what.
+/// Samples received by one subscription: time, color and value.
 type Had = Vec<(i64, String, i32)>;
 
 struct Outcome {
@@ -33,7 +33,7 @@ struct Outcome {
     ms: i64,
 }
 
-/// Writes for a second to subscriptions of these policies, at hosts of their own.
+/// Writes for a second to subscriptions with these policies, on hosts of their own.
 fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome {
     let mut net = Net::new(requested.len() + 1, seed, Faults::default());
     let mut subscriptions = Vec::new();
@@ -108,7 +108,7 @@ fn requested(reliability: Reliability, separation_ms: i64) -> Qos {
     }
 }
 
-/// Looks at what one subscription was given.
+/// Checks the samples given to one subscription.
 fn check(had: &Had, last: &BTreeMap<String, i32>, what: &str) {
     for (color, x) in last {
         let of: Vec<_> = had.iter().filter(|(_, other, _)| other == color).collect();
