@@ -1,4 +1,4 @@
-//! Reading values in C: what deserialize functions call.
+//! Deserialization in C: functions for deserialize callbacks.
 #![allow(
     clippy::redundant_closure_for_method_calls,
     reason = "a method is one for a single lifetime of decoders, a closure for all"
@@ -12,16 +12,16 @@ use super::cdr_write::too_long;
 use super::memory::{Lent, User, is_lent};
 use super::status::{Failure, Status, guard};
 
-/// Gives the members of a value one after the other, in the encoding and byte order of whoever has
-/// written it. It lives as long as the function that it was given to.
+/// Reads the members of a value in sequence, in the encoding and byte order of the sender. Valid
+/// only during the callback that it is passed to.
 ///
-/// Nobody vouches for what is in it. The first thing that goes wrong is kept; from then on numbers are
-/// zero and texts empty, and the sample is dropped and counted, whatever the function returns.
+/// The data is untrusted. The first error is kept; from then on numbers are zero and strings empty,
+/// and the sample is dropped and counted, whatever the callback returns.
 pub struct CdrReader {
     _opaque: [u8; 0],
 }
 
-/// What is behind a reader.
+/// State behind a reader.
 struct Reading<'a, 'b> {
     decoder: &'b mut Decoder<'a>,
     failed: Option<CdrError>,
@@ -31,7 +31,7 @@ struct Reading<'a, 'b> {
 /// Calls a deserialize function of the application.
 ///
 /// # Errors
-/// If it refuses, or what it has read was not there.
+/// The function refuses the value, or has read beyond it.
 pub(super) fn deserialize(
     decoder: &mut Decoder<'_>,
     call: super::instance_type::DeserializeCall,
@@ -45,14 +45,14 @@ pub(super) fn deserialize(
     };
     let reader = (&raw mut reading).cast::<CdrReader>();
     let _lent = Lent::new(reader);
-    // SAFETY: the application has given the function for this; the reader lives until it returns, and
-    // the place has as many octets as the application has said that a value takes.
+    // SAFETY: the application has provided the function for this; the reader lives until it
+    // returns, and the place has the size that the application has declared for a value.
     let refused = unsafe { call(reader, value, user) };
     if let Some(error) = reading.failed {
         return Err(error);
     }
     if refused != 0 || reading.is_refused {
-        // The application's word is as good as ours; what it does not like makes no sense.
+        // A value that the application refuses counts as malformed.
         let offset = reading.decoder.position();
         let kind = CdrErrorKind::Enumerator(refused);
         return Err(CdrError { offset, kind });
@@ -60,11 +60,11 @@ pub(super) fn deserialize(
     Ok(())
 }
 
-/// Reads one thing; the place is cleared if it is not there.
+/// Reads one item; `place` is cleared on error.
 ///
 /// # Safety
-/// The reader is NULL or was given to the deserialize function that calls; the place is NULL or may be
-/// written.
+/// The reader is NULL or was passed to the calling deserialize function; `place` is NULL or
+/// writable.
 unsafe fn get<T: Default>(
     reader: *mut CdrReader,
     place: *mut T,
@@ -72,8 +72,8 @@ unsafe fn get<T: Default>(
 ) -> Status {
     guard(|| {
         is_lent(reader)?;
-        // SAFETY: it is lent to this thread just now, and readers are made of this type only, by
-        // `deserialize`.
+        // SAFETY: it is currently lent to this thread, and only `deserialize` makes readers, all of
+        // this type.
         let reading = unsafe { &mut *reader.cast::<Reading<'_, '_>>() };
         if place.is_null() {
             reading.is_refused = true;
@@ -88,14 +88,14 @@ unsafe fn get<T: Default>(
             Ok(value) => (value, Ok(())),
             Err(error) => (T::default(), Err(error.into())),
         };
-        // SAFETY: not NULL, and the caller vouches for it.
+        // SAFETY: not NULL, and guaranteed by the caller.
         unsafe { place.write(value) };
         failed
     })
 }
 
-/// Returns how many octets of the value are left; zero too if something has gone wrong. Members that
-/// were added to a type later may be missing at the end.
+/// Returns how many octets of the value remain; zero also after an error. Members added to a type
+/// later may be missing at the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_remaining(reader: *const CdrReader) -> usize {
     if is_lent(reader).is_err() {
@@ -112,11 +112,11 @@ pub unsafe extern "C" fn rtether_cdr_remaining(reader: *const CdrReader) -> usiz
 /// Reads an octet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_u8(reader: *mut CdrReader, value: *mut u8) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.u8()) }
 }
 
-/// Reads a truth value, 0 or 1; anything else is malformed.
+/// Reads a Boolean, 0 or 1; anything else is malformed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_bool(reader: *mut CdrReader, value: *mut i32) -> Status {
     let read = |decoder: &mut Decoder<'_>| {
@@ -129,74 +129,74 @@ pub unsafe extern "C" fn rtether_cdr_get_bool(reader: *mut CdrReader, value: *mu
             }),
         }
     };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, read) }
 }
 
-/// Reads an integer of 8 bits.
+/// Reads a signed 8-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_i8(reader: *mut CdrReader, value: *mut i8) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.i8()) }
 }
 
-/// Reads an integer of 16 bits without sign.
+/// Reads an unsigned 16-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_u16(reader: *mut CdrReader, value: *mut u16) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.u16()) }
 }
 
-/// Reads an integer of 16 bits.
+/// Reads a signed 16-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_i16(reader: *mut CdrReader, value: *mut i16) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.i16()) }
 }
 
-/// Reads an integer of 32 bits without sign.
+/// Reads an unsigned 32-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_u32(reader: *mut CdrReader, value: *mut u32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.u32()) }
 }
 
-/// Reads an integer of 32 bits.
+/// Reads a signed 32-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_i32(reader: *mut CdrReader, value: *mut i32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.i32()) }
 }
 
-/// Reads an integer of 64 bits without sign.
+/// Reads an unsigned 64-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_u64(reader: *mut CdrReader, value: *mut u64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.u64()) }
 }
 
-/// Reads an integer of 64 bits.
+/// Reads a signed 64-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_i64(reader: *mut CdrReader, value: *mut i64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.i64()) }
 }
 
-/// Reads a floating-point number of 32 bits.
+/// Reads a 32-bit floating-point number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_f32(reader: *mut CdrReader, value: *mut f32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.f32()) }
 }
 
-/// Reads a floating-point number of 64 bits.
+/// Reads a 64-bit floating-point number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_f64(reader: *mut CdrReader, value: *mut f64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, value, |decoder| decoder.f64()) }
 }
 
-/// Reads a string into `buffer`, which has `capacity` octets, the zero at the end included.
+/// Reads a string into `buffer` of `capacity` octets, including the terminating NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_string(
     reader: *mut CdrReader,
@@ -206,7 +206,7 @@ pub unsafe extern "C" fn rtether_cdr_get_string(
     let read = |decoder: &mut Decoder<'_>| {
         let offset = decoder.position();
         let text = decoder.str()?;
-        // SAFETY: the caller has `capacity` octets there.
+        // SAFETY: the caller guarantees `capacity` octets there.
         unsafe {
             copy(
                 text.as_bytes(),
@@ -219,17 +219,17 @@ pub unsafe extern "C" fn rtether_cdr_get_string(
     };
     let mut len = 0;
     if buffer.is_null() || capacity == 0 {
-        // SAFETY: the caller's; no place, so that the value is refused.
+        // SAFETY: guaranteed by the caller; NULL makes the value be refused.
         return unsafe { get::<u8>(reader, std::ptr::null_mut(), |decoder| decoder.u8()) };
     }
-    // SAFETY: the caller's, and the length is here.
+    // SAFETY: guaranteed by the caller; the length is local.
     let status = unsafe { get(reader, &raw mut len, read) };
-    // SAFETY: the text is shorter than the capacity, of which there is at least one octet.
+    // SAFETY: the string is shorter than the capacity, which is at least one octet.
     unsafe { buffer.cast::<u8>().add(len).write(0) };
     status
 }
 
-/// Reads a sequence of octets into `buffer`, which has `capacity` of them; `len` says how many came.
+/// Reads a sequence of octets into `buffer` of `capacity` octets; `len` receives its length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_octets(
     reader: *mut CdrReader,
@@ -240,15 +240,15 @@ pub unsafe extern "C" fn rtether_cdr_get_octets(
     let read = |decoder: &mut Decoder<'_>| {
         let offset = decoder.position();
         let octets = decoder.octet_sequence()?;
-        // SAFETY: the caller has `capacity` octets there.
+        // SAFETY: the caller guarantees `capacity` octets there.
         unsafe { copy(octets, buffer, capacity, offset) }?;
         Ok(octets.len())
     };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, len, read) }
 }
 
-/// Reads `len` octets as they are into `buffer`: an array of octets.
+/// Reads `len` octets unchanged into `buffer`: an array of octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_raw(
     reader: *mut CdrReader,
@@ -259,15 +259,15 @@ pub unsafe extern "C" fn rtether_cdr_get_raw(
     let read = |decoder: &mut Decoder<'_>| {
         let offset = decoder.position();
         let octets = decoder.octets(len)?;
-        // SAFETY: the caller has `len` octets there.
+        // SAFETY: the caller guarantees `len` octets there.
         unsafe { copy(octets, buffer, len, offset) }?;
         Ok(octets.len())
     };
-    // SAFETY: the caller's, and the count is here.
+    // SAFETY: guaranteed by the caller; the count is local.
     unsafe { get(reader, &raw mut count, read) }
 }
 
-/// Skips to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers do so by themselves.
+/// Skips to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers align automatically.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_get_align(reader: *mut CdrReader, alignment: usize) -> Status {
     if !matches!(alignment, 1 | 2 | 4 | 8) {
@@ -278,14 +278,14 @@ pub unsafe extern "C" fn rtether_cdr_get_align(reader: *mut CdrReader, alignment
         });
     }
     let mut none = ();
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { get(reader, &raw mut none, |decoder| decoder.align(alignment)) }
 }
 
-/// Copies octets to a place of the application.
+/// Copies octets to memory of the application.
 ///
 /// # Safety
-/// The place is NULL or has `capacity` octets.
+/// `place` is NULL or has `capacity` octets.
 unsafe fn copy(
     octets: &[u8],
     place: *mut u8,
@@ -296,7 +296,7 @@ unsafe fn copy(
         return Err(too_long(offset, octets.len(), capacity));
     }
     if !octets.is_empty() {
-        // SAFETY: as many octets are there, and they are not those of the datagram.
+        // SAFETY: the place has at least as many octets, and does not overlap the datagram.
         unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) };
     }
     Ok(())

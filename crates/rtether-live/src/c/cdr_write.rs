@@ -1,4 +1,4 @@
-//! Writing values in C: what serialize functions call.
+//! Serialization in C: functions for serialize callbacks.
 
 use std::ffi::{c_char, c_void};
 use std::slice::from_raw_parts;
@@ -8,16 +8,16 @@ use rtether_rtps::cdr::{CdrError, CdrErrorKind, Encoder};
 use super::memory::{Lent, is_lent, text};
 use super::status::{Failure, Status, guard};
 
-/// Takes the members of a value one after the other, with their alignment, in the encoding of the
-/// publication. It lives as long as the function that it was given to.
+/// Writes the members of a value in sequence, with their alignment, in the encoding of the
+/// publication. Valid only during the callback that it is passed to.
 ///
-/// The first thing that goes wrong is kept, and what is written after it is left out, so that a
-/// serialize function need not look at each status.
+/// The first error is kept, and later writes are ignored, so that a serialize function need not
+/// check each status.
 pub struct CdrWriter {
     _opaque: [u8; 0],
 }
 
-/// What is behind a writer.
+/// State behind a writer.
 struct Writing<'a, 'b> {
     encoder: &'b mut Encoder<'a>,
     failed: Option<CdrError>,
@@ -27,7 +27,7 @@ struct Writing<'a, 'b> {
 /// Calls a serialize function of the application.
 ///
 /// # Errors
-/// If it refuses, or has written something that cannot be.
+/// The function refuses the value, or has written something invalid.
 pub(super) fn serialize(
     encoder: &mut Encoder<'_>,
     call: super::instance_type::SerializeCall,
@@ -41,8 +41,8 @@ pub(super) fn serialize(
     };
     let writer = (&raw mut writing).cast::<CdrWriter>();
     let _lent = Lent::new(writer);
-    // SAFETY: the application has given the function for this; the writer lives until it returns, and
-    // the value is what the application has said it is.
+    // SAFETY: the application has provided the function for this; the writer lives until it
+    // returns, and the value is of the type that the application has declared.
     let refused = unsafe { call(value, writer, user) };
     if let Some(error) = writing.failed {
         return Err(error.into());
@@ -54,18 +54,18 @@ pub(super) fn serialize(
     Ok(())
 }
 
-/// Writes one thing.
+/// Writes one item.
 ///
 /// # Safety
-/// The pointer is NULL or was given to the serialize function that calls.
+/// The pointer is NULL or was passed to the calling serialize function.
 unsafe fn put(
     writer: *mut CdrWriter,
     write: impl FnOnce(&mut Encoder<'_>) -> Result<(), CdrError>,
 ) -> Status {
     guard(|| {
         is_lent(writer)?;
-        // SAFETY: it is lent to this thread just now, and writers are made of this type only, by
-        // `serialize`.
+        // SAFETY: it is currently lent to this thread, and only `serialize` makes writers, all of
+        // this type.
         let writing = unsafe { &mut *writer.cast::<Writing<'_, '_>>() };
         if let Some(error) = writing.failed {
             return Err(error.into());
@@ -76,7 +76,7 @@ unsafe fn put(
     })
 }
 
-/// Refuses an argument; the value is not sent then.
+/// Refuses an argument; the value is then not sent.
 ///
 /// # Safety
 /// As for [`put`].
@@ -92,143 +92,143 @@ unsafe fn refuse(writer: *mut CdrWriter, failure: Failure) -> Status {
 /// Writes an octet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_u8(writer: *mut CdrWriter, value: u8) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.u8(value)) }
 }
 
-/// Writes a truth value: zero is false, everything else is true.
+/// Writes a Boolean: zero is false, any other value is true.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_bool(writer: *mut CdrWriter, value: i32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.u8(u8::from(value != 0))) }
 }
 
-/// Writes an integer of 8 bits.
+/// Writes a signed 8-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_i8(writer: *mut CdrWriter, value: i8) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.i8(value)) }
 }
 
-/// Writes an integer of 16 bits without sign.
+/// Writes an unsigned 16-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_u16(writer: *mut CdrWriter, value: u16) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.u16(value)) }
 }
 
-/// Writes an integer of 16 bits.
+/// Writes a signed 16-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_i16(writer: *mut CdrWriter, value: i16) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.i16(value)) }
 }
 
-/// Writes an integer of 32 bits without sign; also lengths and unsigned enumerations.
+/// Writes an unsigned 32-bit integer; also lengths and unsigned enumerations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_u32(writer: *mut CdrWriter, value: u32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.u32(value)) }
 }
 
-/// Writes an integer of 32 bits; also enumerations.
+/// Writes a signed 32-bit integer; also enumerations.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_i32(writer: *mut CdrWriter, value: i32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.i32(value)) }
 }
 
-/// Writes an integer of 64 bits without sign.
+/// Writes an unsigned 64-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_u64(writer: *mut CdrWriter, value: u64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.u64(value)) }
 }
 
-/// Writes an integer of 64 bits.
+/// Writes a signed 64-bit integer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_i64(writer: *mut CdrWriter, value: i64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.i64(value)) }
 }
 
-/// Writes a floating-point number of 32 bits.
+/// Writes a 32-bit floating-point number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_f32(writer: *mut CdrWriter, value: f32) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.f32(value)) }
 }
 
-/// Writes a floating-point number of 64 bits.
+/// Writes a 64-bit floating-point number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_f64(writer: *mut CdrWriter, value: f64) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.f64(value)) }
 }
 
-/// Writes a string, which ends with a zero and is UTF-8.
+/// Writes a NUL-terminated UTF-8 string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_string(
     writer: *mut CdrWriter,
     value: *const c_char,
 ) -> Status {
-    // SAFETY: the caller's; the string is read at once.
+    // SAFETY: guaranteed by the caller; the string is read at once.
     match unsafe { text(value, "the string") } {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Ok(value) => unsafe { put(writer, |encoder| encoder.str(value)) },
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Err(failure) => unsafe { refuse(writer, failure) },
     }
 }
 
-/// Writes a sequence of octets: their number, and they.
+/// Writes a sequence of octets with its length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_octets(
     writer: *mut CdrWriter,
     octets: *const u8,
     len: usize,
 ) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     match unsafe { slice(octets, len) } {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Ok(octets) => unsafe { put(writer, |encoder| encoder.octet_sequence(octets)) },
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Err(failure) => unsafe { refuse(writer, failure) },
     }
 }
 
-/// Writes octets as they are, without their number: an array of octets, or a body that is ready.
+/// Writes octets unchanged, without a length: an array of octets, or a body encoded elsewhere.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_raw(
     writer: *mut CdrWriter,
     octets: *const u8,
     len: usize,
 ) -> Status {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     match unsafe { slice(octets, len) } {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Ok(octets) => unsafe { put(writer, |encoder| encoder.octets(octets)) },
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Err(failure) => unsafe { refuse(writer, failure) },
     }
 }
 
-/// Writes zeros up to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers do so by themselves.
+/// Writes zeros up to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers align automatically.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_put_align(writer: *mut CdrWriter, alignment: usize) -> Status {
     if !matches!(alignment, 1 | 2 | 4 | 8) {
         let failure = Failure::argument(format!("no alignment of {alignment} octets"));
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         return unsafe { refuse(writer, failure) };
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { put(writer, |encoder| encoder.align(alignment)) }
 }
 
 /// Returns octets of the application.
 ///
 /// # Safety
-/// The pointer is to as many octets, or NULL if there are none.
+/// The pointer is to `len` octets, or NULL if there are none.
 unsafe fn slice<'a>(octets: *const u8, len: usize) -> Result<&'a [u8], Failure> {
     if len == 0 {
         return Ok(&[]);
@@ -236,11 +236,11 @@ unsafe fn slice<'a>(octets: *const u8, len: usize) -> Result<&'a [u8], Failure> 
     if octets.is_null() || isize::try_from(len).is_err() {
         return Err(Failure::argument(format!("{len} octets at {octets:?}")));
     }
-    // SAFETY: not NULL, and the caller vouches for the length.
+    // SAFETY: not NULL, and the caller guarantees the length.
     Ok(unsafe { from_raw_parts(octets, len) })
 }
 
-/// More octets than the place of the application has.
+/// Error: more octets than the application has room for.
 pub(super) fn too_long(decoder_at: usize, len: usize, max: usize) -> CdrError {
     CdrError {
         offset: decoder_at,

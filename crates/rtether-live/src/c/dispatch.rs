@@ -1,4 +1,4 @@
-//! One step of a domain: what is due, what comes, and who is called.
+//! A step of a domain: timers, reception and callbacks.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::status::{Failure, Status};
 use super::subscription::{SubscriptionHandle, SubscriptionMode};
 
 impl DomainHandle {
-    /// Does what steps the domain, which cannot be done from within a callback: that would have the
-    /// application wait for itself.
+    /// Runs a function that steps the domain, which is refused within a callback: the application
+    /// would wait for itself.
     pub(super) fn stepping(
         &self,
         work: impl FnOnce(&Self) -> Result<(), Failure>,
@@ -29,7 +29,7 @@ impl DomainHandle {
         done
     }
 
-    /// One step, which does not wait beyond `until`.
+    /// Performs one step, without waiting beyond `until`.
     pub(super) fn step(&self, until: Instant) -> Result<(), Failure> {
         let mut core = self.core()?;
         let until = until.min(core.due());
@@ -41,8 +41,8 @@ impl DomainHandle {
         self.tell_first_deadlines()
     }
 
-    /// Calls back with what waits at immediate subscriptions. What comes meanwhile waits for the next
-    /// step, so that a flood of samples keeps nothing else waiting.
+    /// Delivers the samples that wait at immediate subscriptions. Samples that arrive meanwhile
+    /// wait for the next step, so that a flood of samples delays nothing else.
     fn deliver(&self) -> Result<(), Failure> {
         let mut index = 0;
         while let Some(one) = self.subscription(index)? {
@@ -87,7 +87,7 @@ impl DomainHandle {
         Ok(())
     }
 
-    /// Says which subscriptions wait for their first sample longer than their deadline.
+    /// Reports subscriptions whose first sample is overdue.
     fn tell_first_deadlines(&self) -> Result<(), Failure> {
         let at = now();
         let mut index = 0;
@@ -103,8 +103,8 @@ impl DomainHandle {
         Ok(())
     }
 
-    /// Returns a subscription by its place. Callbacks may end some: then one may be passed over until
-    /// the next step.
+    /// Returns a subscription by its index. Callbacks may destroy some: then one may be skipped
+    /// until the next step.
     fn subscription(&self, index: usize) -> Result<Option<Arc<SubscriptionHandle>>, Failure> {
         Ok(self.core()?.subscriptions.get(index).cloned())
     }
@@ -115,7 +115,7 @@ impl DomainHandle {
 }
 
 impl Core {
-    /// Returns when something of this module is due.
+    /// Returns when the next timer of this module is due.
     fn due(&self) -> Instant {
         let publications = self.publications.iter().map(|one| one.due());
         let subscriptions = self.subscriptions.iter().map(|one| one.due());

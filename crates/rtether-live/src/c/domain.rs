@@ -1,4 +1,4 @@
-//! Domains (R150): made, stepped, stopped and destroyed.
+//! Domains (R150): creating, stepping, stopping and destroying them.
 
 use std::ffi::c_char;
 use std::net::Ipv4Addr;
@@ -14,13 +14,13 @@ use super::table::{self, register};
 use crate::rtps::{Domain, DomainError, DomainOptions};
 use crate::wait::Waiting;
 
-/// A span of time without an end, in nanoseconds.
+/// An infinite time span, in nanoseconds.
 pub const RTETHER_INFINITE: i64 = 9_223_372_036_854_775_807;
 
-/// A thread that waits looks at least so often whether it is to stop.
+/// How often a waiting thread checks for `rtether_domain_stop`.
 const LOOK: Duration = Duration::from_ms(20);
 
-/// What a domain is to be on this host.
+/// Options of a domain on this host.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -28,29 +28,29 @@ pub struct Options {
     pub size: usize,
     /// The domain, 0 to 232.
     pub domain: u32,
-    /// A name for people, or NULL.
+    /// Human-readable name, or NULL.
     pub name: *const c_char,
-    /// The IPv4 address of this host whose network it talks to; what comes over another device is
-    /// dropped. NULL for the first device that is up, and then datagrams may come over any.
+    /// IPv4 address of this host that selects the network; datagrams from other devices are
+    /// dropped. NULL selects the first device that is up, and then accepts datagrams from any.
     pub interface_address: *const c_char,
-    /// IPv4 addresses of hosts that groups do not reach.
+    /// IPv4 addresses of hosts that multicast does not reach.
     pub peers: *const *const c_char,
-    /// How many.
+    /// Their number.
     pub peers_len: usize,
-    /// Whether it announces itself to the group of the domain and listens there: 0 or 1.
+    /// Whether to announce to the multicast group of the domain and to listen there: 0 or 1.
     pub multicast: i32,
-    /// Whether samples may go to a group, too: 0 or 1.
+    /// Whether samples may also be multicast: 0 or 1.
     pub multicast_data: i32,
-    /// Whether a thread that waits keeps asking instead of sleeping, which takes a whole core and saves
-    /// the wake-up: 0 or 1.
+    /// Whether a waiting thread polls instead of sleeping, which takes a whole core and saves the
+    /// wake-up: 0 or 1.
     pub spin: i32,
-    /// How long others wait for its next announcement, in nanoseconds.
+    /// Lease: how long others wait for the next announcement, in nanoseconds.
     pub lease_ns: i64,
-    /// Octets of a datagram at most; samples that need more are sent in fragments.
+    /// Maximum size of a datagram, in octets; larger samples are sent in fragments.
     pub datagram_max: usize,
-    /// Is told what happens besides samples; or NULL.
+    /// Called for events other than samples; or NULL.
     pub on_event: EventFn,
-    /// Is handed to it.
+    /// Passed to it.
     pub user: *mut std::ffi::c_void,
 }
 
@@ -83,7 +83,7 @@ unsafe fn options(
     if given.is_null() {
         return Ok((DomainOptions::default(), None));
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let given = unsafe { read(given, DEFAULTS) }?;
     let domain = u16::try_from(given.domain);
     let unknown = |_| Failure::argument(format!("there is no domain {}", given.domain));
@@ -102,15 +102,15 @@ unsafe fn options(
         options.waiting = Waiting::Spin;
     }
     if !given.name.is_null() {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { text(given.name, "the name") }?.clone_into(&mut options.name);
     }
     if !given.interface_address.is_null() {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let own = unsafe { text(given.interface_address, "interface_address") }?;
         options.interface = Some(address(own)?);
     }
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let peers = unsafe { texts(given.peers, given.peers_len, "peers") }?;
     let peers = peers.iter().map(|peer| address(peer));
     options.peers = peers.collect::<Result<_, _>>()?;
@@ -126,25 +126,25 @@ fn address(text: &str) -> Result<Ipv4Addr, Failure> {
     parsed.map_err(|_| Failure::argument(format!("`{text}` is no IPv4 address")))
 }
 
-/// Fills in the defaults: domain 0, the first device, multicast for discovery alone, sleeping.
+/// Fills in the defaults: domain 0, the first device, multicast for discovery only, sleeping.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_options_init(options: *mut Options, size: usize) -> Status {
-    // SAFETY: the caller has `size` octets there.
+    // SAFETY: the caller guarantees `size` octets there.
     guard(|| unsafe { init(options, size, DEFAULTS) })
 }
 
-/// Opens the sockets of a participant. NULL for the options takes the defaults. Nothing is sent and no
-/// callback is called before the domain is stepped, but for what is sent explicitly, so that everything
-/// can be made ready before.
+/// Opens the sockets of a participant. NULL options mean the defaults. Before the domain is
+/// stepped, nothing is sent except explicitly, and no callback is called, so that everything can be
+/// prepared first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_create(
     given: *const Options,
     domain: *mut *mut DomainHandle,
 ) -> Status {
     guard(|| {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(domain, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let (options, on_event) = unsafe { options(given) }?;
         let opened = Domain::open(&options).map_err(|error| {
             let status = match error {
@@ -160,20 +160,20 @@ pub unsafe extern "C" fn rtether_domain_create(
             Failure::new(status, error.to_string())
         })?;
         let handle = register(Arc::new(DomainHandle::new(opened, on_event)))?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(domain, handle) }
     })
 }
 
-/// Says good-bye and closes the sockets. Publications and subscriptions are ended; their handles have
-/// to be destroyed all the same, before or after. NULL is nothing to destroy. On
-/// `RTETHER_STATUS_BUSY`, as from within a callback, the domain is still there.
+/// Says good-bye and closes the sockets. Publications and subscriptions end, but their handles must
+/// still be destroyed, before or after. NULL is ignored. On `RTETHER_STATUS_BUSY`, as within a
+/// callback, the domain remains.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
     destroy(domain, |handle| {
         handle.with_poisoned(|domain| {
             let mut core = domain.core()?;
-            // After a panic nobody has said that the step is over.
+            // After a panic the step was not marked as ended.
             if core.is_stepping && !domain.is_poisoned() {
                 let text = "a domain cannot be destroyed from within its callbacks";
                 return Err(Failure::new(Status::Busy, text));
@@ -187,8 +187,8 @@ pub extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
     })
 }
 
-/// Sends what is due, waits until something comes or is due, but not longer than `limit_ns`, and takes
-/// it in; callbacks are called meanwhile. 0 does not wait.
+/// Sends what is due, waits for a datagram or timer for at most `limit_ns`, and handles it, calling
+/// callbacks. 0 does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns: i64) -> Status {
     let step = |domain: &DomainHandle, _: &DomainHandle| {
@@ -198,7 +198,8 @@ pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns
     on(domain, step)
 }
 
-/// Steps until `limit_ns` is over, which may be `RTETHER_INFINITE`, or `rtether_domain_stop` is called.
+/// Steps until `limit_ns` has passed, which may be `RTETHER_INFINITE`, or `rtether_domain_stop` is
+/// called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_run(domain: *mut DomainHandle, limit_ns: i64) -> Status {
     let run = |domain: &DomainHandle, _: &DomainHandle| {
@@ -213,21 +214,21 @@ pub unsafe extern "C" fn rtether_domain_run(domain: *mut DomainHandle, limit_ns:
     on(domain, run)
 }
 
-/// Ends `rtether_domain_run` and the functions that wait, within 20 ms, or the next one if none runs.
-/// It may be called by signal handlers and by other threads, and does nothing to a domain that has been
-/// destroyed.
+/// Ends `rtether_domain_run` and the functions that wait, within 20 ms, or the next such call if
+/// none is running. May be called by signal handlers and other threads; has no effect on a
+/// destroyed domain.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_domain_stop(domain: *mut DomainHandle) {
     table::stop(domain);
 }
 
-/// Returns what the clock shows that the library goes by (`CLOCK_MONOTONIC`), in nanoseconds.
+/// Returns the time of the library's clock (`CLOCK_MONOTONIC`), in nanoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_now() -> i64 {
     crate::clock::monotonic_ns()
 }
 
-/// Says how many other participants are known.
+/// Returns the number of known remote participants.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_participants(
     domain: *mut DomainHandle,
@@ -235,17 +236,17 @@ pub unsafe extern "C" fn rtether_domain_participants(
 ) -> Status {
     let say = |domain: &DomainHandle, _: &DomainHandle| {
         let known = domain.core()?.live()?.participant().participants().count();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(count, known) }
     };
     on(domain, say)
 }
 
 impl DomainHandle {
-    /// Steps until something holds.
+    /// Steps until a condition holds.
     ///
     /// # Errors
-    /// If it does not in time, or the domain is stopped.
+    /// It does not hold in time, or the domain is stopped.
     pub(super) fn step_until(
         &self,
         limit_ns: i64,

@@ -1,4 +1,4 @@
-//! What a domain tells the application besides samples.
+//! Events of a domain, other than samples.
 
 use std::ffi::{CString, c_char};
 use std::sync::atomic::Ordering;
@@ -14,69 +14,69 @@ use super::publication::PublicationHandle;
 use super::subscription::SubscriptionHandle;
 use super::table::Handled;
 
-/// What has happened.
+/// Kind of an event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// Another participant has announced itself; `text` is its name.
+    /// A participant was found; `text` is its name.
     ParticipantFound = 0,
-    /// It has said good-bye.
+    /// A participant has said good-bye.
     ParticipantLeft = 1,
-    /// It has been silent for longer than its lease.
+    /// The lease of a participant has expired.
     ParticipantLost = 2,
-    /// The publication or subscription has a counterpart, which `guid` names.
+    /// The publication or subscription was matched with the endpoint `guid`.
     Matched = 3,
-    /// It no longer has.
+    /// It is no longer matched.
     Unmatched = 4,
-    /// A counterpart of the same topic asks for more than is offered, or offers less than is asked for;
-    /// `text` says in what.
+    /// An endpoint of the same topic requests more than is offered, or offers less than is
+    /// requested; `text` names the policies.
     Incompatible = 5,
-    /// The publication that `guid` names has not said for longer than its lease that it is alive.
+    /// The liveliness lease of the publication `guid` has expired.
     Silent = 6,
-    /// `count` instances of the subscription have had no sample within its deadline. Told again after
-    /// each further deadline.
+    /// `count` instances of the subscription have had no sample within its deadline. Reported again
+    /// after each further deadline.
     DeadlineMissed = 7,
     /// `count` instances of the publication have not been written within its persistence.
     PersistenceOver = 8,
-    /// What the send callback has left to be sent was not taken; `text` says why.
+    /// The value of a send callback could not be sent; `text` gives the reason.
     SendFailed = 9,
-    /// There was no room for a participant that announces itself from the address that `text` names; `count`
-    /// were refused so far. Told at most once in ten seconds.
+    /// There was no room for a participant that announced itself from the address in `text`;
+    /// `count` have been refused so far. Reported at most once in ten seconds.
     Refused = 10,
-    /// Data was not sent to the address that `text` names, since nobody has answered from there. Told at most
-    /// once in ten seconds.
+    /// Data to the address in `text` was withheld because no participant has answered from there.
+    /// Reported at most once in ten seconds.
     Withheld = 11,
 }
 
-/// An event. It holds as long as the callback runs.
+/// An event; valid during the callback.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EventInfo {
     /// `sizeof(rtether_event)` of the library.
     pub size: usize,
-    /// What has happened.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Instances, where they are counted.
+    /// Count of instances, where applicable.
     pub count: u32,
-    /// The publication of this program that is meant, or NULL.
+    /// Local publication concerned, or NULL.
     pub publication: *mut PublicationHandle,
-    /// The subscription of this program that is meant, or NULL.
+    /// Local subscription concerned, or NULL.
     pub subscription: *mut SubscriptionHandle,
-    /// The name of the other side on the wire (RTPS 9.3.1): of a participant 12 octets, of a counterpart
-    /// 16, otherwise zeros.
+    /// GUID of the other side (RTPS 9.3.1): 12 octets for a participant, 16 for an endpoint,
+    /// otherwise zeros.
     pub guid: [u8; 16],
-    /// Words for people; empty, but never NULL.
+    /// Human-readable text; may be empty, never NULL.
     pub text: *const c_char,
 }
 
-/// Is told of an event. It may call anything but what steps or destroys the domain.
+/// Called with an event. May call any function except those that step or destroy the domain.
 pub type EventFn =
     Option<unsafe extern "C" fn(event: *const EventInfo, user: *mut std::ffi::c_void)>;
 
-/// The same, where it is there.
+/// Such a function, not NULL.
 pub(super) type EventCall = unsafe extern "C" fn(*const EventInfo, User);
 
-/// An event before it is told.
+/// An event before it is reported.
 pub(super) struct Told {
     pub(super) kind: EventKind,
     pub(super) count: u32,
@@ -119,8 +119,8 @@ impl Told {
         }
     }
 
-    /// Says in the words of this interface what the engine tells; publications and subscriptions are
-    /// named by their place in the lists of the domain.
+    /// Converts an event of the engine; publications and subscriptions are identified by their
+    /// index in the domain.
     pub(super) fn of(event: Event, core: &Core) -> Self {
         let publication = |id| core.publications.iter().position(|one| one.id == id);
         let subscription = |id| core.subscriptions.iter().position(|one| one.id == id);
@@ -200,7 +200,7 @@ fn joined(policies: &[Mismatch]) -> String {
 }
 
 impl DomainHandle {
-    /// Tells the application.
+    /// Reports an event to the application.
     pub(super) fn tell(&self, told: &Told) {
         let Ok(core) = self.core() else {
             return;
@@ -247,6 +247,7 @@ fn pointer<T: Handled>(handle: Option<&std::sync::Arc<T>>) -> *mut T {
 }
 
 fn call_event(call: EventCall, event: &EventInfo, user: User) {
-    // SAFETY: the application has given the function for this, and the event lives until it returns.
+    // SAFETY: the application has provided the function for this, and the event lives until it
+    // returns.
     unsafe { call(event, user) };
 }

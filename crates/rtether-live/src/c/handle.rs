@@ -1,4 +1,4 @@
-//! What the handles of C programs stand for.
+//! Objects behind the handles of C programs.
 
 use std::cell::{RefCell, RefMut};
 use std::ffi::c_void;
@@ -19,22 +19,22 @@ use crate::rtps::Domain;
 /// A participant in a domain.
 pub struct DomainHandle {
     own: AtomicPtr<Self>,
-    /// The thread that is in, as the address of something of its own; zero if none is.
+    /// Thread inside the domain, as the address of a thread-local; zero if none.
     inside: AtomicUsize,
     is_poisoned: AtomicBool,
     core: RefCell<Core>,
 }
 
-// SAFETY: `core` and what hangs on it are touched only by the thread that `inside` names, and that
-// changes with acquire and release; the pointers of the application are its own business, and it is
-// told that callbacks come in the thread that runs the domain.
+// SAFETY: `core` and everything in it are accessed only by the thread in `inside`, which changes
+// with acquire and release. Pointers of the application are its own responsibility; the header
+// states that callbacks run in the thread that runs the domain.
 unsafe impl Send for DomainHandle {}
 // SAFETY: as above.
 unsafe impl Sync for DomainHandle {}
 
-/// What only the thread inside may touch.
+/// State that only the thread inside may access.
 pub(super) struct Core {
-    /// None when it has been destroyed.
+    /// `None` after destruction.
     pub(super) domain: Option<Domain>,
     pub(super) types: Vec<Arc<InstanceType>>,
     pub(super) publications: Vec<Arc<PublicationHandle>>,
@@ -44,14 +44,14 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Returns the participant.
+    /// Returns the live domain.
     pub(super) fn live(&mut self) -> Result<&mut Domain, Failure> {
         let closed = || Failure::new(Status::Closed, "the domain has been destroyed");
         self.domain.as_mut().ok_or_else(closed)
     }
 }
 
-/// As long as it lives, the domain belongs to this thread.
+/// While it lives, the domain belongs to this thread.
 pub(super) struct Inside<'a> {
     domain: &'a DomainHandle,
     is_outermost: bool,
@@ -86,7 +86,7 @@ impl DomainHandle {
         }
     }
 
-    /// Lets this thread in, unless another one is.
+    /// Enters the domain, unless another thread is inside.
     fn enter(&self) -> Option<Inside<'_>> {
         let here = HERE.with(|here| std::ptr::from_ref(here).addr());
         let order = (Ordering::Acquire, Ordering::Relaxed);
@@ -102,7 +102,7 @@ impl DomainHandle {
         })
     }
 
-    /// Returns whether signal handlers or other threads want it to stop, once.
+    /// Returns and clears a request to stop from a signal handler or another thread.
     pub(super) fn is_stopped(&self) -> bool {
         takes_stop(self)
     }
@@ -112,7 +112,7 @@ impl DomainHandle {
         self.is_poisoned.load(Ordering::Acquire)
     }
 
-    /// Does the work of a call with the domain to itself; after a panic it does none any more.
+    /// Runs `work` with exclusive access to the domain; refused after a panic.
     pub(super) fn with(&self, work: impl FnOnce(&Self) -> Result<(), Failure>) -> Status {
         if self.is_poisoned() {
             let text = "an earlier call has panicked; the domain can only be destroyed";
@@ -121,7 +121,7 @@ impl DomainHandle {
         self.with_poisoned(work)
     }
 
-    /// As [`Self::with`], but also after a panic: for what only ends things.
+    /// Like [`Self::with`], but also after a panic: for destruction.
     pub(super) fn with_poisoned(&self, work: impl FnOnce(&Self) -> Result<(), Failure>) -> Status {
         let Some(_inside) = self.enter() else {
             let text =
@@ -135,7 +135,7 @@ impl DomainHandle {
         status
     }
 
-    /// Returns what is behind, unless a function that writes or reads values is calling.
+    /// Returns the state, except within functions that serialize or deserialize values.
     pub(super) fn core(&self) -> Result<RefMut<'_, Core>, Failure> {
         let text = "not from within functions that write or read values";
         let busy = |_| Failure::new(Status::Busy, text);
@@ -143,12 +143,12 @@ impl DomainHandle {
     }
 }
 
-/// Returns what the clock shows that domains go by.
+/// Returns the time of the clock that domains use.
 pub(super) fn now() -> Instant {
     Instant::from_ns(crate::clock::monotonic_ns())
 }
 
-/// Does the work of a call on what a handle of a C program names.
+/// Runs `work` on the object of a handle.
 pub(super) fn on<T: Belongs>(
     handle: *const T,
     work: impl FnOnce(&T, &DomainHandle) -> Result<(), Failure>,
@@ -159,7 +159,7 @@ pub(super) fn on<T: Belongs>(
     }
 }
 
-/// Destroys what a handle of a C program names, after its end; NULL is nothing to destroy.
+/// Destroys the object of a handle after ending it; NULL is ignored.
 pub(super) fn destroy<T: Handled>(handle: *const T, end: impl FnOnce(&T) -> Status) -> Status {
     if handle.is_null() {
         return Status::Ok;
@@ -194,29 +194,29 @@ impl Belongs for DomainHandle {
     }
 }
 
-/// Writes a value where a C program wants it.
+/// Writes a value to an output argument.
 ///
 /// # Safety
-/// The pointer is NULL or may be written.
+/// The pointer is NULL or writable.
 pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Failure> {
     if place.is_null() {
         return Err(Failure::argument("the place for the answer is NULL"));
     }
-    // SAFETY: not NULL, and the caller vouches for it.
+    // SAFETY: not NULL, and guaranteed by the caller.
     unsafe { place.write(value) };
     Ok(())
 }
 
-/// Memory for a value of a type that is known at run time only: aligned for everything, zero at first.
+/// Memory for a value of a type known at run time only: aligned for any type, zeroed.
 pub(super) struct Room(Vec<u128>);
 
 impl Room {
-    /// Returns room for so many octets.
+    /// Allocates `octets` octets.
     pub(super) fn new(octets: usize) -> Self {
         Self(vec![0; octets.div_ceil(size_of::<u128>())])
     }
 
-    /// Returns its place, with zeros in it.
+    /// Clears the memory and returns its address.
     pub(super) fn cleared(&mut self) -> *mut c_void {
         self.0.fill(0);
         self.0.as_mut_ptr().cast()

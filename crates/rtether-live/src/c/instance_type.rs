@@ -1,4 +1,4 @@
-//! Types that are described at run time (R144).
+//! Types described at run time (R144).
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -11,60 +11,61 @@ use super::handle::{DomainHandle, on};
 use super::memory::{Grows, User, choice, init, read, text};
 use super::status::{Failure, Status, guard};
 
-/// Writes the members of a value; returns 0, or something else if the value is not to be sent.
+/// Writes the members of a value; returns 0, or another value to cancel sending.
 pub type SerializeFn = Option<
     unsafe extern "C" fn(value: *const c_void, writer: *mut CdrWriter, user: *mut c_void) -> i32,
 >;
 
-/// Reads the members of a value into zeroed memory; returns 0, or something else if it makes no sense,
-/// whereupon it is dropped and counted.
+/// Reads the members of a value into zeroed memory; returns 0, or another value if it is malformed,
+/// and then it is dropped and counted.
 pub type DeserializeFn = Option<
     unsafe extern "C" fn(reader: *mut CdrReader, value: *mut c_void, user: *mut c_void) -> i32,
 >;
 
-/// The first of them, where it is there.
+/// A serialize function, not NULL.
 pub(super) type SerializeCall =
     unsafe extern "C" fn(*const c_void, *mut CdrWriter, *mut c_void) -> i32;
-/// The second.
+/// A deserialize function, not NULL.
 pub(super) type DeserializeCall =
     unsafe extern "C" fn(*mut CdrReader, *mut c_void, *mut c_void) -> i32;
 
-/// How a type may change while old programs go on reading it (DDS-XTypes 1.3, 7.2.3).
+/// How a type may change while older programs remain compatible (DDS-XTypes 1.3, 7.2.3).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum TypeExtensibility {
     /// Not at all.
     Final = 0,
-    /// Members may be added at the end. In XCDR2 a length comes before the members.
+    /// Members may be added at the end. In XCDR2 a length precedes the members.
     Appendable = 1,
 }
 
-/// What a type is. A value lies in `value_size` octets and owns nothing besides: values are copied and
-/// dropped as they are.
+/// A type. A value occupies `value_size` octets and owns nothing else: values are copied and
+/// dropped bitwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TypeOptions {
     /// `sizeof(rtether_type_options)`.
     pub size: usize,
-    /// Its name, as other participants know it.
+    /// Type name, as announced to other participants.
     pub name: *const c_char,
-    /// Octets of a value on the wire, at most.
+    /// Maximum serialized size of a value, in octets.
     pub max_size: usize,
-    /// Octets of a value in memory; 0 means `max_size`.
+    /// Size of a value in memory, in octets; 0 means `max_size`.
     pub value_size: usize,
-    /// Writes the members of a value; NULL copies `max_size` octets of memory as they are.
+    /// Serializes a value; NULL copies `max_size` octets of memory unchanged.
     pub serialize: SerializeFn,
-    /// Reads the members of a value; NULL copies up to `max_size` octets as they are.
+    /// Deserializes a value; NULL copies up to `max_size` octets unchanged.
     pub deserialize: DeserializeFn,
-    /// Writes the key members of a value; NULL for a type without a key.
+    /// Serializes the key members of a value; NULL for a type without a key.
     pub serialize_key: SerializeFn,
-    /// Reads the key members of a value; needed if there is a key.
+    /// Deserializes the key members of a value; required if there is a key.
     pub deserialize_key: DeserializeFn,
-    /// Octets of the key members on the wire, at most; a string has 5 more than its characters.
+    /// Maximum serialized size of the key members, in octets; a string takes 5 more than its
+    /// characters.
     pub key_max_size: usize,
     /// An `rtether_extensibility`.
     pub extensibility: i32,
-    /// Is handed to the functions.
+    /// Passed to the functions.
     pub user: *mut c_void,
 }
 
@@ -87,9 +88,9 @@ const DEFAULTS: TypeOptions = TypeOptions {
     user: std::ptr::null_mut(),
 };
 
-/// Types of a domain, at most.
+/// Maximum number of types of a domain.
 const TYPES_MAX: usize = 256;
-/// Octets of a value, at most.
+/// Maximum size of a value, in octets.
 const VALUE_MAX: usize = 64 << 20;
 
 /// Fills in the defaults: no functions, no key, final.
@@ -98,18 +99,18 @@ pub unsafe extern "C" fn rtether_type_options_init(
     options: *mut TypeOptions,
     size: usize,
 ) -> Status {
-    // SAFETY: the caller has `size` octets there.
+    // SAFETY: the caller guarantees `size` octets there.
     guard(|| unsafe { init(options, size, DEFAULTS) })
 }
 
-/// Registers a type with a domain. A name is registered once.
+/// Registers a type with a domain. Each name can be registered once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_type_register(
     domain: *mut DomainHandle,
     options: *const TypeOptions,
 ) -> Status {
     let register = |domain: &DomainHandle, _: &DomainHandle| {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let kind = unsafe { InstanceType::new(options) }?;
         let mut core = domain.core()?;
         core.live()?;
@@ -139,17 +140,17 @@ pub(super) struct InstanceType {
     pub(super) user: User,
 }
 
-/// How keys are written and read.
+/// Serialization of keys.
 #[derive(Clone, Copy)]
 pub(super) struct KeyFns {
     pub(super) serialize: SerializeCall,
     pub(super) deserialize: DeserializeCall,
-    /// Whether every key fits into a hash as it is.
+    /// Whether every key fits into a hash unchanged.
     pub(super) is_short: bool,
 }
 
-// SAFETY: the functions are called, with the pointer of the application, only by the thread that is in
-// the domain; the header says that this may be another one than that which registered them.
+// SAFETY: only the thread inside the domain calls the functions, with the pointer of the
+// application; the header states that this may be a thread other than the one that registered them.
 unsafe impl Send for InstanceType {}
 // SAFETY: as above.
 unsafe impl Sync for InstanceType {}
@@ -158,9 +159,9 @@ impl InstanceType {
     /// # Safety
     /// As for `rtether_type_register`.
     unsafe fn new(options: *const TypeOptions) -> Result<Self, Failure> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let options = unsafe { read(options, DEFAULTS) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let name = unsafe { text(options.name, "the name of the type") }?;
         let value_size = if options.value_size == 0 {
             options.max_size

@@ -1,4 +1,4 @@
-//! What C programs hand over: strings, structures that grow, memory.
+//! Arguments from C programs: strings, extensible structures, memory.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
@@ -7,25 +7,25 @@ use rtether_rtps::time::Duration;
 
 use super::status::{Failure, Status};
 
-/// A structure that may grow: its first member is its size in octets, and a later version only adds
-/// members at the end.
+/// An extensible structure: its first member is its size in octets, and later versions only append
+/// members.
 ///
 /// # Safety
-/// `repr(C)`, with a `usize` first, and every pattern of bits is a value.
+/// `repr(C)`, with a `usize` first, and every bit pattern is valid.
 pub(super) unsafe trait Grows: Copy {
-    /// Octets of the first version.
+    /// Size of the first version, in octets.
     const FIRST: usize;
 }
 
 /// Returns the text of a C string.
 ///
 /// # Safety
-/// The pointer is NULL or points to a string that ends with a zero and lives as long as the result.
+/// The pointer is NULL or to a NUL-terminated string that outlives the result.
 pub(super) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failure> {
     if pointer.is_null() {
         return Err(Failure::argument(format!("{name} is NULL")));
     }
-    // SAFETY: as the caller has it.
+    // SAFETY: guaranteed by the caller.
     let text = unsafe { CStr::from_ptr(pointer) }.to_str();
     text.map_err(|_| Failure::argument(format!("{name} is not UTF-8")))
 }
@@ -33,7 +33,7 @@ pub(super) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a 
 /// Returns the texts of an array of C strings.
 ///
 /// # Safety
-/// As for [`text`], for each of `len` pointers in a row.
+/// As for [`text`], for each of `len` consecutive pointers.
 pub(super) unsafe fn texts(
     pointer: *const *const c_char,
     len: usize,
@@ -45,17 +45,17 @@ pub(super) unsafe fn texts(
     if pointer.is_null() || len > TEXTS_MAX {
         return Err(Failure::argument(format!("{name}: {len} at {pointer:?}")));
     }
-    // SAFETY: not NULL, and the caller vouches for the length.
+    // SAFETY: not NULL, and the caller guarantees the length.
     let all = unsafe { std::slice::from_raw_parts(pointer, len) };
-    // SAFETY: as the caller has it.
+    // SAFETY: guaranteed by the caller.
     let all = all.iter().map(|one| unsafe { text(*one, name) });
     all.map(|one| one.map(str::to_owned)).collect()
 }
 
-/// Copies a text, with a zero at its end.
+/// Copies a text with a terminating NUL.
 ///
 /// # Safety
-/// The buffer is NULL or has as many octets.
+/// The buffer is NULL or has `capacity` octets.
 pub(super) unsafe fn copy_text(
     text: &str,
     buffer: *mut c_char,
@@ -71,7 +71,7 @@ pub(super) unsafe fn copy_text(
         );
         return Err(Failure::new(Status::TooLong, text));
     }
-    // SAFETY: not NULL, and there is room for the text and its end.
+    // SAFETY: not NULL, and there is room for the text and its NUL.
     unsafe {
         buffer
             .cast::<u8>()
@@ -81,13 +81,13 @@ pub(super) unsafe fn copy_text(
     Ok(())
 }
 
-/// Texts in an array at most.
+/// Maximum number of texts in an array.
 const TEXTS_MAX: usize = 256;
 
 /// Writes the defaults into the first `size` octets of a structure.
 ///
 /// # Safety
-/// The pointer is NULL or to `size` octets that may be written.
+/// The pointer is NULL or to `size` writable octets.
 pub(super) unsafe fn init<T: Grows>(
     place: *mut T,
     size: usize,
@@ -97,8 +97,8 @@ pub(super) unsafe fn init<T: Grows>(
         return Err(Failure::argument("the structure is NULL"));
     }
     check_size::<T>(size)?;
-    // SAFETY: the caller vouches for `size` octets, and the value has at least as many as are copied;
-    // zeros are what this version says of members that it does not know.
+    // SAFETY: the caller guarantees `size` octets, and at most the size of the value is copied.
+    // Members unknown to this version are zeroed.
     unsafe {
         place.cast::<u8>().write_bytes(0, size);
         put(place, size, defaults);
@@ -106,10 +106,10 @@ pub(super) unsafe fn init<T: Grows>(
     Ok(())
 }
 
-/// Writes a structure that the caller has made room for, and has told its size.
+/// Fills in a structure of the caller, whose first member gives its size.
 ///
 /// # Safety
-/// The pointer is NULL or to a structure whose first member says how many octets may be written.
+/// The pointer is NULL or to a structure whose first member gives the number of writable octets.
 pub(super) unsafe fn tell<T: Grows>(place: *mut T, value: T) -> Result<(), Failure> {
     if place.is_null() {
         return Ok(());
@@ -117,12 +117,12 @@ pub(super) unsafe fn tell<T: Grows>(place: *mut T, value: T) -> Result<(), Failu
     // SAFETY: not NULL, and the size comes first.
     let size = unsafe { place.cast::<usize>().read() };
     check_size::<T>(size)?;
-    // SAFETY: the caller has room for `size` octets.
+    // SAFETY: the caller guarantees `size` octets.
     unsafe { put(place, size, value) };
     Ok(())
 }
 
-/// Looks whether [`tell`] can, before something is taken that would be lost otherwise.
+/// Checks that [`tell`] will succeed, before something is taken that would otherwise be lost.
 ///
 /// # Safety
 /// As for [`tell`].
@@ -134,13 +134,13 @@ pub(super) unsafe fn can_tell<T: Grows>(place: *const T) -> Result<(), Failure> 
     check_size::<T>(unsafe { place.cast::<usize>().read() })
 }
 
-/// Copies as much as both sides know, and the size of the caller.
+/// Copies the members that both sides know, and keeps the size of the caller.
 ///
 /// # Safety
-/// There is room for `size` octets, which are at least those of a `usize`.
+/// There is room for `size` octets, at least those of a `usize`.
 unsafe fn put<T: Grows>(place: *mut T, size: usize, value: T) {
     let from = (&raw const value).cast::<u8>();
-    // SAFETY: the value has its own size, the place that of the caller; they do not overlap.
+    // SAFETY: at most the size of each side is copied; they do not overlap.
     unsafe {
         place
             .cast::<u8>()
@@ -149,8 +149,8 @@ unsafe fn put<T: Grows>(place: *mut T, size: usize, value: T) {
     }
 }
 
-/// Reads a structure: members that the caller does not know have their defaults, and those that this
-/// library does not know must be zero.
+/// Reads a structure: members unknown to the caller get their defaults, and members unknown to this
+/// library must be zero.
 ///
 /// # Safety
 /// The pointer is NULL or to a structure whose first member is its size.
@@ -163,13 +163,13 @@ pub(super) unsafe fn read<T: Grows>(place: *const T, defaults: T) -> Result<T, F
     check_size::<T>(size)?;
     let own = size_of::<T>();
     let mut value = defaults;
-    // SAFETY: both have as many octets, and every pattern of bits is a value.
+    // SAFETY: both have at least as many octets, and every bit pattern is valid.
     unsafe {
         (&raw mut value)
             .cast::<u8>()
             .copy_from_nonoverlapping(place.cast(), size.min(own));
     }
-    // SAFETY: the caller says that it has `size` octets.
+    // SAFETY: the caller has given `size` as its size.
     let more = |at| unsafe { place.cast::<u8>().add(at).read() };
     if (own..size).any(|at| more(at) != 0) {
         let text = "the options say something that this version does not know";
@@ -178,7 +178,7 @@ pub(super) unsafe fn read<T: Grows>(place: *const T, defaults: T) -> Result<T, F
     Ok(value)
 }
 
-/// Octets of a structure at most, of whatever version.
+/// Largest size of an options struct in any API version, in octets.
 const SIZE_MAX: usize = 4_096;
 
 fn check_size<T: Grows>(size: usize) -> Result<(), Failure> {
@@ -193,7 +193,7 @@ fn check_size<T: Grows>(size: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns a span that must not be negative.
+/// Converts a time span; negative ones are errors.
 pub(super) fn span(ns: i64, name: &str) -> Result<Duration, Failure> {
     if ns < 0 {
         return Err(Failure::argument(format!("{name} is negative: {ns} ns")));
@@ -201,22 +201,22 @@ pub(super) fn span(ns: i64, name: &str) -> Result<Duration, Failure> {
     Ok(Duration::from_ns(ns))
 }
 
-/// Returns the meaning of a number.
+/// Returns the meaning of a number, or an error if it has none.
 pub(super) fn choice<T: Copy>(number: i32, name: &str, all: &[(i32, T)]) -> Result<T, Failure> {
     let found = all.iter().find(|(one, _)| *one == number);
     let unknown = || Failure::argument(format!("{name} has no value {number}"));
     found.map(|(_, meaning)| *meaning).ok_or_else(unknown)
 }
 
-/// What a callback is given along.
+/// Opaque pointer passed to a callback.
 pub(super) type User = *mut c_void;
 
 thread_local! {
-    /// The reader or writer that the function of the application has that this thread is in.
+    /// Reader or writer lent to the application function that this thread is in.
     static LENT: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Lends a reader or a writer to a function of the application, for as long as this lives.
+/// Lends a reader or writer to an application function while this value lives.
 pub(super) struct Lent {
     before: *const (),
 }
@@ -234,10 +234,10 @@ impl Drop for Lent {
     }
 }
 
-/// Looks whether a reader or writer is the one that the calling function was given.
+/// Checks that a reader or writer is the one passed to the calling function.
 ///
 /// # Errors
-/// If it is none, one from before or one of another thread.
+/// It is NULL, from an earlier call, or from another thread.
 pub(super) fn is_lent<T>(pointer: *const T) -> Result<(), Failure> {
     if !pointer.is_null() && LENT.get() == pointer.cast() {
         return Ok(());

@@ -1,14 +1,15 @@
-//! The C interface of publish-subscribe, in the shape of the papers' skeletons (R137 to R147, D4).
+//! C interface of publish-subscribe, modeled on the papers' skeletons (R137 to R147, D4).
 //!
-//! Types are registered with functions that write and read their values; publications have strength,
-//! persistence and a send callback with a period; subscriptions call back or are pulled, and are told
-//! of missed deadlines. `cargo xtask generate` writes `include/rtether.h` from these files: their doc
-//! comments are those of the header. `cargo xtask c-library` builds the libraries.
+//! Types are registered with functions that serialize and deserialize their values; publications
+//! have strength, persistence and a send callback with a period; subscriptions have a callback or
+//! are pulled, and report missed deadlines. `cargo xtask generate` writes `include/rtether.h` from
+//! these files: their doc comments become those of the header. `cargo xtask c-library` builds the
+//! libraries.
 //!
-//! **Rules of the boundary.** Nothing unwinds into C: a panic becomes a status, and its domain answers
-//! no more calls. A domain lets in one thread at a time, which may call it again from callbacks; no
-//! lock waits. Handles are looked up and never followed. Enumerations come in as integers and are checked. Structures that may grow begin with
-//! their size.
+//! **Rules of the boundary.** Nothing unwinds into C: a panic becomes a status, and its domain
+//! refuses further calls. A domain admits one thread at a time, which may call it again from
+//! callbacks; no lock blocks. Handles are looked up and never dereferenced. Enumerations are passed
+//! as integers and checked. Extensible structures begin with their size.
 #![allow(
     unreachable_pub,
     reason = "what is public here is reached by its symbol, not by its path"

@@ -1,10 +1,11 @@
-//! Where and how the calling thread runs.
+//! Placement of the calling thread.
 
 use super::status::{Failure, Status, guard};
 use crate::thread::{Placement, keep_cores_awake};
 
-/// Places the calling thread: on one core (none if negative), at a real-time priority of `SCHED_FIFO`
-/// (1 to 99; none if 0), and with all memory of the process resident if `lock_memory` is 1.
+/// Places the calling thread: on one core (any if negative), at a real-time priority of
+/// `SCHED_FIFO` (1 to 99; 0 for none), and with all memory of the process resident if `lock_memory`
+/// is 1.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_thread_place(core: i32, priority: i32, lock_memory: i32) -> Status {
     guard(|| {

@@ -1,4 +1,4 @@
-//! Policies that publications and subscriptions have in common.
+//! Policies common to publications and subscriptions.
 
 use rtether_rtps::cdr::Encoding;
 use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability};
@@ -10,13 +10,13 @@ use super::status::Failure;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum ReliabilityKind {
-    /// They may.
+    /// They may be lost.
     BestEffort = 0,
-    /// Lost ones are sent again.
+    /// Lost samples are sent again.
     StrictReliable = 1,
 }
 
-/// Which samples a subscription gets that comes later than they (DDS 1.4, 2.2.3.4).
+/// Which earlier samples a late-joining subscription gets (DDS 1.4, 2.2.3.4).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum DurabilityKind {
@@ -26,28 +26,28 @@ pub enum DurabilityKind {
     TransientLocal = 1,
 }
 
-/// Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides have to say the
-/// same.
+/// Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides must have the
+/// same value.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum OwnershipKind {
-    /// They may; strength means nothing.
+    /// They may; strength is ignored.
     Shared = 0,
-    /// The strongest one counts, for as long as its persistence lasts.
+    /// The strongest one is taken, for as long as its persistence lasts.
     Exclusive = 1,
 }
 
-/// How values are written (DDS-XTypes 1.3, 7.4).
+/// Serialization rules (DDS-XTypes 1.3, 7.4).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum EncodingKind {
     /// Alignment up to 8 octets.
     Xcdr1 = 0,
-    /// Alignment up to 4 octets, and lengths before what may grow.
+    /// Alignment up to 4 octets, and lengths before values that may grow.
     Xcdr2 = 1,
 }
 
-/// Returns the policies that publications and subscriptions have in common.
+/// Returns the policies common to publications and subscriptions.
 pub(super) fn shared_qos(
     qos: &mut Qos,
     reliability: i32,
@@ -83,7 +83,7 @@ pub(super) fn shared_qos(
     Ok(())
 }
 
-/// Returns the encoding that a number names.
+/// Returns the encoding with this number.
 pub(super) fn encoding(number: i32) -> Result<Encoding, Failure> {
     let all = [
         (EncodingKind::Xcdr1 as i32, Encoding::Xcdr1),

@@ -21,29 +21,29 @@ use super::policy::{
 use super::status::{Failure, Status, guard};
 use super::table::{Handled, find, register};
 
-/// Fills in the value that is about to be sent; returns 0, or something else to send nothing this time.
-/// It may call anything but what steps or destroys the domain.
+/// Fills in the value to be sent; returns 0, or another value to skip this time. May call any
+/// function except those that step or destroy the domain.
 pub type SendFn = Option<unsafe extern "C" fn(value: *mut c_void, user: *mut c_void) -> i32>;
 
 type SendCall = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
 
-/// What a publication is.
+/// Options of a publication.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PublicationOptions {
     /// `sizeof(rtether_publication_options)`.
     pub size: usize,
-    /// The name of the topic.
+    /// Topic name.
     pub topic: *const c_char,
-    /// The name of a registered type.
+    /// Name of a registered type.
     pub type_name: *const c_char,
-    /// The value that `rtether_publication_send` and the send callback send; it must live as long as
-    /// the publication. NULL if there is neither.
+    /// Value sent by `rtether_publication_send` and the send callback; must live as long as the
+    /// publication. NULL if neither is used.
     pub instance: *mut c_void,
-    /// How long a sample counts against weaker publications, in nanoseconds. On the wire it is the
-    /// deadline that is offered: subscriptions with a shorter one do not match.
+    /// How long a sample keeps weaker publications away, in nanoseconds. It is announced as the
+    /// offered deadline: subscriptions with a shorter one do not match.
     pub persistence_ns: i64,
-    /// How strong it is against others of the same topic.
+    /// Strength among the publications of the topic.
     pub strength: i32,
     /// An `rtether_ownership`.
     pub ownership: i32,
@@ -53,22 +53,22 @@ pub struct PublicationOptions {
     pub durability: i32,
     /// An `rtether_encoding`.
     pub encoding: i32,
-    /// DSCP of the packets, 0 to 63; the upper three bits are the priority of frames.
+    /// DSCP of the packets, 0 to 63; its upper three bits are the PCP of frames.
     pub dscp: i32,
-    /// Samples of an instance that are kept; 0 keeps all, and then a reliable publication is full when
-    /// subscriptions are slow.
+    /// Samples kept per instance; 0 keeps all, and then slow subscriptions can fill a reliable
+    /// publication.
     pub depth: u32,
-    /// After which a sample is worth nothing and is not handed out, in nanoseconds.
+    /// Time after which a sample expires, in nanoseconds; expired samples are not delivered.
     pub lifespan_ns: i64,
-    /// Names of partitions; none is the partition without a name.
+    /// Partition names; none means the empty name.
     pub partitions: *const *const c_char,
-    /// How many.
+    /// Their number.
     pub partitions_len: usize,
-    /// Called once in each period; NULL if values are sent explicitly only.
+    /// Called once per period; NULL if values are only sent explicitly.
     pub on_send: SendFn,
-    /// Is handed to it.
+    /// Passed to it.
     pub user: *mut c_void,
-    /// Between its calls, in nanoseconds; the first is one period after the publication is created.
+    /// Period in nanoseconds; the first call is one period after the publication is created.
     pub period_ns: i64,
 }
 
@@ -111,7 +111,7 @@ pub struct PublicationHandle {
     room: RefCell<Buffers>,
 }
 
-// SAFETY: as for its domain, into which each of its functions goes first.
+// SAFETY: as for its domain, which each of its functions enters first.
 unsafe impl Send for PublicationHandle {}
 // SAFETY: as above.
 unsafe impl Sync for PublicationHandle {}
@@ -123,7 +123,7 @@ struct Timer {
     next: Cell<Instant>,
 }
 
-/// Octets of what is being sent; kept, so that sending allocates nothing.
+/// Serialization buffers, kept so that sending allocates nothing.
 #[derive(Default)]
 struct Buffers {
     payload: Vec<u8>,
@@ -162,7 +162,7 @@ fn qos(options: &PublicationOptions, encoding: Encoding) -> Result<Qos, Failure>
         Encoding::Xcdr1 => Representation::Xcdr1,
         Encoding::Xcdr2 => Representation::Xcdr2,
     }];
-    // SAFETY: the caller of `rtether_publication_create` vouches for the array.
+    // SAFETY: the caller of `rtether_publication_create` guarantees the array.
     qos.partitions = unsafe { texts(options.partitions, options.partitions_len, "partitions") }?;
     Ok(qos)
 }
@@ -184,7 +184,7 @@ fn timer(options: &PublicationOptions, now: Instant) -> Result<Option<Timer>, Fa
     }))
 }
 
-/// Finds a registered type.
+/// Returns a registered type.
 pub(super) fn find_type(
     types: &[Arc<InstanceType>],
     name: &str,
@@ -197,17 +197,17 @@ pub(super) fn find_type(
     found.cloned().ok_or_else(unknown)
 }
 
-/// Fills in the defaults: reliable, volatile, the last sample kept, shared ownership, XCDR1.
+/// Fills in the defaults: reliable, volatile, history of one sample, shared ownership, XCDR1.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_options_init(
     options: *mut PublicationOptions,
     size: usize,
 ) -> Status {
-    // SAFETY: the caller has `size` octets there.
+    // SAFETY: the caller guarantees `size` octets there.
     guard(|| unsafe { init(options, size, DEFAULTS) })
 }
 
-/// Makes a publication and announces it.
+/// Creates a publication and announces it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_create(
     domain: *mut DomainHandle,
@@ -215,15 +215,15 @@ pub unsafe extern "C" fn rtether_publication_create(
     publication: *mut *mut PublicationHandle,
 ) -> Status {
     let create = |handle: &DomainHandle, _: &DomainHandle| {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(publication, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let made = unsafe { PublicationHandle::create(domain, handle, options) }?;
         let named = register(Arc::clone(&made));
         if named.is_err() {
             made.end(handle)?;
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(publication, named?) }
     };
     on(domain, create)
@@ -231,17 +231,17 @@ pub unsafe extern "C" fn rtether_publication_create(
 
 impl PublicationHandle {
     /// # Safety
-    /// As for `rtether_publication_create`; both name the same domain.
+    /// As for `rtether_publication_create`; both arguments are the same domain.
     unsafe fn create(
         domain: *const DomainHandle,
         handle: &DomainHandle,
         options: *const PublicationOptions,
     ) -> Result<Arc<Self>, Failure> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let options = unsafe { read(options, DEFAULTS) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let topic = unsafe { text(options.topic, "the topic") }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
         let owner = find(domain)?;
         let encoding = encoding(options.encoding)?;
@@ -271,7 +271,7 @@ impl PublicationHandle {
         Ok(this)
     }
 
-    /// Leaves the domain.
+    /// Removes the publication from the domain.
     fn end(&self, domain: &DomainHandle) -> Result<(), Failure> {
         let mut core = domain.core()?;
         core.publications.retain(|one| one.id != self.id);
@@ -283,7 +283,7 @@ impl PublicationHandle {
         Ok(())
     }
 
-    /// Sends a value, or says that an instance has ended.
+    /// Sends a value, or ends an instance.
     fn write(&self, change: ChangeKind, value: *const c_void) -> Result<(), Failure> {
         if value.is_null() {
             return Err(Failure::argument("there is no value to send"));
@@ -292,7 +292,8 @@ impl PublicationHandle {
         let busy = |_| Failure::new(Status::Busy, text);
         let mut room = self.room.try_borrow_mut().map_err(busy)?;
         let Buffers { payload, key } = &mut *room;
-        // Held while functions of the application write values: they cannot call back into the domain.
+        // Borrowed while application functions serialize values: they cannot call back into the
+        // domain.
         let mut core = self.domain.core()?;
         let live = core.live()?;
         if change == ChangeKind::Alive {
@@ -321,8 +322,8 @@ impl PublicationHandle {
         timer.map_or(Instant::NEVER, |timer| timer.next.get())
     }
 
-    /// Calls the send callback if it is due, and sends. Periods that have passed without a call are
-    /// left out: late values would only come closer together.
+    /// Calls the send callback if it is due, and sends. Missed periods are skipped: late values
+    /// would only arrive closer together.
     pub(super) fn send_if_due(&self, now: Instant) -> Result<(), Failure> {
         let Some(timer) = &self.timer else {
             return Ok(());
@@ -335,8 +336,8 @@ impl PublicationHandle {
         let passed = ((now - due).as_ns() / period).saturating_add(1);
         let step = Duration::from_ns(passed.saturating_mul(period));
         timer.next.set(due + step);
-        // SAFETY: the application has given the function for this, and the instance lives as long as
-        // the publication.
+        // SAFETY: the application has provided the function for this, and the instance lives as
+        // long as the publication.
         let refused = unsafe { (timer.call)(self.instance, timer.user) };
         if refused != 0 {
             return Ok(());
@@ -345,14 +346,14 @@ impl PublicationHandle {
     }
 }
 
-/// No more endpoints.
+/// Error: the limit of endpoints is reached.
 pub(super) fn no_room() -> Failure {
     let text = "there are as many publications and subscriptions as the limits allow";
     Failure::new(Status::Limit, text)
 }
 
-/// Ends a publication, also after its domain has been destroyed or has panicked. NULL is nothing to
-/// end. On any other status than `RTETHER_STATUS_OK` it is still there.
+/// Destroys a publication, also after its domain was destroyed or has panicked. NULL is ignored. On
+/// any status other than `RTETHER_STATUS_OK` it remains.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_publication_destroy(publication: *mut PublicationHandle) -> Status {
     destroy(publication, |one| {
@@ -360,7 +361,7 @@ pub extern "C" fn rtether_publication_destroy(publication: *mut PublicationHandl
     })
 }
 
-/// Sends what is in the instance of the publication now.
+/// Sends the current value of the publication's instance.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_send(publication: *mut PublicationHandle) -> Status {
     on(publication, |this, _| {
@@ -377,7 +378,7 @@ pub unsafe extern "C" fn rtether_publication_write(
     on(publication, |this, _| this.write(ChangeKind::Alive, value))
 }
 
-/// Says that the instance to which the value belongs is gone.
+/// Disposes of the instance of the value.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_dispose(
     publication: *mut PublicationHandle,
@@ -388,7 +389,7 @@ pub unsafe extern "C" fn rtether_publication_dispose(
     })
 }
 
-/// Says that the instance to which the value belongs is no longer written here.
+/// Unregisters the instance of the value: this publication no longer writes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_unregister(
     publication: *mut PublicationHandle,
@@ -399,7 +400,7 @@ pub unsafe extern "C" fn rtether_publication_unregister(
     })
 }
 
-/// Says how many subscriptions get what is sent.
+/// Returns the number of matched subscriptions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_matched(
     publication: *mut PublicationHandle,
@@ -407,14 +408,14 @@ pub unsafe extern "C" fn rtether_publication_matched(
 ) -> Status {
     let tell = |this: &PublicationHandle, domain: &DomainHandle| {
         let matched = domain.core()?.live()?.participant().readers_of(this.id);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(count, matched) }
     };
     on(publication, tell)
 }
 
-/// Steps the domain, callbacks included, until at least `count` subscriptions match, or `limit_ns` is
-/// over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+/// Steps the domain with its callbacks until at least `count` subscriptions match.
+/// `RTETHER_STATUS_TIMEOUT` after `limit_ns`, or if the domain is stopped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_wait_matched(
     publication: *mut PublicationHandle,
@@ -429,8 +430,8 @@ pub unsafe extern "C" fn rtether_publication_wait_matched(
     on(publication, wait)
 }
 
-/// Steps the domain, callbacks included, until all reliable subscriptions have everything, or
-/// `limit_ns` is over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+/// Steps the domain with its callbacks until all reliable subscriptions have acknowledged
+/// everything. `RTETHER_STATUS_TIMEOUT` after `limit_ns`, or if the domain is stopped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_wait_acknowledged(
     publication: *mut PublicationHandle,
@@ -444,8 +445,8 @@ pub unsafe extern "C" fn rtether_publication_wait_acknowledged(
     on(publication, wait)
 }
 
-/// Copies words on why the last subscription of the same topic did not match into `buffer`, which has
-/// `capacity` octets; empty if there was none.
+/// Copies the reason why the last incompatible subscription of the topic did not match into
+/// `buffer` of `capacity` octets; empty if there was none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_mismatch(
     publication: *mut PublicationHandle,
@@ -454,7 +455,7 @@ pub unsafe extern "C" fn rtether_publication_mismatch(
 ) -> Status {
     let tell = |this: &PublicationHandle, _: &DomainHandle| {
         let text = this.mismatch.borrow();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { copy_text(&text, buffer, capacity) }
     };
     on(publication, tell)

@@ -1,4 +1,4 @@
-//! What a call returns, and why.
+//! Status codes and error messages.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -9,25 +9,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rtether_rtps::cdr::CdrError;
 use rtether_rtps::writer::WriteError;
 
-/// What a call returns. `rtether_last_error` tells more.
+/// Result of a call. `rtether_last_error` gives details.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done.
+    /// Success.
     Ok = 0,
-    /// An argument is NULL where it must not be, or out of its range; or a handle is none, of something
-    /// else, or has been destroyed.
+    /// An argument is NULL or out of range, or a handle is invalid, of another kind, or destroyed.
     Argument = 1,
-    /// The structure is smaller than its first version, or larger and says something that this library
-    /// does not know.
+    /// The structure is smaller than its first version, or larger and sets members unknown to this
+    /// library.
     Version = 2,
-    /// Another thread is in the domain, or this call is not possible from within the callback.
+    /// Another thread is in the domain, or the call is not allowed within a callback.
     Busy = 3,
-    /// The domain has been destroyed, or was made before a `fork` by the parent.
+    /// The domain has been destroyed, or was created by the parent before a `fork`.
     Closed = 4,
     /// An earlier call has panicked; the domain can only be destroyed.
     Poisoned = 5,
-    /// There are as many endpoints or instances as the limits allow.
+    /// The limit of endpoints or instances is reached.
     Limit = 6,
     /// The value is longer than its type allows, or does not fit the buffer.
     TooLong = 7,
@@ -37,11 +36,11 @@ pub enum Status {
     Malformed = 9,
     /// No sample waits.
     Empty = 10,
-    /// It did not come about in time.
+    /// The condition did not hold in time.
     Timeout = 11,
-    /// A callback has refused.
+    /// A callback has refused the value.
     Refused = 12,
-    /// There is no type with this name.
+    /// No type with this name is registered.
     UnknownType = 13,
     /// The operating system refuses.
     System = 14,
@@ -49,7 +48,7 @@ pub enum Status {
     Panic = 15,
 }
 
-/// Why a call does not do what it should.
+/// Why a call fails.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) status: Status,
@@ -72,7 +71,7 @@ impl Failure {
         &self.text
     }
 
-    /// Nothing is wrong, but nothing is there either; without words, since polling programs see it often.
+    /// No error, but nothing available; without a text, since polling programs see it often.
     pub(super) fn quiet(status: Status) -> Self {
         Self::new(status, "")
     }
@@ -112,7 +111,7 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Keeps the text for `rtether_last_error`, and returns the status.
+/// Stores the text for `rtether_last_error`, and returns the status.
 pub(super) fn fail(failure: &Failure) -> Status {
     if !failure.text.is_empty() {
         let text: Vec<u8> = failure.text.bytes().filter(|octet| *octet != 0).collect();
@@ -121,7 +120,7 @@ pub(super) fn fail(failure: &Failure) -> Status {
     failure.status
 }
 
-/// Does the work of a call: nothing unwinds beyond it.
+/// Runs the body of a call; stops panics from unwinding further.
 pub(super) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => Status::Ok,
@@ -136,8 +135,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
     format!("a defect of the library: {}", text.unwrap_or("a panic"))
 }
 
-/// Returns what the last call of this thread that failed had to say; empty if none has. The text holds
-/// until the next call fails.
+/// Returns the error text of the last failed call of this thread; empty if none failed. Valid until
+/// the next call fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_last_error() -> *const c_char {
     LAST.with(|last| last.borrow().as_ptr())

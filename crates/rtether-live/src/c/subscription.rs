@@ -23,32 +23,33 @@ use super::status::{Failure, Status, guard};
 use super::table::{Handled, find, register};
 use crate::rtps::Domain;
 
-/// How samples come to the application.
+/// How samples are passed to the application.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubscriptionMode {
-    /// The receive callback is called with each.
+    /// The receive callback is called with each sample.
     Immediate = 0,
-    /// They wait until `rtether_subscription_take` takes them.
+    /// Samples wait for `rtether_subscription_take`.
     Pulled = 1,
 }
 
-/// Is called with a sample, or when a deadline is over; `value` is the instance of the subscription, or
-/// memory of the library if it has none. It may call anything but what steps or destroys the domain.
+/// Called with a sample, or when a deadline is missed; `value` is the instance of the subscription,
+/// or memory of the library if it has none. May call any function except those that step or destroy
+/// the domain.
 pub type ReceiveFn =
     Option<unsafe extern "C" fn(info: *const Info, value: *mut c_void, user: *mut c_void)>;
 
 type ReceiveCall = unsafe extern "C" fn(*const Info, *mut c_void, *mut c_void);
 
-/// What a subscription is.
+/// Options of a subscription.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SubscriptionOptions {
     /// `sizeof(rtether_subscription_options)`.
     pub size: usize,
-    /// The name of the topic.
+    /// Topic name.
     pub topic: *const c_char,
-    /// The name of a registered type.
+    /// Name of a registered type.
     pub type_name: *const c_char,
     /// An `rtether_mode`.
     pub mode: i32,
@@ -58,24 +59,25 @@ pub struct SubscriptionOptions {
     pub durability: i32,
     /// An `rtether_ownership`.
     pub ownership: i32,
-    /// Samples of an instance that wait at most, the oldest being dropped; 0 keeps all.
+    /// Maximum number of waiting samples per instance, beyond which the oldest is dropped; 0 keeps
+    /// all.
     pub depth: u32,
-    /// Where values are put before the receive callback is called; it must live as long as the
-    /// subscription. NULL to let the library have a place for that.
+    /// Where values are stored before the receive callback is called; must live as long as the
+    /// subscription. NULL to use memory of the library.
     pub instance: *mut c_void,
-    /// The most time between samples of an instance, in nanoseconds, and until the first one.
-    /// Publications that offer more do not match.
+    /// Longest time between samples of an instance, and before the first one, in nanoseconds.
+    /// Publications that offer a longer one do not match.
     pub deadline_ns: i64,
-    /// The least time between samples of an instance, in nanoseconds; not above the deadline. What comes
-    /// sooner is left out, but for the last.
+    /// Shortest time between samples of an instance, in nanoseconds; not above the deadline. Of
+    /// samples that arrive sooner only the last is kept.
     pub minimum_separation_ns: i64,
-    /// Names of partitions, with `*`, `?` and `[]` as patterns; none is the partition without a name.
+    /// Partition names, with `*`, `?` and `[]` as patterns; none means the empty name.
     pub partitions: *const *const c_char,
-    /// How many.
+    /// Their number.
     pub partitions_len: usize,
-    /// Called with samples in immediate mode, and when a deadline is over in either mode.
+    /// Called with samples in immediate mode, and on missed deadlines in both modes.
     pub on_receive: ReceiveFn,
-    /// Is handed to it.
+    /// Passed to it.
     pub user: *mut c_void,
 }
 
@@ -111,21 +113,21 @@ pub struct SubscriptionHandle {
     pub(super) mode: SubscriptionMode,
     on_receive: Option<(ReceiveCall, User)>,
     instance: *mut c_void,
-    /// Stands in for the instance.
+    /// Used if the application gives no instance.
     _own: Option<Room>,
-    /// Where values are read.
+    /// Memory into which values are deserialized.
     room: RefCell<Room>,
     topic: CString,
     type_name: CString,
     deadline: Duration,
-    /// When the first sample is overdue; from then on the engine keeps the time.
+    /// When the first sample is overdue; after the first one the engine keeps the deadlines.
     first_due: Cell<Instant>,
     pub(super) mismatch: RefCell<String>,
     malformed: Cell<u64>,
     first_missed: Cell<u64>,
 }
 
-// SAFETY: as for its domain, into which each of its functions goes first.
+// SAFETY: as for its domain, which each of its functions enters first.
 unsafe impl Send for SubscriptionHandle {}
 // SAFETY: as above.
 unsafe impl Sync for SubscriptionHandle {}
@@ -157,22 +159,23 @@ fn qos(options: &SubscriptionOptions) -> Result<Qos, Failure> {
         return Err(Failure::argument(text));
     }
     qos.representations = vec![Representation::Xcdr1, Representation::Xcdr2];
-    // SAFETY: the caller of `rtether_subscription_create` vouches for the array.
+    // SAFETY: the caller of `rtether_subscription_create` guarantees the array.
     qos.partitions = unsafe { texts(options.partitions, options.partitions_len, "partitions") }?;
     Ok(qos)
 }
 
-/// Fills in the defaults: immediate, best effort, volatile, the last sample kept, shared ownership.
+/// Fills in the defaults: immediate, best effort, volatile, history of one sample, shared
+/// ownership.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_options_init(
     options: *mut SubscriptionOptions,
     size: usize,
 ) -> Status {
-    // SAFETY: the caller has `size` octets there.
+    // SAFETY: the caller guarantees `size` octets there.
     guard(|| unsafe { init(options, size, DEFAULTS) })
 }
 
-/// Makes a subscription and announces it.
+/// Creates a subscription and announces it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_create(
     domain: *mut DomainHandle,
@@ -180,15 +183,15 @@ pub unsafe extern "C" fn rtether_subscription_create(
     subscription: *mut *mut SubscriptionHandle,
 ) -> Status {
     let create = |handle: &DomainHandle, _: &DomainHandle| {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(subscription, std::ptr::null_mut()) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let made = unsafe { SubscriptionHandle::create(domain, handle, options) }?;
         let named = register(Arc::clone(&made));
         if named.is_err() {
             made.end(handle)?;
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(subscription, named?) }
     };
     on(domain, create)
@@ -196,17 +199,17 @@ pub unsafe extern "C" fn rtether_subscription_create(
 
 impl SubscriptionHandle {
     /// # Safety
-    /// As for `rtether_subscription_create`; both name the same domain.
+    /// As for `rtether_subscription_create`; both arguments are the same domain.
     unsafe fn create(
         domain: *const DomainHandle,
         handle: &DomainHandle,
         options: *const SubscriptionOptions,
     ) -> Result<Arc<Self>, Failure> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let options = unsafe { read(options, DEFAULTS) }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let topic = unsafe { text(options.topic, "the topic") }?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
         let all = [
             (
@@ -260,7 +263,7 @@ impl SubscriptionHandle {
         Ok(this)
     }
 
-    /// Leaves the domain.
+    /// Removes the subscription from the domain.
     fn end(&self, domain: &DomainHandle) -> Result<(), Failure> {
         let mut core = domain.core()?;
         core.subscriptions.retain(|one| one.id != self.id);
@@ -303,8 +306,8 @@ impl SubscriptionHandle {
         }
     }
 
-    /// Takes the next sample that makes sense. Values are read into memory of our own first, so that
-    /// what makes no sense leaves no traces in a value that the application uses.
+    /// Takes the next sample that is not malformed. Values are deserialized into memory of the
+    /// library first, so that malformed ones leave no traces in a value of the application.
     fn take(&self, live: &mut Domain, value: *mut c_void) -> Option<Info> {
         let mut room = self.room.try_borrow_mut().ok()?;
         loop {
@@ -322,7 +325,8 @@ impl SubscriptionHandle {
             self.first_due.set(Instant::NEVER);
             if let Some(info) = taken {
                 if info.has_value == 1 {
-                    // SAFETY: the application has as many octets there, and ours are elsewhere.
+                    // SAFETY: the application has provided as many octets, and the memory of the
+                    // library does not overlap.
                     unsafe {
                         value
                             .cast::<u8>()
@@ -335,19 +339,19 @@ impl SubscriptionHandle {
         }
     }
 
-    /// Calls back with the next sample; returns whether there was one.
+    /// Calls the callback with the next sample; returns whether there was one.
     pub(super) fn deliver(&self) -> Result<bool, Failure> {
         let taken = self.take(self.domain.core()?.live()?, self.instance);
         let (Some(info), Some((call, user))) = (taken, self.on_receive) else {
             return Ok(false);
         };
-        // SAFETY: the application has given the function for this; the instance lives as long as the
-        // subscription.
+        // SAFETY: the application has provided the function for this; the instance lives as long as
+        // the subscription.
         unsafe { call(&raw const info, self.instance, user) };
         Ok(true)
     }
 
-    /// Says that the deadline is over.
+    /// Reports a missed deadline.
     pub(super) fn tell_deadline(&self, overdue: u32) {
         let Some((call, user)) = self.on_receive else {
             return;
@@ -366,9 +370,9 @@ impl SubscriptionHandle {
         self.first_due.get()
     }
 
-    /// Returns whether the first sample is overdue, which is asked again after each deadline: the
-    /// engine's deadlines, as those of DDS, begin with the first sample of an instance, those of the
-    /// paper with the subscription.
+    /// Returns whether the first sample is overdue, again after each further deadline. Deadlines of
+    /// the engine, as those of DDS, begin with the first sample of an instance; those of the paper
+    /// begin with the subscription.
     pub(super) fn is_first_overdue(&self, live: &Domain, now: Instant) -> bool {
         if now < self.first_due.get() {
             return false;
@@ -388,8 +392,8 @@ impl SubscriptionHandle {
     }
 }
 
-/// Ends a subscription, also after its domain has been destroyed or has panicked. NULL is nothing to
-/// end. On any other status than `RTETHER_STATUS_OK` it is still there.
+/// Destroys a subscription, also after its domain was destroyed or has panicked. NULL is ignored.
+/// On any status other than `RTETHER_STATUS_OK` it remains.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_subscription_destroy(subscription: *mut SubscriptionHandle) -> Status {
     destroy(subscription, |one| {
@@ -397,8 +401,8 @@ pub extern "C" fn rtether_subscription_destroy(subscription: *mut SubscriptionHa
     })
 }
 
-/// Takes the next sample of a pulled subscription into `value`, and what is known of it into `info`,
-/// which may be NULL; `RTETHER_STATUS_EMPTY` if none waits.
+/// Takes the next sample of a pulled subscription into `value`, and its metadata into `info`, which
+/// may be NULL; `RTETHER_STATUS_EMPTY` if none waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_take(
     subscription: *mut SubscriptionHandle,
@@ -409,18 +413,18 @@ pub unsafe extern "C" fn rtether_subscription_take(
         if value.is_null() {
             return Err(Failure::argument("the place for the value is NULL"));
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { can_tell(info) }?;
         let mut core = domain.core()?;
         let taken = this.take(core.live()?, value);
         let taken = taken.ok_or_else(|| Failure::quiet(Status::Empty))?;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { tell(info, taken) }
     };
     on(subscription, take)
 }
 
-/// Says how many samples wait.
+/// Returns the number of waiting samples.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_waiting(
     subscription: *mut SubscriptionHandle,
@@ -428,13 +432,13 @@ pub unsafe extern "C" fn rtether_subscription_waiting(
 ) -> Status {
     let say = |this: &SubscriptionHandle, domain: &DomainHandle| {
         let waiting = domain.core()?.live()?.participant().waiting(this.id);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(count, waiting) }
     };
     on(subscription, say)
 }
 
-/// Says how many publications match.
+/// Returns the number of matched publications.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_matched(
     subscription: *mut SubscriptionHandle,
@@ -442,13 +446,13 @@ pub unsafe extern "C" fn rtether_subscription_matched(
 ) -> Status {
     let say = |this: &SubscriptionHandle, domain: &DomainHandle| {
         let matched = domain.core()?.live()?.participant().writers_of(this.id);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { put(count, matched) }
     };
     on(subscription, say)
 }
 
-/// Says what has happened so far.
+/// Returns the counters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_counts(
     subscription: *mut SubscriptionHandle,
@@ -474,14 +478,14 @@ pub unsafe extern "C" fn rtether_subscription_counts(
             duplicates: now.duplicates,
             deadlines_missed: now.deadlines_missed.saturating_add(this.first_missed.get()),
         };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { tell(counts, now) }
     };
     on(subscription, say)
 }
 
-/// Copies words on why the last publication of the same topic did not match into `buffer`, which has
-/// `capacity` octets; empty if there was none.
+/// Copies the reason why the last incompatible publication of the topic did not match into `buffer`
+/// of `capacity` octets; empty if there was none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_mismatch(
     subscription: *mut SubscriptionHandle,
@@ -490,7 +494,7 @@ pub unsafe extern "C" fn rtether_subscription_mismatch(
 ) -> Status {
     let say = |this: &SubscriptionHandle, _: &DomainHandle| {
         let text = this.mismatch.borrow();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { copy_text(&text, buffer, capacity) }
     };
     on(subscription, say)

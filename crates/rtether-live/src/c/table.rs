@@ -1,10 +1,10 @@
-//! Handles of C programs: numbers that look like pointers and lead nowhere but into a table, so that
-//! a wrong, destroyed or foreign one is found out and never followed.
+//! Handles of C programs: numbers that look like pointers but are only looked up in a table, so
+//! that a wrong, destroyed or foreign handle is detected and never dereferenced.
 //!
-//! A handle is a mark in its upper bits, the generation of its place in the table, and that place. A
-//! place that is used again has the next generation. Nothing here waits or locks: a call pins the
-//! place while it makes itself another owner of what is there, and who unpins last lets go of what
-//! has been destroyed meanwhile.
+//! A handle consists of a mark in its upper bits, the generation of its table entry, and the index
+//! of the entry. A reused entry has the next generation. Nothing here waits or locks: a call pins
+//! the entry while it takes another reference to the object, and the last call to unpin an entry
+//! that was removed meanwhile releases it.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -12,36 +12,36 @@ use std::sync::{Arc, Once};
 
 use super::status::{Failure, Status};
 
-/// Handles of a process at a time.
+/// Maximum number of handles of a process at a time.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 14;
 const GENERATION_BITS: u32 = if usize::BITS >= 64 { 32 } else { 12 };
 const GENERATIONS: u64 = 1 << GENERATION_BITS;
-/// The upper bits, in which no pointer of a process has this.
+/// Upper bits of handles; no pointer of a process has these.
 const MARK: usize = if usize::BITS >= 64 { 0x1D72 } else { 0x2D };
 
-/// What a handle may be of.
+/// An object that can have a handle.
 pub(super) trait Handled: Send + Sync + Sized {
-    /// A number of its own, from 1 on.
+    /// Unique number of the type, from 1.
     const KIND: u64;
-    /// The word for it.
+    /// Name of the type in messages.
     const WORD: &'static str;
-    /// Where it keeps its own handle.
+    /// Where the object keeps its own handle.
     fn own(&self) -> &AtomicPtr<Self>;
 }
 
-/// A place in the table.
+/// A table entry.
 struct Place {
-    /// Calls that are just making themselves owners, whether it lives, its kind and generation.
+    /// Pins of calls that are taking references, whether it lives, its kind and generation.
     state: AtomicU64,
     thing: AtomicPtr<()>,
-    /// How many forks lie between the first process and the one that has made it.
+    /// Number of forks between the first process and the one that created it.
     forks: AtomicU32,
-    /// The generation that is to stop, and one.
+    /// Generation to stop, plus one.
     stop: AtomicU64,
 }
 
-/// The parts of a state: pins in the lower 24 bits.
+/// Fields of a state: pins in the lower 24 bits.
 const LIVES: u64 = 1 << 24;
 const IS_TAKEN: u64 = 1 << 25;
 const KIND_AT: u32 = 26;
@@ -56,7 +56,7 @@ static TABLE: [Place; PLACES] = [const {
         stop: AtomicU64::new(0),
     }
 }; PLACES];
-/// Where the search for a free place begins.
+/// Where the search for a free entry starts.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -64,11 +64,11 @@ unsafe extern "C" fn on_fork_in_child() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Sees to it that a child knows that it is one.
+/// Registers a fork handler, so that a child process knows that it is one.
 fn watch_forks() {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
-        // SAFETY: the function lives as long as the process, and touches an atomic only.
+        // SAFETY: the function lives as long as the process, and accesses only an atomic.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(on_fork_in_child)) };
     });
 }
@@ -83,7 +83,7 @@ fn encoded<T>(place: usize, generation: u64) -> *mut T {
     ptr::without_provenance_mut(mark | (generation << PLACE_BITS) | place)
 }
 
-/// Returns the place that a handle names, and the generation.
+/// Returns the entry and generation of a handle.
 fn decoded<T>(handle: *const T) -> Option<(&'static Place, u64)> {
     let number = handle.addr();
     let is_ours = number >> (GENERATION_BITS + PLACE_BITS) == MARK;
@@ -91,10 +91,10 @@ fn decoded<T>(handle: *const T) -> Option<(&'static Place, u64)> {
     is_ours.then(|| (&TABLE[number % PLACES], generation))
 }
 
-/// Gives something a handle.
+/// Assigns a handle to an object.
 ///
 /// # Errors
-/// If there are as many as the table has places for.
+/// The table is full.
 pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
     watch_forks();
     let first = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -126,7 +126,7 @@ pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
     Err(Failure::new(Status::Limit, text))
 }
 
-/// Returns the state of the place of a handle that is one of its kind and lives.
+/// Returns the entry and state of a live handle of the right kind.
 fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure> {
     if handle.is_null() {
         return Err(Failure::argument("the handle is NULL"));
@@ -149,10 +149,10 @@ fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure
     Ok((place, state))
 }
 
-/// Returns another owner of what a handle names: callbacks may destroy what is being used.
+/// Returns a new reference to the object of a handle: callbacks may destroy an object in use.
 ///
 /// # Errors
-/// If it names nothing of its kind.
+/// The handle is invalid, or of another kind.
 pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
     loop {
         let (place, state) = living(handle)?;
@@ -164,8 +164,8 @@ pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
             continue;
         }
         let thing = place.thing.load(Ordering::Relaxed).cast_const().cast::<T>();
-        // SAFETY: the kind says what it is, it came from `Arc::into_raw`, and the place owns it as
-        // long as it is pinned.
+        // SAFETY: the kind gives the type, the pointer came from `Arc::into_raw`, and the entry
+        // owns the object while it is pinned.
         let owner = unsafe {
             Arc::increment_strong_count(thing);
             Arc::from_raw(thing)
@@ -178,10 +178,10 @@ pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
     }
 }
 
-/// Takes a handle back; what it names lives until its last owner is done.
+/// Invalidates a handle; its object lives until the last reference is dropped.
 ///
 /// # Errors
-/// If it names nothing of its kind, as when another thread was faster.
+/// The handle is invalid or of another kind, as when another thread was faster.
 pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
     loop {
         let (place, state) = living(handle)?;
@@ -198,7 +198,7 @@ pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
     }
 }
 
-/// Frees a place that nobody uses and nobody can find any more.
+/// Frees an entry that is neither in use nor valid any more.
 fn release<T: Handled>(place: &Place) {
     let thing = place.thing.swap(ptr::null_mut(), Ordering::Relaxed);
     let state = place.state.load(Ordering::Relaxed);
@@ -209,7 +209,7 @@ fn release<T: Handled>(place: &Place) {
     drop(owner);
 }
 
-/// Says that something is to stop. Nothing but atomics is touched, so that signal handlers may.
+/// Requests that an object stop. Accesses only atomics, so that signal handlers may call it.
 pub(super) fn stop<T: Handled>(handle: *const T) {
     let Some((place, wanted)) = decoded(handle) else {
         return;
@@ -220,12 +220,12 @@ pub(super) fn stop<T: Handled>(handle: *const T) {
     }
 }
 
-/// Returns whether something is to stop, once.
+/// Returns and clears a request to stop.
 pub(super) fn takes_stop<T: Handled>(thing: &T) -> bool {
     let Some((place, own)) = decoded(thing.own().load(Ordering::Relaxed)) else {
         return false;
     };
-    // Far cheaper than an exchange, and nearly always enough.
+    // Much cheaper than an exchange, and nearly always sufficient.
     if place.stop.load(Ordering::Relaxed) != own + 1 {
         return false;
     }

@@ -1,4 +1,4 @@
-//! What C cannot make happen from outside: a defect of ours, and octets that nobody vouches for.
+//! Cases that C cannot cause from outside: internal defects, and untrusted octets.
 
 use std::ffi::{CStr, c_void};
 use std::net::Ipv4Addr;
@@ -60,13 +60,13 @@ unsafe extern "C" fn put_color(
     writer: *mut CdrWriter,
     _: *mut c_void,
 ) -> i32 {
-    // SAFETY: the tests hand over shapes and writers only.
+    // SAFETY: the tests pass only shapes and writers.
     unsafe { rtether_cdr_put_string(writer, (*value.cast::<Shape>()).color.as_ptr().cast()) };
     0
 }
 
 unsafe extern "C" fn put(value: *const c_void, writer: *mut CdrWriter, user: *mut c_void) -> i32 {
-    // SAFETY: the tests hand over shapes and writers only.
+    // SAFETY: the tests pass only shapes and writers.
     unsafe {
         put_color(value, writer, user);
         let shape = &*value.cast::<Shape>();
@@ -79,7 +79,7 @@ unsafe extern "C" fn put(value: *const c_void, writer: *mut CdrWriter, user: *mu
 }
 
 unsafe extern "C" fn get_color(reader: *mut CdrReader, value: *mut c_void, _: *mut c_void) -> i32 {
-    // SAFETY: the tests hand over shapes and readers only.
+    // SAFETY: the tests pass only shapes and readers.
     unsafe {
         let shape = &mut *value.cast::<Shape>();
         rtether_cdr_get_string(reader, shape.color.as_mut_ptr().cast(), shape.color.len());
@@ -88,7 +88,7 @@ unsafe extern "C" fn get_color(reader: *mut CdrReader, value: *mut c_void, _: *m
 }
 
 unsafe extern "C" fn get(reader: *mut CdrReader, value: *mut c_void, user: *mut c_void) -> i32 {
-    // SAFETY: the tests hand over shapes and readers only.
+    // SAFETY: the tests pass only shapes and readers.
     unsafe {
         get_color(reader, value, user);
         let shape = &mut *value.cast::<Shape>();
@@ -129,7 +129,7 @@ fn read(kind: &InstanceType, payload: &[u8], is_key: bool) -> Option<Shape> {
 
 #[test]
 fn payloads_and_keys_are_those_of_the_derived_type() {
-    // Oracle: `#[derive(Data)]`, which other implementations read.
+    // Oracle: `#[derive(Data)]`, which other implementations can read.
     use rtether_rtps::cdr::{
         key_hash_in, to_bare_key_payload, to_key_payload, to_payload, write_key,
     };
@@ -171,14 +171,14 @@ fn payloads_and_keys_are_those_of_the_derived_type() {
 
 #[test]
 fn octets_without_sense_are_refused() {
-    // Oracle: whatever is read fits its memory, and each shorter payload lacks something.
+    // Oracle: every value read fits its memory, and each shorter payload is incomplete.
     let kind = kind(false);
     let shape = Shape::new("BLUE", 8);
     let mut payload = Vec::new();
     kind.write((&raw const shape).cast(), Encoding::Xcdr1, &mut payload)
         .unwrap();
     for len in 0..payload.len() {
-        // The last member may be missing in XCDR1, as in programs that are older than it.
+        // In XCDR1 the last member may be missing, as from older programs.
         let end_of_numbers = 4 + 12 + 12;
         let is_older = (end_of_numbers..end_of_numbers + 4).contains(&len);
         let got = read(&kind, &payload[..len], false);
@@ -244,7 +244,7 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
     assert_eq!(domain.with(|_| Ok(())), Status::Poisoned);
     let kept = Arc::downgrade(&domain);
     let handle = register(domain).unwrap();
-    // SAFETY: the handle is one, and is not used any more.
+    // SAFETY: the handle is valid, and not used afterwards.
     unsafe {
         assert_eq!(rtether_domain_step(handle, 0), Status::Poisoned);
         assert_eq!(rtether_domain_destroy(handle), Status::Ok);
@@ -254,8 +254,8 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
 
 #[test]
 fn threads_that_use_and_destroy_a_handle_agree() {
-    // Oracle: exactly one of those that destroy it does, nobody finds it afterwards, and nothing is
-    // left of what it named.
+    // Oracle: exactly one of the destroying calls succeeds, no call finds the object afterwards,
+    // and nothing of it is left.
     for round in 0..20 {
         let domain = open(100);
         let kept = Arc::downgrade(&domain);

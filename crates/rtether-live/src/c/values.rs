@@ -1,4 +1,4 @@
-//! Values of a type as payloads, and back; what `rtether_rtps::typed` does for types of Rust.
+//! Serialization of values of C types; the counterpart of `rtether_rtps::typed` for Rust types.
 
 use std::ffi::c_void;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -16,12 +16,12 @@ use super::handle::Room;
 use super::instance_type::{InstanceType, SerializeCall};
 use super::status::Failure;
 
-/// Octets of a key's payload at least: Fast DDS takes a shorter one for the hash, although that comes
-/// with it; zeros after a key mean nothing.
+/// Minimum size of a key's payload, in octets. Fast DDS takes a shorter one for the hash, although
+/// the hash comes along; zeros after a key are ignored.
 const KEY_MIN: usize = 20;
 
 impl InstanceType {
-    /// Returns how the keys of payloads are found.
+    /// Returns how the keys of payloads are extracted.
     pub(super) fn keys(self: &Arc<Self>) -> Option<KeyOf> {
         self.key?;
         let kind = Arc::clone(self);
@@ -56,8 +56,8 @@ impl InstanceType {
         })
     }
 
-    /// Writes the payload of a value's key, `is_bare` without the length that an appendable type has
-    /// before its members (`Participant::wants_bare_keys`).
+    /// Writes the payload of a value's key; with `is_bare` without the length that precedes the
+    /// members of an appendable type (`Participant::wants_bare_keys`).
     pub(super) fn write_key_payload(
         &self,
         value: *const c_void,
@@ -92,7 +92,7 @@ impl InstanceType {
         let [high, low] = representation.id().to_be_bytes();
         payload.clear();
         payload.extend_from_slice(&[high, low, 0, 0]);
-        // The length before the members of an appendable type does not count.
+        // The length that precedes the members of an appendable type is not part of `max_size`.
         let own = if representation.form == Form::Delimited {
             4
         } else {
@@ -109,7 +109,7 @@ impl InstanceType {
         Ok(())
     }
 
-    /// Writes the key of a value in its canonical form, and returns its hash in an encoding; nothing
+    /// Writes the key of a value in its canonical form, and returns its hash in an encoding; `None`
     /// if the type has no key.
     pub(super) fn write_key(
         &self,
@@ -141,7 +141,7 @@ impl InstanceType {
         serialize(&mut encoder, call, value, self.user)
     }
 
-    /// Reads a payload into the memory of a value: the value, or its key members alone.
+    /// Deserializes a payload into memory: the value, or only its key members.
     pub(super) fn read(
         &self,
         payload: &[u8],
@@ -156,7 +156,7 @@ impl InstanceType {
         if declared.is_ok() || representation.form != Form::Delimited {
             return declared;
         }
-        // An appendable type may have its length before the members of its key, or not.
+        // The length before the key members of an appendable type is optional.
         let form = Form::Plain;
         let plain = Representation {
             form,
@@ -177,8 +177,8 @@ impl InstanceType {
                 return deserialize(decoder, call, value, self.user);
             }
             let octets = decoder.octets(decoder.remaining().min(self.max_size))?;
-            // SAFETY: a type without a function of its own has at least `max_size` octets of memory,
-            // which the application or we have made room for.
+            // SAFETY: a type without a function of its own has at least `max_size` octets of
+            // memory, allocated by the application or by this library.
             let place = unsafe { from_raw_parts_mut(value.cast::<u8>(), self.max_size) };
             let (begin, rest) = place.split_at_mut(octets.len());
             begin.copy_from_slice(octets);
@@ -186,7 +186,7 @@ impl InstanceType {
             Ok(())
         })?;
         let rest = decoder.remaining();
-        // Up to three may be padding that the header does not tell of.
+        // Up to three octets may be padding that the header does not count.
         if self.extensibility == Extensibility::Final && rest > 3 {
             return Err(CdrError {
                 offset: HEADER_LEN + decoder.position(),
@@ -211,8 +211,8 @@ impl InstanceType {
         })
     }
 
-    /// Reads what is known of an instance that has ended: from the payload, or the key as the instance
-    /// has it. Returns whether anything is.
+    /// Deserializes the key of an instance that has ended, from the payload or from the key stored
+    /// for the instance. Returns whether it is known.
     pub(super) fn read_ended(&self, payload: &[u8], key: &[u8], value: *mut c_void) -> bool {
         if self.key.is_none() {
             return false;
@@ -238,7 +238,7 @@ fn inside(
     let mut outcome = Ok(());
     encoder.structure(extensibility, |encoder| {
         outcome = members(encoder);
-        // What was written by then is thrown away with the payload.
+        // Partial output is discarded with the payload.
         Ok(())
     })?;
     outcome
