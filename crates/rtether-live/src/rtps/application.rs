@@ -1,5 +1,5 @@
-//! An application of a domain: the publications and subscriptions of `rtether_rtps::application`, on the
-//! sockets of this host and in the thread that drives them.
+//! An application of a domain: publications and subscriptions of `rtether_rtps::application`, with
+//! the sockets of this host and in the thread that drives them.
 
 use std::io;
 
@@ -13,23 +13,24 @@ use rtether_rtps::writer::WriteError;
 
 use super::{Domain, DomainError, DomainOptions};
 
-/// Longest time between two looks whether to go on.
+/// Longest time between checks whether to continue.
 const LOOK: Duration = Duration::from_ms(100);
 
-/// Why a value is not sent.
+/// Why a value was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// There is no room for it, or it cannot be encoded.
     #[error(transparent)]
     Publish(#[from] PublishError),
-    /// A socket fails.
+    /// A socket failed.
     #[error("sending: {0}")]
     Socket(#[from] io::Error),
 }
 
 /// An application that takes part in a domain.
 ///
-/// Whoever calls [`Self::step`] or one of those that do is called back; there is no other thread.
+/// Callbacks run in the thread that calls [`Self::step`] or a method that steps; there is no other
+/// thread.
 ///
 /// ```no_run
 /// use rtether_live::rtps::{DomainApplication, DomainOptions};
@@ -61,13 +62,13 @@ pub struct DomainApplication {
 }
 
 impl DomainApplication {
-    /// Opens the sockets of an application, which announces itself with its first step.
+    /// Opens the sockets of an application, which announces itself at its first step.
     ///
     /// # Errors
-    /// If the domain or the address does not exist, or the system refuses.
+    /// The domain or the address does not exist, or the system refuses.
     pub fn open(options: &DomainOptions) -> Result<Self, DomainError> {
         let mut domain = Domain::open(options)?;
-        // Each datagram is handed on before the next one is looked at.
+        // Each datagram is dispatched before the next one is received.
         domain.in_a_row = 1;
         Ok(Self {
             domain,
@@ -75,18 +76,18 @@ impl DomainApplication {
         })
     }
 
-    /// Opens the sockets of an application that neither announces itself nor receives nor sends before
-    /// [`Self::start`].
+    /// Opens the sockets of an application that neither announces itself nor receives or sends
+    /// before [`Self::start`].
     ///
     /// # Errors
-    /// If the domain or the address does not exist, or the system refuses.
+    /// The domain or the address does not exist, or the system refuses.
     pub fn open_suspended(options: &DomainOptions) -> Result<Self, DomainError> {
         let mut this = Self::open(options)?;
         this.domain.participant_mut().suspend();
         Ok(this)
     }
 
-    /// Starts what was suspended, or a part of it.
+    /// Starts all or parts of a suspended application.
     pub fn start(&mut self, start: Running) {
         self.context().start(start);
     }
@@ -97,23 +98,24 @@ impl DomainApplication {
         self.application.context(self.domain.participant_mut(), now)
     }
 
-    /// Returns what it takes part by.
+    /// Returns its domain.
     pub fn domain(&self) -> &Domain {
         &self.domain
     }
 
-    /// Returns what has happened so far.
+    /// Returns the counters.
     pub fn counters(&self) -> ApplicationCounters {
         self.application.counters()
     }
 
-    /// Calls back what is due, waits until something comes or is due, but not beyond `until`, and calls
-    /// back what has come. Returns whether a datagram came.
+    /// Calls due callbacks, waits for a datagram or timer until `until` at most, and calls the
+    /// resulting callbacks. Returns whether a datagram arrived.
     ///
     /// # Errors
+    /// A socket fails.
     /// If a socket fails.
     pub fn step(&mut self, until: Instant) -> io::Result<bool> {
-        // What was done since the last step may be told already.
+        // Reports what was done since the last step.
         self.dispatch();
         let due = self.application.poll_timeout(self.domain.participant());
         let came = self.domain.step(due.min(until))?;
@@ -128,10 +130,10 @@ impl DomainApplication {
         self.application.dispatch(participant, now);
     }
 
-    /// Runs for so long.
+    /// Runs for a time span.
     ///
     /// # Errors
-    /// If a socket fails.
+    /// A socket fails.
     pub fn run_for(&mut self, time: Duration) -> io::Result<()> {
         let until = self.domain.now() + time;
         while self.domain.now() < until {
@@ -140,10 +142,10 @@ impl DomainApplication {
         Ok(())
     }
 
-    /// Runs for as long as it may; asks after each datagram, and each 100 ms.
+    /// Runs while `may_run` returns true, which is checked after each datagram and every 100 ms.
     ///
     /// # Errors
-    /// If a socket fails.
+    /// A socket fails.
     pub fn run_while(&mut self, mut may_run: impl FnMut() -> bool) -> io::Result<()> {
         while may_run() {
             self.step(self.domain.now() + LOOK)?;
@@ -151,10 +153,10 @@ impl DomainApplication {
         Ok(())
     }
 
-    /// Sends a value now, as far as there is room in the queue.
+    /// Sends a value now, if there is room in the queue.
     ///
     /// # Errors
-    /// If there is no room for it, it cannot be encoded, or the socket fails.
+    /// There is no room in the queue, the value cannot be encoded, or the socket fails.
     pub fn send<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -165,11 +167,11 @@ impl DomainApplication {
         Ok(sent)
     }
 
-    /// Sends a value as soon as there is room in the queue, but not after `limit`; all others are called
-    /// back meanwhile. A subscription that is dead takes up the queue for its lease at most.
+    /// Sends a value as soon as there is room in the queue, but not after `limit`; callbacks run
+    /// meanwhile. A dead subscription occupies the queue until its lease expires.
     ///
     /// # Errors
-    /// If there is no room for it by then, it cannot be encoded, or a socket fails.
+    /// There is no room by then, the value cannot be encoded, or a socket fails.
     pub fn send_within<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,

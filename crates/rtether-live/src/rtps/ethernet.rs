@@ -1,4 +1,4 @@
-//! The sockets of a participant for Ethernet frames.
+//! Sockets of a participant for Ethernet frames.
 //!
 //! ```text
 //! destination  source  [8100 tag]  EtherType | source port  destination port | message
@@ -6,11 +6,11 @@
 //! ```
 //!
 //! A message is the payload of one frame (DDS-TSN 1.0, A.5). The annex gives stations logical ports
-//! (A.6.1) and has no field for them, so they stand before the message, in the order of UDP. No message
-//! is so short that its frame is padded: the shortest one that says anything has 48 octets.
+//! (A.6.1) but no field for them, so they precede the message, in the order of UDP. No message is
+//! so short that its frame is padded: the shortest useful one has 48 octets.
 //!
-//! What a participant sends to its own station or to the group goes over loopback, too, where others
-//! of this host hear it: a packet socket for one `EtherType` does not see what its host sends.
+//! Frames to the own station or to the group are also sent over loopback, for other participants of
+//! this host: a packet socket for one `EtherType` does not receive what its host sends.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
@@ -37,38 +37,39 @@ use crate::host::address::interfaces;
 use crate::link::{Device, DeviceError, ETHERTYPE_TAG, MacAddress, link_address, ready};
 use crate::option;
 
-/// The device of which frames come back to the host.
+/// The loopback device, whose frames return to the host.
 const LOOPBACK: &str = "lo";
-/// The highest identifier of a VLAN (IEEE 802.1Q-2018, table 9-2).
+/// Highest VLAN identifier (IEEE 802.1Q-2018, table 9-2).
 const VLAN_MAX: u16 = 4_094;
-/// Values below are lengths (IEEE 802.3-2022, 3.2.6).
+/// Smaller values are lengths (IEEE 802.3-2022, 3.2.6).
 const ETHERTYPE_MIN: u16 = 0x0600;
-/// Addresses, tag, type and ports.
+/// Addresses, tag, `EtherType` and ports.
 const HEAD_MAX: usize = OVERHEAD + 4;
 
-/// The sockets: one that hears the device and loopback, one to send on each.
+/// The sockets: one that receives from the device and loopback, one to send on each.
 #[derive(Debug)]
 pub(super) struct Ethernet {
     inlet: Socket,
-    /// None if the device is loopback.
+    /// `None` if the device is loopback.
     line: Option<Socket>,
     local: Socket,
     own: [u8; 6],
-    /// Source of frames on loopback.
+    /// Source address of frames on loopback.
     mark: [u8; 6],
     port: u16,
     ethertype: u16,
     vlan: u16,
-    /// Whether the device makes tags itself.
+    /// Whether the device adds tags itself.
     is_vlan: bool,
-    /// How the last frame was marked.
+    /// Socket priority of the last frame.
     class: Cell<u8>,
-    /// Holds the number on this host.
+    /// Reserves the participant number on this host.
     _claim: UnixDatagram,
 }
 
 impl Ethernet {
-    /// Opens them, and enters where the participant is; returns its number on this host, too.
+    /// Opens the sockets, and sets the locators in `config`; also returns the participant number on
+    /// this host.
     pub(super) fn open(
         options: &DomainOptions,
         frames: &EthernetOptions,
@@ -77,7 +78,7 @@ impl Ethernet {
         let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
         let device = Device::named(&frames.device)?;
         let loopback = Device::named(LOOPBACK)?;
-        // The kernel asks for the files of its own process, which may be in another namespace.
+        // `/proc/self` is that of the process, which may be in another network namespace.
         let is_vlan = Path::new("/proc/thread-self/net/vlan")
             .join(&frames.device)
             .exists();
@@ -126,14 +127,14 @@ impl Ethernet {
             class: Cell::new(0),
             _claim: claim,
         };
-        // The ports are part of what the device takes.
+        // The port fields count against the MTU.
         let room = device.mtu().min(DATAGRAM_MAX).saturating_sub(4);
         config.datagram_max = config.datagram_max.min(room);
         this.enter(options, frames, ports, config);
         Ok((this, number))
     }
 
-    /// Enters where the participant is.
+    /// Sets the locators in `config`.
     fn enter(
         &self,
         options: &DomainOptions,
@@ -176,7 +177,7 @@ impl Ethernet {
         if let Some(line) = self.line.as_ref().filter(|_| !is_own) {
             let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
             if class != self.class.get() {
-                // Values above 6 need a right; a host that does not grant it still tags the frame.
+                // Values above 6 require a privilege; without it the frame is still tagged.
                 let value = libc::c_int::from(class);
                 let _ = option::set(line, libc::SOL_SOCKET, libc::SO_PRIORITY, &value);
                 self.class.set(class);
@@ -185,7 +186,7 @@ impl Ethernet {
         }
         if is_group || is_own {
             let heard = self.put(&self.local, message, (to, self.mark), None, port);
-            // Loopback may be down where there is one participant only.
+            // Loopback may be down if there is only one participant.
             sent = sent.or(heard);
         }
         sent
@@ -220,14 +221,14 @@ impl Ethernet {
         Ok(())
     }
 
-    /// Returns where in `buffer` the next message lies; nowhere if a frame is too short for one.
+    /// Returns the position of the next message in `buffer`; empty if the frame is too short.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
         let received = rustix::net::recv(&self.inlet, buffer, RecvFlags::empty());
         let len = ready(received.map(|(len, _)| len).map_err(Into::into))?;
         Ok(len.map(|len| OVERHEAD.min(len)..len))
     }
 
-    /// Returns what stood before a message that was sent.
+    /// Returns the envelope of a message sent.
     pub(super) fn sent_in(&self, to: [u8; 6], port: u16, priority: i32) -> Envelope {
         let tag = self.tag(priority);
         let is_here = self.line.is_none() || to == self.own;
@@ -240,7 +241,7 @@ impl Ethernet {
         }
     }
 
-    /// Returns the tag of frames of a priority, a DSCP, whose upper three bits are the PCP.
+    /// Returns the tag of frames with this priority, a DSCP whose upper three bits are the PCP.
     fn tag(&self, priority: i32) -> Option<u16> {
         let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
         let pcp = if self.is_vlan { 0 } else { class };
@@ -248,7 +249,7 @@ impl Ethernet {
         (tag > 0).then_some(tag)
     }
 
-    /// Returns from where a message came, after what stood before it.
+    /// Returns the origin of a message, from its envelope.
     pub(super) fn origin(&self, head: &[u8]) -> Option<Origin> {
         let (_, rest) = head.split_first_chunk::<6>()?;
         let station = *rest.first_chunk()?;
@@ -266,7 +267,7 @@ impl Ethernet {
     }
 }
 
-/// Returns what stood before a message that came.
+/// Returns the envelope of a message received.
 pub(super) fn came_in(head: &[u8]) -> Option<Envelope> {
     let (to, rest) = head.split_first_chunk()?;
     let (from, rest) = rest.split_first_chunk()?;
@@ -305,8 +306,8 @@ fn check(
     Ok(())
 }
 
-/// Takes the first number that is free on this host, device and `EtherType`: a name of the network
-/// namespace that the kernel gives to one process and takes back when it ends.
+/// Reserves the first free number on this host, device and `EtherType`: a socket name in the
+/// network namespace, which the kernel assigns to one process and frees when it ends.
 fn claim(
     ports: Ports,
     domain: u16,
@@ -329,7 +330,7 @@ fn claim(
     Err(DomainError::Ports { domain })
 }
 
-/// Opens the socket that hears.
+/// Opens the receiving socket.
 fn inlet(device: &Device, ethertype: u16, sieve: Sieve, hears_group: bool) -> io::Result<Socket> {
     // Nothing is received before the socket is bound.
     let socket = Socket::new(Family::PACKET, Type::RAW, None)?;
@@ -343,7 +344,7 @@ fn inlet(device: &Device, ethertype: u16, sieve: Sieve, hears_group: bool) -> io
     Ok(socket)
 }
 
-/// Opens a socket that sends and hears nothing.
+/// Opens a socket that only sends.
 fn outlet(device: &Device) -> io::Result<Socket> {
     let socket = Socket::new(Family::PACKET, Type::RAW, None)?;
     socket.set_nonblocking(true)?;

@@ -1,7 +1,7 @@
-//! Hosts a participant of `rtether_rtps` on sockets: those of UDP, or one for Ethernet frames.
+//! Runs a participant of `rtether_rtps` on sockets: UDP, or Ethernet frames.
 //!
-//! One thread does everything: no lock and no other thread lies between a datagram and the
-//! application, which is called back or takes samples where it drives the [`Domain`].
+//! There is a single thread: no lock and no other thread lies between a datagram and the
+//! application, whose callbacks run, or which takes samples, where it drives the [`Domain`].
 
 mod application;
 mod ethernet;
@@ -32,15 +32,15 @@ pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
 use transport::{Source, Transport};
 pub use watch::{Envelope, Seen, Watch};
 
-/// Octets of the largest datagram.
+/// Maximum size of a datagram, in octets.
 const DATAGRAM_MAX: usize = 65_507;
-/// Octets that may come in with it: what stands before a message in a frame.
+/// Maximum size of what precedes a message in a frame, in octets.
 const HEAD_MAX: usize = 32;
-/// Datagrams that are taken in before anything is sent: a flood must not keep answers waiting.
+/// Datagrams received before any are sent, so that a flood does not delay answers.
 const RECEIVED_IN_A_ROW: usize = 64;
-/// How often the clock of the day is looked at.
+/// How often the wall clock is read.
 const WALL_PERIOD: Duration = Duration::from_s(1);
-/// How often a spinning thread looks at its own socket between two looks at the group's.
+/// How often a spinning thread polls its own socket per poll of the group's.
 const LOOKS: u32 = 64;
 
 /// A participant on this host.
@@ -51,25 +51,25 @@ pub struct Domain {
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
     place: Locator,
-    /// Datagrams that the system did not take.
+    /// Datagrams that the system refused.
     unsent: u64,
-    /// Whether datagrams from other devices than the given one come without their octets.
+    /// Whether datagrams from devices other than the given one arrive empty.
     is_limited: bool,
-    /// Datagrams that came over these.
+    /// Datagrams received over such devices.
     elsewhere: u64,
     loss: Loss,
     disorder: Loss,
-    /// A datagram that is overtaken by the next one.
+    /// A datagram held back to be overtaken by the next one.
     late: Option<(Origin, Vec<u8>)>,
-    /// When the clock of the day was looked at last.
+    /// When the wall clock was last read.
     wall_at: Instant,
     rests: Rests,
-    /// Datagrams that are taken in at a time from a socket.
+    /// Datagrams received at a time from a socket.
     in_a_row: usize,
     watch: Option<Watch>,
 }
 
-/// Loses datagrams on purpose (xorshift, 64 bits).
+/// Drops datagrams on purpose (xorshift, 64 bits).
 struct Loss {
     of_thousand: u64,
     random: u64,
@@ -98,7 +98,7 @@ impl Domain {
     /// Opens the sockets of a participant.
     ///
     /// # Errors
-    /// If the domain or the address does not exist, or the system refuses.
+    /// The domain or the address does not exist, or the system refuses.
     pub fn open(options: &DomainOptions) -> Result<Self, DomainError> {
         if options.lease <= Duration::ZERO {
             return Err(DomainError::Lease);
@@ -139,7 +139,7 @@ impl Domain {
         })
     }
 
-    /// Returns where it is.
+    /// Returns its locator.
     pub fn address(&self) -> Locator {
         self.place
     }
@@ -149,37 +149,37 @@ impl Domain {
         &self.participant
     }
 
-    /// Returns the participant, to make endpoints, write and take.
+    /// Returns the participant mutably, to create endpoints, write and take.
     pub fn participant_mut(&mut self) -> &mut Participant {
         &mut self.participant
     }
 
-    /// Returns what the clock shows that the participant goes by.
+    /// Returns the current time of the participant's clock.
     pub fn now(&self) -> Instant {
         Instant::from_ns(monotonic_ns())
     }
 
-    /// Returns how many datagrams the system did not take.
+    /// Returns how many datagrams the system refused.
     pub fn unsent(&self) -> u64 {
         self.unsent
     }
 
-    /// Returns how many datagrams came over another device than that of
-    /// [`DomainOptions::interface`], or were empty, and were not looked at.
+    /// Returns how many datagrams arrived over a device other than that of
+    /// [`DomainOptions::interface`], or empty, and were ignored.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere
     }
 
-    /// Shows every datagram from now on to somebody: those that the system takes, and those that the
-    /// participant takes in.
+    /// Sets a function that gets every datagram from now on: those the system accepts, and those
+    /// passed to the participant.
     pub fn watch(&mut self, watch: Watch) {
         self.watch = Some(watch);
     }
 
-    /// Sends what there is to send.
+    /// Sends the datagrams that are due.
     ///
     /// # Errors
-    /// If the socket fails. What the system does not take now is lost, as on the wire.
+    /// The socket fails. A datagram that the system does not accept now is lost, as on the wire.
     pub fn flush(&mut self) -> io::Result<()> {
         let now = self.now();
         while let Some(transmit) = self.participant.poll_transmit(now, &mut self.outgoing) {
@@ -202,11 +202,11 @@ impl Domain {
         Ok(())
     }
 
-    /// Sends what there is to send, waits until something comes or is due, but not beyond `until`, and
-    /// takes it in. Returns whether a datagram came.
+    /// Sends what is due, waits for a datagram or timer until `until` at most, and handles it.
+    /// Returns whether a datagram arrived.
     ///
     /// # Errors
-    /// If a socket fails.
+    /// A socket fails.
     pub fn step(&mut self, until: Instant) -> io::Result<bool> {
         self.flush()?;
         let came = match self.waiting {
@@ -225,7 +225,7 @@ impl Domain {
         Ok(came)
     }
 
-    /// Looks at the clock of the day, which may have been set.
+    /// Reads the wall clock, which may have been set.
     fn look_at_the_wall(&mut self) {
         let (now, wall) = monotonic_and_real_ns();
         self.wall_at = Instant::from_ns(now);
@@ -266,7 +266,7 @@ impl Domain {
         }
     }
 
-    /// Takes in what is there, from both sockets; returns whether anything was.
+    /// Receives waiting datagrams from both sockets; returns whether there were any.
     fn receive(&mut self) -> io::Result<bool> {
         let mut came = false;
         for source in [Source::Own, Source::Group] {
@@ -314,7 +314,7 @@ impl Domain {
         Ok(true)
     }
 
-    /// Takes in a datagram that was overtaken; returns whether there was one.
+    /// Handles the datagram that was held back; returns whether there was one.
     fn take_in_late(&mut self) -> bool {
         let Some((origin, datagram)) = self.late.take() else {
             return false;
@@ -325,7 +325,7 @@ impl Domain {
     }
 }
 
-/// Shows a datagram, if it is known between whom it goes.
+/// Passes a datagram to the watch function, if its envelope is known.
 fn show(watch: &mut Watch, is_sent: bool, envelope: Option<Envelope>, message: &[u8]) {
     let (_, wall_ns) = monotonic_and_real_ns();
     if let Some(envelope) = envelope {
@@ -341,12 +341,12 @@ fn show(watch: &mut Watch, is_sent: bool, envelope: Option<Envelope>, message: &
 impl Drop for Domain {
     fn drop(&mut self) {
         self.participant.leave();
-        // The others notice all the same, later.
+        // On failure the others notice when the lease expires.
         let _ = self.flush();
     }
 }
 
-/// Returns whether a host says that there is no way to a place.
+/// Returns whether an error means that there is no route to the destination.
 fn is_unroutable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -358,12 +358,12 @@ fn is_unroutable(error: &io::Error) -> bool {
     )
 }
 
-/// Returns a name that no other participant has, and that nobody guesses who has not heard it: vendor,
-/// eight random octets, and number.
+/// Returns a unique prefix that cannot be guessed without receiving it: vendor id, eight random
+/// octets, and participant number.
 fn prefix(number: u16) -> GuidPrefix {
     let mut prefix = [0; 12];
     prefix[..2].copy_from_slice(&VENDOR);
-    // The keys of the standard library's hashes are drawn by the kernel.
+    // The kernel draws the keys of the standard library's hashes.
     let random = RandomState::new().hash_one(number);
     prefix[2..10].copy_from_slice(&random.to_be_bytes());
     prefix[10..].copy_from_slice(&number.to_be_bytes());

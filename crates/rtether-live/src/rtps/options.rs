@@ -1,4 +1,4 @@
-//! What a participant is to be on this host, and why it is not.
+//! Options of a participant on this host, and why opening it fails.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -9,67 +9,66 @@ use rtether_rtps::time::Duration;
 use crate::link::{DeviceError, MacAddress};
 use crate::wait::Waiting;
 
-/// The `EtherType` of frames, unless another is given: the second of those that are kept free for
-/// experiments (IEEE 802-2014, 9.2.4); the first is the meter's. None is assigned to RTPS (DDS-TSN 1.0,
-/// annex A).
+/// Default `EtherType` of frames: the second of those reserved for experiments (IEEE 802-2014,
+/// 9.2.4); the first is the meter's. None is assigned to RTPS (DDS-TSN 1.0, annex A).
 pub const ETHERTYPE: u16 = 0x88B6;
 
-/// What a participant is to be on this host.
+/// Options of a participant on this host.
 #[derive(Clone, Debug)]
 pub struct DomainOptions {
     /// The domain, 0 to 232.
     pub domain: u16,
-    /// A name for people.
+    /// Human-readable name.
     pub name: String,
-    /// The address whose network it talks to, over whose device and no other it takes datagrams in, those
-    /// of this host apart; the first device that is up and is not loopback, if not given, or else
-    /// loopback, and then datagrams may come over any.
+    /// Address of this host that selects the network; datagrams are accepted only over its device,
+    /// or from this host. Default: the first device that is up and not loopback, or else loopback,
+    /// and then datagrams are accepted over any device.
     pub interface: Option<Ipv4Addr>,
-    /// Hosts that groups do not reach.
+    /// Hosts that multicast does not reach.
     pub peers: Vec<Ipv4Addr>,
-    /// Whether it announces itself to the group of the domain and listens there.
+    /// Whether to announce to the multicast group of the domain and to listen there.
     pub multicast: bool,
-    /// Whether samples may go to a group, too.
+    /// Whether samples may also be multicast.
     pub multicast_data: bool,
-    /// How it waits. A spinning thread of real-time priority rests now and then, lest the kernel stop it:
-    /// for 60 ms in all after 800 ms it sleeps until a datagram comes.
+    /// How to wait. A spinning thread of real-time priority rests regularly, so that the kernel
+    /// does not throttle it: after 800 ms it sleeps between datagrams for 60 ms in total.
     pub waiting: Waiting,
-    /// How long others wait for its next announcement.
+    /// Lease: how long others wait for the next announcement.
     pub lease: Duration,
-    /// So many of a thousand datagrams are lost on purpose, each way, to see what becomes of a plant.
+    /// Datagrams lost on purpose, per thousand each way, to test a plant.
     pub loss: u16,
-    /// So many of a thousand datagrams that come are taken in behind the next one, for the same purpose.
+    /// Received datagrams swapped with the next one, per thousand, for the same purpose.
     pub disorder: u16,
-    /// Between announcements; a third of the lease, if not given.
+    /// Announcement period; by default a third of the lease.
     pub announce_period: Option<Duration>,
-    /// Whether anybody may speak for a participant, from any address; otherwise only the addresses that it
-    /// has announced. Behind a translation of addresses it takes this.
+    /// Whether a participant may send from any address; otherwise only from addresses that it has
+    /// announced. Required behind address translation.
     pub any_source: bool,
-    /// Octets of a datagram at most; samples that need more are sent in fragments. Frames have no more
-    /// than their device takes.
+    /// Maximum size of a datagram, in octets; larger samples are sent in fragments. Frames are also
+    /// limited by the MTU of their device.
     pub datagram_max: usize,
     /// Octets of samples of which fragments are missing, of all readers together.
     pub fragments_max: usize,
-    /// Frames on a device instead of UDP.
+    /// Use frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,
 }
 
 /// RTPS in Ethernet frames, without IP (DDS-TSN 1.0, annex A).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EthernetOptions {
-    /// The name of the device; loopback is one, too.
+    /// Name of the device; may be loopback.
     pub device: String,
     /// The `EtherType`.
     pub ethertype: u16,
-    /// The VLAN of tags, 0 to 4094; 0 leaves it to the switch, and frames without a priority have no
-    /// tag then. A device that is a VLAN itself makes the tags, and this has to be 0.
+    /// VLAN of tags, 0 to 4094. 0 leaves it to the switch; frames without a priority are then
+    /// untagged. Must be 0 on a VLAN device, which adds the tags itself.
     pub vlan: u16,
     /// Stations that the group does not reach.
     pub peers: Vec<MacAddress>,
 }
 
 impl EthernetOptions {
-    /// Returns the usual ones for a device.
+    /// Returns the defaults for a device.
     pub fn on(device: &str) -> Self {
         Self {
             device: device.to_owned(),
@@ -102,13 +101,13 @@ impl Default for DomainOptions {
     }
 }
 
-/// Why there is no participant.
+/// Why a participant could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DomainError {
-    /// There is no such domain.
+    /// The domain does not exist.
     #[error("there is no domain {0}; the numbers of ports allow 0 to {max}", max = Ports::DOMAIN_MAX)]
     Domain(u16),
-    /// Nobody could take part for no time at all.
+    /// A lease of zero would expire at once.
     #[error(
         "the lease is zero or less: others would forget the participant as soon as they find it"
     )]
@@ -122,21 +121,21 @@ pub enum DomainError {
         /// The domain.
         domain: u16,
     },
-    /// The device cannot be used.
+    /// The device is unusable.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The device is down.
     #[error("`{0}` is down; `ip link set {0} up`")]
     Down(String),
-    /// Options that frames do not have, or that are out of range.
+    /// Options that do not apply to frames, or are out of range.
     #[error("{0}")]
     Ethernet(&'static str),
     /// The system refuses.
     #[error("{doing}: {source}")]
     Socket {
-        /// What was tried.
+        /// Action that failed.
         doing: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }

@@ -1,9 +1,10 @@
-//! Rests of a spinning thread of real-time priority, which the kernel would stop for 50 ms of each second
-//! otherwise (`sched_rt_runtime_us`).
+//! Rests of a spinning thread of real-time priority, which the kernel would otherwise throttle for
+//! 50 ms of each second (`sched_rt_runtime_us`).
 //!
-//! It does not stand still while it rests, as it would while it is stopped: it sleeps until a datagram
-//! comes, takes it in, and sleeps on until it has slept for long enough. What comes then is late by a
-//! wake-up, not by a rest. A thread that has work for more than two thirds of that time does not come to
+//! Unlike a throttled thread it does not stand still: it sleeps until a datagram arrives, handles
+//! it, and continues until it has slept long enough in total. A datagram is then late by a wake-up,
+//! not by a rest. A thread that is busy for more than two thirds of that time does not complete its
+//! rest within the second, and is throttled as before.
 //! its rest before the second is over, and is stopped as before.
 
 use rtether_rtps::time::{Duration, Instant};
@@ -11,17 +12,17 @@ use rtether_rtps::time::{Duration, Instant};
 use crate::thread::is_real_time;
 use crate::wait::{REST, SPIN_MAX};
 
-/// Keeps account of when a thread has slept.
+/// Tracks when a thread has slept.
 #[derive(Debug)]
 pub(super) struct Rests {
     awake_since: Instant,
-    /// Time asleep of the rest that has begun.
+    /// Time slept in the current rest.
     slept: Duration,
-    /// Whether the kernel may stop the thread: none that is not of real-time priority needs to rest.
+    /// Whether the kernel may throttle the thread: without real-time priority no rest is needed.
     is_needed: fn() -> bool,
 }
 
-/// Times of the meter, which are the same, have another unit.
+/// Converts from the unit of the meter, whose limits apply here too.
 const fn ns(of: rtether_model::quantity::Duration) -> Duration {
     Duration::from_ns(of.as_ps() / 1_000)
 }
@@ -35,12 +36,12 @@ impl Rests {
         }
     }
 
-    /// Returns whether the thread is to sleep rather than to spin.
+    /// Returns whether the thread should sleep instead of spin.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
         if now - self.awake_since < ns(SPIN_MAX) {
             return false;
         }
-        // Asked for once a rest: the priority may have been changed since the last one.
+        // Checked once per rest: the priority may have changed.
         if self.slept == Duration::ZERO && !(self.is_needed)() {
             self.awake_since = now;
             return false;
@@ -48,7 +49,7 @@ impl Rests {
         true
     }
 
-    /// Takes in that the thread has slept.
+    /// Records that the thread has slept.
     pub(super) fn on_slept(&mut self, from: Instant, until: Instant) {
         if until - self.awake_since < ns(SPIN_MAX) {
             return;
@@ -74,8 +75,8 @@ mod tests {
         }
     }
 
-    /// Lets a thread run for ten seconds that is woken each `gap` while it sleeps and works for `work`
-    /// then; returns the least time that it sleeps in any second, and the longest it sleeps at a time.
+    /// Simulates a thread for ten seconds that is woken every `gap` while it sleeps, and then works
+    /// for `work`; returns the least time slept in any second, and the longest time slept at once.
     fn run(gap: i64, work: i64) -> (i64, i64) {
         let mut rests = rests(|| true);
         let mut asleep: Vec<(i64, i64)> = Vec::new();
@@ -113,7 +114,7 @@ mod tests {
         ] {
             let (least, longest) = run(gap, work);
             assert!(least >= 50 * MS, "{least} ns with {gap} and {work}");
-            // It gets up for all that comes.
+            // It wakes for every datagram.
             assert!(longest <= gap);
         }
     }

@@ -1,8 +1,9 @@
-//! Which frames a participant gets: a filter in the kernel, so that nobody is woken for others.
+//! Kernel filter for the frames of a participant, so that no thread is woken for others.
 //!
-//! One socket hears all devices. From the wire come frames for the station or the group; from loopback
-//! those of participants on the same device of this host, which no wire brings back. There the source
-//! is the number of the device, so that devices stay apart.
+//! One socket receives from all devices. From the wire it accepts frames for the station or the
+//! group; from loopback those of participants on the same device of this host, which do not return
+//! from the wire. On loopback the source address is made from the device index, so that devices
+//! stay separate.
 //!
 //! ```text
 //! from loopback: source = mark of the device, source port is not the own one
@@ -15,38 +16,38 @@ use std::os::fd::AsFd;
 
 use crate::option;
 
-/// Octets before the port numbers.
+/// Octets before the ports.
 pub(super) const HEADER: usize = 14;
-/// Octets before the message: the header, and the ports of source and destination.
+/// Octets before the message: the header, and source and destination port.
 pub(super) const OVERHEAD: usize = HEADER + 4;
 
-/// Loads and jumps of a classic filter (`linux/bpf_common.h`): of four and of two octets of the frame,
-/// of its length; if equal, if not below.
+/// Instructions of a classic filter (`linux/bpf_common.h`): load four octets, two octets, or the
+/// length of the frame; jump if equal, if greater or equal.
 const WORD: u16 = 0x20;
 const HALF: u16 = 0x28;
 const LENGTH: u16 = 0x80;
 const IF_EQUAL: u16 = 0x15;
 const UNLESS_BELOW: u16 = 0x35;
 const RETURN: u16 = 0x06;
-/// Where a word is the number of the device (`linux/filter.h`: `SKF_AD_OFF` and `SKF_AD_IFINDEX`).
+/// Offset of the device index (`linux/filter.h`: `SKF_AD_OFF` and `SKF_AD_IFINDEX`).
 const DEVICE: u32 = 0xFFFF_F008;
 const ALL: u32 = u32::MAX;
-/// Octets of a datagram that a filter sees before its contents.
+/// Octets of a datagram that a filter sees before its content.
 const UDP_HEADER: u32 = 8;
 
-/// What is let through.
+/// Frames to accept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sieve {
     pub(super) device: u32,
     pub(super) loopback: u32,
     pub(super) own: [u8; 6],
     pub(super) own_port: u16,
-    /// The group and its port; the own address and port where it is not listened to.
+    /// Group and its port; own address and port if the group is not joined.
     pub(super) group: [u8; 6],
     pub(super) group_port: u16,
 }
 
-/// Returns the source of frames on loopback: a locally administered address that is no station's.
+/// Returns the source address of frames on loopback: locally administered, not that of a station.
 pub(super) fn mark(device: u32) -> [u8; 6] {
     let [a, b, c, d] = device.to_be_bytes();
     [2, 0, a, b, c, d]
@@ -64,7 +65,7 @@ const fn load(code: u16, at: u32) -> libc::sock_filter {
     step(code, at, 0, 0)
 }
 
-/// Jumps over `yes` steps if it holds, and over `no` steps if not.
+/// Skips `yes` instructions if the condition holds, otherwise `no`.
 const fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter {
         code,
@@ -86,7 +87,7 @@ impl Sieve {
             step(IF_EQUAL, self.loopback, 10, 0), // to 12
             step(IF_EQUAL, self.device, 0, 18),   // else drop
             load(LENGTH, 0),
-            // Those that end before the message are let through, to be counted as malformed.
+            // Frames that end before the message are accepted, to be counted as malformed.
             step(UNLESS_BELOW, message, 0, 17),
             load(WORD, 0),
             step(IF_EQUAL, own, 0, 2), // else to 9
@@ -112,17 +113,17 @@ impl Sieve {
         ]
     }
 
-    /// Has a socket hear nothing else.
+    /// Attaches the filter to a socket.
     pub(super) fn attach(&self, socket: &impl AsFd) -> io::Result<()> {
         attach(socket, &mut self.program())
     }
 }
 
-/// Has a socket of UDP take in datagrams that came over one of two devices. Of others it gets the bare
-/// header, which leaves an empty datagram that can be counted.
+/// Makes a UDP socket accept only datagrams that arrived over one of two devices. Of others only
+/// the header is kept, so that an empty datagram remains that can be counted.
 ///
-/// A socket that is bound to a device (`SO_BINDTODEVICE`) would not hear the participants of its own
-/// host, whose datagrams come over loopback.
+/// A socket bound to a device (`SO_BINDTODEVICE`) would not receive from participants of its own
+/// host, whose datagrams arrive over loopback.
 pub(super) fn only_from(socket: &impl AsFd, devices: [u32; 2]) -> io::Result<()> {
     let mut program = [
         load(WORD, DEVICE),

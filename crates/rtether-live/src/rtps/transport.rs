@@ -1,4 +1,4 @@
-//! By what a participant sends and receives.
+//! Transport of a participant.
 
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -14,24 +14,25 @@ use super::udp::Udp;
 use super::watch::Envelope;
 use super::{DomainError, DomainOptions};
 
-/// The sockets of a participant.
+/// Sockets of a participant.
 #[derive(Debug)]
 pub(super) enum Transport {
     Udp(Udp),
     Ethernet(Ethernet),
 }
 
-/// Where to look for a datagram.
+/// Socket from which to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// What comes often.
+    /// The unicast socket.
     Own,
-    /// What is sent to a group, where that has a socket of its own.
+    /// The multicast socket, if separate.
     Group,
 }
 
 impl Transport {
-    /// Opens the sockets, and enters where the participant is; returns its number on this host, too.
+    /// Opens the sockets, and sets the locators in `config`; also returns the participant number on
+    /// this host.
     pub(super) fn open(
         options: &DomainOptions,
         config: &mut Config,
@@ -48,20 +49,20 @@ impl Transport {
         })
     }
 
-    /// Sends a datagram; the priority is its DSCP, and the upper three bits of that are the PCP.
+    /// Sends a datagram; the priority is its DSCP, whose upper three bits are the PCP.
     pub(super) fn send(&self, datagram: &[u8], to: Locator, priority: i32) -> io::Result<()> {
         match (self, to) {
             (Self::Udp(udp), Locator::Udp(to)) => udp.send(datagram, to, priority),
             (Self::Ethernet(ethernet), Locator::Ethernet { address, port, .. }) => {
                 ethernet.send(datagram, address, port, priority)
             }
-            // The engine chooses no such place.
+            // The engine chooses no locator of another kind.
             _ => Err(io::ErrorKind::AddrNotAvailable.into()),
         }
     }
 
-    /// Returns where in `buffer` the next datagram lies, and who has sent it if that does not stand before
-    /// it; `None` if there is none now.
+    /// Returns the position of the next datagram in `buffer`, and its sender unless the frame
+    /// contains it; `None` if none waits.
     pub(super) fn receive(
         &self,
         source: Source,
@@ -76,7 +77,7 @@ impl Transport {
         }
     }
 
-    /// Returns from where a datagram came, after what stood before it.
+    /// Returns the origin of a datagram, from its sender or envelope.
     pub(super) fn origin(&self, from: Option<SocketAddrV4>, head: &[u8]) -> Option<Origin> {
         match self {
             Self::Udp(_) => from.map(|from| Origin::Ip((*from.ip()).into())),
@@ -84,7 +85,7 @@ impl Transport {
         }
     }
 
-    /// Returns between whom a datagram goes that was sent.
+    /// Returns the envelope of a datagram sent.
     pub(super) fn sent_in(&self, to: Locator, priority: i32) -> Option<Envelope> {
         match (self, to) {
             (Self::Udp(udp), Locator::Udp(SocketAddr::V4(to))) => Some(Envelope::Udp {
@@ -99,7 +100,7 @@ impl Transport {
         }
     }
 
-    /// Returns between whom a datagram goes that came, after what stood before it.
+    /// Returns the envelope of a datagram received.
     pub(super) fn came_in(
         &self,
         source: Source,
@@ -116,7 +117,7 @@ impl Transport {
         }
     }
 
-    /// Sleeps until a datagram is there, `left` is over or a signal comes.
+    /// Sleeps until a datagram arrives, `left` has passed or a signal arrives.
     pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
         match self {
             Self::Udp(udp) => udp.sleep(left),
@@ -125,7 +126,7 @@ impl Transport {
     }
 }
 
-/// Sleeps until one of these is readable, `left` is over or a signal comes.
+/// Sleeps until a socket is readable, `left` has passed or a signal arrives.
 pub(super) fn sleep(sockets: &mut [PollFd<'_>], left: Duration) -> io::Result<()> {
     let ns = left.as_ns();
     let limit = Timespec {

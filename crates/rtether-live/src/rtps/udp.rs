@@ -1,4 +1,4 @@
-//! The sockets of a participant for UDP.
+//! Sockets of a participant for UDP.
 
 use std::cell::Cell;
 use std::io;
@@ -21,23 +21,24 @@ use crate::host::address::{Interface, interfaces};
 use crate::link::ready;
 use crate::option;
 
-/// Octets that may wait in a socket: a sample of a megabyte in fragments, with the kernel's own.
+/// Receive buffer, in octets: a sample of a megabyte in fragments, with the kernel's overhead.
 const BUFFER: libc::c_int = 8 << 20;
-/// Participants of a host that are announced to where there is no group, as on loopback.
+/// Participants per host to announce to by unicast where there is no multicast, as on loopback.
 pub(super) const NEIGHBORS: u16 = 10;
 
-/// The sockets: one for what is sent to the participant, one for the group.
+/// The sockets: unicast and multicast.
 #[derive(Debug)]
 pub(super) struct Udp {
     unicast: Port,
     group: Option<Port>,
-    /// Where others send to.
+    /// Unicast address.
     address: SocketAddrV4,
     group_address: SocketAddrV4,
 }
 
 impl Udp {
-    /// Opens them, and enters where the participant is; returns its number on this host, too.
+    /// Opens the sockets, and sets the locators in `config`; also returns the participant number on
+    /// this host.
     pub(super) fn open(
         options: &DomainOptions,
         config: &mut Config,
@@ -90,12 +91,12 @@ impl Udp {
         Ok((this, number))
     }
 
-    /// Returns where others send to.
+    /// Returns the unicast address.
     pub(super) const fn address(&self) -> SocketAddrV4 {
         self.address
     }
 
-    /// Returns where datagrams were sent to that came.
+    /// Returns the destination address of datagrams received from `source`.
     pub(super) fn address_of(&self, source: Source) -> Option<SocketAddrV4> {
         match source {
             Source::Own => Some(self.address),
@@ -107,7 +108,7 @@ impl Udp {
         self.unicast.send(datagram, to, priority)
     }
 
-    /// Returns where in `buffer` the next datagram lies, and who has sent it.
+    /// Returns the position of the next datagram in `buffer`, and its sender.
     pub(super) fn receive(
         &self,
         source: Source,
@@ -143,7 +144,7 @@ impl Udp {
 #[derive(Debug)]
 struct Port {
     socket: Socket,
-    /// How the last datagram was marked.
+    /// Priority of the last datagram.
     priority: Cell<i32>,
 }
 
@@ -154,7 +155,7 @@ impl AsFd for Port {
 }
 
 impl Port {
-    /// Sends a datagram; the priority is its DSCP, and its upper three bits are the PCP.
+    /// Sends a datagram; the priority is its DSCP, whose upper three bits are the PCP.
     fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
         if priority != self.priority.get() {
             self.mark(priority)?;
@@ -167,14 +168,14 @@ impl Port {
         let dscp = priority.clamp(0, 63);
         self.socket
             .set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
-        // Values above 6 need a right; a host that does not grant it still marks the packet.
+        // Values above 6 require a privilege; without it the packet still has its DSCP.
         let class: libc::c_int = dscp >> 3;
         let _ = option::set(&self.socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class);
         self.priority.set(priority);
         Ok(())
     }
 
-    /// Returns the octets of the next datagram and who has sent it; `None` if there is none now.
+    /// Returns the size of the next datagram and its sender; `None` if none waits.
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Option<SocketAddrV4>)>> {
         let received = rustix::net::recvfrom(&self.socket, buffer, RecvFlags::empty());
         let received = received.map(|(len, _, from)| {
@@ -185,31 +186,31 @@ impl Port {
     }
 }
 
-/// Returns the numbers of the devices over which datagrams may come: the given one and loopback, by
-/// which those of this host come.
+/// Returns the indices of the devices over which datagrams are accepted: the given one, and
+/// loopback for those of this host.
 fn limits(device: &str) -> io::Result<[u32; 2]> {
     let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     let number = |name| rustix::net::netdevice::name_to_index(&socket, name);
     Ok([number(device)?, number("lo")?])
 }
 
-/// Returns a socket with large buffers that never waits.
+/// Returns a non-blocking socket with large buffers.
 fn datagrams(devices: Option<[u32; 2]>) -> io::Result<Socket> {
     let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
     make_room(&socket)?;
-    // Before it has a port, so that nothing else is waiting already.
+    // Before binding, so that no other datagrams are queued already.
     if let Some(devices) = devices {
         only_from(&socket, devices)?;
     }
-    // Groups that others of this host have joined at other devices are not ours.
+    // Excludes groups that other processes of this host have joined on other devices.
     option::set(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0_i32)?;
     Ok(socket)
 }
 
-/// Gives a socket large buffers.
+/// Enlarges the buffers of a socket.
 pub(super) fn make_room(socket: &Socket) -> io::Result<()> {
-    // More than the system's limit needs a right; without it there is less room.
+    // More than the system's limit requires a privilege; without it the buffers are smaller.
     for (forced, usual) in [
         (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
         (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
@@ -252,10 +253,10 @@ fn open_unicast(
     Err(DomainError::Ports { domain })
 }
 
-/// Opens a socket that listens to the group of discovery.
+/// Opens a socket that listens to the discovery group.
 fn open_group(own: Ipv4Addr, devices: Option<[u32; 2]>, port: u16) -> io::Result<Port> {
     let socket = datagrams(devices)?;
-    // All participants of a host listen to it, those of others included.
+    // All participants of a host listen to it, also those of other implementations.
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((DISCOVERY_GROUP, port)).into())?;
     socket.join_multicast_v4(&DISCOVERY_GROUP, &own)?;
@@ -265,7 +266,7 @@ fn open_group(own: Ipv4Addr, devices: Option<[u32; 2]>, port: u16) -> io::Result
     })
 }
 
-/// An address with the bits of its network.
+/// An address with its prefix length.
 type Place = (Ipv4Addr, u8);
 
 /// Returns the own address, the name of its device, and the networks of this host.

@@ -1,46 +1,46 @@
-//! Datagrams as somebody sees them who keeps a trace.
+//! Datagrams as seen by a trace.
 
 use std::net::SocketAddrV4;
 
-/// Between whom a datagram goes.
+/// Source and destination of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Envelope {
     /// UDP.
     Udp {
-        /// Who has sent it.
+        /// Sender.
         from: SocketAddrV4,
-        /// To whom; of datagrams that came, the socket that heard it.
+        /// Destination; for received datagrams, the address of the receiving socket.
         to: SocketAddrV4,
-        /// DSCP of those that went out.
+        /// DSCP of sent datagrams.
         dscp: u8,
     },
-    /// A frame of its own: what stands before the message.
+    /// An Ethernet frame: the fields before the message.
     Frame {
-        /// To which station.
+        /// Destination station.
         to: [u8; 6],
-        /// From which.
+        /// Source station.
         from: [u8; 6],
-        /// The tag, if there is one; the kernel takes that of frames that came.
+        /// Tag, if any; the kernel removes that of received frames.
         tag: Option<u16>,
         /// The `EtherType`.
         ethertype: u16,
-        /// The ports of source and destination.
+        /// Source and destination port.
         ports: [u16; 2],
     },
 }
 
-/// A datagram that went out or came in.
+/// A datagram sent or received.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// Time of day in nanoseconds, when it was handed to the system or taken from it.
+    /// Time of day in nanoseconds, when it was passed to the system or received from it.
     pub wall_ns: i64,
-    /// Whether it went out.
+    /// Whether it was sent.
     pub is_sent: bool,
-    /// Between whom.
+    /// Source and destination.
     pub envelope: Envelope,
     /// The message.
     pub message: &'a [u8],
 }
 
-/// Is shown every datagram; it must not wait.
+/// Called with every datagram; must not block.
 pub type Watch = Box<dyn FnMut(&Seen<'_>) + Send>;

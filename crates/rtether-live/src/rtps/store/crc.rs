@@ -1,5 +1,5 @@
-//! CRC-32C (Castagnoli; RFC 3720, 12.1): finds every burst of up to 32 flipped bits, and what a crash
-//! has left half written; not what somebody has forged.
+//! CRC-32C (Castagnoli; RFC 3720, 12.1): detects every burst of up to 32 flipped bits, and records
+//! half written at a crash, but not forgery.
 
 const TABLE: [u32; 256] = table();
 
@@ -23,7 +23,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// Returns the check sum of some octets.
+/// Returns the checksum of octets.
 pub(super) fn crc32c(octets: &[u8]) -> u32 {
     let sum = octets.iter().fold(u32::MAX, |sum, octet| {
         let [low, ..] = sum.to_le_bytes();

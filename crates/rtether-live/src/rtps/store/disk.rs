@@ -1,5 +1,4 @@
-//! What a journal asks of the system: files and the names of files in a folder. Tests put a model in
-//! its place, which fails by seed.
+//! File operations of a journal. Tests substitute a model that fails by seed.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -7,34 +6,34 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Files by their names.
+/// Files by name.
 pub(super) trait Disk {
     type File: Octets;
 
-    /// Opens a file to read and write; `None` if there is none.
+    /// Opens a file for reading and writing; `None` if it does not exist.
     fn open(&self, path: &Path) -> io::Result<Option<Self::File>>;
-    /// Makes a file that is not there yet, with the permissions of another one, if that exists.
+    /// Creates a new file, with the permissions of `like`, if that exists.
     fn create(&self, path: &Path, like: &Path) -> io::Result<Self::File>;
-    /// Puts a file in the place of another one.
+    /// Replaces a file by another.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Removes a file, if it is there.
+    /// Removes a file, if it exists.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Waits until the names in the folder of a file are on the disk.
     fn sync_folder(&self, path: &Path) -> io::Result<()>;
-    /// Returns a number that nobody foresees.
+    /// Returns an unpredictable number.
     fn random(&self) -> u64;
 }
 
-/// The octets of a file.
+/// Content of a file.
 pub(super) trait Octets {
     fn len(&self) -> io::Result<u64>;
     fn read_at(&self, at: u64, into: &mut [u8]) -> io::Result<usize>;
     fn write_at(&self, at: u64, octets: &[u8]) -> io::Result<()>;
-    /// Waits until the octets are on the disk.
+    /// Waits until the content is on the disk.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// The files of this host.
+/// The file system of this host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct System;
 

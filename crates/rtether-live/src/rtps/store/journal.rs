@@ -1,4 +1,4 @@
-//! The journal: what is kept in memory and in a file, in step.
+//! The journal: samples in memory and, in step, in a file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,9 +9,9 @@ use super::record::{FileHead, HEADS_AT, RECORDS_AT, Record, VERSION, What, octet
 use super::scan::{Refusal, read_whole, scan};
 use super::{Damage, Kept, StoreError, StoreOptions};
 
-/// Most copies of damaged files; the last of them is replaced.
+/// Maximum number of copies of damaged files; the last one is overwritten.
 const COPIES_MAX: u32 = 8;
-/// Octets that are written at a time.
+/// Octets written at a time.
 const PIECE: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -19,20 +19,20 @@ pub(super) struct Journal<D: Disk> {
     disk: D,
     path: PathBuf,
     options: StoreOptions,
-    /// Octets that a journal may have beyond twice of what counts, before it is written anew.
+    /// Octets that a journal may exceed twice its live records by before it is rewritten.
     slack: u64,
-    /// `None` once nobody knows what of it is on the disk: after a failed write, a failed sync or a
-    /// failed change of its name. It is then never written again; a new file takes its place.
+    /// `None` if the content on the disk is unknown, after a failed write, sync or rename. The file
+    /// is then never written again; a new one replaces it.
     file: Option<D::File>,
     epoch: u64,
-    /// The number of the last record.
+    /// Number of the last record.
     number: u64,
     pub(super) kept: BTreeMap<[u8; 16], Kept>,
-    /// Octets of the file.
+    /// Size of the file, in octets.
     pub(super) octets: u64,
-    /// Octets of the records that count.
+    /// Size of the live records, in octets.
     counting: u64,
-    /// Octets that the file has before it is written anew, since that has failed.
+    /// Size at which rewriting is next tried, after a failure.
     renew_from: u64,
     pub(super) damage: Vec<Damage>,
     pub(super) more: u64,
@@ -80,7 +80,7 @@ impl<D: Disk> Journal<D> {
         }
     }
 
-    /// Reads the file, and sees to it that what was read outlives the system from now on.
+    /// Reads the file, and makes sure that the samples read survive a system crash from now on.
     fn load(&mut self) -> Result<(), Refusal> {
         let file = self.disk.open(&self.path)?;
         let Some(file) = file else {
@@ -115,27 +115,28 @@ impl<D: Disk> Journal<D> {
         self.file = Some(file);
         let renewed = self.renew(None);
         if renewed.is_err() && self.file.is_none() && !self.damage.is_empty() {
-            // The name may already stand for the new file, which tells nothing of the damage. The
-            // next sample makes another one.
+            // The name may already refer to the new file, which lacks the damage report. The next
+            // sample starts another one.
             return Ok(());
         }
         if renewed.is_err()
             && let Some(copy) = &self.copy
         {
-            // The file itself is still there; copies would pile up.
+            // The damaged file is still in place; copies would accumulate.
             let _ = self.disk.remove(copy);
         }
         Ok(renewed?)
     }
 
-    /// Sees to it that the last record is on the disk, and the name of the file: its writer may have
-    /// died before it knew. Those before have been waited for.
+    /// Makes sure that the last record and the file name are on the disk: the writer may have died
+    /// before its sync. Earlier records have been synced.
     fn secure(&self, file: &D::File, last_at: Option<u64>) -> io::Result<()> {
         if !self.options.is_synced {
             return Ok(());
         }
         if let Some(at) = last_at {
-            // The system may take octets for written that are not, after a failed sync.
+            // After a failed sync the system may consider unwritten pages clean, so the record is
+            // written again.
             let len = usize::try_from(self.octets - at).unwrap_or_default();
             let mut record = vec![0; len];
             read_whole(file, at, &mut record)?;
@@ -145,7 +146,7 @@ impl<D: Disk> Journal<D> {
         self.disk.sync_folder(&self.path)
     }
 
-    /// Returns whether the next sample begins a new file.
+    /// Returns whether the next sample starts a new file.
     #[cfg(test)]
     pub(super) fn is_poisoned(&self) -> bool {
         self.file.is_none()
@@ -180,13 +181,13 @@ impl<D: Disk> Journal<D> {
         apply(&mut self.kept, &mut self.counting, record);
         let limit = 2 * self.counting + RECORDS_AT + self.slack;
         if self.octets > limit.max(self.renew_from) && self.renew(None).is_err() {
-            // The sample is kept all the same.
+            // The sample is kept nonetheless.
             self.renew_from = self.octets + self.octets.max(self.slack);
         }
         Ok(())
     }
 
-    /// Writes a record behind the last one, and waits until it is on the disk; returns whether it is.
+    /// Appends a record, and waits until it is on the disk; returns whether it is.
     fn write(&mut self, record: &Record) -> bool {
         let Some(file) = &self.file else {
             return false;
@@ -210,8 +211,7 @@ impl<D: Disk> Journal<D> {
         true
     }
 
-    /// Writes what counts to a new file, with one more record, and puts it in the place of the
-    /// journal.
+    /// Writes the live records and one more to a new file, and replaces the journal.
     fn renew(&mut self, more: Option<&Record>) -> io::Result<()> {
         let path = beside(&self.path, "new");
         self.disk.remove(&path)?;
@@ -224,7 +224,7 @@ impl<D: Disk> Journal<D> {
                 return Err(error);
             }
         };
-        // If anything fails from here on, nobody knows which file has the name.
+        // If a later step fails, it is unknown which file has the name.
         self.file = None;
         self.disk.rename(&path, &self.path)?;
         if self.options.is_synced {
@@ -238,7 +238,7 @@ impl<D: Disk> Journal<D> {
         Ok(())
     }
 
-    /// Writes a whole journal; returns its octets and the number of its last record.
+    /// Writes a complete journal; returns its size and the number of its last record.
     fn write_anew(
         &self,
         file: &D::File,
@@ -282,7 +282,7 @@ impl<D: Disk> Journal<D> {
         Ok((at + piece.len() as u64, number))
     }
 
-    /// Copies a damaged file, and returns where to.
+    /// Copies a damaged file; returns the path of the copy.
     fn set_aside(&self, file: &D::File) -> io::Result<PathBuf> {
         let path = beside(&self.path, "new");
         self.disk.remove(&path)?;
@@ -325,7 +325,7 @@ impl<D: Disk> Journal<D> {
     }
 }
 
-/// Takes a record into account.
+/// Applies a record to the samples kept.
 fn apply(kept: &mut BTreeMap<[u8; 16], Kept>, counting: &mut u64, record: Record) {
     let Record { key, what } = record;
     let octets = |kept: &Kept| octets_of(u32::try_from(kept.payload.len()).unwrap_or(u32::MAX));
@@ -341,7 +341,7 @@ fn apply(kept: &mut BTreeMap<[u8; 16], Kept>, counting: &mut u64, record: Record
     }
 }
 
-/// Returns a file beside another one, which has its name and an ending.
+/// Returns the path of a file with an added extension.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");

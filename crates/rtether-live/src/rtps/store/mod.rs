@@ -1,13 +1,13 @@
-//! Keeps the last sample of each instance in a file, so that it outlives its writer: what durability
-//! transient and persistent ask for beyond transient local (DDS 1.4, 2.2.3.4), with the history that
-//! `DURABILITY_SERVICE` has by default, one sample of an instance (2.2.3.5).
+//! Stores the last sample of each instance in a file, so that it outlives its writer. Durability
+//! transient and persistent require this beyond transient local (DDS 1.4, 2.2.3.4), with the
+//! default history of `DURABILITY_SERVICE`, one sample per instance (2.2.3.5).
 //!
-//! The next writer of the topic takes the samples up and gives them to those who come late. No
-//! service answers while no writer is there.
+//! The next writer of the topic loads the samples and sends them to late joiners. No service
+//! answers while there is no writer.
 //!
-//! The file is a journal: each sample is a record at its end. When the journal is twice as long as
-//! what counts, it is written anew beside the old one and put in its place. What is damaged in it is
-//! reported and costs nothing else; `docs/decisions/0015-journal-of-samples.md` says why and how.
+//! The file is a journal: each sample is appended as a record. When the journal is twice as long as
+//! its live records, it is rewritten to a new file, which replaces it. Damage is reported and costs
+//! only the damaged records; `docs/decisions/0015-journal-of-samples.md` explains the design.
 
 mod crc;
 mod disk;
@@ -25,18 +25,18 @@ use std::path::{Path, PathBuf};
 use disk::System;
 use journal::{Journal, beside};
 
-/// Octets that a journal may have beyond twice of what counts, before it is written anew.
+/// Octets that a journal may exceed twice its live records by before it is rewritten.
 const SLACK: u64 = 65_536;
 
-/// How samples are kept.
+/// Options of a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// Whether a sample is on the disk before `keep` returns: it then outlives the system, too, as
-    /// persistent samples do. If not, it outlives the process.
+    /// Whether a sample is on the disk before `keep` returns. If so, it survives a system crash, as
+    /// persistent samples do; otherwise it survives the process.
     pub is_synced: bool,
-    /// Most instances.
+    /// Maximum number of instances.
     pub instances_max: usize,
-    /// Most octets of a sample.
+    /// Maximum size of a sample, in octets.
     pub sample_max: usize,
 }
 
@@ -53,13 +53,13 @@ impl Default for StoreOptions {
 /// Why a sample is not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Another writer keeps its samples there.
+    /// Another writer has opened the store.
     #[error("{}: another writer keeps its samples there", .0.display())]
     Taken(PathBuf),
-    /// The file is something else.
+    /// The file is not a store.
     #[error("{}: no file of kept samples, left as it is", .0.display())]
     Foreign(PathBuf),
-    /// The file has the format of another version of this program.
+    /// The file has an unsupported format version.
     #[error(
         "{}: kept samples in format {version}, and only format 2 can be read; left as it is. \
          Move the file away to begin with an empty one", .path.display()
@@ -67,10 +67,10 @@ pub enum StoreError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Its format version.
         version: u32,
     },
-    /// The file was made for more or larger samples than are allowed now.
+    /// The file was made for more instances or larger samples than the options allow.
     #[error(
         "{}: made for {}, which is beyond the limits asked for now; left as it is",
         .path.display(), made_for(*.instances, *.sample)
@@ -78,12 +78,12 @@ pub enum StoreError {
     Limits {
         /// The file.
         path: PathBuf,
-        /// Its most instances; 0 if they are not the reason.
+        /// Its maximum number of instances; 0 if that is not the reason.
         instances: u64,
-        /// Its most octets of a sample.
+        /// Its maximum sample size in octets.
         sample: u64,
     },
-    /// There are as many instances as are allowed.
+    /// The maximum number of instances is reached.
     #[error("there is room for {0} kept instances only")]
     Full(usize),
     /// The sample is too large.
@@ -94,7 +94,7 @@ pub enum StoreError {
     System {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -106,7 +106,7 @@ fn made_for(instances: u64, sample: u64) -> String {
     }
 }
 
-/// A sample that is kept.
+/// A stored sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// When it was written, in nanoseconds since 1970.
@@ -115,29 +115,29 @@ pub struct Kept {
     pub payload: Vec<u8>,
 }
 
-/// A place in the file in which something is not as it was written.
+/// A damaged range of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The first octet that cannot be read.
+    /// First damaged octet.
     pub at: u64,
-    /// How many octets from there on.
+    /// Number of octets.
     pub octets: u64,
-    /// What was there.
+    /// Content of the range.
     pub what: Damaged,
 }
 
-/// What was in a damaged place.
+/// Content of a damaged range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// What the file says about itself, of which it has two copies: no sample is lost.
+    /// A file header, of which there are two copies: no sample is lost.
     Head,
-    /// A sample of the instance with this hash of its key. If an older one of it is there, that one
-    /// is kept.
+    /// A sample of the instance with this key hash. If the file has an older one, that one is kept.
     Sample([u8; 16]),
-    /// So many samples of unknown instances, or words that an instance is to be forgotten; none if
-    /// the place lies between two records that follow each other.
+    /// Records of unknown instances, samples or removals, by number; 0 if the range lies between
+    /// two consecutive records.
     Records(u64),
-    /// What follows the last record: one that was being written when its writer or the system went
+    /// The end of the file: a record that was being written when its writer or the system crashed,
+    /// or else the last records.
     /// down, or else the last ones.
     Tail,
 }
@@ -159,24 +159,24 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Samples that outlive their writer.
+/// Storage of samples that outlive their writer.
 #[derive(Debug)]
 pub struct Store {
     journal: Journal<System>,
-    /// Held for as long as the store is open; a file of its own, since the journal is replaced.
+    /// Lock held while the store is open; a separate file, since the journal is replaced.
     _lock: File,
 }
 
 impl Store {
-    /// Opens a store, or makes one; its folder has to be there.
+    /// Opens a store, or creates it in an existing folder.
     ///
-    /// What is damaged in it is in [`Store::damage`] afterwards. The file as it was is then kept
-    /// beside it under the same name with the ending `.bad-1`, `.bad-2` and so on up to `.bad-8`,
-    /// which is replaced if it is there.
+    /// Damage is reported by [`Store::damage`]. The damaged file is then copied to the same name
+    /// with the extension `.bad-1`, `.bad-2` and so on up to `.bad-8`, which is overwritten if it
+    /// exists.
     ///
     /// # Errors
-    /// If another writer has it, if the file is something else or made for larger limits, or if the
-    /// system refuses; the file is then as it was.
+    /// Another writer has opened it, the file is not a store or was made for larger limits, or the
+    /// system refuses; the file is unchanged.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let failed = |source| StoreError::System {
             path: path.to_owned(),
@@ -196,8 +196,7 @@ impl Store {
         })
     }
 
-    /// Returns the kept samples, with the hashes of their keys, in the order in which they were
-    /// written.
+    /// Returns the stored samples with their key hashes, in the order of writing.
     pub fn kept(&self) -> Vec<([u8; 16], &Kept)> {
         let kept = self.journal.kept.iter();
         let mut kept: Vec<_> = kept.map(|(key, kept)| (*key, kept)).collect();
@@ -205,36 +204,34 @@ impl Store {
         kept
     }
 
-    /// Returns what was damaged in the file when it was opened, in the order of the file; no more
-    /// than 1024 places.
+    /// Returns the damage found when the file was opened, in file order; at most 1024 places.
     pub fn damage(&self) -> &[Damage] {
         &self.journal.damage
     }
 
-    /// Returns how many damaged places are not in [`Store::damage`].
+    /// Returns how many damaged places are missing from [`Store::damage`].
     pub fn more_damage(&self) -> u64 {
         self.journal.more
     }
 
-    /// Returns where the damaged file is as it was, if there was damage.
+    /// Returns the path of the copy of the damaged file, if there was damage.
     pub fn copy_of_damaged(&self) -> Option<&Path> {
         self.journal.copy.as_deref()
     }
 
-    /// Keeps the sample of an instance in the place of its last one.
+    /// Stores the sample of an instance, replacing its last one.
     ///
     /// # Errors
-    /// If there is no room for it, or the system refuses. What was kept before stays; after a crash,
-    /// the sample that was refused by the system may be there in its place. The next call begins a
-    /// new file.
+    /// A limit is reached, or the system refuses. The earlier sample is kept; after a crash, the
+    /// sample that the system refused may be there instead. The next call starts a new file.
     pub fn keep(&mut self, key: [u8; 16], sample: Kept) -> Result<(), StoreError> {
         self.journal.keep(key, sample)
     }
 
-    /// Forgets an instance, as when it is disposed of.
+    /// Removes an instance, as when it is disposed of.
     ///
     /// # Errors
-    /// If the system refuses; the instance is then still there.
+    /// The system refuses; the instance is then still stored.
     pub fn forget(&mut self, key: [u8; 16]) -> Result<(), StoreError> {
         self.journal.forget(key)
     }

@@ -1,40 +1,41 @@
-//! What a journal consists of. All numbers are little endian.
+//! Format of a journal. All numbers are little-endian.
 //!
-//! A head of the file, 64 octets at 0 and the same again at 4096, so that no single sector has both:
-//! magic (8 octets), version (4), zero (4), epoch (8), most instances (8), most octets of a sample
-//! (8), zero, and in the last four octets the CRC-32C of the 60 before.
+//! The file header has 64 octets at offset 0, and a copy at 4096, so that no single sector holds
+//! both: magic (8 octets), version (4), zero (4), epoch (8), maximum number of instances (8),
+//! maximum octets of a sample (8), zero, and in the last four octets the CRC-32C of the preceding
+//! 60.
 //!
-//! From 4160 on records, each at a multiple of eight octets. Its head has 64 octets, too: marker (4),
-//! octets of the sample (4), epoch (8), running number (8), time in nanoseconds since 1970 (8), hash
-//! of the key (16), kind (4; 1 kept, 0 forgotten), CRC-32C of the sample (4), zero (4), CRC-32C of
-//! the 60 octets before. The sample follows, filled up with zeros.
+//! Records start at 4160, each at a multiple of eight octets. A record header also has 64 octets:
+//! marker (4), octets of the sample (4), epoch (8), running number (8), time in nanoseconds since
+//! 1970 (8), key hash (16), kind (4; 1 kept, 0 forgotten), CRC-32C of the sample (4), zero (4),
+//! CRC-32C of the preceding 60 octets. The sample follows, padded with zeros.
 
 use super::Kept;
 use super::crc::crc32c;
 
-/// The first octets of a journal.
+/// Magic of a journal.
 pub(super) const MAGIC: [u8; 8] = *b"rtetherJ";
-/// The first octets of a journal of the first version.
+/// Magic of a journal of version 1.
 pub(super) const MAGIC_1: [u8; 8] = *b"rtstore1";
 pub(super) const VERSION: u32 = 2;
-/// Octets of the head of a file, and of that of a record.
+/// Size of a file header and of a record header, in octets.
 pub(super) const HEAD: usize = 64;
-/// Where the heads of a file are.
+/// Offsets of the file headers.
 pub(super) const HEADS_AT: [u64; 2] = [0, 4_096];
-/// Where the first record is.
+/// Offset of the first record.
 pub(super) const RECORDS_AT: u64 = HEADS_AT[1] + HEAD as u64;
-/// What records are aligned to, in octets.
+/// Alignment of records, in octets.
 pub(super) const ALIGNMENT: u64 = 8;
-/// The first octets of a record; the first of them is in no text.
+/// Marker at the start of a record; its first octet does not occur in UTF-8 text.
 const MARKER: [u8; 4] = [0xF5, b'r', b't', b'R'];
-/// Octets of a head that its check sum covers.
+/// Octets of a header that its checksum covers.
 const CHECKED: usize = HEAD - 4;
 
-/// What a file says about itself.
+/// The file header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileHead {
     pub(super) version: u32,
-    /// Drawn anew for each file, so that a record of another one is none of this.
+    /// Drawn anew for each file, so that records of another file are not accepted.
     pub(super) epoch: u64,
     pub(super) instances_max: u64,
     pub(super) sample_max: u64,
@@ -51,7 +52,7 @@ impl FileHead {
         seal(octets)
     }
 
-    /// Returns what is there, if it is whole.
+    /// Reads a header, if it is intact.
     pub(super) fn of_octets(octets: &[u8; HEAD]) -> Option<Self> {
         (octets.starts_with(&MAGIC) && is_sealed(octets)).then(|| Self {
             version: u32::from_le_bytes(part(octets, 8)),
@@ -62,7 +63,7 @@ impl FileHead {
     }
 }
 
-/// What is kept of an instance from now on.
+/// New state of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Kept(Kept),
@@ -71,12 +72,12 @@ pub(super) enum What {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The hash of the key of the instance.
+    /// Key hash of the instance.
     pub(super) key: [u8; 16],
     pub(super) what: What,
 }
 
-/// What stands before a sample.
+/// A record header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordHead {
     pub(super) length: u32,
@@ -89,7 +90,7 @@ pub(super) struct RecordHead {
 }
 
 impl RecordHead {
-    /// Returns what is there, if it is whole.
+    /// Reads a header, if it is intact.
     pub(super) fn of_octets(octets: &[u8; HEAD]) -> Option<Self> {
         if !octets.starts_with(&MARKER) || !is_sealed(octets) {
             return None;
@@ -110,12 +111,12 @@ impl RecordHead {
         })
     }
 
-    /// Returns the octets of the record in the file.
+    /// Returns the size of the record in the file, in octets.
     pub(super) fn octets(&self) -> u64 {
         octets_of(self.length)
     }
 
-    /// Returns the record with this sample, if it is the one that was written.
+    /// Returns the record with this sample, if the checksum matches.
     pub(super) fn with(&self, payload: &[u8]) -> Option<Record> {
         let is_whole = crc32c(payload) == self.sum;
         is_whole.then(|| Record {
@@ -132,12 +133,12 @@ impl RecordHead {
     }
 }
 
-/// Returns the octets in the file of a record with a sample of so many octets.
+/// Returns the size in the file of a record with a sample of `length` octets.
 pub(super) fn octets_of(length: u32) -> u64 {
     HEAD as u64 + u64::from(length).next_multiple_of(ALIGNMENT)
 }
 
-/// Appends the octets of a record. The sample is below 4 GiB.
+/// Appends a record. The sample is below 4 GiB.
 pub(super) fn put(
     into: &mut Vec<u8>,
     (epoch, number): (u64, u64),
@@ -173,7 +174,7 @@ fn is_sealed(octets: &[u8; HEAD]) -> bool {
     crc32c(&octets[..CHECKED]) == u32::from_le_bytes(part(octets, CHECKED))
 }
 
-/// Returns some octets of a head.
+/// Returns part of a header.
 fn part<const N: usize>(octets: &[u8; HEAD], at: usize) -> [u8; N] {
     std::array::from_fn(|index| octets[at + index])
 }

@@ -1,4 +1,4 @@
-//! Reads a journal, and says what in it is damaged.
+//! Reads a journal, and reports damage.
 
 use std::io;
 
@@ -8,24 +8,24 @@ use super::record::{
 };
 use super::{Damage, Damaged, StoreOptions};
 
-/// Octets that are read at a time.
+/// Octets read at a time.
 const PIECE: usize = 65_536;
-/// Most damaged places that are told one by one.
+/// Maximum number of damaged places reported individually.
 const PLACES_MAX: usize = 1_024;
 
-/// What was found in a file.
+/// Result of a scan.
 pub(super) struct Found {
-    /// The head, if one of both is whole.
+    /// The file header, if one of the two is intact.
     pub(super) head: Option<FileHead>,
     pub(super) epoch: Option<u64>,
-    /// The highest number of a record.
+    /// Highest record number.
     pub(super) number: u64,
-    /// Where the last record ends.
+    /// End of the last record.
     pub(super) end: u64,
-    /// Where the last record begins.
+    /// Start of the last record.
     pub(super) last_at: Option<u64>,
     pub(super) damage: Vec<Damage>,
-    /// Damaged places that are not among these.
+    /// Damaged places not in this list.
     pub(super) more: u64,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Found {
 pub(super) enum Refusal {
     Foreign,
     Version(u32),
-    /// There are larger limits in it: most instances and most octets of a sample.
+    /// The file has larger limits: maximum number of instances and octets of a sample.
     Limits(u64, u64),
     System(io::Error),
 }
@@ -44,7 +44,7 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Reads a file, and hands out each record that is whole, in the order of their numbers.
+/// Reads a file, and passes on each intact record in order of number.
 pub(super) fn scan(
     file: &impl Octets,
     options: &StoreOptions,
@@ -90,8 +90,7 @@ pub(super) fn scan(
     Ok(found)
 }
 
-/// Finds the head of the file in one of its places. Returns whether the first octets of a journal
-/// are there.
+/// Reads the file header from one of its places. Returns whether the magic is there.
 fn find_head(
     window: &mut Window<'_, impl Octets>,
     options: &StoreOptions,
@@ -126,7 +125,7 @@ fn find_head(
     Ok(has_magic)
 }
 
-/// Returns where the next whole record is behind a place in which none can be read, or the end.
+/// Returns the start of the next intact record after a damaged place, or the end of the file.
 fn behind(
     window: &mut Window<'_, impl Octets>,
     from: u64,
@@ -138,7 +137,7 @@ fn behind(
         if let Some((head, Some(_))) = window.record(at, found, options)? {
             let count = head.number - found.number - 1;
             found.report(from, at - from, Damaged::Records(count));
-            // Counted here, and not as a gap again.
+            // Already counted; otherwise reported again as a gap.
             found.number = head.number - 1;
             return Ok(at);
         }
@@ -156,7 +155,7 @@ impl Found {
         }
     }
 
-    /// Says that nothing whole is behind the last record, if anything is.
+    /// Reports everything after the last record as its tail.
     fn end_with_tail(&mut self, len: u64) {
         if self.end >= len {
             return;
@@ -186,7 +185,7 @@ impl<'a, F: Octets> Window<'a, F> {
         })
     }
 
-    /// Returns octets of the file; `None` if it ends before.
+    /// Returns octets of the file; `None` beyond its end.
     fn get(&mut self, at: u64, count: usize) -> io::Result<Option<&[u8]>> {
         if self.len.saturating_sub(at) < count as u64 {
             return Ok(None);
@@ -207,8 +206,8 @@ impl<'a, F: Octets> Window<'a, F> {
         Ok(octets.and_then(|octets| octets.try_into().ok()))
     }
 
-    /// Returns the head of the record at a place, and the record if its sample is whole, too; `None`
-    /// if there is no head of this file, or none with a higher number than those before.
+    /// Returns the record header at an offset, and the record if its sample is also intact; `None`
+    /// if there is no header of this file, or none with a higher number than the last.
     fn record(
         &mut self,
         at: u64,
@@ -232,7 +231,7 @@ impl<'a, F: Octets> Window<'a, F> {
     }
 }
 
-/// Reads octets that are there.
+/// Reads octets that must be present.
 pub(super) fn read_whole(file: &impl Octets, mut at: u64, mut into: &mut [u8]) -> io::Result<()> {
     while !into.is_empty() {
         match file.read_at(at, into) {

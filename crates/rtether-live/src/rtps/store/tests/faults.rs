@@ -1,8 +1,8 @@
-//! Processes that keep samples, one after the other, on a disk that fails.
+//! Successive processes that store samples on a failing disk.
 //!
-//! Oracle: the samples whose keeping was confirmed. Each is there after whatever happens, or its
-//! record is among the octets that were damaged on purpose, and then these are reported and a copy of
-//! the file is there; what was refused may be there until the next sample is confirmed.
+//! Oracle: the samples confirmed. Each is still there, or its record is among the octets damaged on
+//! purpose; then the damage is reported and a copy of the file exists. A refused sample may be
+//! there until the next one is confirmed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ const RECORDS_AT: usize = 4_160;
 type Value = (i64, Vec<u8>);
 type State = BTreeMap<u8, Value>;
 
-/// A record as this test finds it in a file.
+/// A record found by this test in a file.
 struct Place {
     range: Range<usize>,
     key: u8,
@@ -30,17 +30,17 @@ struct Run {
     model: Model,
     random: Random,
     options: StoreOptions,
-    /// What is kept for certain.
+    /// Samples that must be stored.
     kept: State,
-    /// What may be kept in its place.
+    /// Samples that may be stored instead.
     doubtful: Vec<(u8, Option<Value>)>,
-    /// Whether a damaged file may have come back, or was not reported since the process ended.
+    /// Whether a damaged file may have returned, or was not reported because the process died.
     is_unclear: bool,
     now: i64,
     tally: Tally,
 }
 
-/// What happened, so that a test can see that it happens.
+/// Event counters, so that a test can check that faults occur.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     kept: u64,
@@ -62,7 +62,7 @@ fn state(journal: &Journal<Model>) -> State {
         .collect()
 }
 
-/// Finds the records of a file that is whole, but for its end.
+/// Finds the records of a file that is intact except for its end.
 fn places(file: &[u8]) -> Vec<Place> {
     let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().expect("8 octets"));
     let mut places = Vec::new();
@@ -133,7 +133,7 @@ impl Run {
         self.look();
     }
 
-    /// A process from its begin to its end.
+    /// Runs a process.
     fn process(&mut self) {
         let call = self.random.below(60);
         let (failing, killed_at) = match self.random.below(3) {
@@ -193,7 +193,7 @@ impl Run {
         }
     }
 
-    /// Compares what a process finds with what is there for certain.
+    /// Compares what a process finds with what must be stored.
     fn compare(&mut self, journal: &Journal<Model>) {
         let found = state(journal);
         for key in 0..6 {
@@ -220,7 +220,7 @@ impl Run {
         self.doubtful.clear();
     }
 
-    /// Looks at what is there, without any fault.
+    /// Checks the stored samples without faults.
     fn look(&mut self) {
         self.model.begin(0..0, None);
         match open(&self.model, self.options) {
@@ -241,7 +241,7 @@ impl Run {
         if self.is_unclear {
             return;
         }
-        // What is there without damage; a torn record at the end is gone.
+        // Samples without damage; a torn record at the end is gone.
         let journal = open(&twin, self.options).expect("a file");
         self.compare(&journal);
         let end = if journal.damage.is_empty() {
@@ -267,7 +267,7 @@ impl Run {
         let journal = match self.open_damaged(&damaged) {
             Ok(journal) => journal,
             Err(StoreError::Foreign(_)) => {
-                // Nothing is left by which it could be known.
+                // Both magics were destroyed, so the file is not recognizable.
                 assert!(is_changed_in(0..8, is_changed) && is_changed_in(4_096..4_104, is_changed));
                 assert_eq!(lost.len(), places.len());
                 assert_eq!(self.model.read(path), Some(damaged));
@@ -275,7 +275,7 @@ impl Run {
                 return;
             }
             Err(error) if self.model.is_dead() => {
-                // It did not live to tell.
+                // It was killed before it could report.
                 let copies = self.model.names(PATH).into_iter();
                 let mut copies = copies.filter_map(|name| self.model.read(&name));
                 assert!(copies.any(|copy| copy == damaged), "{error}: no copy");
@@ -298,7 +298,7 @@ impl Run {
         self.kept = expected;
     }
 
-    /// Opens the damaged file, sometimes while calls fail; who could not open it tries again.
+    /// Opens the damaged file, sometimes with failing calls; after a failure it tries again.
     fn open_damaged(&mut self, damaged: &[u8]) -> Result<Journal<Model>, StoreError> {
         let call = self.random.below(50);
         match self.random.below(3) {
@@ -347,10 +347,10 @@ impl Run {
         }
     }
 
-    /// Returns a file with octets that are not as they were written.
+    /// Returns the file with some octets changed.
     fn changed(&mut self, whole: &[u8]) -> Vec<u8> {
         let mut octets = whole.to_vec();
-        // Records are what matters, and they are few beside the head.
+        // Prefers records, which are few compared to the header.
         let place = |random: &mut Random| {
             if whole.len() > RECORDS_AT && !random.one_of(4) {
                 RECORDS_AT + random.below(whole.len() - RECORDS_AT)
@@ -369,7 +369,7 @@ impl Run {
                 let at = place(&mut self.random);
                 octets[at] = self.random.next().to_le_bytes()[0];
             }
-            // A sector that cannot be read, or was never written.
+            // A sector that is unreadable, or was never written.
             kind => {
                 let at = place(&mut self.random) / 512 * 512;
                 let end = (at + 512).min(octets.len());
@@ -415,7 +415,7 @@ fn run(seeds: Range<u64>) -> Tally {
 #[test]
 fn no_confirmed_sample_is_lost_but_the_damaged_ones_and_these_are_reported() {
     let tally = run(0..1_000);
-    // Everything that can happen has happened.
+    // Every kind of event has occurred.
     let Tally {
         kept,
         refused,
@@ -449,8 +449,8 @@ fn this_seed() {
 
 #[test]
 fn a_process_that_ends_before_it_tells_of_damage_leaves_the_copy() {
-    // Oracle: the damaged file, octet for octet, under its name or as a copy, wherever the process is
-    // killed while it opens it.
+    // Oracle: the damaged file, octet for octet, under its name or as a copy, in whichever call the
+    // process is killed.
     let options = StoreOptions {
         is_synced: true,
         instances_max: 6,

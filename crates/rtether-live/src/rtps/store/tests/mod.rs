@@ -6,7 +6,7 @@ use std::fs;
 use super::record::{RECORDS_AT, octets_of};
 use super::*;
 
-/// A folder of a test, which is gone with it.
+/// A temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -55,7 +55,7 @@ fn contents(store: &Store) -> Vec<(u8, i64, usize)> {
 #[test]
 fn the_next_writer_finds_the_last_sample_of_each_instance() {
     // Oracle: DDS 1.4, 2.2.3.5: by default, the service keeps the last sample of an instance;
-    // 2.2.2.4.2.10: what is disposed of is no longer there for those who come late.
+    // 2.2.2.4.2.10: late joiners do not get disposed instances.
     let folder = Folder::new("last");
     for is_synced in [false, true] {
         let options = StoreOptions { is_synced, ..SMALL };
@@ -78,8 +78,8 @@ fn the_next_writer_finds_the_last_sample_of_each_instance() {
 
 #[test]
 fn a_flipped_bit_costs_one_sample_and_is_reported() {
-    // Oracle: twenty samples, of which the one is gone whose octets were damaged; the file as it was
-    // lies beside the new one.
+    // Oracle: twenty samples, of which only the one whose octets were damaged is lost; the damaged
+    // file is copied.
     let folder = Folder::new("flip");
     let options = StoreOptions {
         instances_max: 20,
@@ -210,7 +210,7 @@ fn limits_are_kept_and_cost_nothing_that_is_there() {
 
 #[test]
 fn a_journal_does_not_grow_without_end() {
-    // Oracle: the rule in the module's documentation, twice of what counts and the slack.
+    // Oracle: the rule in the module's documentation, twice the live records plus the slack.
     let folder = Folder::new("growth");
     let mut store = open(&folder);
     store.keep([9; 16], sample(0, 9, 50)).expect("room");
@@ -271,19 +271,19 @@ fn a_file_that_ends_anywhere_has_all_whole_records_before() {
         if end >= records_at {
             assert_eq!(store.damage(), tail.as_slice());
         }
-        // What is kept afterwards is found again.
+        // Samples stored afterwards are found again.
         store.keep([3; 16], sample(100, 1, 1)).expect("room");
         drop(store);
         assert_eq!(contents(&open(&folder)).last(), Some(&(3, 100, 1)));
     }
-    // Copies of all these are not kept.
+    // The number of copies is limited.
     let copies = fs::read_dir(&folder.0).expect("a folder");
     assert_eq!(copies.count(), 2 + 8, "journal, lock and copies");
 }
 
 #[test]
 fn a_damaged_octet_never_makes_a_sample_that_was_not_kept() {
-    // Oracle: the samples that were written, of which one at most is gone, and none without a word.
+    // Oracle: the samples written, of which at most one is lost, and never without a report.
     let folder = Folder::new("damage");
     let mut store = open(&folder);
     let written = [(0, 1, 10), (1, 2, 20), (2, 3, 30)];

@@ -1,7 +1,7 @@
-//! Files in memory that fail as disks and systems do, by seed: what was not waited for may be there
-//! or not, sector by sector; a file that grew may have zeros or old octets there; names may be the
-//! old ones; calls fail, after having done a part of their work; after a failed sync pages read new
-//! and are never written (Rebello and others, USENIX ATC 2020).
+//! Files in memory that fail as disks and systems do, by seed: unsynced content may be there or
+//! not, sector by sector; a file that grew may contain zeros or old octets; names may be the old
+//! ones; calls fail after part of their work; after a failed sync, pages read as new but are never
+//! written (Rebello and others, USENIX ATC 2020).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use super::super::disk::{Disk, Octets};
 const SECTOR: usize = 512;
 const PAGE: usize = 4_096;
 
-/// Numbers from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 #[derive(Clone, Debug)]
 pub(super) struct Random(pub(super) u64);
 
@@ -28,7 +28,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below a limit that is not 0.
+    /// Returns a number below a limit, which is not 0.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).expect("below a usize")
     }
@@ -40,9 +40,9 @@ impl Random {
 
 #[derive(Clone, Debug, Default)]
 struct Inode {
-    /// What who reads sees.
+    /// Content as readers see it.
     data: Vec<u8>,
-    /// What is on the disk.
+    /// Content on the disk.
     durable: Vec<u8>,
     /// Pages that the next sync writes.
     dirty: BTreeSet<usize>,
@@ -55,7 +55,7 @@ enum Naming {
     Gone(PathBuf),
 }
 
-/// What a disk and a system are.
+/// State of disk and system.
 #[derive(Clone, Debug)]
 pub(super) struct World {
     inodes: Vec<Inode>,
@@ -66,16 +66,16 @@ pub(super) struct World {
     calls: usize,
     /// Calls that fail.
     failing: Range<usize>,
-    /// The call in which the process is killed.
+    /// Call in which the process is killed.
     killed_at: Option<usize>,
-    /// Whether it is.
+    /// Whether it was killed.
     is_dead: bool,
 }
 
-/// What becomes of a call.
+/// Result of a call.
 enum Outcome {
     Done,
-    /// It fails, after a part of its work.
+    /// Fails after part of its work.
     Failed(io::Error),
 }
 
@@ -100,13 +100,13 @@ impl Model {
         })))
     }
 
-    /// Returns a world that is the same, and apart from this one.
+    /// Returns an independent copy.
     pub(super) fn twin(&self) -> Self {
         let twin = self.0.borrow().clone();
         Self(Rc::new(RefCell::new(twin)))
     }
 
-    /// Begins a process, of which some calls fail, or one is its last.
+    /// Starts a process in which some calls fail, or one kills it.
     pub(super) fn begin(&self, failing: Range<usize>, killed_at: Option<usize>) {
         let mut world = self.0.borrow_mut();
         world.calls = 0;
@@ -119,19 +119,19 @@ impl Model {
         self.0.borrow().is_dead
     }
 
-    /// Takes the power away.
+    /// Cuts the power.
     pub(super) fn crash(&self) {
         self.0.borrow_mut().crash();
     }
 
-    /// Returns the octets of a file.
+    /// Returns the content of a file.
     pub(super) fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let world = self.0.borrow();
         let inode = world.names.get(path)?;
         Some(world.inodes[*inode].data.clone())
     }
 
-    /// Changes octets on the disk behind everybody's back.
+    /// Changes octets on the disk directly.
     pub(super) fn damage(&self, path: &Path, octets: &[u8]) {
         let mut world = self.0.borrow_mut();
         let inode = world.names[path];
@@ -140,7 +140,7 @@ impl Model {
         inode.durable = octets.to_vec();
     }
 
-    /// Returns the files whose names begin like this.
+    /// Returns the files whose names start with `start`.
     pub(super) fn names(&self, start: &str) -> Vec<PathBuf> {
         let world = self.0.borrow();
         let names = world.names.keys();
@@ -165,7 +165,7 @@ impl World {
         Outcome::Done
     }
 
-    /// A call that does all or nothing, whatever it says.
+    /// A call that does all or nothing, regardless of the result it returns.
     fn whole_call(&mut self) -> (bool, io::Result<()>) {
         let was_dead = self.is_dead;
         match self.call() {
@@ -198,7 +198,7 @@ impl World {
                 let before = durable.clone();
                 *durable = mixed(data, &before, dirty, &mut self.random);
                 if !is_dead {
-                    // The pages are taken for written.
+                    // The pages are considered written.
                     dirty.clear();
                 }
                 Err(error)
@@ -244,7 +244,7 @@ impl World {
     }
 }
 
-/// Returns what may be on the disk of a file with pages that were not waited for.
+/// Returns possible disk content of a file with unsynced pages.
 fn mixed(data: &[u8], durable: &[u8], dirty: &BTreeSet<usize>, random: &mut Random) -> Vec<u8> {
     let mut octets = durable.to_vec();
     if data.len() > durable.len() {
@@ -262,7 +262,7 @@ fn mixed(data: &[u8], durable: &[u8], dirty: &BTreeSet<usize>, random: &mut Rand
             let range = start..(start + SECTOR).min(end);
             match random.below(5) {
                 0 | 1 => octets[range.clone()].copy_from_slice(&data[range]),
-                // What the disk had there before the file.
+                // Old content of the disk from before the file.
                 2 if start >= durable.len() => {
                     octets[range].fill_with(|| random.next().to_le_bytes()[0]);
                 }
