@@ -1,10 +1,10 @@
-//! The skeletons of a publisher and of a subscriber, after figures 5 and 6 of Dolejs et al. (R147).
+//! Skeletons of a publisher and a subscriber, after figures 5 and 6 of Dolejs et al. (R147).
 //!
 //! ```sh
 //! cargo run -p rtether-live --example skeleton -- subscriber
 //! cargo run -p rtether-live --example skeleton -- publisher
 //! ```
-//! More arguments: for how many seconds, in which domain, at which address.
+//! Further arguments: number of seconds, domain, address.
 #![allow(clippy::print_stdout, reason = "an example for the terminal")]
 
 use std::error::Error;
@@ -14,8 +14,8 @@ use rtether_rtps::application::{Notice, PublicationOptions, SubscriptionOptions}
 use rtether_rtps::cdr::Data;
 use rtether_rtps::time::Duration;
 
-/// The type that the figures register by hand: its name, how it is encoded, and its largest size follow
-/// from what is written here.
+/// The type that the figures register by hand: name, encoding and maximum size follow from this
+/// definition.
 #[derive(Clone, Debug, Default, Data)]
 #[rtps(final)]
 struct HelloMsg {
@@ -23,7 +23,7 @@ struct HelloMsg {
     text: String,
 }
 
-/// Figure 5: a publication that asks for its instance each 10 ms.
+/// Figure 5: a publication that asks for its instance every 10 ms.
 fn publisher(options: &DomainOptions, time: Duration) -> Result<(), Box<dyn Error>> {
     let mut application = DomainApplication::open(options)?;
     let mut context = application.context();
@@ -50,7 +50,7 @@ fn publisher(options: &DomainOptions, time: Duration) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// Figure 6: a subscription that is called back with each issue, and when none has come in time.
+/// Figure 6: a subscription with a callback for each issue, and for missed deadlines.
 fn subscriber(options: &DomainOptions, time: Duration) -> Result<(), Box<dyn Error>> {
     let mut application = DomainApplication::open(options)?;
     let mut context = application.context();

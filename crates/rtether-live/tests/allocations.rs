@@ -1,8 +1,8 @@
-//! Two participants that have started allocate nothing for the samples that go between them.
+//! Two participants in steady state allocate nothing for the samples between them.
 //!
-//! Oracle: an allocator that counts. It counts only on the thread of the test, since the harness has
-//! threads of its own. With sockets it needs root and iproute2; a test that cannot run prints why, and is
-//! counted.
+//! Oracle: a counting allocator. It counts only on the thread of the test, since the harness has
+//! threads of its own. With sockets it needs root and iproute2; a test that cannot run prints why,
+//! and is counted.
 #![allow(
     unsafe_code,
     reason = "an allocator cannot be written without; it hands everything on to that of the system"
@@ -28,8 +28,8 @@ use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
 
 thread_local! {
-    /// Whether to count, and what has been counted: without a destructor and with a constant start
-    /// value, so that access allocates nothing itself.
+    /// Whether to count, and the count: without a destructor and with a constant initial value, so
+    /// that access allocates nothing itself.
     static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
@@ -42,7 +42,7 @@ fn note() {
     }
 }
 
-// SAFETY: all that is asked for is handed on as it is to the allocator of the system, which keeps the
+// SAFETY: every request is passed on unchanged to the allocator of the system, which keeps the
 // contract.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -59,7 +59,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         note();
-        // SAFETY: the caller has `at` from here, that is from the system.
+        // SAFETY: the caller got `at` from this allocator, that is from the system.
         unsafe { System.realloc(at, layout, size) }
     }
 
@@ -72,7 +72,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What is sent each period.
+/// Sample sent each period.
 #[derive(Default, Data)]
 #[rtps(final)]
 struct Setpoint {
@@ -84,7 +84,7 @@ const NAME: TopicName<'_> = TopicName {
     topic: "allocations",
     type_name: "Octets",
 };
-/// Between samples.
+/// Time between samples.
 const PERIOD: i64 = 1_000_000;
 const MS: i64 = 1_000_000;
 
@@ -111,7 +111,7 @@ impl Pair {
         Instant::from_ns(self.now)
     }
 
-    /// Carries what there is between the two until there is nothing more.
+    /// Delivers datagrams between the two until none are left.
     fn carry(&mut self) {
         let now = self.clock();
         let mut is_any = true;
@@ -142,11 +142,11 @@ impl Pair {
         }
     }
 
-    /// Lets applications run for so many periods.
+    /// Runs applications for `periods` periods.
     fn run_applications(&mut self, applications: &mut [Application; 2], periods: i64) {
         for _ in 0..periods {
             self.now += PERIOD;
-            // What one sends the other has at once, and the answer as well.
+            // Samples of one reach the other at once, and so do the answers.
             for _ in 0..3 {
                 let now = self.clock();
                 for (application, participant) in
@@ -212,7 +212,7 @@ fn samples_of_participants_that_have_started_allocate_nothing() {
     assert_eq!(COUNT.get(), 0);
 }
 
-/// Two participants on the loopback device of a host.
+/// Returns two participants on the loopback device of a host.
 fn neighbors(ethernet: Option<EthernetOptions>) -> [Domain; 2] {
     let options = DomainOptions {
         ethernet,
@@ -221,7 +221,7 @@ fn neighbors(ethernet: Option<EthernetOptions>) -> [Domain; 2] {
     [(); 2].map(|()| Domain::open(&options).unwrap())
 }
 
-/// Lets samples go from the one to the other; returns how many came.
+/// Sends samples from one to the other; returns how many arrived.
 fn carry([one, other]: &mut [Domain; 2], writer: WriterId, reader: ReaderId, count: u32) -> u32 {
     let mut taken = 0;
     for _ in 0..count {
@@ -294,7 +294,8 @@ fn skip(test: &str, reason: &str) {
     }
 }
 
-/// The same pair with an application each, of which one sends by itself and the other is called back.
+/// The same pair with one application each, one with a send callback, the other with a receive
+/// callback.
 #[test]
 fn callbacks_of_applications_that_have_started_allocate_nothing() {
     let mut applications = [Application::new(), Application::new()];

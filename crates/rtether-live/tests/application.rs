@@ -1,5 +1,5 @@
-//! Applications of a domain on loopback: the skeletons of the paper as they are, waits with a limit, and
-//! the rests of a spinning thread.
+//! Applications of a domain on loopback: the skeletons of the paper unchanged, waits with a limit,
+//! and the rests of a spinning thread.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -24,7 +24,7 @@ use rtether_rtps::typed::PublishError;
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
-/// A domain of these tests alone, and of each one alone.
+/// A domain used only by one of these tests.
 fn options(domain: u16) -> DomainOptions {
     DomainOptions {
         domain,
@@ -34,7 +34,7 @@ fn options(domain: u16) -> DomainOptions {
     }
 }
 
-/// Returns the example `skeleton`. Cargo builds it along with all tests, but not with this one alone.
+/// Returns the example `skeleton`. Cargo builds it with all tests, but not with this one alone.
 fn skeleton() -> PathBuf {
     let build = ["build", "-q", "-p", "rtether-live", "--example", "skeleton"];
     let built = Command::new(env!("CARGO")).args(build).status().unwrap();
@@ -44,12 +44,12 @@ fn skeleton() -> PathBuf {
     folder.join("examples/skeleton")
 }
 
-/// A process that ends with the test.
+/// A process that is killed at the end of the test.
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -64,7 +64,7 @@ fn start(program: &Path, role: &str, seconds: &str) -> Process {
 
 #[test]
 fn the_skeletons_of_the_paper_meet_and_part() {
-    // Oracle: what the two print.
+    // Oracle: the output of both.
     let program = skeleton();
     let mut subscriber = start(&program, "subscriber", "6");
     let mut publisher = start(&program, "publisher", "2");
@@ -89,7 +89,7 @@ fn the_skeletons_of_the_paper_meet_and_part() {
         .iter()
         .position(|line| line == "a publication is gone");
     let after = &lines[gone.unwrap() + 1..];
-    // Deadlines of 100 ms over the seconds that are left; a host that stood still tells fewer.
+    // Deadlines of 100 ms over the remaining seconds; a host that stalled reports fewer.
     assert!(after.len() > 3 && after.iter().all(|line| line == "deadline"));
 }
 
@@ -123,7 +123,7 @@ fn a_dead_subscription_holds_up_nobody_for_longer_than_the_limit_or_its_lease() 
         other.run_for(Duration::from_ms(5)).unwrap();
     }
 
-    // From here on nobody calls it any more: it is dead to the others.
+    // From here on it is not stepped any more: to the others it is dead.
     let value = Ping::default();
     for _ in 0..4 {
         one.send(&publication, &value).unwrap();
@@ -190,7 +190,8 @@ fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
     let Some((longest, had)) = measured.join().unwrap() else {
         return skip(name, "no right to a real-time priority");
     };
-    // Oracle: the kernel stops it for what is left of a second, 50 ms; it is called each ms.
+    // Oracle: the kernel throttles it for the rest of each second, 50 ms; it is called every
+    // millisecond.
     println!("longest gap {longest:?}, {had} samples");
     assert!(longest < Duration::from_ms(45), "{longest:?}");
 }

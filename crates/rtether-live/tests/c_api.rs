@@ -1,9 +1,9 @@
-//! The C library: its examples with each other and with the Rust side, over loopback; misuse under the
-//! address sanitizer; the header as C and as C++.
+//! The C library: its examples with each other and with the Rust side, over loopback; misuse under
+//! the address sanitizer; the header as C and as C++.
 //!
-//! Oracles: the compiler with all warnings; the values that the publisher's period makes, which the
-//! subscriber prints; what `rtps_peer`, which links no C, prints and sends; the statuses that the
-//! header promises. Needs `cc`; a test that cannot run prints why, and is counted.
+//! Oracles: the compiler with all warnings; the values implied by the publisher's period, which the
+//! subscriber prints; the output and samples of `rtps_peer`, which links no C; the statuses that
+//! the header promises. Needs `cc`; a test that cannot run prints why, and is counted.
 #![allow(
     clippy::unwrap_used,
     reason = "a test that cannot go on may panic, and says what it has seen"
@@ -17,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
-/// What `rtether.pc` names as private libraries.
+/// Private libraries listed in `rtether.pc`.
 const SYSTEM: &[&str] = &[
     "-lgcc_s",
     "-lutil",
@@ -41,7 +41,7 @@ fn has(program: &str) -> bool {
     found.is_ok_and(|output| output.status.success())
 }
 
-/// Runs to the end; what it has said is in the message if that is no good one.
+/// Runs a command to completion; on failure the panic message contains its output.
 fn done(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     assert!(
@@ -73,7 +73,7 @@ fn libraries() -> &'static Path {
         let test = std::env::current_exe().unwrap();
         let target = test.parent().and_then(Path::parent).unwrap();
         let to = folder();
-        // A program that still runs from an earlier time keeps its library.
+        // A program still running from an earlier test keeps its library.
         let _ = fs::remove_dir_all(&to);
         fs::create_dir_all(&to).unwrap();
         fs::copy(
@@ -87,11 +87,11 @@ fn libraries() -> &'static Path {
     })
 }
 
-/// Returns a compiler with the folders of the headers.
+/// Returns a compiler command with the include folders.
 fn compiler(program: &str, standard: &str) -> Command {
     let mut command = Command::new(program);
     command.arg(standard).args(STRICT);
-    // Such as a sanitizer that the library was built with.
+    // For example, a sanitizer with which the library was built.
     if let Ok(more) = std::env::var("RTETHER_C_FLAGS") {
         command.args(more.split_whitespace());
     }
@@ -121,7 +121,7 @@ fn compiled(source: &str, name: &str, is_static: bool, extra: &[&str]) -> PathBu
     out
 }
 
-/// Returns the example `rtps_peer`. Cargo builds it along with all tests, but not with this one alone.
+/// Returns the example `rtps_peer`. Cargo builds it with all tests, but not with this one alone.
 fn peer() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -137,12 +137,12 @@ fn peer() -> PathBuf {
     target.join("examples/rtps_peer")
 }
 
-/// Returns a domain that runs at the same time on this host hardly use.
+/// Returns a domain that concurrent runs on this host are unlikely to use.
 fn domain(offset: u32) -> String {
     (100 + (std::process::id() * 8 + offset) % 120).to_string()
 }
 
-/// Runs a subscriber and a publisher at the same time; returns what the subscriber has printed.
+/// Runs a subscriber and a publisher at the same time; returns the subscriber's output.
 fn exchange(mut subscriber: Command, mut publisher: Command) -> Vec<String> {
     subscriber.stdout(Stdio::piped()).stderr(Stdio::piped());
     let subscriber = subscriber.spawn().unwrap();
@@ -164,13 +164,14 @@ fn program(path: PathBuf, args: &[&str]) -> Command {
     command
 }
 
-/// What a subscriber prints of `count` values of a publisher, whose period makes them.
+/// Expected output of a subscriber for `count` values of a publisher, which follow from its period.
 fn values(count: u32, color: &str) -> Vec<String> {
     let lines = (1..=count).map(|x| format!("{color} {x} {} 30 0", 2 * x));
     lines.collect()
 }
 
-/// What the example does after its last period: one more value explicitly, then the end of the shape.
+/// Output for the whole example: after its last period one more explicit value, then the end of the
+/// shape.
 fn all_of_the_example(count: u32, color: &str) -> Vec<String> {
     let mut lines = values(count, color);
     lines.push(format!("{color} -1 {} 30 0", 2 * count));
@@ -220,7 +221,7 @@ fn c_and_rust_exchange_samples() {
     let subscriber = compiled("examples/c/subscriber.c", "from-rust", false, &[]);
     let one = domain(2);
     let place = ["--domain", &one, "--interface", "127.0.0.1"];
-    // The names of an exclusive publication meet an exclusive subscription only.
+    // Exclusive publications match exclusive subscriptions only.
     let policies = ["--reliable", "--strength", "0", "--depth", "0"];
     let rest = [
         "--durability",
@@ -270,8 +271,8 @@ fn misuse_is_refused_and_leaves_memory_alone() {
     let mut sanitized = Command::new("cc");
     sanitized.args(["-fsanitize=address,undefined", "-o"]);
     sanitized.arg(libraries().join("probe")).arg(&probe);
-    // Our own code is not instrumented. Memory that is filled when it is freed tells of its use
-    // afterwards all the same: every pointer in it leads nowhere.
+    // The library is not instrumented. Memory filled when freed still reveals use after free: every
+    // pointer in it is invalid.
     let filled = (
         "ASAN_OPTIONS",
         "max_free_fill_size=1048576:free_fill_byte=165",
@@ -294,7 +295,7 @@ fn misuse_is_refused_and_leaves_memory_alone() {
     }
 }
 
-/// Oracle: valgrind, which sees every access of the library and of the program to memory.
+/// Oracle: valgrind, which sees every memory access of library and program.
 #[test]
 fn valgrind_finds_nothing() {
     let test = "valgrind_finds_nothing";
@@ -345,7 +346,7 @@ fn the_header_is_cpp_too() {
     }
 }
 
-/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: {test}: {reason}\n");

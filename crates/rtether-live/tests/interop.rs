@@ -1,9 +1,9 @@
-//! RTPS with other implementations: the peers of `interop/` in both directions, each pair in network
-//! namespaces of its own.
+//! RTPS with other implementations: the peers of `interop/` in both directions, each pair in
+//! network namespaces of its own.
 //!
-//! Oracle: what the other implementation prints. Needs root, iproute2, and the peers' libraries, which
-//! `cargo xtask test` installs where it may (`RTETHER_IDLC` is the path of the IDL compiler that comes
-//! with them); a test that cannot run prints why, and is counted.
+//! Oracle: the output of the other implementation. Needs root, iproute2, and the peers' libraries,
+//! which `cargo xtask test` installs if permitted (`RTETHER_IDLC` is the path of the IDL compiler
+//! that comes with them); a test that cannot run prints why, and is counted.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Cases that every pair has to pass.
+/// Cases that every pair must pass.
 const CASES: &[&str] = &[
     "reliable",
     "transient_local",
@@ -27,10 +27,10 @@ const CASES: &[&str] = &[
     "ping",
     "DURABILITY",
 ];
-/// Those that hold although a fifth of all datagrams is lost, each way.
+/// Cases that hold with a fifth of all datagrams lost, each way.
 const LOSSY: &[&str] = &["burst"];
 const LOSS: &str = "--loss 200";
-/// Those that are left to the nightly run.
+/// Cases reserved for the nightly run.
 const LONG: &[&str] = &[
     "best_effort",
     "burst",
@@ -46,9 +46,10 @@ const LONG: &[&str] = &[
     "OWNERSHIP",
 ];
 const LONG_LOSSY: &[&str] = &["reliable", "large"];
-/// Those in which Fast DDS 2.9 has no part, since it neither sends nor compares data representations.
+/// Cases in which Fast DDS 2.9 does not participate, since it neither sends nor compares data
+/// representations.
 const REPRESENTATION: &[&str] = &["xcdr2", "dispose_xcdr2", "DATA_REPRESENTATION"];
-/// What a reader of ours does, and those of neither peer.
+/// Cases for readers of rtether only, not of the peers.
 const FILTER: &[&str] = &["filter", "content"];
 
 fn folder(name: &str) -> PathBuf {
@@ -57,7 +58,7 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Returns the folder of the peers, built once; a reason why there are none otherwise.
+/// Returns the folder of the peers, built once, or the reason why they cannot be built.
 fn peers() -> Result<&'static Path, String> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -76,7 +77,7 @@ fn peers() -> Result<&'static Path, String> {
     built.as_deref().map_err(Clone::clone)
 }
 
-/// Returns the example `rtps_peer`. Cargo builds it along with all tests, but not with this one alone.
+/// Returns the example `rtps_peer`. Cargo builds it with all tests, but not with this one alone.
 fn own() -> PathBuf {
     static BUILT: OnceLock<()> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -136,7 +137,7 @@ fn check(test: &str, [publisher, subscriber]: [&str; 2], cases: &[&[&str]], loss
     );
 }
 
-/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: {test}: {reason}\n");

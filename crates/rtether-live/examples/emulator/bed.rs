@@ -22,7 +22,7 @@ const DEVICE: &str = "eth";
 /// UDP port of all hosts.
 pub(super) const PORT: u16 = 7_254;
 
-/// What goes wrong in a thread.
+/// Error of a thread.
 pub(super) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Hosts around an emulated center.
@@ -43,7 +43,7 @@ impl Bed {
             let device = format!("port{index}");
             let address = inside(&host, || {
                 let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
-                // There may be no IPv6 to switch off.
+                // The kernel may have no IPv6 to disable.
                 let _ = std::fs::write(switch, "1");
                 Ok(())
             });
@@ -70,7 +70,7 @@ impl Bed {
                 address,
             });
         }
-        // Nobody has to ask for addresses while it is measured.
+        // Static neighbor entries: no address resolution while measuring.
         for host in &hosts {
             for (index, port) in (0..).zip(&ports) {
                 host.run(&format!(
@@ -105,7 +105,7 @@ impl Bed {
         let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let emulator = scope.spawn(|| -> Result<Emulator, Failure> {
-                // Whoever waits is not to wait for ever.
+                // Makes waiting threads stop if opening fails.
                 let opened = self.open(clock, guard, cores - 1);
                 is_ready.store(true, Ordering::Release);
                 let mut emulator = opened?;
@@ -121,7 +121,7 @@ impl Bed {
             stop.store(true, Ordering::Relaxed);
             let emulator = emulator.join().map_err(|_| "the emulator panicked")?;
             let (sent, stalls) = sent.map_err(|_| "the sender panicked")??;
-            // The replay is for a thread that holds up nobody.
+            // The replay runs in a thread on which nothing waits.
             Ok((emulator?.finish()?, sent, stalls))
         })
     }
@@ -152,7 +152,7 @@ pub(super) fn address_of(host: u16) -> Ipv4Addr {
     Ipv4Addr::new(10, 79, 0, low + 1)
 }
 
-/// Does something in a namespace.
+/// Runs `work` in a namespace.
 fn inside<T: Send>(
     host: &Namespace,
     work: impl FnOnce() -> Result<T, Failure> + Send,

@@ -1,13 +1,13 @@
-//! Measures the emulator: how late frames leave, and how many have another fate than their stamps
-//! demand.
+//! Measures the emulator: how late frames leave, and how many fare differently than their
+//! timestamps demand.
 //!
-//! `cargo run --release -p rtether-live --example emulator -- [SECONDS [GUARD_US]]`, as root, on a
-//! machine with two cores or more that does nothing else. Builds namespaces and removes them.
+//! `cargo run --release -p rtether-live --example emulator -- [SECONDS [GUARD_US]]`, as root, on an
+//! otherwise idle machine with at least two cores. Creates namespaces and removes them.
 //!
 //! Hosts send UDP datagrams of all sizes to each other, at random times and to random hosts, from
-//! one thread on the first core. The emulator has the last core and runs under `SCHED_FIFO`.
-//! Stalls of 1 ms or more are those of the host or of the kernel's share for other threads; figures
-//! are given with and without the windows of 100 ms that hold one.
+//! one thread on the first core. The emulator has the last core and runs under `SCHED_FIFO`. Stalls
+//! of 1 ms or more are those of the host or of the kernel's share for other threads; figures are
+//! given with and without the windows of 100 ms that contain one.
 
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
@@ -26,9 +26,9 @@ use bed::{Bed, Failure, PORT, address_of};
 
 /// UDP and IP headers, Ethernet header and check sequence.
 const OVERHEAD: u64 = 46;
-/// A sender that is farther behind its plan leaves frames out.
+/// A sender that is farther behind its schedule skips frames.
 const BEHIND_MAX: Duration = Duration::from_us(50);
-/// Around a stall, what comes or leaves may suffer from it.
+/// Time around a stall in which arrivals and departures may be affected.
 const AROUND: Duration = Duration::from_ms(100);
 
 /// One measurement.
@@ -37,7 +37,7 @@ struct Plan {
     is_hub: bool,
     mbps: u64,
     hosts: u16,
-    /// Percent of what each link of a switch, or the whole hub, carries.
+    /// Percentage of the capacity of each link of a switch, or of the whole hub.
     load: i64,
 }
 
@@ -119,7 +119,7 @@ fn send(
     clock: Clock,
     length: Duration,
 ) -> Result<(u64, u64), Failure> {
-    // No real-time priority: when it sends does not matter, and other threads need a core too.
+    // No real-time priority: its send times do not matter, and other threads need a core too.
     let placement = Placement {
         core: Some(0),
         ..Placement::default()
@@ -154,13 +154,13 @@ fn send(
             Err(error) if error.raw_os_error() == Some(libc_enobufs()) => {}
             Err(error) => return Err(error.into()),
         }
-        // What has been held up is left out, not sent in one burst: no host would do that.
+        // Delayed datagrams are skipped, not sent in one burst: no host would do that.
         due = dice.after(due, gap).max(now - BEHIND_MAX);
     }
     Ok((sent, stalls))
 }
 
-/// The system has no memory for a packet now.
+/// The system currently has no memory for a packet.
 const fn libc_enobufs() -> i32 {
     105
 }
@@ -185,7 +185,7 @@ fn wait_until(due: Instant, clock: Clock, alive_at: &mut Instant, stalls: &mut u
     }
 }
 
-/// Numbers that look random: the generator of Knuth's MMIX.
+/// Pseudo-random numbers: the generator of Knuth's MMIX.
 struct Dice(u64);
 
 impl Dice {
@@ -197,7 +197,7 @@ impl Dice {
         u64::try_from((u128::from(*state) * u128::from(limit)) >> 64).unwrap_or(0)
     }
 
-    /// Returns a time after `at` by an exponential gap.
+    /// Returns a time after `at` by an exponentially distributed gap.
     fn after(&mut self, at: Instant, mean: Duration) -> Instant {
         #[allow(clippy::cast_precision_loss, reason = "53 bits are plenty")]
         let uniform = (self.below(1 << 53) + 1) as f64 / (1_u64 << 53) as f64;
@@ -246,7 +246,7 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
     }
 }
 
-/// Returns what the hosts have offered, in percent of what their links, or the hub, carry.
+/// Returns what the hosts have offered, in percent of the capacity of their links, or of the hub.
 fn load(plan: &Plan, report: &EmulatorReport) -> f64 {
     let arrivals = report.recording.arrivals();
     let rate = BitRate::from_mbps(plan.mbps);
@@ -264,7 +264,7 @@ fn load(plan: &Plan, report: &EmulatorReport) -> f64 {
     times.sum::<Duration>().as_secs_f64() * 100.0 / (last.at - first.at).as_secs_f64() / senders
 }
 
-/// Returns what part of the time a hub has carried frames.
+/// Returns the share of time in which a hub has carried frames.
 fn carried(report: &EmulatorReport) -> String {
     let media = report.record.media.iter();
     let times = media.map(|medium| {
@@ -274,14 +274,14 @@ fn carried(report: &EmulatorReport) -> String {
     times.collect()
 }
 
-/// Returns how many frames differ and how many there are; all, and those that came in calm times.
+/// Returns how many frames differ and their number, in total and for frames away from stalls.
 fn differences(report: &EmulatorReport) -> (u64, u64, u64, u64) {
     let Some(comparison) = &report.comparison else {
         return (0, 0, 0, 0);
     };
     let is_calm = |at: Instant| {
         let stalls = &report.departures.stalls;
-        // Stalls are in order of time and few are near.
+        // Stalls are ordered by time, and few are near.
         let first = stalls.partition_point(|stall| stall.at + stall.length + AROUND < at);
         stalls.get(first).is_none_or(|stall| at + AROUND < stall.at)
     };

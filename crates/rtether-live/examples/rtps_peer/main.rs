@@ -1,4 +1,5 @@
-//! A peer like those in `interop/`, on the RTPS engine of rtether: same command line, same output.
+//! A peer like those in `interop/`, with the RTPS engine of rtether: same command line, same
+//! output.
 //!
 //! ```sh
 //! cargo run --release -p rtether-live --example rtps_peer -- sub --reliable
@@ -38,11 +39,11 @@ struct Octets {
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Longest time between two looks whether all is over.
+/// Longest time between checks whether to stop.
 const LOOK: Duration = Duration::from_ms(100);
-/// Between the match and the first sample.
+/// Time between the match and the first sample.
 const SETTLE: Duration = Duration::from_ms(1_500);
-/// Longest wait for acknowledgements.
+/// Longest wait for acknowledgments.
 const ACKNOWLEDGED: Duration = Duration::from_s(5);
 const WARM_UP: usize = 1_000;
 
@@ -99,7 +100,7 @@ fn no_room() -> Failure {
     "no room for an endpoint".into()
 }
 
-/// Says what has happened; returns how many endpoints match.
+/// Prints events; updates the number of matched endpoints.
 fn report(domain: &mut Domain, matched: &mut usize) {
     while let Some(event) = domain.participant_mut().poll_event() {
         match event {

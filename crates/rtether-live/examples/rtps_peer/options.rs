@@ -1,4 +1,4 @@
-//! The command line, which is that of the peers in `interop/`.
+//! The command line, the same as that of the peers in `interop/`.
 
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 use rtether_rtps::time::Duration;
 
-/// What is to be done.
+/// Mode of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verb {
     Publish,
     Subscribe,
     Echo,
     Ping,
-    /// As many samples as go, `--batch` of them at a time.
+    /// Sends samples as fast as possible, `--batch` of them at a time.
     Pump,
-    /// Counts them.
+    /// Receives and counts them.
     Drain,
 }
 
-/// What becomes of the instance in the end.
+/// How the instance ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Final {
     Nothing,
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     pub(crate) topic: String,
     pub(crate) color: String,
     pub(crate) qos: Qos,
-    /// Which samples a subscriber wants.
+    /// Content filter of a subscriber.
     pub(crate) content: Option<String>,
     pub(crate) period_ms: i64,
     pub(crate) count: u64,
@@ -158,7 +158,7 @@ impl Options {
                 ];
                 self.at_end = word(name, value, &ends)?;
             }
-            // Messages have their own size.
+            // Samples have their own size.
             "--datagram" => {}
             _ => self.set_policy(name, value)?,
         }

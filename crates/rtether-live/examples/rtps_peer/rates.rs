@@ -1,4 +1,4 @@
-//! How many samples a second go from one end to the other: reliable, all kept.
+//! Samples per second from one end to the other: reliable, history keep all.
 
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::Duration;
@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::{Failure, LOOK, Octets, end, no_room, open, report};
 
 const TOPIC: &str = "RateTopic";
-/// After so many samples the acknowledgments are looked at, whether there is room or not.
+/// Number of samples after which acknowledgments are received, even if there is room.
 const LISTEN_EVERY: u64 = 64;
 
 fn qos() -> Qos {

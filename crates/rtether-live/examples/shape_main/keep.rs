@@ -1,5 +1,5 @@
-//! Samples that outlive their writer: a store for each topic that offers transient or persistent
-//! durability, from which the next publisher of the topic takes up what its predecessor has left.
+//! Samples that outlive their writer: one store per topic with transient or persistent durability,
+//! from which the next publisher of the topic loads what the previous one left.
 
 use std::env;
 use std::fs;
@@ -14,9 +14,9 @@ use rtether_rtps::types::ShapeType;
 use super::Failure;
 use super::options::Options;
 
-/// Publishers of one topic that keep samples at the same time.
+/// Maximum number of concurrent publishers of one topic with stores.
 const KEEPERS_MAX: u32 = 16;
-/// Damaged places that are told one by one.
+/// Maximum number of damaged places printed individually.
 const DAMAGE_MAX: usize = 20;
 
 pub(crate) struct Keeper {
@@ -41,7 +41,7 @@ impl Keeper {
         Ok(Some(Self { store }))
     }
 
-    /// Returns the shapes that were left, but for those that are older than the lifespan.
+    /// Returns the stored shapes, except those older than the lifespan.
     pub(crate) fn left(&self, lifespan: Duration) -> Vec<ShapeType> {
         let now_ns = now_ns();
         let kept = self.store.kept().into_iter();
@@ -49,7 +49,7 @@ impl Keeper {
             let age = Duration::from_ns(now_ns.saturating_sub(kept.written_ns));
             age < lifespan
         });
-        // A shape that another version wrote in another form is not given on.
+        // A shape in the encoding of another version is not published.
         fresh
             .filter_map(|(_, kept)| from_payload(&kept.payload).ok())
             .collect()
@@ -73,7 +73,7 @@ impl Keeper {
     }
 }
 
-/// Says what of the kept samples could not be read; not where the suite looks.
+/// Reports stored samples that could not be read, not on the output that the suite parses.
 fn tell_of_damage(store: &Store, topic: &str) {
     for damage in store.damage().iter().take(DAMAGE_MAX) {
         eprintln!("kept samples of {topic}: {damage}");
@@ -87,7 +87,7 @@ fn tell_of_damage(store: &Store, topic: &str) {
     }
 }
 
-/// Opens the first store that no other publisher has.
+/// Opens the first store that no other publisher has opened.
 fn free(folder: &Path, name: &str, is_synced: bool) -> Result<Store, StoreError> {
     let options = StoreOptions {
         is_synced,
@@ -103,8 +103,8 @@ fn free(folder: &Path, name: &str, is_synced: bool) -> Result<Store, StoreError>
     }
 }
 
-/// Returns where stores are: for transient samples a place that need not outlive the system, if
-/// there is one.
+/// Returns the folder of the stores: for transient samples one that need not survive a reboot, if
+/// it exists.
 fn folder(options: &Options) -> Result<PathBuf, Failure> {
     if let Some(folder) = &options.store {
         return Ok(folder.clone());
@@ -122,7 +122,7 @@ fn is_transient(options: &Options) -> bool {
     options.qos.durability == Durability::Transient
 }
 
-/// Returns a name of a file in which no character has a meaning for the system.
+/// Returns a file name without characters that are special to the system.
 fn file_name(domain: u16, topic: &str) -> String {
     let plain = |octet: u8| match octet {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => char::from(octet).to_string(),
@@ -132,7 +132,7 @@ fn file_name(domain: u16, topic: &str) -> String {
     format!("{domain}-{topic}")
 }
 
-/// Returns what the clock of the day shows, in nanoseconds since 1970.
+/// Returns the time of day, in nanoseconds since 1970.
 fn now_ns() -> i64 {
     rtether_live::clock::monotonic_and_real_ns().1
 }

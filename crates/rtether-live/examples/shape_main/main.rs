@@ -1,11 +1,11 @@
-//! Publishes or subscribes to colored shapes, with a policy for each option: the program that the
+//! Publishes or subscribes to colored shapes, with an option for each policy: the program that the
 //! interoperability suite of the OMG runs in pairs, `docs/models/rtps-suite.md`.
 //!
 //! ```sh
 //! cargo run --release -p rtether-live --example shape_main -- -S -t Square
 //! ```
 //!
-//! Exit codes: 0 done, 1 wrong command line, 2 cannot begin, 3 failed while it ran.
+//! Exit codes: 0 success, 1 wrong command line, 2 start failed, 3 failed while running.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -26,9 +26,9 @@ use options::{Command, Options, Role, USAGE};
 
 /// Why a run ends early.
 enum Failure {
-    /// It could not begin.
+    /// It could not start.
     Begin(String),
-    /// It failed while it ran.
+    /// It failed while running.
     Run(String),
 }
 

@@ -51,7 +51,7 @@ pub(crate) enum Role {
     Subscribe,
 }
 
-/// What becomes of the instances in the end.
+/// How the instances end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Final {
     Unregister,
@@ -71,11 +71,11 @@ pub(crate) struct Options {
     pub(crate) qos: Qos,
     pub(crate) color: Option<String>,
     pub(crate) filter: Option<String>,
-    /// Whether the publisher shows its samples.
+    /// Whether the publisher prints its samples.
     pub(crate) shows: bool,
     pub(crate) size: i32,
     pub(crate) size_modulo: Option<i32>,
-    /// Whether samples stay where they are when they are read.
+    /// Whether samples are read without being taken.
     pub(crate) reads: bool,
     pub(crate) write_period: Duration,
     pub(crate) read_period: Duration,
@@ -83,13 +83,13 @@ pub(crate) struct Options {
     pub(crate) instances: u32,
     pub(crate) topics: u32,
     pub(crate) at_end: Option<Final>,
-    /// Rounds of a coherent set; none are formed if 0.
+    /// Rounds of a coherent set; 0 forms none.
     pub(crate) set_rounds: u64,
     pub(crate) payload: usize,
     pub(crate) takes_all: bool,
     pub(crate) announce_period: Option<Duration>,
     pub(crate) fragment: Option<usize>,
-    /// Where samples are kept that outlive their writer, unless at the usual place.
+    /// Folder of the stores, if not the default.
     pub(crate) store: Option<PathBuf>,
 }
 
@@ -209,7 +209,7 @@ impl Options {
         Ok(())
     }
 
-    /// Returns what is asked for and not there, so that no run promises what it does not keep.
+    /// Returns a requested feature that is not supported, so that no run pretends to support it.
     pub(crate) fn lacking(&self) -> Option<&'static str> {
         if self.reads {
             return Some("reading without taking");

@@ -1,4 +1,4 @@
-//! Options that are policies.
+//! Options that set policies.
 
 use std::str::FromStr;
 
@@ -7,18 +7,18 @@ use rtether_rtps::qos::{
 };
 use rtether_rtps::time::Duration;
 
-/// Reads a number.
+/// Parses a number.
 pub(crate) fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
     text.parse()
         .map_err(|_| format!("{name} does not take `{text}`"))
 }
 
-/// Reads milliseconds, not below zero.
+/// Parses a nonnegative number of milliseconds.
 pub(crate) fn ms(name: &str, text: &str) -> Result<Duration, String> {
     number::<u32>(name, text).map(|ms| Duration::from_ms(ms.into()))
 }
 
-/// Reads milliseconds; 0 is without end.
+/// Parses milliseconds; 0 means infinite.
 fn ms_or_never(name: &str, text: &str) -> Result<Duration, String> {
     let span = ms(name, text)?;
     Ok(if span == Duration::ZERO {
@@ -28,7 +28,7 @@ fn ms_or_never(name: &str, text: &str) -> Result<Duration, String> {
     })
 }
 
-/// Reads one of several words.
+/// Parses one of several words.
 pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text);
     found
@@ -36,7 +36,7 @@ pub(crate) fn word<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Resu
         .ok_or_else(|| format!("{name} does not take `{text}`"))
 }
 
-/// The policies without any option.
+/// The policies without options.
 pub(crate) fn usual() -> Qos {
     Qos {
         reliability: Reliability::Reliable,
@@ -91,7 +91,7 @@ pub(crate) fn set(qos: &mut Qos, name: &str, text: &str) -> Result<bool, String>
     Ok(true)
 }
 
-/// A scope is asked for only together with what holds within it.
+/// A scope is requested only together with order or coherence.
 pub(crate) fn settle(presentation: &mut Presentation) {
     if !presentation.is_ordered && !presentation.is_coherent {
         presentation.scope = AccessScope::Instance;

@@ -1,4 +1,4 @@
-//! What the terminal shows. Each line is written out at once; a terminal that is gone is no failure.
+//! Terminal output. Each line is flushed at once; a closed terminal is not an error.
 
 use std::fmt::Arguments;
 use std::io::Write;
@@ -11,7 +11,7 @@ pub(crate) fn line(text: Arguments<'_>) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-/// Shows a shape, and of its payload the last octet.
+/// Prints a shape, and the last octet of its payload.
 pub(crate) fn sample(topic: &str, shape: &ShapeType) {
     let ShapeType {
         color,
@@ -30,7 +30,7 @@ pub(crate) fn sample(topic: &str, shape: &ShapeType) {
     }
 }
 
-/// Shows that an instance is no longer alive.
+/// Prints that an instance is no longer alive.
 pub(crate) fn end(topic: &str, color: &str, state: InstanceState) {
     let name = match state {
         InstanceState::Alive => return,

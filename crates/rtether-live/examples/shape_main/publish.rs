@@ -1,5 +1,4 @@
-//! The publisher: shapes that move, a round of them each period, from the start and whether or not
-//! anybody listens.
+//! The publisher: moving shapes, one round per period, from the start even without subscribers.
 
 use rtether_rtps::engine::{Participant, PublisherId};
 use rtether_rtps::filter::Judge;
@@ -14,13 +13,13 @@ use super::options::{Final, Options};
 use super::session::Session;
 use super::{Failure, print};
 
-/// The largest coordinates, in pixels.
+/// Maximum coordinates, in pixels.
 const AREA: (i32, i32) = (240, 270);
-/// From one round to the next, in pixels.
+/// Movement per round, in pixels.
 const STEP: (i32, i32) = (5, 7);
-/// Longest wait for acknowledgements in the end.
+/// Longest wait for acknowledgments at the end.
 const ACKNOWLEDGED: Duration = Duration::from_s(1);
-/// Between looks whether there is room.
+/// Time between checks for room.
 const LOOK: Duration = Duration::from_ms(1);
 
 struct Topic {
@@ -41,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         additional_payload_size: vec![255; options.payload],
         ..ShapeType::default()
     };
-    // Within smaller scopes each writer has sets of its own.
+    // With smaller scopes each writer has sets of its own.
     let is_group = options.qos.presentation.scope == AccessScope::Group;
     let group = is_group.then_some(publisher);
     let mut round = 0;
@@ -67,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             end_sets(&mut session, &topics, group)?;
         }
         round += 1;
-        // A round that was late does not bring the next one closer to it.
+        // A late round also delays the next one.
         let due = session.domain.now() + options.write_period;
         session.work(due)?;
     }
@@ -169,7 +168,7 @@ fn end_sets(
     Ok(())
 }
 
-/// Moves the shape to and fro, and lets it grow.
+/// Moves the shape back and forth, and lets it grow.
 fn move_on(shape: &mut ShapeType, round: u64, options: &Options) {
     let place = |step: i32, most: i32| {
         let way = u64::from(most.unsigned_abs());
@@ -186,7 +185,7 @@ fn move_on(shape: &mut ShapeType, round: u64, options: &Options) {
     }
 }
 
-/// Writes something, and sends it; waits while the history is full.
+/// Writes and sends; waits while the history is full.
 fn until_there_is_room<T>(
     session: &mut Session,
     mut write: impl FnMut(&mut Participant, Instant) -> Result<T, PublishError>,
@@ -202,7 +201,7 @@ fn until_there_is_room<T>(
     }
 }
 
-/// Ends the instances as was asked for, and waits until the readers know.
+/// Ends the instances as requested, and waits until the readers have acknowledged this.
 fn end(
     session: &mut Session,
     topics: &mut [Topic],

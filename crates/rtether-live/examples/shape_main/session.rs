@@ -1,4 +1,4 @@
-//! The participant of a run, and what it tells.
+//! The participant of a run, and its output.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use rtether_rtps::time::{Duration, Instant};
 use super::options::Options;
 use super::{Failure, print};
 
-/// Longest time between two looks whether all is over.
+/// Longest time between checks whether to stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// From an interrupt to an end without good-byes: nobody may read the terminal any more, and then a
-/// line that is being written never gets out.
+/// Time from an interrupt to exit without good-byes: if the terminal is no longer read, a line
+/// being written may block forever.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
-/// Octets of a datagram of fragments that are not the sample's.
+/// Octets of a fragment's datagram that are not part of the sample.
 const FRAGMENT_HEADS: usize = 172;
 
 pub(crate) struct Session {
@@ -60,7 +60,7 @@ impl Session {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Lets the participant work until then, or until the run is interrupted.
+    /// Runs the participant until `until`, or until the run is interrupted.
     pub(crate) fn work(&mut self, until: Instant) -> Result<(), Failure> {
         loop {
             let now = self.domain.now();

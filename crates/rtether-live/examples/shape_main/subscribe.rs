@@ -1,4 +1,4 @@
-//! The subscriber: looks for samples each period, and shows them.
+//! The subscriber: takes samples each period, and prints them.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Topic {
     subscription: Subscription<ShapeType>,
 }
 
-/// A sample, and the topic of which it is.
+/// A sample, and the index of its topic.
 type Taken = (usize, Received<ShapeType>);
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -108,7 +108,7 @@ fn announce(options: &Options, round: u64) {
     }
 }
 
-/// Takes what is there, in the order of presentation.
+/// Takes the waiting samples, in the order of presentation.
 fn take(
     session: &mut Session,
     topics: &mut [Topic],
@@ -139,7 +139,7 @@ fn take(
     }
 }
 
-/// Puts the samples of an instance together, in their order.
+/// Groups samples by instance, keeping their order.
 fn by_instance(taken: Vec<Taken>) -> Vec<Taken> {
     let mut instances: BTreeMap<(usize, String), Vec<Taken>> = BTreeMap::new();
     for (index, received) in taken {

@@ -19,10 +19,10 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
-/// The device of every host.
+/// Device of every host.
 pub(crate) const DEVICE: &str = "eth";
 
-/// Node 0 joins all others, which are the hosts in order.
+/// Node 0 is the center; the others are the hosts in order.
 pub(crate) fn star(center: NodeKind, hosts: u16, mbps: u64) -> Network {
     let node = |name: String, kind| Node { name, kind };
     let mut network = Network {
@@ -87,7 +87,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// Makes the hosts of a star; prints why that is not possible and returns `None`.
+    /// Creates the hosts of a star; if that is not possible, prints why and returns `None`.
     pub(crate) fn new(test: &str, network: Network) -> Option<Self> {
         let bed = Self::with_offloads(test, network)?;
         for host in &bed.hosts {
@@ -96,7 +96,7 @@ impl Bed {
         Some(bed)
     }
 
-    /// The same, and the hosts' devices are as they come.
+    /// Like [`Self::new`], with the offloads of the hosts' devices unchanged.
     pub(crate) fn with_offloads(test: &str, network: Network) -> Option<Self> {
         match Self::build(network) {
             Ok(bed) => Some(bed),
@@ -115,7 +115,7 @@ impl Bed {
         let mut hosts = Vec::new();
         for index in 0..network.nodes.len() - 1 {
             let host = Namespace::create(&format!("{tag}h{index}"))?;
-            // Hosts that look for routers and neighbors would send frames that no test expects.
+            // Router and neighbor discovery would send frames that no test expects.
             let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
             let _ = inside(&host, || std::fs::write(switch, "1"));
             run(&format!(
@@ -138,7 +138,7 @@ impl Bed {
         })
     }
 
-    /// Runs the emulator while `work` runs in a thread of its own, and returns what both say.
+    /// Runs the emulator while `work` runs in a thread of its own, and returns both results.
     pub(crate) fn run<T: Send>(
         &self,
         change: impl FnOnce(&mut Options),
@@ -180,7 +180,7 @@ pub(crate) fn address(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 78, 0, u8::try_from(index + 1).unwrap())
 }
 
-/// Does something in a namespace.
+/// Runs `work` in a namespace.
 pub(crate) fn inside<T: Send>(host: &Namespace, work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -191,7 +191,7 @@ pub(crate) fn inside<T: Send>(host: &Namespace, work: impl FnOnce() -> T + Send)
     })
 }
 
-/// Says that a test cannot run here, and counts it where the tests are counted.
+/// Reports that a test cannot run here, for the count of skipped tests.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: {test}: {reason}\n");

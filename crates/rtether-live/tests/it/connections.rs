@@ -19,16 +19,16 @@ use crate::station::{PEER, releases};
 use crate::wire::{FAR, Wire, patient};
 
 const STREAM: u16 = 3;
-/// Octets of a message and of an answer.
+/// Size of a message and of an answer, in octets.
 const SIZE: usize = 60_000;
 const PERIOD: Duration = Duration::from_us(100);
-/// Messages of a run: 600 MB a second.
+/// Number of messages of a run: 600 MB a second.
 const MESSAGES: u64 = 10_000;
-/// No message is released later.
+/// No message is released after this time.
 const UNTIL: Duration = Duration::from_secs(1);
-/// The end of a run.
+/// End of a run.
 const END: Duration = Duration::from_ms(1_500);
-/// A thread that has not ended by then waits for ever.
+/// A thread that has not ended by then counts as blocked.
 const EVER: Duration = Duration::from_secs(10);
 
 fn messages(answer: Option<usize>) -> TcpOutgoing {
@@ -49,7 +49,7 @@ fn messages(answer: Option<usize>) -> TcpOutgoing {
     }
 }
 
-/// Two hosts whose kernels keep no more than two messages of a connection, on either side.
+/// Two hosts whose kernels buffer at most two messages of a connection, on either side.
 fn small_wire(test: &str) -> Option<Wire> {
     let wire = Wire::new(test)?;
     for host in [&wire.near, &wire.far] {
@@ -61,7 +61,7 @@ fn small_wire(test: &str) -> Option<Wire> {
     Some(wire)
 }
 
-/// Talks from the near host to the far one; returns what was seen, and when it ended.
+/// Talks from the near host to the far one; returns the log, and when it ended.
 fn talk(wire: &Wire, answer: Option<usize>, stop: &AtomicBool) -> (Log, Duration) {
     inside(&wire.near, || {
         let clock = Clock::start();
@@ -84,14 +84,14 @@ fn server(wire: &Wire) -> Server {
     inside(&wire.far, || patient(|| Server::open(FAR, vec![incoming])))
 }
 
-/// Serves until `end`; returns what was seen, and when it ended.
+/// Serves until `end`; returns the log, and when it ended.
 fn serve(server: Server, end: Duration, stop: &AtomicBool) -> (Log, Duration) {
     let clock = Clock::start();
     let (log, _) = server.run(clock, Instant::ZERO + end, stop);
     (log, clock.now().since_start())
 }
 
-/// Does something every millisecond until a thread ends; if it does not, it is stopped.
+/// Runs `work` every millisecond until a thread ends; stops the thread if it does not.
 fn wait<T>(thread: &ScopedJoinHandle<'_, T>, stop: &AtomicBool, mut work: impl FnMut()) {
     let clock = Clock::start();
     while !thread.is_finished() && clock.now().since_start() < EVER {
@@ -133,7 +133,7 @@ fn a_server_ends_in_time_though_nobody_reads_its_answers() {
         let server = scope.spawn(|| serve(server, END, &stop));
         let mut stream = inside(&wire.near, || TcpStream::connect((FAR, PORT)).unwrap());
         stream.set_nonblocking(true).unwrap();
-        // Stream and kind, then messages that name the stream: more than all buffers hold.
+        // Stream number and kind, then messages with that number: more than all buffers hold.
         let stream_number = STREAM.to_be_bytes();
         let mut octets = vec![0; 16];
         octets[..2].copy_from_slice(&stream_number);
@@ -156,8 +156,8 @@ fn a_server_ends_in_time_though_nobody_reads_its_answers() {
     });
 }
 
-/// Oracles: conservation; once both sides waited for each other, no more would arrive than the eight
-/// messages that the kernels keep both ways.
+/// Oracles: conservation. If both sides waited for each other, no more would arrive than the eight
+/// messages that the kernels buffer in both directions.
 #[test]
 fn an_overloaded_talker_takes_answers() {
     let Some(wire) = small_wire("overloaded_talker") else {

@@ -29,7 +29,7 @@ use crate::wire::patient;
 
 const PORT: u16 = 7_254;
 
-/// What hosts and emulator do in these tests without any fault.
+/// Checks what holds for hosts and emulator in these tests without faults.
 fn check(report: &EmulatorReport) {
     let counts = &report.counts;
     let faults = [
@@ -49,12 +49,12 @@ fn check(report: &EmulatorReport) {
     assert!(injected <= counts.received, "{counts:?}");
     let comparison = report.comparison.as_ref().unwrap();
     assert_eq!(comparison.frames, report.injected.injected);
-    // The share is a figure of the benchmark; here the machine may be busy.
+    // The share of late frames is left to the benchmark; here the machine may be busy.
     let late = report.injected.late;
     assert!(late > 0 || comparison.differing == 0, "{comparison:?}");
 }
 
-/// Oracles: nothing gets lost; a round trip takes four times the wire time of the frame at least.
+/// Oracles: nothing is lost; a round trip takes at least four times the wire time of the frame.
 #[test]
 fn udp_round_trips_over_a_switch() {
     let network = star(switch(2), 2, 100);
@@ -72,14 +72,14 @@ fn udp_round_trips_over_a_switch() {
         assert!(least < expected + Duration::from_ms(20), "{least:?}");
         let report = report.unwrap();
         check(&report);
-        // Requests, answers and the two frames of the address resolution, which may be cached.
+        // Requests, answers and the two frames of address resolution, which may be cached.
         assert!(report.injected.injected >= 100, "{report:?}");
         assert!(report.departures.all.total() >= 100);
         assert_eq!(report.counts.dropped.values().sum::<u64>(), 0);
     }
 }
 
-/// Returns the least of fifty.
+/// Returns the shortest of fifty.
 fn round_trips(bed: &Bed, payload: u64) -> Duration {
     let stop = AtomicBool::new(false);
     let bind = || Udp::bind((address(1), PORT).into(), UdpOptions::default());
@@ -126,7 +126,7 @@ fn send(from: &Bed, host: usize, to: MacAddress, pcp: u8, mark: u8, count: u32, 
     });
 }
 
-/// Receives so many payloads, or until nothing has come for some time; returns their first octets.
+/// Receives `count` payloads, or until none has arrived for some time; returns their first octets.
 fn receive(raw: &mut Raw, count: usize) -> Vec<u8> {
     let mut marks = Vec::new();
     let mut buffer = vec![0; 2_000];
@@ -144,10 +144,10 @@ fn receive(raw: &mut Raw, count: usize) -> Vec<u8> {
 }
 
 /// Oracle: strict priority. Two hosts fill the queue towards a third; the urgent frame of a fourth
-/// comes when they have sent all, and leaves before all that has not begun to leave by then.
+/// arrives after all of theirs, and leaves before all that have not started to leave by then.
 #[test]
 fn an_urgent_frame_passes_those_that_wait() {
-    // All 400 frames of the others take half a second, longer than it takes to send them.
+    // Transmitting all 400 frames of the others takes half a second, longer than sending them.
     let mbps = 10;
     let network = star(switch(4), 4, mbps);
     let Some(bed) = Bed::new("an_urgent_frame_passes_those_that_wait", network) else {
@@ -162,7 +162,7 @@ fn an_urgent_frame_passes_those_that_wait() {
                 let receiver = scope.spawn(|| {
                     inside(&bed.hosts[3], || {
                         let mut raw = Raw::bind(DEVICE, RawOptions::default()).unwrap();
-                        // Room for all frames, for as long as this thread does not run.
+                        // Room for all frames while this thread does not run.
                         sockopt::set_socket_recv_buffer_size_force(&raw, 4 << 20).unwrap();
                         is_ready.store(true, Ordering::Release);
                         receive(&mut raw, 401)
@@ -187,13 +187,13 @@ fn an_urgent_frame_passes_those_that_wait() {
     check(&report);
     assert_eq!(marks.len(), 401);
     let urgent = marks.iter().position(|&mark| mark == 7).unwrap();
-    // By time of arrival it is the last.
+    // By arrival time it is the last.
     let mut arrivals = report.recording.arrivals().to_vec();
     arrivals.sort_by_key(|arrival| arrival.at);
     let (first, last) = (arrivals[0], arrivals[400]);
     assert_eq!(last.frame.tag.map(|(pcp, _)| pcp.get()), Some(7));
-    // The first is on the outgoing link when it has come whole, and then one follows the other; the
-    // urgent one waits for one that has begun.
+    // The first frame leaves once it has fully arrived, then one follows the other; the urgent one
+    // waits for one in transmission.
     let frame = wire::frame_size(Bytes::new(1_500), Encapsulation::Raw);
     let each = wire::occupancy(frame, BitRate::from_mbps(mbps));
     let begun = (last.at - first.at).as_ps() / each.as_ps() + 1;
@@ -205,7 +205,7 @@ fn an_urgent_frame_passes_those_that_wait() {
     );
 }
 
-/// Oracles: every frame is delivered or counted as lost; each host is told of each of its
+/// Oracles: every frame is delivered or counted as lost; each host gets a report of each of its
 /// collisions.
 #[test]
 fn stations_of_a_hub_collide() {
@@ -248,7 +248,7 @@ fn stations_of_a_hub_collide() {
     assert_eq!(of_media, counts.collisions);
 }
 
-/// Returns the number in the last report that came before half a second of silence.
+/// Returns the number in the last report before half a second of silence.
 fn collisions_told() -> u64 {
     let protocol = Protocol::from(i32::from(COLLISION_ETHERTYPE.to_be()));
     let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).unwrap();
@@ -293,8 +293,8 @@ fn datagrams(bed: &Bed) -> (usize, EmulatorReport) {
     (count, report.unwrap())
 }
 
-/// Oracle: the receiver's own check of UDP checksums, which ends the datagrams of a host that
-/// leaves checksums to hardware.
+/// Oracle: the receiver's own UDP checksum check, which rejects the datagrams of a host that leaves
+/// checksums to hardware.
 #[test]
 fn checksums_left_to_hardware_are_noticed() {
     let test = "checksums_left_to_hardware_are_noticed";
@@ -325,7 +325,7 @@ fn a_device_that_goes_away_ends_the_run_with_its_name() {
         |_| {},
         || {
             drop(gone);
-            // The kernel takes a namespace down when it has the time.
+            // The kernel removes a namespace asynchronously.
             let is_there = || bed.center.run("ip link show port1").is_ok();
             let mut looks = 0;
             while is_there() && looks < 1_000 {

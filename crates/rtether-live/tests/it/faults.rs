@@ -1,4 +1,4 @@
-//! What goes wrong on the way, at the peer, and with the device.
+//! Faults on the path, at the peer, and of the device.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -28,7 +28,7 @@ const CONFIG: Config = Config {
     timeout: Duration::from_secs(2),
 };
 
-/// What the faulty responder has done; the oracle of the meter's counters.
+/// What the faulty responder has done; the oracle for the meter's counters.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Done {
     answered: u64,
@@ -37,7 +37,7 @@ struct Done {
     reordered: u64,
 }
 
-/// A generator of numbers (xorshift, 64 bits).
+/// Random numbers (xorshift, 64 bits).
 struct Random(u64);
 
 impl Random {
@@ -49,8 +49,8 @@ impl Random {
     }
 }
 
-/// Loses three requests of ten, answers one of ten twice, one only with what is no message, one
-/// only in part, and one after the next; the rest as it should.
+/// Drops three of ten requests, answers one of ten twice, one with an invalid message only, one
+/// only partly, and one after the next; answers the rest correctly.
 fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
     socket
         .set_read_timeout(Some(Sleep::from_millis(50)))
@@ -67,7 +67,7 @@ fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
         };
         let mut reply = buffer[..len].to_vec();
         if message::answer(&mut reply, Instant::ZERO, Instant::ZERO).is_err() {
-            // A spinning meter says that it goes on after a rest.
+            // A spinning meter announces the end of a rest; this is not a request.
             continue;
         }
         last = Some(peer);
@@ -187,7 +187,7 @@ fn a_spinning_meter_sleeps_though_replies_are_lost() {
     });
 }
 
-/// Removes the device while a meter runs, after fifty losses; returns what the meter says. The
+/// Removes the device while a meter runs, after fifty losses; returns the meter's result. The
 /// oracle is the removal itself: the run would take a minute.
 fn without_device<L: Link>(wire: &Wire, link: impl FnOnce() -> L + Send) -> std::io::Error {
     let config = Config {
@@ -243,7 +243,7 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let Some(wire) = Wire::new("ended") else {
         return;
     };
-    // Over UDP the rest is lost, and the far host says that nobody listens.
+    // Over UDP the rest is lost, and the far host reports the port as unreachable.
     let config = Config {
         samples: 200,
         interval: Interval::Fixed(Duration::from_ms(1)),
@@ -274,11 +274,11 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
             (near.prober().counters(), near.oddities())
         });
         let (counters, oddities) = rest.join().unwrap();
-        // Replies may have been under way when the responder ended.
+        // Replies may have been in transit when the responder ended.
         assert_eq!(counters.sent, 200);
         assert!((20..200).contains(&counters.answered), "{counters:?}");
         assert_eq!(counters.lost, 200 - counters.answered);
-        // A kernel limits how many of these messages it sends.
+        // The kernel limits the rate of these messages.
         assert!(oddities.unreachable > 0, "{oddities:?}");
     });
     // Over TCP the connection is closed.
@@ -307,7 +307,7 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let error = near
         .run(&AtomicBool::new(false), |_| {})
         .expect_err("closed");
-    // A reset if a request was under way, which the kernel of the far host then refuses.
+    // A reset if a request was in transit, which the kernel of the far host then refuses.
     let is_closed = error.to_string().contains("closed the connection");
     let resets = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
     let is_reset = resets.contains(&error.kind());

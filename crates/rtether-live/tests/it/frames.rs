@@ -1,4 +1,4 @@
-//! RTPS in Ethernet frames: participants of two hosts that have no IP addresses.
+//! RTPS in Ethernet frames: participants of two hosts without IP addresses.
 
 use std::io::Read;
 
@@ -20,9 +20,9 @@ const NAME: TopicName<'_> = TopicName {
     topic: "frames",
     type_name: "Octets",
 };
-/// Longest wait for anything.
+/// Longest wait for any condition.
 const PATIENCE: Duration = Duration::from_s(20);
-/// Octets before a message without a tag: header of the frame, and two ports.
+/// Octets before a message without a tag: frame header and two ports.
 const HEAD: usize = 18;
 
 fn on(device: &str) -> DomainOptions {
@@ -36,7 +36,7 @@ fn open(host: &Namespace, options: &DomainOptions) -> Domain {
     inside(host, || Domain::open(options).unwrap())
 }
 
-/// Makes sure that no packet of IP goes between the hosts.
+/// Ensures that no IP packet can pass between the hosts.
 fn without_ip(test: &str) -> Option<Wire> {
     let wire = Wire::new(test)?;
     for host in [&wire.near, &wire.far] {
@@ -64,7 +64,7 @@ fn reader(domain: &mut Domain) -> ReaderId {
     reader.unwrap()
 }
 
-/// Lets all go on until something is so; panics if it never is.
+/// Steps all domains until a condition holds; panics if it never does.
 fn until(domains: &mut [Domain], mut is_so: impl FnMut(&mut [Domain]) -> bool) {
     let begin = domains[0].now();
     while !is_so(domains) {
@@ -94,13 +94,13 @@ fn write(domains: &mut [Domain], writer: WriterId, payload: &[u8]) {
     });
 }
 
-/// Octets behind a header that says that they are XCDR1.
+/// A payload with an XCDR1 header.
 fn payload(number: usize, size: usize) -> Vec<u8> {
     let octets = (0..size).map(|at| u8::try_from((number + at) % 251).unwrap());
     [0, 1, 0, 0].into_iter().chain(octets).collect()
 }
 
-/// Oracle: what was written; with a tenth of all frames lost each way, in fragments too.
+/// Oracle: the samples written; with a tenth of all frames lost each way, also in fragments.
 #[test]
 fn participants_of_two_hosts_and_of_one_talk_in_frames() {
     let Some(wire) = without_ip("participants_of_two_hosts_and_of_one_talk_in_frames") else {
@@ -121,8 +121,8 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
         all[0].participant().readers_of(out) == 3
             && (1..4).all(|at| all[at].participant().writers_of(readers[at - 1]) == 1)
     });
-    // Small ones in a row, some around the end of a frame, and a megabyte. All are of whole words, since
-    // others come back with octets that fill the last one.
+    // Small samples in sequence, some around the size of a frame, and a megabyte. All are of whole
+    // words, since others come back padded.
     let words = (0..200).chain(340..380).map(|words| 4 * words);
     let sizes: Vec<usize> = words.chain([1 << 20]).collect();
     let mut taken = [0; 3];
@@ -154,7 +154,7 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
     assert_eq!(strangers(&domains), [3; 4]);
 }
 
-/// Oracle: a station that hears nothing of the others knows nobody.
+/// Oracle: a station that receives nothing from the others finds none.
 #[test]
 fn devices_types_and_transports_stay_apart() {
     let Some(wire) = Wire::new("devices_types_and_transports_stay_apart") else {
@@ -201,7 +201,7 @@ fn devices_types_and_transports_stay_apart() {
     assert_eq!([0, 2, 3, 4, 5].map(known), [0; 5]);
 }
 
-/// Returns what leaves a host, as octets on the wire.
+/// Captures the frames that leave a host, as octets on the wire.
 fn capture(host: &Namespace) -> Socket {
     inside(host, || {
         let all = Protocol::from(i32::from(0x0003_u16.to_be()));
@@ -232,7 +232,7 @@ fn tags(frames: &[Vec<u8>], message: &[u8]) -> Vec<u16> {
         .collect()
 }
 
-/// Oracle: IEEE 802.1Q-2018, 9.6: PCP in the upper three bits, the VLAN in the lower twelve; DSCP 46 is
+/// Oracle: IEEE 802.1Q-2018, 9.6: PCP in the upper three bits, VLAN in the lower twelve; DSCP 46 is
 /// class 5.
 #[test]
 fn priorities_are_in_tags() {
@@ -271,7 +271,7 @@ fn priorities_are_in_tags() {
     }
 }
 
-/// A generator (xorshift, 64 bits).
+/// Random numbers (xorshift, 64 bits).
 struct Random(u64);
 
 impl Random {
@@ -283,7 +283,7 @@ impl Random {
     }
 }
 
-/// Returns the payload of a frame for this port, with some octets changed and its end cut off.
+/// Returns the payload of a frame for this port, with some octets changed and its end truncated.
 fn mutated(frame: &[u8], port: u16, random: &mut Random) -> Vec<u8> {
     let mut payload = frame[HEAD - 4..].to_vec();
     payload[2..4].copy_from_slice(&port.to_be_bytes());
@@ -295,14 +295,14 @@ fn mutated(frame: &[u8], port: u16, random: &mut Random) -> Vec<u8> {
     payload
 }
 
-/// Oracle: nothing that comes keeps a participant from its work, and the senseless is counted; what is
-/// for another port is not even seen.
+/// Oracle: no input stops a participant from working, and malformed input is counted; frames for
+/// other ports are not received at all.
 #[test]
 fn frames_that_make_no_sense_are_counted() {
     let Some(wire) = without_ip("frames_that_make_no_sense_are_counted") else {
         return;
     };
-    // That of the meter, whose socket plays the attacker.
+    // The EtherType of the meter, whose socket plays the attacker.
     let options = DomainOptions {
         ethernet: Some(EthernetOptions {
             ethertype: 0x88B5,
@@ -329,7 +329,7 @@ fn frames_that_make_no_sense_are_counted() {
     let Locator::Ethernet { port, .. } = domains[1].address() else {
         panic!("no place in frames");
     };
-    // Lets the discovery of both come to rest.
+    // Lets the discovery of both settle.
     go_on_for(&mut domains, Duration::from_ms(500));
     let mut random = Random(0x5EED);
     let before = domains[1].participant().counters();
@@ -354,7 +354,7 @@ fn frames_that_make_no_sense_are_counted() {
     domains[1].step(domains[1].now()).unwrap();
     let unseen = domains[1].participant().counters().datagrams - before;
     assert!(unseen < 100, "{unseen} of 100 for another port");
-    // Somebody new is still found and heard.
+    // A new participant is still found and heard.
     drop(domains);
     let mut fresh = [open(&wire.near, &options), open(&wire.far, &options)];
     let out = writer(&mut fresh[0], reliable());
@@ -403,7 +403,8 @@ fn why_there_are_no_frames_is_said() {
     assert!(down.contains("is down; `ip link set wire up`"), "{down}");
 }
 
-/// Oracle: what a device that comes back carries again; what was sent meanwhile is counted as unsent.
+/// Oracle: samples pass again when the device returns; what was sent meanwhile is counted as
+/// unsent.
 #[test]
 fn a_device_may_go_down_and_come_back() {
     let Some(wire) = without_ip("a_device_may_go_down_and_come_back") else {

@@ -1,6 +1,6 @@
 //! The meter between two namespaces of this host.
 //!
-//! Needs root and iproute2, which `cargo xtask test` installs where it may (`RTETHER_IP` is its
+//! Needs root and iproute2, which `cargo xtask test` installs if permitted (`RTETHER_IP` is its
 //! path); a test that cannot run prints why, and is counted.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
@@ -19,8 +19,8 @@ mod trust;
 mod udp;
 mod wire;
 
-/// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats
-/// no call with a time-out by itself.
+/// Repeats a call interrupted by a signal, such as that of any child that ends: the kernel does not
+/// restart calls with a time-out.
 pub(crate) fn repeated<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     loop {
         match call() {

@@ -81,7 +81,8 @@ fn measure(link: impl Link, codec: Codec, waiting: Waiting, size: usize) -> Vec<
     samples
 }
 
-/// Oracle: a wire that loses nothing; a round trip takes time, and less than the run.
+/// Oracle: a wire that loses nothing; a round trip takes more than zero time, and less than the
+/// run.
 fn check(samples: &[Sample]) {
     let numbers: Vec<u32> = samples.iter().map(|sample| sample.sequence).collect();
     assert_eq!(numbers, (0..100).collect::<Vec<_>>());
@@ -165,7 +166,8 @@ fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
                 let link = Xdp::connect(DEVICE, peer, options).unwrap();
                 let codec = Codec::Message { session: 1 };
                 let samples = measure(link, codec, Waiting::Spin, 1_400);
-                // While the program is at the far device, the kernel there still has its frames.
+                // While the program is attached to the far device, the kernel there still receives
+                // its frames.
                 let link = Icmp::connect(FAR, 0).unwrap();
                 check(&measure(
                     link,
@@ -198,7 +200,7 @@ fn a_frame_that_is_too_large_is_refused_by_xdp() {
             wire.near.enter().unwrap();
             let mut link = Xdp::connect(DEVICE, MacAddress([2; 6]), RawOptions::default()).unwrap();
             assert_eq!(link.payload_max(), 1_500);
-            // More frames than there is memory for: it comes back.
+            // More frames than there is memory for: frames are recycled.
             for _ in 0..1_000 {
                 link.send(&[0; 1_500]).unwrap();
             }
@@ -234,12 +236,12 @@ fn tcp() {
     }
 }
 
-/// Of a thousand requests a millisecond apart, a thread sleeps before nearly each, and on a busy
-/// machine before some, since those that come together do not let it. One that spins sleeps at its
-/// beginning and end alone.
+/// Lower limit of sleeps for a thousand requests a millisecond apart. A thread sleeps before nearly
+/// each, and on a busy machine before some, since requests that arrive together leave no time to
+/// sleep. A spinning thread sleeps only at its start and end.
 pub(crate) const SLEEPS_MIN: u32 = 20;
 
-/// Returns how often the calling thread has gone to sleep.
+/// Returns how often the calling thread has slept.
 pub(crate) fn sleeps() -> u32 {
     let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let mut lines = text.lines();
@@ -247,8 +249,8 @@ pub(crate) fn sleeps() -> u32 {
     count.unwrap().trim().parse().unwrap()
 }
 
-/// Oracle: the kernel's account of the thread. Where requests come together, as on a busy machine,
-/// there is no time to sleep, so that several runs are looked at; one that spins sleeps in none.
+/// Oracle: the kernel's account of the thread. Requests that arrive together, as on a busy machine,
+/// leave no time to sleep, so several runs are made; a spinning responder sleeps in none.
 #[test]
 fn a_spinning_responder_sleeps_between_requests() {
     let Some(wire) = Wire::new("spinning") else {
@@ -258,7 +260,7 @@ fn a_spinning_responder_sleeps_between_requests() {
     assert!(seen.iter().any(|&count| count > SLEEPS_MIN), "{seen:?}");
 }
 
-/// Returns how often a spinning responder went to sleep while it answered all of a thousand requests.
+/// Returns how often a spinning responder slept while it answered all of a thousand requests.
 fn sleeps_of_a_responder(wire: &Wire) -> u32 {
     let bind = || Udp::bind((FAR, PORT).into(), UdpOptions::default());
     let socket = inside(&wire.far, || patient(bind));
@@ -291,7 +293,7 @@ fn sleeps_of_a_responder(wire: &Wire) -> u32 {
     })
 }
 
-/// Stamps are in the order of the way, and nearly every round trip has all of them.
+/// Timestamps are in the order of the path, and nearly every round trip has all of them.
 fn check_stamps(collector: Collector) {
     let (tracks, dropped, steps) = collector.finish();
     assert_eq!((tracks.len(), dropped, steps), (100, 0, 0));
@@ -321,8 +323,8 @@ fn check_stamps(collector: Collector) {
             assert!(pair[1] + Duration::from_us(1) >= pair[0], "{marks:?}");
         }
     }
-    // A busy kernel switches stamps of arrival on late, so the second series counts; stamps of the
-    // last reply cannot be told by a later one.
+    // A busy kernel enables receive timestamps late, so the second series counts; a later reply
+    // cannot carry the timestamps of the last one.
     assert!(whole >= 48, "{whole} of 50 have all stamps");
 }
 

@@ -39,21 +39,21 @@ use crate::bed::{self, Bed, address, hub, inside, star};
 use crate::wire::{DEVICE, FAR, NEAR, Wire};
 
 const PORT: u16 = 7_300;
-/// What goes to this port is of the higher class.
+/// Frames to this port are of the higher class.
 const URGENT: u16 = 7_301;
 
-/// A wire between hosts that say nothing of their own.
+/// A wire between hosts that send nothing unprompted.
 fn quiet_wire(test: &str) -> Option<Wire> {
     let wire = Wire::new(test)?;
     for host in [&wire.near, &wire.far] {
-        // Addresses of IPv6 change their state as time goes by.
+        // IPv6 addresses would change their state over time.
         let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
         inside(host, || drop(std::fs::write(switch, "1")));
     }
     Some(wire)
 }
 
-/// What must be the same before and after.
+/// State that must be the same before and after.
 fn state(host: &Namespace) -> String {
     let commands = [
         "ip address".to_owned(),
@@ -66,7 +66,7 @@ fn state(host: &Namespace) -> String {
     commands.into_iter().map(run).collect()
 }
 
-/// Ends a shim, also when its test fails.
+/// Stops a shim, also when its test fails.
 struct Stop(Handle);
 
 impl Drop for Stop {
@@ -75,11 +75,11 @@ impl Drop for Stop {
     }
 }
 
-/// Calls and decisions that a shim records.
+/// Maximum number of calls and decisions that a shim records.
 const RECORDED: usize = 400_000;
 
-/// Runs a shim at a host while `work` runs in the calling thread; what was taken must have been
-/// handed on or counted, and the engines must decide the same when the run is replayed.
+/// Runs a shim at a host while `work` runs in the calling thread. All frames taken must have been
+/// passed on or counted, and on replay the engines must decide the same.
 fn shimmed<T>(
     host: &Namespace,
     device: &str,
@@ -97,7 +97,7 @@ fn shimmed<T>(
             shim.down().unwrap()
         });
         let stop = Stop(handle.recv().unwrap());
-        // Frames pass by until the first sign of life.
+        // Frames bypass the shim until its first sign of life.
         std::thread::sleep(Sleep::from_millis(20));
         let result = work(&stop.0);
         drop(stop);
@@ -112,14 +112,14 @@ fn replays((recording, layers): (Recording, Vec<Layer>), status: &Status) {
     assert_eq!(recording.lost, 0, "a longer recording is needed");
     let comparison = replay(&recording, &layers).unwrap();
     assert_eq!(comparison.first_difference, None, "{comparison:?}");
-    // Each frame that has left was handed out.
+    // Each frame that has left was selected.
     assert!(
         comparison.decisions >= status.transmitted.frames,
         "{comparison:?}"
     );
 }
 
-/// The same at the near host, whose state must be as before.
+/// Like [`shimmed`] at the near host, whose state must be as before.
 fn with_shim<T>(wire: &Wire, settings: Settings, work: impl FnOnce(&Handle) -> T) -> (T, Status) {
     let before = state(&wire.near);
     let result = shimmed(&wire.near, DEVICE, settings, work);
@@ -127,7 +127,7 @@ fn with_shim<T>(wire: &Wire, settings: Settings, work: impl FnOnce(&Handle) -> T
     result
 }
 
-/// Frames that were taken were handed on or counted as lost; the shim is empty at its end.
+/// Frames taken were passed on or counted as lost; the shim is empty at its end.
 fn conserved(status: &Status) {
     let drops = &status.drops;
     let lost = drops.transmit_full + drops.port_down + drops.port_refused + drops.abandoned;
@@ -138,7 +138,7 @@ fn conserved(status: &Status) {
     assert_eq!(received.taken, received.frames + lost, "{status:?}");
 }
 
-/// Two classes, of which the higher one is that of a port.
+/// Two classes, the higher one for one port.
 fn layer() -> Layer {
     let urgent = Rule {
         protocol: Some(17),
@@ -152,7 +152,7 @@ fn layer() -> Layer {
     }
 }
 
-/// Transmit queues with rings of their own and so many places each.
+/// Transmit queues with rings of their own and `places` places each.
 fn queued(ring_limit: u32, places: u32) -> Layer {
     Layer {
         transmit: Some(TransmitConfig {
@@ -180,7 +180,7 @@ fn settings(layer: Layer, mbps: u64) -> Settings {
     Settings::new(layer, BitRate::from_mbps(mbps))
 }
 
-/// Asks the far host for echoes and returns how many come.
+/// Sends echo requests to the far host and returns the number of replies.
 fn ping(wire: &Wire, count: u32) -> u64 {
     let config = Config {
         series: 1,
@@ -203,7 +203,7 @@ fn ping(wire: &Wire, count: u32) -> u64 {
 fn udp(host: &Namespace, address: impl Into<SocketAddr> + Send) -> UdpSocket {
     let address = address.into();
     let bind = || {
-        // A process that another test just starts holds on to a socket that was closed here.
+        // A process that another test is starting may hold a socket that was closed here.
         let held = (0..200).find_map(|_| {
             let pause = || std::thread::sleep(Sleep::from_millis(10));
             UdpSocket::bind(address).map_err(|_| pause()).ok()
@@ -215,7 +215,7 @@ fn udp(host: &Namespace, address: impl Into<SocketAddr> + Send) -> UdpSocket {
     socket
 }
 
-/// Sends datagrams of many sizes to the far host and back; returns how many came back whole.
+/// Sends datagrams of many sizes to the far host and back; returns how many returned intact.
 fn echo(wire: &Wire, count: usize, longest: usize) -> usize {
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, PORT));

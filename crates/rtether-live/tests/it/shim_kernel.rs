@@ -29,21 +29,21 @@ use crate::bed::{self, Bed, hub, inside, star};
 use crate::wire::{DEVICE, FAR, NEAR, Wire};
 
 const PORT: u16 = 7_310;
-/// What goes to this port is of the higher class.
+/// Frames to this port are of the higher class.
 const URGENT: u16 = 7_311;
-/// Octets of a datagram besides its payload: IP and UDP.
+/// Octets of a datagram in addition to its payload: IP and UDP.
 const HEADERS: usize = 28;
-/// The largest payload of a datagram in one frame.
+/// Largest payload of a datagram in one frame.
 const FULL: usize = 1_500 - HEADERS;
 
-/// A wire between hosts that say nothing of their own accord.
+/// A wire between hosts that send nothing unprompted.
 fn quiet_wire(test: &str) -> Option<Wire> {
     let wire = Wire::new(test)?;
     for host in [&wire.near, &wire.far] {
         let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
         inside(host, || drop(std::fs::write(switch, "1")));
     }
-    // Both find each other before anything is counted.
+    // Resolves addresses before anything is counted.
     let (near, far) = (udp(&wire.near, (NEAR, PORT)), udp(&wire.far, (FAR, PORT)));
     near.send_to(b"x", (FAR, PORT)).unwrap();
     receive(&far, &mut [0]).unwrap();
@@ -52,7 +52,7 @@ fn quiet_wire(test: &str) -> Option<Wire> {
     Some(wire)
 }
 
-/// Ends a shim, also when its test fails.
+/// Stops a shim, also when its test fails.
 struct Stop(Handle);
 
 impl Drop for Stop {
@@ -85,20 +85,20 @@ fn shimmed<T>(
         let (status, recording) = shim.join().unwrap();
         (result, status, recording)
     });
-    // What was taken has left, was dropped, or was waiting at the end.
+    // Every frame taken has left, was dropped, or was waiting at the end.
     let (sent, drops) = (status.transmitted, &status.drops);
     let lost = drops.transmit_full + drops.abandoned;
     assert_eq!(sent.taken, sent.frames + lost, "{status:?}");
     (result, status, recording)
 }
 
-/// Returns the status once it is newer than now.
+/// Returns the status once it is newer than the call.
 fn fresh(handle: &Handle) -> Status {
     std::thread::sleep(Sleep::from_millis(250));
     handle.status()
 }
 
-/// Waits until nothing waits.
+/// Waits until the queues are empty.
 fn drained(handle: &Handle) -> Status {
     let start = Time::now();
     loop {
@@ -110,8 +110,8 @@ fn drained(handle: &Handle) -> Status {
     }
 }
 
-/// Sends full frames to a port from as many sockets as it takes to do so at once: the kernel lets
-/// each have less than a hundred frames on the way.
+/// Sends full frames to a port from as many sockets as needed to do so at once: the kernel limits
+/// each to less than a hundred frames in flight.
 fn burst(wire: &Wire, to: u16, count: usize) {
     let each = 50;
     for sent in (0..count).step_by(each) {
@@ -122,13 +122,13 @@ fn burst(wire: &Wire, to: u16, count: usize) {
     }
 }
 
-/// Returns a socket that waits for two seconds.
+/// Returns a socket with a time-out of two seconds.
 fn udp(host: &Namespace, at: (Ipv4Addr, u16)) -> UdpSocket {
     let start = Time::now();
     let socket = inside(host, || {
         loop {
             match UdpSocket::bind(at) {
-                // A process that is just being started still has a copy of one that was closed.
+                // A process that is being started may still have a copy of a closed socket.
                 Err(error) if error.kind() == ErrorKind::AddrInUse => {
                     assert!(start.elapsed() < Sleep::from_secs(2), "{error}");
                     std::thread::sleep(Sleep::from_millis(5));
@@ -141,12 +141,12 @@ fn udp(host: &Namespace, at: (Ipv4Addr, u16)) -> UdpSocket {
     socket
 }
 
-/// Receives a datagram, whatever signals come while it waits.
+/// Receives a datagram, despite signals.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<usize> {
     crate::repeated(|| socket.recv(buffer))
 }
 
-/// Two classes, of which the higher one is that of a port, each with a queue.
+/// Two classes, the higher one for one port, each with a queue.
 fn layer() -> Layer {
     let urgent = Rule {
         protocol: Some(17),
@@ -231,7 +231,7 @@ fn frames(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u16)
     seen.filter(|&(_, kind)| kind != arp).collect()
 }
 
-/// Oracle: the list of refusals; nothing has been touched.
+/// Oracle: the list of refusals; nothing was changed.
 #[test]
 fn what_the_kernel_cannot_do_is_refused() {
     let Some(wire) = quiet_wire("what_the_kernel_cannot_do_is_refused") else {

@@ -21,10 +21,10 @@ use crate::wire::{DEVICE, FAR, NEAR, Wire, patient};
 
 /// Octets of a payload.
 const PAYLOAD: usize = 64;
-/// Stream of requests to the station.
+/// Number of the requests to the station.
 const STREAM: u16 = 9;
 
-/// Packets of a burst that no host sends in a second.
+/// Packets of a burst that no host can send in a second.
 const ALL: u32 = 100_000_000;
 /// The far host, for IP.
 pub(crate) const PEER: Peer = Peer {
@@ -53,7 +53,7 @@ pub(crate) fn releases(traffic: Traffic) -> Releases {
     Releases::new(&flow, 1)
 }
 
-/// A station at the near host that takes in `STREAM`.
+/// A station at the near host that receives `STREAM`.
 fn duties(outgoing: Option<Traffic>, answer: Option<Answer>, until: Duration) -> Duties {
     let flow = |traffic| Outgoing {
         stream: 0,
@@ -80,7 +80,7 @@ fn duties(outgoing: Option<Traffic>, answer: Option<Answer>, until: Duration) ->
     }
 }
 
-/// Runs a station while `far` has a socket at the far host; returns when the station had ended.
+/// Runs a station while `far` has a socket at the far host; returns when the station ended.
 fn run<T>(
     wire: &Wire,
     duties: impl FnOnce() -> Duties + Send,
@@ -119,13 +119,13 @@ fn send(socket: &UdpSocket, number: u32, released_at: Instant) {
     socket.send_to(&payload, (NEAR, PORT)).unwrap();
 }
 
-/// Receives a payload, also if a signal comes first; returns its octets.
+/// Receives a payload, despite signals; returns its octets.
 fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
     crate::repeated(|| socket.recv(payload)).unwrap()
 }
 
-/// Oracles: the flow asks for 100 million packets, which take a host a minute at the least; what
-/// the far host sends before the end arrives; packets are sent or counted.
+/// Oracles: the flow asks for 100 million packets, which take a host a minute at least; what the
+/// far host sends before the end arrives; packets are sent or counted.
 #[test]
 fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
     let Some(wire) = Wire::new("overload") else {
@@ -134,7 +134,7 @@ fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
     let flood = Traffic::Flood {
         interval: Duration::from_ns(10),
     };
-    // As many, released at once.
+    // The same number, released at once.
     let burst = Traffic::Sporadic {
         min_gap: Duration::from_secs(1),
         mean_gap: Duration::from_secs(1),
@@ -167,8 +167,8 @@ fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
     }
 }
 
-/// Oracle: the requester's clock, which is the station's. The answer is on its way for no less than
-/// what the station says it spent on it.
+/// Oracle: the requester's clock, which is the station's. The answer takes at least the time that
+/// the station reports for it.
 #[test]
 fn a_delayed_answer_tells_what_receiving_its_request_took() {
     let Some(wire) = Wire::new("delayed") else {
@@ -201,7 +201,7 @@ fn a_delayed_answer_tells_what_receiving_its_request_took() {
         },
     );
     assert_eq!(log.answered.len(), 20);
-    // A busy kernel switches stamps on late.
+    // A busy kernel enables timestamps late.
     assert!(
         log.answered
             .iter()

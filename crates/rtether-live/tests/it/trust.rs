@@ -1,4 +1,4 @@
-//! What strangers achieve against participants between two hosts, with ordinary sockets.
+//! Attacks by strangers on participants between two hosts, with ordinary sockets.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const NAME: TopicName<'_> = TopicName {
     topic: "trust",
     type_name: "T",
 };
-/// Where participants of domain 0 hear what is sent to them.
+/// Unicast port of the participants of domain 0.
 const PORT: u16 = 7_410;
 /// An address of the near host that no participant announces.
 const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 66);
@@ -56,7 +56,7 @@ fn reader(domain: &mut Domain) -> ReaderId {
     participant.create_reader(now, NAME, None, qos()).unwrap()
 }
 
-/// Lets all go on until something is so; panics if it never is.
+/// Steps all domains until a condition holds; panics if it never does.
 fn until(domains: &mut [&mut Domain], mut is_so: impl FnMut(&mut [&mut Domain]) -> bool) {
     let begin = domains[0].now();
     while !is_so(domains) {
@@ -80,15 +80,15 @@ fn write(domain: &mut Domain, id: WriterId) {
     domain.flush().unwrap();
 }
 
-/// Returns the numbers of the samples that have come.
+/// Returns the numbers of the waiting samples.
 fn take(domain: &mut Domain, id: ReaderId) -> Vec<i64> {
     let (now, participant) = (domain.now(), domain.participant_mut());
     let next = || participant.take(now, id, |info, _, _| info.sequence.0);
     std::iter::from_fn(next).collect()
 }
 
-/// Writes 300 samples of 100 kB, of which one tenth of the datagrams is lost at the reader, each way, and a
-/// fifth is overtaken; returns the datagrams that the writer has sent, and the fragments there are.
+/// Writes 300 samples of 100 kB, with a tenth of the datagrams lost at the reader, each way, and a
+/// fifth overtaken; returns the datagrams that the writer sent, and the number of fragments.
 fn carry_large(wire: &Wire) -> (u64, u64) {
     const SAMPLES: u64 = 300;
     const SIZE: usize = 100_000;
@@ -146,10 +146,10 @@ fn carry_large(wire: &Wire) -> (u64, u64) {
     (sent.load(Ordering::Relaxed) - before, fragments)
 }
 
-/// Oracle: all samples, octet by octet, and at least half of what is sent is of use.
-/// Before, 51 of 300 samples arrived with 44 212 frames; then all, but with 48 000 to 54 000 frames wherever
-/// writing the samples took this host more than a second: the reader counted as silent, all fragments went to
-/// it at once, and most were lost in its socket's buffer.
+/// Oracle: all samples, octet by octet, and at least half of the traffic is useful. Formerly 51 of
+/// 300 samples arrived with 44 212 frames. Later all arrived, but with 48 000 to 54 000 frames if
+/// writing took this host more than a second: the reader counted as silent, all fragments were sent
+/// to it at once, and most were lost in its socket buffer.
 #[test]
 fn large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken() {
     let test = "large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken";
@@ -179,7 +179,7 @@ fn forged(writer: Guid, number: i64) -> Vec<u8> {
     octets
 }
 
-/// Oracle: the numbers that the writer itself has sent. Before the address was looked at, the forged
+/// Oracle: the numbers that the writer itself has sent. Before addresses were checked, the forged
 /// sample arrived and nothing after it.
 #[test]
 fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
@@ -207,8 +207,8 @@ fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
     });
     write(&mut near, out);
     until(&mut [&mut near, &mut far], |all| take(all[1], id) == [2]);
-    // One that writes the address of the publisher: a leap waits; two that follow each other are
-    // believed, and the three that follow from the publisher more.
+    // With the publisher's own address: a leap is held back; two consecutive samples are believed,
+    // and the next three from the publisher again.
     for number in [1_000_000, 2_000_000] {
         spoofer.send_to(&forged(guid, number), (FAR, PORT)).unwrap();
     }
@@ -226,7 +226,7 @@ fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
     assert_eq!(had, [5, 6, 7, 8]);
 }
 
-/// Returns the announcement of a participant that somebody at [`STRANGER`] makes up, with a lease of years.
+/// Returns the announcement of a participant forged at [`STRANGER`], with a lease of years.
 fn made_up(number: u32) -> Vec<u8> {
     let mut prefix = [9; 12];
     prefix[8..].copy_from_slice(&number.to_be_bytes());
@@ -244,8 +244,8 @@ fn made_up(number: u32) -> Vec<u8> {
     octets
 }
 
-/// Announces this many participants from one address to a subscriber, and returns how many warnings it gives;
-/// panics unless it finds a publisher that comes then, and gets its sample.
+/// Announces `count` participants from one address to a subscriber, and returns the number of
+/// warnings; panics unless the subscriber finds a publisher that starts then, and gets its sample.
 fn flood(wire: &Wire, count: u32) -> usize {
     let add = format!("ip address add {STRANGER}/24 dev {DEVICE}");
     wire.near.run(&add).unwrap();
@@ -255,7 +255,7 @@ fn flood(wire: &Wire, count: u32) -> usize {
     let mut warnings = 0;
     for number in 0..count {
         stranger.send_to(&made_up(number), (FAR, PORT)).unwrap();
-        // Fewer than its socket keeps.
+        // Fewer than its socket buffer holds.
         if number % 32 == 31 || number + 1 == count {
             let heard = u64::from(number) + 1;
             until(&mut [&mut far], |all| {
@@ -278,7 +278,8 @@ fn flood(wire: &Wire, count: u32) -> usize {
     warnings
 }
 
-/// Oracle: the sample of the publisher. Before, the table was full for as long as the strangers said.
+/// Oracle: the sample of the publisher. Formerly the table was full for as long as the strangers'
+/// leases.
 #[test]
 fn a_publisher_is_found_after_300_announcements_from_one_address() {
     if let Some(wire) = Wire::new("a_publisher_is_found_after_300_announcements_from_one_address") {

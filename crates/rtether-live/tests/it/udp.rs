@@ -9,7 +9,7 @@ use rtether_rtps::time::Duration;
 use crate::bed::inside;
 use crate::wire::{FAR, NEAR, Wire};
 
-/// The address of a device of the near host that leads nowhere.
+/// Address of an unconnected device of the near host.
 const ASIDE: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const PATIENCE: Duration = Duration::from_s(20);
 
@@ -31,9 +31,9 @@ fn known(domain: &Domain) -> Vec<String> {
     names
 }
 
-/// Oracle: the hosts as they are wired. The far host sends to the near one's other address and to the
-/// group, and the kernel takes both in at the wire, the group for the sake of another participant; those
-/// who asked for the other device know nobody but each other.
+/// Oracle: the wiring of the hosts. The far host sends to the near one's other address and to the
+/// group, and the kernel accepts both at the wire, the group because another participant joined it.
+/// Participants on the other device find only each other.
 #[test]
 fn what_comes_over_another_device_is_counted_and_dropped() {
     let Some(wire) = Wire::new("what_comes_over_another_device_is_counted_and_dropped") else {

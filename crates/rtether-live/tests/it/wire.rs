@@ -21,7 +21,7 @@ pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(crate) const DEVICE: &str = "wire";
 
 impl Wire {
-    /// Makes both hosts; says why that is not possible and returns `None`.
+    /// Creates both hosts; if that is not possible, prints why and returns `None`.
     pub(crate) fn new(test: &str) -> Option<Self> {
         match Self::build() {
             Ok(wire) => Some(wire),
@@ -44,7 +44,7 @@ impl Wire {
         Ok(this)
     }
 
-    /// Until the kernel has seen the carrier, it drops what is sent.
+    /// Before the kernel sees the carrier, it drops what is sent.
     pub(crate) fn wait_for_carrier(&self) -> Result<(), CommandError> {
         for host in [&self.near, &self.far] {
             let is_up = || -> Result<bool, CommandError> {
@@ -70,13 +70,13 @@ impl Wire {
     }
 }
 
-/// Opens a socket where one has been closed before, which may take some tries.
+/// Opens a socket where one was closed before, with retries.
 ///
 /// Until it calls `exec`, a program that another test starts (`ip`) is a copy of this process with
-/// all that is open, so that an address stays in use after its socket has been closed, and a program
-/// at its device; on a busy machine it waits for the processor meanwhile. A queue of `AF_XDP` is free
-/// only some time later in any case. What is in use for another reason stays so: after ten seconds
-/// that is a failure.
+/// all its open files, so that an address or an attached program remains in use after its socket
+/// was closed; on a busy machine it waits for the processor meanwhile. A queue of `AF_XDP` is in
+/// any case free only some time later. An address in use for another reason stays so: after ten
+/// seconds this is a failure.
 pub(crate) fn patient<T, E: Error + 'static>(open: impl Fn() -> Result<T, E>) -> T {
     for _ in 0..1_000 {
         match open() {
@@ -95,7 +95,7 @@ fn is_in_use(error: &(dyn Error + 'static)) -> bool {
     causes.any(|error| in_use.contains(&error.kind()))
 }
 
-/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn skip(test: &str, reason: &str) {
     let line = format!("SKIP: {test}: {reason}\n");

@@ -1,4 +1,4 @@
-//! Whom a frame is for.
+//! Forwarding by destination address.
 
 use super::*;
 
@@ -31,9 +31,9 @@ fn frames_for_nobody_are_counted_or_flooded() {
     assert!(counts.no_room > 0, "{counts:?}");
 }
 
-/// Oracle: the rule for registered groups (IEEE 802.1Q-2022, 8.8.4). The port that leads to a host
-/// that does not listen sends none of the two hundred frames, only what hosts say of themselves, a
-/// few when they join and leave.
+/// Oracle: the rule for registered groups (IEEE 802.1Q-2022, 8.8.4). The port to a host that has
+/// not joined sends none of the two hundred frames, only a few that hosts send when they join and
+/// leave.
 #[test]
 fn a_registered_group_passes_by_who_does_not_listen() {
     let mut center = switch(3);

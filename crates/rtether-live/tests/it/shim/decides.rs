@@ -1,8 +1,8 @@
-//! What the engines decide on a real device.
+//! Decisions of the engines on a real device.
 
 use super::*;
 
-/// Sends so many datagrams of 1000 octets to the far host, at most so many a millisecond.
+/// Sends `count` datagrams of 1000 octets to the far host, at most `per_ms` per millisecond.
 fn flood(wire: &Wire, count: u64, per_ms: u64) {
     let near = udp(&wire.near, (NEAR, 0));
     paced(count, per_ms, || {
@@ -26,7 +26,7 @@ fn frames_of_a_flood_arrive_or_are_counted() {
         return;
     };
     let _far = udp(&wire.far, (FAR, PORT));
-    // 1066 octets on the wire: 10 in a millisecond are 85 Mbit/s, and 20 are more than the line.
+    // 1066 octets on the wire: 10 per millisecond are 85 Mbit/s, and 20 exceed the line rate.
     let cases = [
         (queued(16, 1_000), 5_000, 10),
         (layer(), 5_000, 10),
@@ -41,21 +41,21 @@ fn frames_of_a_flood_arrive_or_are_counted() {
             start.elapsed()
         });
         let arrived = received(&wire.far) - before;
-        // On a busy machine the shim may seem to hang.
+        // On a busy machine the shim may appear to hang.
         let bypassed = status.bypassed.transmit;
         assert_eq!(status.transmitted.frames + bypassed, arrived, "{status:?}");
         let sent = status.transmitted.taken + status.drops.stack_overrun + status.bypassed.transmit;
         // Requests and answers of the address resolution.
         assert!((count..count + 6).contains(&sent), "{status:?}");
-        // More than the line has carried meanwhile and the queue holds, also of the last one here.
+        // More than the line has carried meanwhile and the queue holds, including the last one.
         let is_over = u128::from(count) > took.as_micros() / 85 + 1_100;
         let lost = status.drops.transmit_full + status.drops.stack_overrun;
         assert!(!is_over || lost + bypassed > 0, "{status:?}");
     }
 }
 
-/// Oracle: arithmetic. A line of 10 Mbit/s has sent one frame of 1066 octets each 857 us; what is of
-/// the higher class overtakes all others but those in the ring.
+/// Oracle: arithmetic. A line of 10 Mbit/s sends one frame of 1066 octets per 857 us; frames of the
+/// higher class overtake all others except those in the ring.
 #[test]
 fn urgent_frames_overtake_others() {
     const BULK: usize = 60;
@@ -65,7 +65,7 @@ fn urgent_frames_overtake_others() {
     let near = udp(&wire.near, (NEAR, 0));
     let mut passed = Sleep::ZERO;
     let (seen, status) = with_shim(&wire, settings(queued(2, 100), 10), |_| {
-        // Nobody waits for the resolution of an address.
+        // Resolves the address in advance.
         near.send_to(b"x", (FAR, PORT)).unwrap();
         std::thread::sleep(Sleep::from_millis(20));
         datagrams(&wire.far, || {
@@ -80,8 +80,8 @@ fn urgent_frames_overtake_others() {
     });
     assert_eq!(seen.len(), BULK + 1, "{status:?}");
     let ahead = seen.iter().take_while(|(_, port)| *port == PORT).count();
-    // Those that were out when it was sent, the one on the line, the ring, and what a thread that
-    // was held up makes up for: 2 ms.
+    // Frames already out when it was sent, the one on the line, the ring, and what a delayed thread
+    // makes up for: 2 ms.
     let out = passed.as_micros() / 857 + 1 + 2 + 3;
     assert!(
         (ahead as u128) <= out,
@@ -94,7 +94,7 @@ fn urgent_frames_overtake_others() {
         (bulk.direction, bulk.class, urgent.class),
         (Direction::Transmit, 0, 1)
     );
-    // Resolution of addresses included.
+    // Including address resolution.
     assert!(bulk.released > BULK as u64, "{bulk:?}");
     assert_eq!(urgent.released, 1);
     let [bulk, urgent] = [bulk, urgent].map(|queue| queue.waited.unwrap());
@@ -102,8 +102,8 @@ fn urgent_frames_overtake_others() {
     assert!(urgent.max < bulk.max / 4, "{urgent:?} {bulk:?}");
 }
 
-/// Oracle: the bucket's period. 30 datagrams of 1028 octets need 15 periods of two each, but for the
-/// first ones.
+/// Oracle: the bucket's period. 30 datagrams of 1028 octets need 15 periods of two each, except for
+/// the first ones.
 #[test]
 fn a_smoother_holds_bulk_back_and_lets_others_pass() {
     let Some(wire) = quiet_wire("a_smoother_holds_bulk_back") else {
@@ -144,8 +144,8 @@ fn a_smoother_holds_bulk_back_and_lets_others_pass() {
     assert_eq!(smoother.state.period, Some(Duration::from_ms(10)));
 }
 
-/// Oracle: 30 packets of 1000 octets, of which the smoother lets one go every 0.1 s: in the half
-/// second in which it is still asked, five or six.
+/// Oracle: 30 packets of 1000 octets, one released by the smoother per 0.1 s: five or six in the
+/// half second in which it still runs.
 #[test]
 fn an_orderly_end_loses_nothing_that_waits() {
     let Some(wire) = quiet_wire("an_orderly_end_loses_nothing") else {
@@ -178,9 +178,9 @@ fn an_orderly_end_loses_nothing_that_waits() {
     }
 }
 
-/// Oracle: the load, 0.6 % of the line. Three threads that never rest share the core with the shim's,
-/// which has no real-time priority; the line needs 1.2 ms for a frame, and a turn of the others a few
-/// milliseconds. With one frame for each wake-up the mean was above 200 ms.
+/// Oracle: the load, 0.6 % of the line. Three threads that never sleep share the core with the
+/// shim's, which has no real-time priority; the line needs 1.2 ms for a frame, and a turn of the
+/// others takes a few milliseconds. With one frame per wake-up the mean was above 200 ms.
 #[test]
 #[ignore = "long"]
 fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
@@ -208,7 +208,7 @@ fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
             });
         }
         let seen = with_shim(&wire, settings, |_| {
-            // Twenty packets at once, four times a second less than a tenth of the line's time.
+            // Twenty packets at once, four times a second: less than a tenth of the line's time.
             for _ in 0..20 {
                 for _ in 0..20 {
                     near.send_to(&[0; 50], (FAR, PORT)).unwrap();
@@ -226,8 +226,8 @@ fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
     assert!(mean < Duration::from_ms(50), "{mean:?}");
 }
 
-/// Oracle: what the far host sends. Its datagrams are 85 % of a link of 10 Mbit/s, those of the near
-/// one are 9 %; its segments say that frames were marked, or that none was.
+/// Oracle: what the far host sends. Its datagrams are 85 % of a link of 10 Mbit/s, those of the
+/// near one 9 %; its segments echo congestion marks or their absence.
 #[test]
 fn detectors_look_at_what_comes_from_the_wire() {
     let Some(wire) = quiet_wire("detectors_look_at_what_comes_from_the_wire") else {
@@ -281,7 +281,8 @@ fn detectors_look_at_what_comes_from_the_wire() {
     }
 }
 
-/// Oracle: what arrives. Settings change every few milliseconds under load, and no frame is lost.
+/// Oracle: the frames that arrive. Settings change every few milliseconds under load, and no frame
+/// is lost.
 #[test]
 fn settings_change_without_the_loss_of_a_frame() {
     let Some(wire) = quiet_wire("settings_change_without_the_loss_of_a_frame") else {
@@ -344,7 +345,7 @@ fn settings_change_without_the_loss_of_a_frame() {
 }
 
 /// Oracle: the emulated medium, which counts how many frames collided at their first attempt: each
-/// of them is one report of congestion to a smoother, and each frame is told of once.
+/// is one report of congestion to a smoother, and each frame is reported once.
 #[test]
 fn completions_come_from_the_reports_of_a_hub() {
     const EACH: u64 = 80;

@@ -1,9 +1,9 @@
-//! Frames pass the shim, with and without tags.
+//! Frames pass through the shim, with and without tags.
 
 use super::*;
 
-/// Oracles: the hosts' own stacks, and the state of the near one. A connection that was there before
-/// goes on with the shim and after it.
+/// Oracles: the hosts' own stacks, and the state of the near one. An existing connection continues
+/// with the shim and after it.
 #[test]
 fn frames_pass_and_nothing_is_left_behind() {
     let Some(wire) = quiet_wire("frames_pass_and_nothing_is_left_behind") else {
@@ -69,7 +69,7 @@ fn priorities_are_on_the_wire() {
     assert_eq!(seen, plain);
 }
 
-/// Oracle: a kernel drops what has the tag of a VLAN that it does not know.
+/// Oracle: a kernel drops frames with the tag of a VLAN that it does not know.
 #[test]
 fn two_shims_talk_in_a_vlan_that_their_stacks_do_not_see() {
     let Some(wire) = quiet_wire("two_shims_talk_in_a_vlan") else {
@@ -80,7 +80,7 @@ fn two_shims_talk_in_a_vlan_that_their_stacks_do_not_see() {
         ..settings(layer, 1_000)
     };
     let before = state(&wire.far);
-    // One takes tags off in the kernel, the other one here.
+    // One removes tags in the kernel, the other one in the shim.
     let receiving = receiving(ReceiveSelection::HighestFirst);
     with_shim(&wire, tagged(layer()), |_| {
         shimmed(&wire.far, DEVICE, tagged(receiving), |_| {

@@ -4,7 +4,7 @@ use rtether_live::shim::{ProbeStatus, Probing};
 
 use super::*;
 
-/// Above the shortest delay: sixteen full frames, so that a busy machine seems idle.
+/// Threshold above the shortest delay: sixteen full frames, so that a busy machine counts as idle.
 const EXCESS: Duration = Duration::from_ms(20);
 
 fn probing(to: &[rtether_live::link::MacAddress], layer: Layer) -> Settings {
@@ -17,9 +17,9 @@ fn probing(to: &[rtether_live::link::MacAddress], layer: Layer) -> Settings {
     }
 }
 
-/// Oracle: the emulated switch. Two stations with ten datagrams of 1066 octets on the wire each 10 ms
-/// are 17 Mbit/s for a port of 10 Mbit/s, so that after half a second frames wait there for more than
-/// 0.3 s; and without them for one frame at most.
+/// Oracle: the emulated switch. Two stations that each send ten datagrams of 1066 octets on the
+/// wire every 10 ms offer 17 Mbit/s to a port of 10 Mbit/s, so that after half a second frames wait
+/// there for more than 0.3 s; without them for at most one frame.
 #[test]
 fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
     let network = star(bed::switch(4), 4, 10);
@@ -51,7 +51,7 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
     let cases: [(&(dyn Fn() + Sync), bool); 2] = [(&pause, false), (&flood, true)];
     for (work, is_congested) in cases {
         let run = || {
-            // Who answers is there before and after.
+            // The answering shim runs before and after.
             let mut inner = None;
             let ((), outer) = shimmed(&bed.hosts[1], bed::DEVICE, far.clone(), |_| {
                 let ((), status) = shimmed(&bed.hosts[0], bed::DEVICE, near.clone(), |_| work());
@@ -63,7 +63,7 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
         let reports = near.smoother.unwrap().statistics.reports;
         assert_eq!(reports > 0, is_congested, "{near:?} {far:?}");
         let [asked, answered] = [near.probes, far.probes].map(Option::unwrap);
-        // 50 in half a second, but for what a busy machine leaves out.
+        // 50 in half a second, minus those that a busy machine skips.
         assert!(asked.own.answered >= 10, "{asked:?}");
         assert!(answered.answers >= asked.own.answered, "{answered:?}");
         let ProbeStatus {
@@ -74,7 +74,7 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
     }
 }
 
-/// Oracle: the far host, which has no shim. Its silence is no congestion.
+/// Oracle: the far host, which has no shim. Its silence is not congestion.
 #[test]
 fn who_never_answered_is_absent() {
     let Some(wire) = quiet_wire("who_never_answered_is_absent") else {

@@ -1,8 +1,8 @@
-//! What the shim does not touch, and what it refuses.
+//! What the shim leaves alone, and what it refuses.
 
 use super::*;
 
-/// Oracle: `tc`, which shows whose filters there are.
+/// Oracle: `tc`, which lists filters by owner.
 #[test]
 fn what_others_have_put_at_the_device_is_kept_or_refused() {
     let Some(wire) = quiet_wire("what_others_have_put_at_the_device") else {
@@ -20,7 +20,7 @@ fn what_others_have_put_at_the_device_is_kept_or_refused() {
     );
     assert_eq!(prepared.undo().len(), 1);
 
-    // A `clsact` of others stays.
+    // An existing `clsact` remains.
     host.run(&format!("tc qdisc add dev {DEVICE} clsact"))
         .unwrap();
     let commands = plan(&settings).unwrap().to_string();
@@ -35,7 +35,7 @@ fn what_others_have_put_at_the_device_is_kept_or_refused() {
         assert!(message.contains("rts2"), "{message}");
     });
 
-    // A filter of others is in the way, also of what is behind it.
+    // An existing filter conflicts, also with filters placed after it.
     let filter = format!("tc filter add dev {DEVICE} ingress pref 5 bpf da bytecode");
     inside(host, || {
         let command = rtether_live::namespace::CommandLine::words(&filter);
@@ -69,7 +69,7 @@ fn what_this_back_end_cannot_do_is_refused_with_a_reason() {
     let Some(wire) = quiet_wire("what_this_back_end_cannot_do") else {
         return;
     };
-    // A mode that adapts: others ask no detector.
+    // An adaptive mode: others use no detector.
     let smoothing = |detector| Layer {
         smoother: Some(smoothing(Mode::Adaptive(Adaptive::HIMD), detector)),
         ..layer()

@@ -35,7 +35,7 @@ impl Drop for Hosted {
     }
 }
 
-/// Not a test, but the process of others.
+/// Not a test, but the process that other tests start.
 #[test]
 fn hosted() {
     let Ok(namespace) = std::env::var(Hosted::NAMESPACE) else {
@@ -50,10 +50,10 @@ fn hosted() {
     shim.as_mut().unwrap().run().unwrap();
 }
 
-/// Sends datagrams to the far host and back all the time while `work` runs; returns the longest time
-/// without any from its beginning on.
+/// Sends datagrams to the far host and back while `work` runs; returns the longest time without any
+/// since its start.
 fn longest_silence(wire: &Wire, work: impl FnOnce()) -> Sleep {
-    // An address is asked for once a second only.
+    // Address resolution is retried only once a second.
     assert_eq!(echo(wire, 1, 1), 1);
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, PORT));
@@ -65,7 +65,7 @@ fn longest_silence(wire: &Wire, work: impl FnOnce()) -> Sleep {
             let (mut last, mut longest) = (Time::now(), Sleep::ZERO);
             let mut buffer = [0; 100];
             while !stop.load(Ordering::Relaxed) {
-                // Where there is no room for more, these are enough.
+                // If there is no room for more, these are enough.
                 let _ = near.send_to(b"x", (FAR, PORT));
                 std::thread::sleep(Sleep::from_millis(1));
                 while let Ok((_, peer)) = far.recv_from(&mut buffer) {
@@ -84,8 +84,8 @@ fn longest_silence(wire: &Wire, work: impl FnOnce()) -> Sleep {
     })
 }
 
-/// Oracle: round trips, which go on within a second whatever becomes of the shim. What is left of a
-/// killed one goes away by [`restore`].
+/// Oracle: round trips, which resume within a second regardless of the shim. [`restore`] removes
+/// what a killed one leaves behind.
 #[test]
 fn a_shim_that_is_killed_or_hangs_is_passed_by() {
     let Some(wire) = quiet_wire("a_shim_that_is_killed_or_hangs_is_passed_by") else {
@@ -125,7 +125,7 @@ fn with_shim_after(wire: &Wire, before: &str) {
     assert_eq!(state(&wire.near), before);
 }
 
-/// Oracle: the stacks, on a link that goes down and up and gets another MTU.
+/// Oracle: the stacks, on a link that goes down and up and changes its MTU.
 #[test]
 fn the_link_may_go_down_and_up_and_change_its_mtu() {
     let Some(wire) = quiet_wire("the_link_may_go_down_and_up") else {
@@ -149,7 +149,7 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
         set_mtu(9_000);
         let before = received(&wire.far);
         assert_eq!(echo(&wire, 5, 8_972), 5);
-        // In one piece, but for the resolution of addresses.
+        // In one piece, except for address resolution.
         assert!(received(&wire.far) - before <= 7);
         set_mtu(1_500);
         assert_eq!(echo(&wire, 5, 8_972), 5);

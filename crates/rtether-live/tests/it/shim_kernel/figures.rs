@@ -1,8 +1,8 @@
-//! What the kernel takes for it.
+//! Cost of the kernel shim.
 
 use super::*;
 
-/// What the shim costs, and what it is good for: not limits, figures (`--ignored --nocapture`).
+/// Cost and benefit of the shim: figures, not limits (`--ignored --nocapture`).
 #[test]
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "figures are printed")]
@@ -23,7 +23,7 @@ fn figures() {
         ("and a smoother", Some(himd)),
     ];
     let mut trips = [(); 3].map(|()| Vec::new());
-    // In turn, so that what else the host does hits all of them.
+    // Interleaved, so that other load on the host affects all of them.
     for _ in 0..20 {
         for ((_, layer), trips) in all.iter().zip(&mut trips) {
             let work = || round_trips(&wire, 1_000, Sleep::ZERO);
@@ -96,7 +96,7 @@ fn round_trips(wire: &Wire, count: usize, pause: Sleep) -> Vec<u128> {
     })
 }
 
-/// The same while bulk traffic always waits.
+/// The same with bulk traffic always waiting.
 fn under_load(wire: &Wire) -> Vec<u128> {
     let stop = AtomicBool::new(false);
     let _open = udp(&wire.far, (FAR, PORT));

@@ -7,17 +7,17 @@ use super::*;
 struct Arrived {
     bulk: usize,
     real_time: usize,
-    /// Both, when the last bulk datagram came.
+    /// Both kinds, when the last bulk datagram arrived.
     both: usize,
-    /// From the first that was sent until then.
+    /// Time from the first datagram sent until then.
     time: Sleep,
 }
 
-/// Sends bulk datagrams for a time, and real-time ones at these times.
+/// Sends bulk datagrams for a time, and real-time ones at the given times.
 fn both_kinds(wire: &Wire, time: Sleep, real_time: &[Sleep]) -> Arrived {
     let near = udp(&wire.near, (NEAR, PORT));
     let ahead = udp(&wire.near, (NEAR, URGENT));
-    // Expedited forwarding: real-time to the smoother.
+    // Expedited forwarding: real-time for the smoother.
     socket2::SockRef::from(&ahead).set_tos_v4(0xB8).unwrap();
     let [bulk, urgent] = [PORT, URGENT].map(|port| udp(&wire.far, (FAR, port)));
     for socket in [&near, &bulk, &urgent] {
@@ -26,7 +26,7 @@ fn both_kinds(wire: &Wire, time: Sleep, real_time: &[Sleep]) -> Arrived {
     let (start, mut seen, mut sent) = (Time::now(), Arrived::default(), 0);
     let mut buffer = [0; 2_000];
     while start.elapsed() < time || seen.real_time < real_time.len() * 1_500 {
-        // There is always bulk traffic that waits; what finds no room is not sent.
+        // Bulk traffic always waits; what finds no room is not sent.
         let _ = near.send_to(&[0; FULL], (FAR, PORT));
         if real_time.get(sent).is_some_and(|&at| start.elapsed() >= at) {
             ahead.send_to(&[0; FULL], (FAR, URGENT)).unwrap();
@@ -45,9 +45,9 @@ fn both_kinds(wire: &Wire, time: Sleep, real_time: &[Sleep]) -> Arrived {
     seen
 }
 
-/// Oracle: the theorem of `rtether_proto::smoother`: at most `2 D - 1 + M + D floor(t / P)` octets of
-/// both kinds up to and with the last bulk packet; a class that always has something to send gets
-/// its rate, less what a busy host takes from it.
+/// Oracle: the theorem of `rtether_proto::smoother`: at most `2 D - 1 + M + D floor(t / P)` octets
+/// of both kinds up to and including the last bulk packet; a class that always has something to
+/// send gets its rate, minus what a busy host takes from it.
 #[test]
 fn the_bucket_lets_pass_what_it_has() {
     const DEPTH: usize = 1_500;
@@ -70,11 +70,11 @@ fn the_bucket_lets_pass_what_it_has() {
         let (seen, status, _) = shimmed(&wire.near, DEVICE, settings, work);
         let periods = usize::try_from(seen.time.as_micros() / period.as_micros()).unwrap();
         let most = 2 * DEPTH - 1 + 1_500 + DEPTH * periods;
-        // One that came right behind the last bulk packet may have been read before it.
+        // A packet right behind the last bulk packet may have been read before it.
         let behind = if real_time.is_empty() { 0 } else { 1_500 };
         assert!(seen.both <= most + behind, "{seen:?} of {most}");
         assert!(seen.both > most * 8 / 10, "{seen:?} of {most}");
-        // All of them were ahead, whatever the credits.
+        // All of them passed ahead, regardless of credits.
         assert_eq!(seen.real_time, real_time.len() * 1_500, "{status:?}");
         let statistics = status.smoother.unwrap().statistics;
         assert_eq!(statistics.real_time.sent, real_time.len() as u64);
@@ -131,7 +131,7 @@ fn the_rate_follows_the_law() {
 }
 
 /// Oracle: the shares of the medium, by hand. Bulk packets alone take 4 Mbit/s of 10 and some
-/// overhead; with real-time packets of 6 Mbit/s beside them it is more than 60 %.
+/// overhead; together with real-time packets of 6 Mbit/s it is more than 60 %.
 #[test]
 fn a_busy_medium_slows_bulk_packets_down() {
     let Some(wire) = quiet_wire("a_busy_medium_slows_bulk_packets_down") else {
@@ -164,8 +164,8 @@ fn a_busy_medium_slows_bulk_packets_down() {
     }
 }
 
-/// Oracle: what the far host sends: segments that say that frames were marked, or that none was; the
-/// rate follows only the former, and a fresh engine comes to the same rates.
+/// Oracle: what the far host sends: segments that echo congestion marks, or their absence. The rate
+/// follows only the former, and a fresh engine computes the same rates.
 #[test]
 fn marks_that_come_back_slow_bulk_packets_down() {
     let Some(wire) = quiet_wire("marks_that_come_back_slow_bulk_packets_down") else {
@@ -207,7 +207,7 @@ fn marks_that_come_back_slow_bulk_packets_down() {
         let (returned, marked) = seen.fold((0, 0), |(all, marked), seen| {
             (all + seen.returned.get(), marked + seen.marked.get())
         });
-        // Headers of 40 octets, padded by nobody on this device.
+        // Headers of 40 octets; this device does not pad.
         assert_eq!(returned, 400 * 40, "{status:?}");
         assert_eq!(marked, if is_marked { returned } else { 0 });
         let statistics = status.smoother.unwrap().statistics;
@@ -233,7 +233,7 @@ fn flood(bed: &Bed, time: Sleep) {
     }
 }
 
-/// Oracle: what is received before, between and after; nothing is lost by a change.
+/// Oracle: the datagrams received before, during and after; a change loses none.
 #[test]
 fn settings_change_without_loss() {
     let Some(wire) = quiet_wire("settings_change_without_loss") else {
@@ -254,7 +254,7 @@ fn settings_change_without_loss() {
             };
             let before = program();
             handle.set(faster.clone()).unwrap();
-            // The program is the last that changes.
+            // The program is the last to change.
             while program() == before {
                 std::thread::sleep(Sleep::from_millis(20));
             }
@@ -264,7 +264,7 @@ fn settings_change_without_loss() {
         assert_eq!(received.len(), 300);
         let tags: Vec<bool> = received.iter().map(|(tag, _)| tag.is_some()).collect();
         assert_eq!(tags, [[false; 200].as_slice(), &[true; 100]].concat());
-        // Another number of queues would lose what waits.
+        // Another number of queues would lose waiting frames.
         let mut other = layer();
         other.transmit = None;
         let refused = handle.set(settings(other, 5));
@@ -276,7 +276,7 @@ fn settings_change_without_loss() {
     assert_eq!(status.drops.transmit_full + status.drops.abandoned, 0);
 }
 
-/// Oracle: the device is not there any more.
+/// Oracle: the device no longer exists.
 #[test]
 fn a_device_that_goes_away_ends_the_law() {
     let Some(wire) = quiet_wire("a_device_that_goes_away_ends_the_law") else {

@@ -34,7 +34,7 @@ fn the_kernel_puts_priorities_on_the_wire() {
             (seen, fresh(handle))
         };
         let ((seen, status), ..) = shimmed(&wire.near, DEVICE, settings, work);
-        // A tag that is there stays.
+        // An existing tag is kept.
         let expected = [(Some((2, vid)), PORT), (Some((6, vid)), URGENT), tagged];
         assert_eq!(seen, expected);
         let released = status.queues.iter().map(|queue| queue.released);
@@ -51,7 +51,7 @@ fn the_kernel_puts_priorities_on_the_wire() {
     assert_eq!(seen, plain);
 }
 
-/// Oracle: a kernel drops what has the tag of a VLAN that it does not know.
+/// Oracle: a kernel drops frames with the tag of a VLAN that it does not know.
 #[test]
 fn the_kernel_takes_tags_off() {
     let Some(wire) = quiet_wire("the_kernel_takes_tags_off") else {
@@ -77,7 +77,7 @@ fn the_kernel_takes_tags_off() {
 }
 
 /// Sends a burst of full frames, then a small one of the higher class; returns how many arrive
-/// before it, and how many behind.
+/// before it, and how many after.
 fn overtake(wire: &Wire, count: usize, handle: &Handle) -> (usize, usize) {
     let _open = [PORT, URGENT].map(|port| udp(&wire.far, (FAR, port)));
     let urgent = udp(&wire.near, (NEAR, 0));
@@ -90,8 +90,8 @@ fn overtake(wire: &Wire, count: usize, handle: &Handle) -> (usize, usize) {
     (before, seen.len() - before - 1)
 }
 
-/// Oracle: strict priority. Of 100 full frames at 1 Mbit/s, which take 1.2 s, most have not left when
-/// the small one comes; in one queue all of them go first.
+/// Oracle: strict priority. Of 100 full frames at 1 Mbit/s, which take 1.2 s, most have not left
+/// when the small one arrives; with one queue all of them go first.
 #[test]
 fn urgent_frames_overtake() {
     let Some(wire) = quiet_wire("urgent_frames_overtake") else {
@@ -112,7 +112,7 @@ fn urgent_frames_overtake() {
     }
 }
 
-/// Oracle: what is received, and the limit of the queue.
+/// Oracle: the datagrams received, and the limit of the queue.
 #[test]
 fn frames_are_conserved() {
     const SENT: usize = 500;
@@ -133,20 +133,20 @@ fn frames_are_conserved() {
     assert_eq!(queue.released, received as u64);
     assert_eq!(queue.dropped + queue.released, SENT as u64, "{status:?}");
     assert!(received >= 100 && queue.dropped > 0, "{status:?}");
-    // Addresses and type, without check sequence.
+    // Addresses and type, without frame check sequence.
     let octets = (received * (FULL + HEADERS + 14)) as u64;
     let rest = status.transmitted.octets - octets;
     assert!(rest < 1_000, "address resolution: {rest}");
 }
 
-/// Oracle: no frame is longer than the device allows, although TCP hands over several at once; the
-/// stream arrives.
+/// Oracle: no frame is longer than the device allows, although TCP passes several segments at once;
+/// the data arrives.
 #[test]
 fn what_tcp_hands_over_at_once_is_split() {
     let Some(wire) = quiet_wire("what_tcp_hands_over_at_once_is_split") else {
         return;
     };
-    // Opened before, as the connection of who manages the host.
+    // Opened before, like a management connection to the host.
     let listener = inside(&wire.far, || TcpListener::bind((FAR, PORT)).unwrap());
     let mut near = inside(&wire.near, || TcpStream::connect((FAR, PORT)).unwrap());
     let (mut far, _) = listener.accept().unwrap();
@@ -168,7 +168,7 @@ fn what_tcp_hands_over_at_once_is_split() {
     assert!(status.queues[0].released >= least as u64, "{status:?}");
 }
 
-/// Oracle: frames of the new length arrive, once the shim has seen it; the law goes on.
+/// Oracle: frames of the new length arrive, once the shim has seen it; the law still runs.
 #[test]
 fn the_link_may_go_down_and_up_and_change_its_mtu() {
     let Some(wire) = quiet_wire("the_link_may_go_down_and_up_and_change_its_mtu") else {
@@ -197,7 +197,7 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
             link(&wire.near, "up".to_owned());
             let (start, payload) = (Time::now(), vec![7; mtu - HEADERS]);
             loop {
-                // There is no way before the link is up.
+                // There is no route before the link is up.
                 let _ = near.send_to(&payload, (FAR, PORT));
                 if receive(&far, &mut [0; 10_000]).is_ok_and(|length| length == payload.len()) {
                     break;
@@ -210,8 +210,8 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
     });
 }
 
-/// Oracle: what is received, and what `tc` says of the splitters. A frame that is longer than its
-/// splitter lets pass would stay at the head of its queue, and all others behind it.
+/// Oracle: the datagrams received, and the splitters that `tc` lists. A frame longer than its
+/// splitter allows would stay at the head of its queue and block all others.
 #[test]
 fn what_waits_leaves_when_the_mtu_becomes_smaller() {
     let Some(wire) = quiet_wire("what_waits_leaves_when_the_mtu_becomes_smaller") else {
