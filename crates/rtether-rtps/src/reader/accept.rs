@@ -1,4 +1,4 @@
-//! Which samples the application gets: instances, ownership, minimum separation, history and limits.
+//! Acceptance of samples: instances, ownership, minimum separation, history and limits.
 
 use alloc::vec::Vec;
 
@@ -11,14 +11,15 @@ use crate::time::{Duration, Instant};
 use crate::writer::ChangeKind;
 
 impl Reader {
-    /// Takes in a sample that belongs to no set; returns whether it has been dealt with.
+    /// Accepts a sample outside any set; returns whether it is done with, that is, the writer need
+    /// not send it again.
     pub(super) fn accept_one(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
         if !self.passes(arrived) {
             return true;
         }
         let index = match self.instance_of(arrived) {
             Ok(Some(index)) => index,
-            // Of an instance that was never heard of nothing can end.
+            // An unknown instance cannot end.
             Ok(None) => return true,
             Err(is_malformed) => {
                 if is_malformed {
@@ -28,7 +29,7 @@ impl Reader {
                 return self.refuse();
             }
         };
-        // The strongest of those that stand by comes before a weaker one that happens to write.
+        // The strongest standby goes before a weaker writer whose sample arrives first.
         self.take_over_if_due(now, index);
         if self.is_full(index) {
             return self.refuse();
@@ -41,8 +42,8 @@ impl Reader {
         true
     }
 
-    /// Returns whether the content filter lets a sample through; to the reader one that it does not has
-    /// never been written.
+    /// Returns whether the content filter passes a sample; for the reader, one that it rejects was
+    /// never written.
     fn passes(&mut self, arrived: &Arrived<'_>) -> bool {
         let filter = self.filter.as_ref().filter(|_| arrived.kind.is_alive());
         let Some((filter, judge)) = filter else {
@@ -57,7 +58,8 @@ impl Reader {
         passes == Some(true)
     }
 
-    /// Finds no room: for strict reliability the writer has to wait; others lose the sample.
+    /// Refuses a sample for lack of room: in strict reliable mode the writer waits, otherwise the
+    /// sample is lost.
     pub(super) fn refuse(&mut self) -> bool {
         self.counters.rejected += 1;
         self.is_starved = true;
@@ -74,8 +76,8 @@ impl Reader {
         is_full || queued >= per_instance
     }
 
-    /// Returns the instance of a sample; `None` if there is none and none begins; an error, and
-    /// whether the payload is to blame, if there is no room for it.
+    /// Returns the instance of a sample; `None` if it is unknown and none is created; on lack of
+    /// room an error, which says whether the payload is to blame.
     fn instance_of(&mut self, arrived: &Arrived<'_>) -> Result<Option<usize>, bool> {
         let Some(key_of) = &self.key_of else {
             if self.instances.is_empty() {
@@ -112,7 +114,7 @@ impl Reader {
         if let Some(instance) = self.instances.get_mut(index) {
             *instance = Instance::default();
             instance.key.clone_from(&self.key);
-            // The writer's own word counts less: some send none with values.
+            // Computed rather than taken from the writer: some send no hash with values.
             instance.hash = hash;
         }
         self.by_key.insert(self.key.clone(), index);
@@ -174,7 +176,7 @@ impl Reader {
         self.set_timer(index);
     }
 
-    /// Hands a sample on, or keeps it until the minimum separation is over.
+    /// Delivers a sample, or keeps it until the minimum separation ends.
     fn separate(&mut self, now: Instant, index: usize, sample: Sample) {
         let filter = self.qos.time_based_filter;
         let Some(instance) = self.instances.get_mut(index) else {
@@ -188,7 +190,7 @@ impl Reader {
             }
             return;
         }
-        // What waited for its time is old now, although nobody was there when it came.
+        // A value still pending is now outdated, even if its time had come.
         let older = instance.pending.take_if(|_| filter > Duration::ZERO);
         if let Some(older) = older {
             self.recycle(older.payload);
@@ -196,7 +198,7 @@ impl Reader {
         self.enqueue_or_keep(now, index, sample);
     }
 
-    /// Hands a sample on that comes without one having arrived, or keeps it until there is room.
+    /// Delivers a sample on a timer, or keeps it until there is room.
     fn enqueue_or_keep(&mut self, now: Instant, index: usize, sample: Sample) {
         let is_full = self.is_full(index);
         if let Some(instance) = self.instances.get_mut(index) {
@@ -212,7 +214,7 @@ impl Reader {
         self.enqueue(now, index, sample);
     }
 
-    /// Hands on what was kept for want of room.
+    /// Delivers samples that were kept for lack of room.
     pub(super) fn offer_pending(&mut self, now: Instant) {
         for index in 0..self.instances.len() {
             let instance = self.instances.get_mut(index);
@@ -242,7 +244,7 @@ impl Reader {
         self.counters.delivered += 1;
     }
 
-    /// Takes in that an instance is gone, or that a writer no longer writes it.
+    /// Handles the disposal of an instance, or its unregistration by a writer.
     fn accept_end(&mut self, now: Instant, proxy: usize, index: usize, arrived: &Arrived<'_>) {
         let Some(remote) = self.proxies.get(proxy).map(|proxy| &proxy.remote) else {
             return;
@@ -259,7 +261,7 @@ impl Reader {
             return;
         };
         let before = instance.state;
-        // Of a weaker writer it ends no more than what it has said itself.
+        // A weaker writer ends only its own samples.
         let counts =
             !is_disposed || !is_exclusive || instance.arbitrate(now, writer, strength, persistence);
         if is_unregistered {
@@ -274,7 +276,7 @@ impl Reader {
         }
         if is_disposed {
             instance.state = InstanceState::Disposed;
-            // A value after its end would be none.
+            // A pending value must not follow the end.
             instance.pending = None;
         } else if instance.writers.is_empty() && before == InstanceState::Alive {
             instance.state = InstanceState::NoWriters;
@@ -283,7 +285,7 @@ impl Reader {
         if state != InstanceState::Alive {
             instance.deadline_at = None;
         }
-        // Built-in readers have one instance for all endpoints, of which each ends.
+        // Built-in readers have one instance for all endpoints, each of which can end.
         if state != before || self.entity.is_built_in() {
             let mut sample = self.sample(writer, index, arrived, Instant::NEVER);
             sample.info.state = state;
@@ -292,7 +294,7 @@ impl Reader {
         self.take_over(now, index);
     }
 
-    /// A writer is gone, or has been silent for too long.
+    /// Releases the instances of a writer that is gone or not alive.
     pub(super) fn release(&mut self, now: Instant, writer: Guid) {
         for index in 0..self.instances.len() {
             let Some(instance) = self.instances.get_mut(index) else {
@@ -327,7 +329,7 @@ impl Reader {
         }
     }
 
-    /// Delivers the last sample of the strongest writer left, if the owner no longer counts.
+    /// If the owner is no longer valid, delivers the last sample of the strongest remaining writer.
     fn take_over(&mut self, now: Instant, index: usize) {
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let instance = self.instances.get_mut(index).filter(|_| is_exclusive);
@@ -344,7 +346,7 @@ impl Reader {
         self.set_timer(index);
     }
 
-    /// Changes its policies, as far as they may change.
+    /// Changes the mutable policies.
     pub(crate) fn set_qos(&mut self, now: Instant, mut qos: Qos) {
         qos.deadline = qos.deadline.or_never();
         let is_new = qos.deadline != self.qos.deadline;
@@ -358,7 +360,7 @@ impl Reader {
         }
     }
 
-    /// Takes in that a writer is stronger or weaker than before.
+    /// Updates the strength of a writer.
     pub(super) fn set_strength(&mut self, writer: Guid, strength: i32) {
         for instance in &mut self.instances {
             instance.set_strength(writer, strength);
@@ -375,7 +377,8 @@ impl Reader {
         };
     }
 
-    /// Does what is due; returns how many deadlines were missed and which writers fell silent.
+    /// Handles timers; returns the number of missed deadlines, and adds writers that are no longer
+    /// alive to `silent`.
     pub(crate) fn handle_timeout(&mut self, now: Instant, silent: &mut Vec<Guid>) -> u32 {
         if self.next_at <= now {
             for proxy in &mut self.proxies {
@@ -412,7 +415,7 @@ impl Reader {
         let Some(at) = instance.deadline_at.filter(|at| *at <= now) else {
             return false;
         };
-        // A host that slept for long is told once.
+        // After a long stall only one miss is reported.
         let next = at + deadline;
         instance.deadline_at = Some(if next <= now { now + deadline } else { next });
         true

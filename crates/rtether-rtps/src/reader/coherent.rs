@@ -1,8 +1,9 @@
-//! Coherent sets (8.7.6): samples that a writer has written together, for readers that get either all
-//! of them or none.
+//! Coherent sets (8.7.6): samples that a writer has written together, for readers that get either
+//! all or none of them.
 //!
-//! A set is complete once its writer says so, or writes something else. One of which a part is lost, or
-//! that had begun before the reader came, is dropped. Sets of a publisher wait in `group` for those of
+//! A set is complete when its writer ends it or writes something else. A set with a lost part, or
+//! one that began before the reader was there, is dropped. Sets of a publisher wait in `group` for
+//! those of its other writers.
 //! its other writers.
 
 use alloc::vec::Vec;
@@ -13,24 +14,24 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::Status;
 
-/// Samples of a set, at most.
+/// Maximum number of samples in a set.
 const SAMPLES_MAX: usize = 4_096;
 
-/// What has come of a set.
+/// Part of a set received so far.
 #[derive(Debug)]
 pub(crate) struct OpenSet {
     start: SequenceNumber,
-    /// The first number of the publisher's set.
+    /// First group sequence number of the publisher's set.
     pub(super) group: Option<SequenceNumber>,
     pub(super) samples: Vec<(SequenceNumber, Owned)>,
-    /// Of the samples; all sets of a reader share the room.
+    /// Octets of the samples; all sets of a reader share the room.
     pub(super) octets: usize,
     /// Samples of the writer that were lost before the set.
     lost: u64,
     is_whole: bool,
 }
 
-/// Returns whether it says no more than that a set is complete.
+/// Returns whether it is only the end marker of a set.
 pub(super) fn is_end(arrived: &Arrived<'_>) -> bool {
     arrived.inline.coherent_set == Some(SequenceNumber::UNKNOWN)
         && arrived.payload.is_empty()
@@ -38,8 +39,8 @@ pub(super) fn is_end(arrived: &Arrived<'_>) -> bool {
 }
 
 impl Reader {
-    /// Takes in the next sample of a writer; returns whether it has been dealt with. A reliable writer
-    /// keeps one that has not, and sends it again.
+    /// Accepts the next sample of a writer; returns whether it is done with. Otherwise a reliable
+    /// writer keeps it and sends it again.
     pub(super) fn accept(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
         if self.qos.presentation.is_coherent {
             if !self.close_set(now, proxy, arrived) {
@@ -52,7 +53,8 @@ impl Reader {
         is_end(arrived) || self.accept_one(now, proxy, arrived)
     }
 
-    /// Delivers the set before, if the sample does not belong to it; returns whether there is room.
+    /// Delivers the preceding set if the sample does not belong to it; returns false if there is no
+    /// room.
     fn close_set(&mut self, now: Instant, index: usize, arrived: &Arrived<'_>) -> bool {
         let waiting = self.queue.len();
         let is_grouped = self.is_grouped();
@@ -83,18 +85,18 @@ impl Reader {
             return true;
         }
         for (sequence, sample) in &set.samples {
-            // What the limits of instances leave no room for is counted there.
+            // Samples beyond the limits of instances are counted there.
             self.accept_one(now, index, &sample.arrived(*sequence));
         }
         true
     }
 
-    /// Returns the octets that samples of all sets may take.
+    /// Returns the room for samples of all sets, in octets.
     pub(super) fn set_room(&self) -> usize {
         self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX)
     }
 
-    /// Keeps a sample of a set until the set is complete; returns whether it is one.
+    /// Keeps a sample of a set until the set is complete; returns whether it belongs to a set.
     fn keep_in_set(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
         let start = arrived.inline.coherent_set;
         let Some(start) = start.filter(|start| *start != SequenceNumber::UNKNOWN) else {
@@ -180,7 +182,7 @@ mod tests {
         reader
     }
 
-    /// Hands in a sample of a set; number 0 is the end of one, which has no payload.
+    /// Passes in a sample of a set; set 0 is the end marker, without payload.
     fn hand_in(reader: &mut Reader, sequence: i64, set: Option<i64>) {
         let is_end = set == Some(0);
         let end = SequenceNumber::UNKNOWN;
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_set_comes_as_a_whole() {
-        // Oracle: 8.7.6 by hand; the end is told, or something else follows.
+        // Oracle: 8.7.6 by hand; a set ends by its marker, or when another sample follows.
         let mut reader = reader(Reliability::Reliable);
         hand_in(&mut reader, 1, Some(1));
         hand_in(&mut reader, 2, Some(1));
@@ -221,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_set_never_comes() {
-        // Oracle: 8.7.6 by hand; 3 is lost, as is the begin of the first set.
+        // Oracle: 8.7.6 by hand; 3 is lost, as is the beginning of the first set.
         let mut reader = reader(Reliability::BestEffort);
         hand_in(&mut reader, 1, Some(1));
         hand_in(&mut reader, 2, Some(1));
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn sets_of_all_writers_share_the_room() {
-        // Oracle: 8 MiB; what nine writers keep of sets that never end stays within them.
+        // Oracle: 8 MiB; nine writers with sets that never end stay within it.
         let mut reader = reader(Reliability::Reliable);
         let payload = alloc::vec![0; 1 << 20];
         for number in 1..=9 {

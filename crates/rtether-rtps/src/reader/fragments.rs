@@ -1,4 +1,4 @@
-//! Fragments at a reader, whose writers share the room for them.
+//! Fragments at a reader; its writers share the room for them.
 
 use core::cmp::Reverse;
 
@@ -8,20 +8,19 @@ use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
 
-/// Samples of the longest kind for the fragments of which a reader has room.
+/// Room for fragments, in samples of maximum size.
 const LONGEST: usize = 2;
-/// The room at least, in octets.
+/// Minimum room, in octets.
 const ROOM_MIN: usize = 1 << 20;
-/// A sample of which no fragment has come for so long is given up first.
+/// A sample that received no fragment for this long is given up first.
 pub(super) const STALE: Duration = Duration::from_ms(500);
 
-/// What is given up first comes last: samples that nothing comes of, then those furthest ahead, then
-/// those of which least is there.
+/// The sample with the highest rank is given up first: stale ones, then those furthest ahead, then
+/// those with the fewest octets.
 type Rank = (bool, i64, Reverse<usize>);
 
 impl Reader {
-    /// Takes in fragments of a sample; returns whether there was room for them, as far as readers share
-    /// it.
+    /// Accepts fragments of a sample; returns false if the room shared by all readers is used up.
     pub(crate) fn on_data_frag(
         &mut self,
         now: Instant,
@@ -83,7 +82,7 @@ impl Reader {
             at: now,
         };
         self.on_data(now, from, &arrived);
-        // The writer waits for the word that there is room for more.
+        // The writer waits to learn that there is room again.
         if let Some(proxy) = self.proxies.get_mut(index)
             && proxy.remote.is_reliable
             && !proxy.is_missing()
@@ -94,7 +93,7 @@ impl Reader {
         true
     }
 
-    /// Returns for how many octets more fragments need room.
+    /// Returns how many more octets fragments need.
     pub(super) fn fragment_need(&self, from: Guid, frag: &DataFrag<'_>) -> usize {
         let proxy = self.find(from).ok();
         let proxy = proxy.and_then(|index| self.proxies.get(index));
@@ -106,7 +105,7 @@ impl Reader {
         need.unwrap_or(0)
     }
 
-    /// Gives up a sample of which fragments are missing.
+    /// Gives up an incomplete sample.
     pub(super) fn give_up_partial(&mut self, writer: Guid, sequence: SequenceNumber) {
         if let Ok(index) = self.find(writer)
             && let Some(proxy) = self.proxies.get_mut(index)
@@ -116,7 +115,7 @@ impl Reader {
         }
     }
 
-    /// Returns the octets that are set aside for samples that are not whole yet.
+    /// Returns the memory held for incomplete samples, in octets.
     pub(crate) fn fragment_octets(&self) -> usize {
         let partials = self
             .proxies
@@ -129,8 +128,7 @@ impl Reader {
         self.sample_max.saturating_mul(LONGEST).max(ROOM_MIN)
     }
 
-    /// Makes room for `growth` octets of a sample, at the cost of others if they come before it in
-    /// being given up.
+    /// Makes room for `growth` octets of a sample, by giving up samples of higher rank.
     fn make_room(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! Sets of a publisher (8.7.6): what one writer has of them waits here until the participant finds that
-//! all the others have come, too.
+//! Sets of a publisher (8.7.6): the part of each writer waits here until the participant finds that
+//! the parts of all writers are there.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -12,13 +12,14 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::GroupDigest;
 
-/// Sets, and samples between them, of a writer that wait for its group, at most; the oldest is dropped.
+/// Maximum number of sets, and of samples between them, that wait for a writer's group; then the
+/// oldest is dropped.
 const WAITING_MAX: usize = 64;
 
-/// What a writer has of a set.
+/// A writer's part of a set.
 #[derive(Debug)]
 pub(crate) struct GroupSet {
-    /// The first number of the set; `None` for a sample that belongs to no set, and only keeps its place.
+    /// First number of the set; `None` for a sample outside any set that only keeps its place.
     first: Option<SequenceNumber>,
     digest: Option<GroupDigest>,
     is_whole: bool,
@@ -26,18 +27,18 @@ pub(crate) struct GroupSet {
     octets: usize,
 }
 
-/// What the participant has to know of the set of a writer that is next.
+/// State of a writer's next set, for the participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GroupFront {
     pub(crate) first: SequenceNumber,
     pub(crate) digest: Option<GroupDigest>,
     pub(crate) is_whole: bool,
-    /// Whether a later set of the writer is complete already.
+    /// Whether a later set of the writer is already complete.
     pub(crate) is_followed: bool,
 }
 
 impl WriterProxy {
-    /// Returns the octets of samples that wait for the ends of sets.
+    /// Returns the octets of samples in open and waiting sets.
     pub(super) fn set_octets(&self) -> usize {
         let open = self.set.as_ref().map_or(0, |set| set.octets);
         let waiting = self.waiting.iter().map(|set| set.octets);
@@ -46,7 +47,7 @@ impl WriterProxy {
 }
 
 impl Reader {
-    /// Lets a set wait that has come to its end.
+    /// Queues a set that has ended.
     pub(super) fn wait_for_group(
         &mut self,
         index: usize,
@@ -81,8 +82,8 @@ impl Reader {
         self.has_group_news = true;
     }
 
-    /// Keeps what comes between sets behind those that wait, and the word that a set has ended of which
-    /// this writer has no sample; returns whether it has been dealt with.
+    /// Queues samples between sets behind waiting ones, and end markers of sets in which this
+    /// writer has no sample; returns whether the sample is done with.
     pub(super) fn keep_for_group(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
         let kept: usize = self.proxies.iter().map(WriterProxy::set_octets).sum();
         let room = self.set_room();
@@ -91,7 +92,7 @@ impl Reader {
         let Some(proxy) = proxy.filter(|proxy| proxy.remote.group.is_some()) else {
             return false;
         };
-        // Whether all that was written before it has come.
+        // Whether everything written before it has arrived.
         let is_first = arrived.sequence == SequenceNumber::FIRST;
         let is_whole = is_first || proxy.lost_before == Some(proxy.lost);
         proxy.lost_before = Some(proxy.lost);
@@ -125,7 +126,7 @@ impl Reader {
         self.counters.incoherent += u64::try_from(set.samples.len()).unwrap_or(u64::MAX);
     }
 
-    /// Returns the publishers of which it knows writers, each with the name of the writer.
+    /// Returns the publishers of known writers, with the GUID of each writer.
     pub(crate) fn grouped(&self) -> impl Iterator<Item = ((GuidPrefix, EntityId), Guid)> {
         self.proxies.iter().filter_map(|proxy| {
             let guid = proxy.remote.guid;
@@ -139,7 +140,7 @@ impl Reader {
         self.proxies.get(index)?.remote.group
     }
 
-    /// Delivers samples of a writer that only waited for sets before them; returns the set that is next.
+    /// Delivers samples of a writer that only waited for earlier sets; returns the next set.
     pub(crate) fn group_front(&mut self, now: Instant, writer: Guid) -> Option<GroupFront> {
         loop {
             let index = self.find(writer).ok()?;
@@ -161,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether the set of a writer that is next finds room.
+    /// Returns whether there is room for a writer's next set.
     pub(crate) fn has_room_for_front(&mut self, writer: Guid) -> bool {
         let proxy = self
             .find(writer)
@@ -177,7 +178,7 @@ impl Reader {
         self.depth.is_some() || self.queue.len() + samples <= self.samples_max
     }
 
-    /// Delivers the set of a writer that is next, or drops it.
+    /// Delivers or drops a writer's next set.
     pub(crate) fn end_front(&mut self, now: Instant, writer: Guid, is_delivered: bool) {
         let Ok(index) = self.find(writer) else {
             return;

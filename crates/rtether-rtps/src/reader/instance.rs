@@ -1,4 +1,4 @@
-//! Instances at a reader: who may write them, and what is due.
+//! Instances at a reader: ownership and timers.
 
 use alloc::vec::Vec;
 
@@ -6,33 +6,33 @@ use super::Sample;
 use crate::guid::Guid;
 use crate::time::{Duration, Instant};
 
-/// Writers of an instance that are kept account of.
+/// Maximum number of writers tracked per instance.
 const WRITERS_MAX: usize = 64;
-/// Weaker writers whose last sample is kept.
+/// Maximum number of weaker writers whose last sample is kept.
 const STANDBY_MAX: usize = 8;
 
-/// Whether an instance exists.
+/// State of an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstanceState {
-    /// It does.
+    /// It exists.
     #[default]
     Alive,
-    /// A writer has said that it is gone.
+    /// A writer has disposed of it.
     Disposed,
-    /// Nobody writes it any more.
+    /// No writer writes it any more.
     NoWriters,
 }
 
-/// The writer that counts.
+/// The writer that owns the instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owner {
     writer: Guid,
     strength: i32,
-    /// Until when what it has written last keeps others away.
+    /// End of its persistence.
     until: Instant,
 }
 
-/// The last sample of a weaker writer.
+/// Last sample of a weaker writer.
 #[derive(Debug)]
 struct Standby {
     writer: Guid,
@@ -50,27 +50,27 @@ pub(crate) struct Instance {
     pub(crate) writers: Vec<Guid>,
     owner: Option<Owner>,
     standby: Vec<Standby>,
-    /// When a sample was delivered last.
+    /// Time of the last delivery.
     pub(crate) delivered_at: Option<Instant>,
-    /// What came too soon after it.
+    /// Sample that arrived within the minimum separation.
     pub(crate) pending: Option<Sample>,
-    /// Whether that waits for the application to take samples, not for time to pass.
+    /// Whether `pending` waits for the application to take samples, not for a timer.
     pub(crate) waits_for_room: bool,
-    /// When the next sample is overdue.
+    /// Deadline of the next sample.
     pub(crate) deadline_at: Option<Instant>,
-    /// Samples that wait for the application.
+    /// Samples queued for the application.
     pub(crate) queued: usize,
 }
 
 impl Instance {
-    /// Notes that a writer writes it.
+    /// Records that a writer writes the instance.
     pub(crate) fn add_writer(&mut self, writer: Guid) {
         if !self.writers.contains(&writer) && self.writers.len() < WRITERS_MAX {
             self.writers.push(writer);
         }
     }
 
-    /// Takes in that a writer writes; returns whether it is the owner now.
+    /// Handles a sample of a writer; returns whether the writer is now the owner.
     ///
     /// A stronger one takes over at once, one of equal strength does not (D3).
     pub(crate) fn arbitrate(
@@ -94,7 +94,7 @@ impl Instance {
         may
     }
 
-    /// Keeps the last sample of a weaker writer for the time when the owner falls silent.
+    /// Keeps the last sample of a weaker writer in case the owner stops.
     pub(crate) fn stand_by(&mut self, strength: i32, until: Instant, sample: Sample) {
         let writer = sample.info.writer;
         self.standby.retain(|one| one.writer != writer);
@@ -119,8 +119,7 @@ impl Instance {
         });
     }
 
-    /// Takes in that a writer is stronger or weaker than before. Who may take over is seen when somebody
-    /// writes next.
+    /// Updates the strength of a writer. A take-over is decided at the next sample.
     pub(crate) fn set_strength(&mut self, writer: Guid, strength: i32) {
         if let Some(owner) = self.owner.as_mut().filter(|owner| owner.writer == writer) {
             owner.strength = strength;
@@ -131,12 +130,12 @@ impl Instance {
         }
     }
 
-    /// Forgets the last sample of a weaker writer.
+    /// Removes the last sample of a weaker writer.
     pub(crate) fn forget_standby(&mut self, writer: Guid) {
         self.standby.retain(|one| one.writer != writer);
     }
 
-    /// Forgets a writer.
+    /// Removes a writer.
     pub(crate) fn remove_writer(&mut self, writer: Guid) {
         self.writers.retain(|one| *one != writer);
         self.forget_standby(writer);
@@ -145,14 +144,14 @@ impl Instance {
         }
     }
 
-    /// Returns when the owner's last sample no longer keeps others away.
+    /// Returns the end of the owner's persistence.
     pub(crate) fn owner_until(&self) -> Option<Instant> {
         let until = self.owner.map(|owner| owner.until);
         until.filter(|until| *until != Instant::NEVER)
     }
 
-    /// If nobody owns it any more, makes the strongest of the others the owner whose last sample is
-    /// still valid, and returns that sample.
+    /// If there is no owner, makes the strongest writer whose last sample is still valid the owner,
+    /// and returns that sample.
     pub(crate) fn take_over(&mut self, now: Instant) -> Option<Sample> {
         if self.owner.is_some_and(|owner| owner.until > now) {
             return None;
@@ -170,7 +169,7 @@ impl Instance {
         Some(one.sample)
     }
 
-    /// Returns when something is due.
+    /// Returns the next timer.
     pub(crate) fn timeout(&self, filter: Duration) -> Option<Instant> {
         let pending = self.pending.as_ref().filter(|_| !self.waits_for_room);
         let pending = pending.and(self.delivered_at);
@@ -181,7 +180,7 @@ impl Instance {
             .min()
     }
 
-    /// Returns whether nothing would be lost with it.
+    /// Returns whether the instance can be removed without loss.
     pub(crate) fn is_idle(&self) -> bool {
         self.state != InstanceState::Alive
             && self.queued == 0

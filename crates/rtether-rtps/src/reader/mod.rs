@@ -1,8 +1,8 @@
-//! A reader: the writers it knows, its instances, and the samples that wait for the application
-//! (8.4.10, 8.4.12).
+//! A reader: its writers, its instances, and the samples that wait for the application (8.4.10,
+//! 8.4.12).
 //!
-//! Samples of a reliable writer are delivered in order; those that come early are held. What the
-//! policies keep from the application is decided in `accept`.
+//! Samples of a reliable writer are delivered in order; early ones are held. `accept` applies the
+//! policies that keep samples from the application.
 
 mod accept;
 mod coherent;
@@ -39,26 +39,26 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::{Gap, Heartbeat};
 
-/// Writers that a reader knows at most.
+/// Maximum number of writers of a reader.
 pub(crate) const WRITERS_MAX: usize = 1_024;
-/// Samples that wait for the application where a policy names no limit.
+/// Default limit of samples that wait for the application.
 const SAMPLES_DEFAULT: usize = 4_096;
-/// Instances where a policy names no limit.
+/// Default limit of instances.
 const INSTANCES_DEFAULT: usize = 4_096;
-/// Buffers that are kept for further samples.
+/// Maximum number of buffers kept for reuse.
 const SPARE_MAX: usize = 64;
-/// Writers that are gone and remembered.
+/// Maximum number of departed writers remembered.
 const GONE_MAX: usize = 64;
 
 /// A reader.
 pub(crate) struct Reader {
     pub(crate) entity: EntityId,
     pub(crate) qos: Qos,
-    /// In the order of their names.
+    /// Ordered by GUID.
     pub(crate) proxies: Vec<WriterProxy>,
     pub(crate) counters: ReaderCounters,
     key_of: Option<KeyOf>,
-    /// Which samples it wants.
+    /// Content filter.
     pub(crate) filter: Option<(Filter, Judge)>,
     timing: ReaderTiming,
     depth: Option<usize>,
@@ -69,22 +69,22 @@ pub(crate) struct Reader {
     instances: Vec<Instance>,
     by_key: BTreeMap<Vec<u8>, usize>,
     queue: VecDeque<Sample>,
-    /// Not later than the time at which something of a writer is due: looking at all of many takes long.
+    /// Not later than the next timer of a writer; avoids scanning all of many.
     next_at: Instant,
-    /// Not later than the time at which something of an instance is due.
+    /// Not later than the next timer of an instance.
     timer_at: Option<Instant>,
     key: Vec<u8>,
     spare: Vec<Vec<u8>>,
-    /// Numbers what is told to writers.
+    /// Count of ACKNACK and `NACK_FRAG`, for all writers.
     count: i32,
-    /// Whether it belongs to a subscriber, and asks for access by group.
+    /// Whether it belongs to a subscriber, and requests access by group.
     pub(crate) is_in_group: bool,
-    /// Whether a set of a publisher may be complete now.
+    /// Whether a publisher's set may have become complete.
     pub(crate) has_group_news: bool,
-    /// Whether a sample was refused for want of room.
+    /// Whether a sample was refused for lack of room.
     is_starved: bool,
-    /// Reliable writers that are gone, and the next sample of each, lest it come twice when one is
-    /// found again.
+    /// Reliable writers that are gone, and the next sample of each, so that no sample is delivered
+    /// twice when one is found again.
     gone: VecDeque<(Guid, SequenceNumber)>,
 }
 
@@ -135,7 +135,8 @@ impl Reader {
         }
     }
 
-    /// Returns whether sets of publishers are to come as a whole, from all readers of the subscriber.
+    /// Returns whether sets of publishers are delivered as a whole in all readers of the
+    /// subscriber.
     pub(crate) fn is_grouped(&self) -> bool {
         self.is_in_group && self.qos.presentation.is_coherent
     }
@@ -145,7 +146,7 @@ impl Reader {
             .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
-    /// Takes in a writer, or what has changed about it; returns whether it is new and there is room.
+    /// Adds or updates a writer; returns whether it is new and there is room.
     pub(crate) fn add_writer(&mut self, now: Instant, mut remote: RemoteWriter) -> bool {
         remote.is_reliable &= self.qos.reliability == Reliability::Reliable;
         match self.find(remote.guid) {
@@ -174,7 +175,7 @@ impl Reader {
         }
     }
 
-    /// Forgets a writer; returns whether there was one.
+    /// Removes a writer; returns whether it was known.
     pub(crate) fn remove_writer(&mut self, now: Instant, guid: Guid) -> bool {
         let Ok(index) = self.find(guid) else {
             return false;
@@ -186,7 +187,8 @@ impl Reader {
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
         }
-        // What is known of endpoints is forgotten with their participant, and has to come again.
+        // Built-in readers receive everything again: what is known of endpoints is dropped with
+        // their participant.
         if !self.entity.is_built_in() {
             self.gone.push_back((guid, proxy.next));
         }
@@ -194,15 +196,15 @@ impl Reader {
         true
     }
 
-    /// Forgets up to where it has had the samples of a writer that is gone. What that writes meanwhile is
-    /// not for this reader, unless it wants what was written before it came.
+    /// Forgets the position of a departed writer. Samples written meanwhile are not for this reader,
+    /// unless it requests history.
     pub(crate) fn forget_place(&mut self, writer: Guid) {
         if self.qos.durability == Durability::Volatile {
             self.gone.retain(|(gone, _)| *gone != writer);
         }
     }
 
-    /// Takes in a sample.
+    /// Handles a sample.
     pub(crate) fn on_data(&mut self, now: Instant, from: Guid, arrived: &Arrived<'_>) {
         let Ok(index) = self.find(from) else {
             return;
@@ -254,7 +256,7 @@ impl Reader {
         self.deliver_held(now, index);
     }
 
-    /// Delivers what was held and is next.
+    /// Delivers held samples whose turn has come.
     fn deliver_held(&mut self, now: Instant, index: usize) {
         while let Some(proxy) = self.proxies.get_mut(index) {
             let Some(held) = proxy.take_held() else {
@@ -273,7 +275,7 @@ impl Reader {
         }
     }
 
-    /// Takes in what is not meant for this reader.
+    /// Handles a GAP.
     pub(crate) fn on_gap(&mut self, now: Instant, from: Guid, gap: &Gap) {
         if let Ok(index) = self.find(from)
             && let Some(proxy) = self.proxies.get_mut(index)
@@ -286,7 +288,7 @@ impl Reader {
         }
     }
 
-    /// Takes in what a writer has.
+    /// Handles a HEARTBEAT.
     pub(crate) fn on_heartbeat(&mut self, now: Instant, from: Guid, heartbeat: &Heartbeat) {
         let Ok(index) = self.find(from) else {
             return;
@@ -319,8 +321,8 @@ impl Reader {
         self.plan(index);
     }
 
-    /// Takes in that a participant is alive, for its writers of which that, or the word of its
-    /// application, is enough.
+    /// Handles a liveliness assertion of a participant for its writers of automatic liveliness, or
+    /// with `is_manual` also for manual by participant.
     pub(crate) fn on_alive(&mut self, now: Instant, from: GuidPrefix, is_manual: bool) {
         let mut due = Instant::NEVER;
         for proxy in self.of_participant(from) {
@@ -337,9 +339,9 @@ impl Reader {
         self.next_at = self.next_at.min(due);
     }
 
-    /// Asks the writers of a participant that have not said yet what they have; it is still there.
+    /// Asks those writers of a live participant that have sent no heartbeat yet.
     ///
-    /// Where only one side has taken the other for dead, the other believes that all is said.
+    /// If only one side has lost the other, the other assumes that both are in step.
     pub(crate) fn ask_silent(&mut self, now: Instant, from: GuidPrefix) {
         let mut due = Instant::NEVER;
         let silent = self.of_participant(from).iter_mut();
@@ -360,14 +362,14 @@ impl Reader {
         self.proxies.get_mut(start..end).unwrap_or_default()
     }
 
-    /// Returns whether it knows a writer.
+    /// Returns whether a writer is matched.
     pub(crate) fn knows(&self, writer: Guid) -> bool {
         self.find(writer).is_ok()
     }
 
-    /// Returns what has happened, those samples included that writers no longer have.
+    /// Returns the counters, including samples that writers no longer have.
     pub(crate) fn all_counters(&self) -> ReaderCounters {
-        // Numbers of which a forger makes up what is lost add up to more than fits.
+        // Saturating: forged sequence numbers can add up beyond the type.
         let lost = self.proxies.iter().map(|proxy| proxy.lost);
         ReaderCounters {
             lost: lost.fold(self.counters.lost, u64::saturating_add),

@@ -1,4 +1,4 @@
-//! The room for fragments that all readers of a participant share.
+//! Room for fragments shared by all readers of a participant.
 //!
 //! Each reader has a limit of its own, but there may be hundreds of readers.
 
@@ -15,7 +15,7 @@ use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::DataFrag;
 
-/// One part of so many is for discovery alone, and as much is made free in one go.
+/// One part in this many is reserved for discovery, and as much is freed at a time.
 const PARTS: usize = 16;
 
 #[derive(Debug)]
@@ -24,11 +24,11 @@ struct Room {
     used: AtomicUsize,
 }
 
-/// The room that readers share.
+/// The shared room.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool(Arc<Room>);
 
-/// A part of it, which is free again when this is dropped.
+/// A share of the room, freed on drop.
 #[derive(Debug)]
 pub(crate) struct Share {
     room: Arc<Room>,
@@ -36,18 +36,18 @@ pub(crate) struct Share {
 }
 
 impl Pool {
-    /// Returns room for so many octets.
+    /// Creates a room of `max` octets.
     pub(crate) fn new(max: usize) -> Self {
         let used = AtomicUsize::new(0);
         Self(Arc::new(Room { max, used }))
     }
 
-    /// Returns how many octets are taken.
+    /// Returns the octets in use.
     pub(crate) fn used(&self) -> usize {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Returns how many are left for samples of applications.
+    /// Returns the octets left for samples of applications.
     pub(crate) fn left(&self) -> usize {
         self.left_for(false)
     }
@@ -57,7 +57,7 @@ impl Pool {
         (self.0.max - kept).saturating_sub(self.used())
     }
 
-    /// Takes some; `None` if there is less.
+    /// Takes a share; `None` if there is not enough room.
     pub(super) fn take(&self, octets: usize, is_built_in: bool) -> Option<Share> {
         if octets > 0 && octets > self.left_for(is_built_in) {
             return None;
@@ -73,7 +73,7 @@ impl Share {
         self.octets
     }
 
-    /// Adds another share of the same room.
+    /// Merges another share of the same room.
     pub(super) fn add(&mut self, mut other: Self) {
         self.octets += core::mem::take(&mut other.octets);
     }
@@ -85,10 +85,10 @@ impl Drop for Share {
     }
 }
 
-/// A sample of which fragments are missing, at one of the readers.
+/// An incomplete sample at one of the readers.
 struct Place {
-    /// Those of best-effort writers go first, the oldest of them before the others, then the newest of
-    /// reliable ones.
+    /// Order of giving up, ascending: best-effort samples, oldest first, then reliable ones, newest
+    /// first.
     rank: (bool, i64),
     reader: usize,
     writer: Guid,
@@ -96,7 +96,7 @@ struct Place {
     octets: usize,
 }
 
-/// What participants have in the room, without what is about to grow.
+/// Incomplete samples by participant, except the one about to grow.
 #[derive(Default)]
 struct Census {
     stale: Vec<(Instant, Place)>,
@@ -134,7 +134,7 @@ impl Census {
                 }
             }
         }
-        // The first to go is the last of each.
+        // Sorted so that the next one to give up is last.
         this.stale.sort_unstable_by_key(|(at, _)| Reverse(*at));
         for (_, places) in this.fresh.values_mut() {
             places.sort_unstable_by_key(|place| Reverse(place.rank));
@@ -142,9 +142,9 @@ impl Census {
         this
     }
 
-    /// Returns what is given up next for `need` octets of a participant: what is stale, then of the
-    /// participant that has most, if that is more than the other has then, and then a best-effort sample
-    /// of its own.
+    /// Returns the next sample to give up for `need` octets of participant `own`: stale ones, then
+    /// those of the participant with the most octets if it has more than `own` would have, then
+    /// best-effort samples of `own`.
     fn next(&mut self, own: GuidPrefix, need: usize) -> Option<Place> {
         if let Some((_, place)) = self.stale.pop() {
             return Some(place);
@@ -164,8 +164,8 @@ impl Census {
     }
 }
 
-/// Makes room for fragments that are about to come, and some more; what still does not fit is refused, and
-/// asked for again if it is reliable. Returns how many samples are given up.
+/// Makes room for the fragments that have arrived, and some more. If they still do not fit, they
+/// are refused, and requested again if reliable. Returns the number of samples given up.
 pub(crate) fn make_room(
     readers: &mut [&mut Reader],
     pool: &Pool,

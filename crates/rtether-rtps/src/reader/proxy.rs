@@ -1,4 +1,4 @@
-//! What a reader knows of a writer (8.4.10.4).
+//! Reader state for a matched writer (8.4.10.4).
 
 mod request;
 
@@ -18,27 +18,27 @@ use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Gap, Heartbeat, InlineQos};
 use crate::writer::{ChangeKind, Count};
 
-/// Samples of a writer that wait for earlier ones, at most.
+/// Maximum number of samples of a writer held for earlier ones.
 const HELD_MAX: usize = 512;
-/// Their octets, at most.
+/// Maximum octets of held samples.
 pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
-/// Samples after which a writer is told at once that they are there.
+/// Number of samples after which an acknowledgment is sent at once.
 const ACKNOWLEDGE_AFTER: u32 = 64;
-/// Heartbeats that contradict what was said before, until they are believed.
+/// Number of contradicting heartbeats after which they are believed.
 const CONTRADICTIONS_MAX: u8 = 3;
 
-/// What is known of a writer when it is matched.
+/// What is known of a writer at matching.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteWriter {
     pub(crate) guid: Guid,
-    /// Its publisher, if it says so.
+    /// Its publisher, if announced.
     pub(crate) group: Option<EntityId>,
     pub(crate) is_reliable: bool,
     pub(crate) strength: i32,
     pub(crate) deadline: Duration,
     pub(crate) lifespan: Duration,
     pub(crate) liveliness: Liveliness,
-    /// Where it is, the preferred place first.
+    /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
 }
 
@@ -78,49 +78,50 @@ impl Owned {
 #[derive(Debug)]
 pub(crate) enum Held {
     Sample(Owned),
-    /// Nothing is meant for this reader up to before this number.
+    /// Samples before this number are irrelevant for this reader.
     Gap(SequenceNumber),
 }
 
-/// A writer.
+/// State of a matched writer.
 #[derive(Debug)]
 pub(crate) struct WriterProxy {
     pub(crate) remote: RemoteWriter,
-    /// All before it has been delivered or will never come.
+    /// All earlier samples were delivered or are lost.
     pub(crate) next: SequenceNumber,
-    /// All before it has come: what lies between was only said to be gone.
+    /// All earlier samples have arrived; those up to `next` were only declared gone.
     sure: SequenceNumber,
-    /// Heartbeats in a row that know nothing of what was said to be gone.
+    /// Consecutive heartbeats that contradict what was declared gone.
     contradictions: u8,
-    /// The numbers of a best-effort writer.
+    /// Sequence numbers of a best-effort writer.
     pub(super) track: Track,
-    /// Where to a reliable writer said to go that is far ahead, and the count of the heartbeat that did.
+    /// A leap far ahead declared by a reliable writer, and the count of the heartbeat, if it was
+    /// one.
     leap: Option<(SequenceNumber, Option<i32>)>,
     held: BTreeMap<SequenceNumber, Held>,
     pub(super) held_octets: usize,
-    /// The last sample that it is known to have.
+    /// Last sample that the writer is known to have.
     announced: SequenceNumber,
     heartbeat_count: Count,
     pub(crate) ack_at: Option<Instant>,
     since_ack: u32,
-    /// When something missing was asked for last.
+    /// Time of the last request for missing samples.
     asked_at: Option<Instant>,
-    /// How often it has been asked what it has; it has not said yet.
+    /// Number of requests to a writer that has sent no heartbeat.
     asked: u8,
-    /// From asking for what is missing to asking again.
+    /// Interval until missing samples are requested again.
     ask_after: Duration,
     pub(crate) reassembly: Reassembly,
-    /// Whether samples have come in fragments: others that are missing are probably as long.
+    /// Whether samples have arrived in fragments: missing ones are probably as long.
     pub(super) is_fragmented: bool,
-    /// What has come of a coherent set, for readers that want it as a whole.
+    /// Open coherent set, for readers with coherent access.
     pub(crate) set: Option<OpenSet>,
     /// Sets of its publisher that wait for other writers.
     pub(super) waiting: VecDeque<GroupSet>,
-    /// What was lost when a sample outside of sets, or the end of one, came last.
+    /// Value of `lost` at the last sample outside of sets, or at the last end marker.
     pub(super) lost_before: Option<u64>,
-    /// Until when it counts as alive; `None` if it no longer does.
+    /// End of its liveliness; `None` if it has expired.
     pub(crate) alive_until: Option<Instant>,
-    /// Samples that will never come.
+    /// Samples that are irrecoverably lost.
     pub(crate) lost: u64,
 }
 
@@ -152,36 +153,36 @@ impl WriterProxy {
         }
     }
 
-    /// Says that all before `next` has come.
+    /// Sets the position: all samples before `next` have arrived.
     pub(crate) fn begin_at(&mut self, next: SequenceNumber) {
         (self.next, self.sure) = (next, next);
     }
 
-    /// Returns when it is to be told something, or counts as alive no longer.
+    /// Returns the time of its next acknowledgment, or when its liveliness expires.
     pub(crate) fn due_at(&self) -> Instant {
         let ack = self.ack_at.unwrap_or(Instant::NEVER);
         ack.min(self.alive_until.unwrap_or(Instant::NEVER))
     }
 
-    /// Notes a sign of life; returns whether it had been taken for dead.
+    /// Renews its liveliness; returns whether it had expired.
     pub(crate) fn touch(&mut self, now: Instant) -> bool {
         let was_dead = self.alive_until.is_none();
         self.alive_until = Some(now + self.remote.liveliness.lease);
         was_dead
     }
 
-    /// Returns whether it is reliable and has never said what it has.
+    /// Returns whether it is reliable and has sent no heartbeat yet.
     pub(crate) fn is_silent(&self) -> bool {
         self.remote.is_reliable && self.heartbeat_count.is_none()
     }
 
-    /// Notes that the sample `next` has been delivered.
+    /// Advances past the sample `next`, which was delivered.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();
         self.sure = self.next;
-        // What comes in order contradicts whoever said that nothing does.
+        // A sample in order contradicts the claim that it is gone.
         self.leap = None;
-        // Fragments of what has been delivered since they came would keep their places for good.
+        // Fragments that arrived for samples delivered meanwhile would keep their places forever.
         self.reassembly.forget_before(self.next);
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
         self.since_ack += 1;
@@ -191,7 +192,7 @@ impl WriterProxy {
         }
     }
 
-    /// Goes on at a later number: what lies before will never come. Returns how many that are.
+    /// Advances to a later number; earlier samples are lost. Returns how many were skipped.
     pub(crate) fn skip_to(&mut self, next: SequenceNumber) -> u64 {
         let skipped = next.0.saturating_sub(self.next.0).max(0);
         if skipped > 0 {
@@ -201,16 +202,16 @@ impl WriterProxy {
         skipped.unsigned_abs()
     }
 
-    /// Goes on at a number of a best-effort writer; what lies before is lost, unless nothing was there yet,
-    /// which says nothing of others.
+    /// Advances to a number of a best-effort writer. Skipped samples count as lost, unless this is
+    /// the first number received.
     pub(super) fn pass(&mut self, number: SequenceNumber) {
         let is_first = self.next == SequenceNumber::FIRST;
         let skipped = self.skip_to(number);
         self.lose(if is_first { 0 } else { skipped });
     }
 
-    /// Returns whether a best-effort writer is where its number, which lies below what came before, says;
-    /// its place is there then.
+    /// Returns whether a number below the position resets the position of a best-effort writer, and
+    /// if so moves it there.
     pub(super) fn moves_back(&mut self, number: SequenceNumber) -> bool {
         if self.remote.is_reliable || !self.track.moves_back(number) {
             return false;
@@ -221,8 +222,9 @@ impl WriterProxy {
         true
     }
 
-    /// Returns whether a reliable writer may say that nothing comes before `to`. One that is far ahead
-    /// has to be said twice, unless nothing was known or that much was announced.
+    /// Returns whether a reliable writer may declare that nothing comes before `to`. A leap far
+    /// ahead must be declared twice, unless nothing was known of the writer or that much was
+    /// announced.
     pub(super) fn may_leap(
         &mut self,
         now: Instant,
@@ -243,7 +245,7 @@ impl WriterProxy {
             return true;
         }
         self.leap = Some((to, count));
-        // Whoever is asked says it again.
+        // Asking makes the writer repeat it.
         self.ack_at.get_or_insert(now);
         false
     }
@@ -264,7 +266,7 @@ impl WriterProxy {
         self.reassembly.forget_before(self.next);
     }
 
-    /// Keeps a sample until the earlier ones are there; returns whether there is room, which is also
+    /// Holds a sample until the earlier ones arrive; returns whether there is room, which is also
     /// limited to `room` octets.
     pub(crate) fn hold(
         &mut self,
@@ -274,7 +276,7 @@ impl WriterProxy {
         room: usize,
     ) -> bool {
         let sequence = arrived.sequence;
-        // Something is missing, unless it has only been overtaken; a heartbeat may be long in coming.
+        // A sample is missing, or has only been overtaken; the next heartbeat may take long.
         self.ack_at.get_or_insert(now + timing.nack_suppression);
         self.announced = self.announced.max(sequence);
         let octets = self.held_octets + arrived.payload.len();
@@ -289,7 +291,7 @@ impl WriterProxy {
         true
     }
 
-    /// Returns the sample that is next, if it has been held; follows gaps up to it.
+    /// Returns the next sample if it is held; follows gaps up to it.
     pub(crate) fn take_held(&mut self) -> Option<Owned> {
         loop {
             let first = self.held.first_entry()?;
@@ -309,13 +311,13 @@ impl WriterProxy {
         }
     }
 
-    /// Puts a sample back that could not be delivered.
+    /// Puts back a sample that could not be delivered.
     pub(crate) fn put_back(&mut self, sample: Owned) {
         self.held_octets += sample.payload.len();
         self.held.insert(self.next, Held::Sample(sample));
     }
 
-    /// Takes in what is not meant for this reader.
+    /// Handles a GAP.
     pub(crate) fn on_gap(&mut self, gap: &Gap) {
         let base = SequenceNumber(gap.set.base());
         if gap.start <= self.next {
@@ -338,19 +340,19 @@ impl WriterProxy {
         }
     }
 
-    /// Returns whether a sample has been delivered, or is held.
+    /// Returns whether a sample was delivered or is held.
     pub(crate) fn has(&self, sequence: SequenceNumber) -> bool {
         let held = || matches!(self.held.get(&sequence), Some(Held::Sample(_)));
         sequence < self.next || held()
     }
 
-    /// Counts samples that will never come.
+    /// Adds to the count of lost samples.
     pub(crate) fn lose(&mut self, count: u64) {
         self.lost = self.lost.saturating_add(count);
     }
 
-    /// Gives up the next samples, which the writer no longer has: goes on at the next one that is held
-    /// below `first`, or else at `first`. Returns whether one is held.
+    /// Gives up samples that the writer no longer has: advances to the next held one below `first`,
+    /// otherwise to `first`. Returns whether one is held.
     pub(crate) fn give_up(&mut self, first: SequenceNumber) -> bool {
         let held = self.held.keys().next().copied();
         let held = held.filter(|held| *held < first);
@@ -359,8 +361,8 @@ impl WriterProxy {
         held.is_some()
     }
 
-    /// Takes in what the writer has, once what it no longer has is given up; returns whether that is
-    /// news.
+    /// Handles a HEARTBEAT, after samples no longer available were given up; returns whether it is
+    /// new.
     pub(crate) fn on_heartbeat(
         &mut self,
         now: Instant,
@@ -371,7 +373,7 @@ impl WriterProxy {
             return false;
         }
         self.go_back(heartbeat);
-        // It has no more than it says, whatever was said in its name before.
+        // The writer has no more than it announces, regardless of earlier claims in its name.
         let held = self.held.keys().next_back().copied();
         let had = SequenceNumber(self.next.0 - 1).max(held.unwrap_or_default());
         self.announced = heartbeat.last.max(had);
@@ -389,7 +391,8 @@ impl WriterProxy {
         true
     }
 
-    /// Goes back to what has come if the writer has never had what was said to be gone, in its name.
+    /// Returns to the last certain position if heartbeats repeatedly show that the writer never had
+    /// the samples declared gone in its name.
     fn go_back(&mut self, heartbeat: &Heartbeat) {
         if heartbeat.last.next() >= self.next {
             self.contradictions = 0;

@@ -6,7 +6,7 @@ use super::{Reader, SPARE_MAX, SampleInfo};
 use crate::time::Instant;
 
 impl Reader {
-    /// Hands the next sample to `read`, with its payload and the key of its instance.
+    /// Passes the next sample to `read`, with its payload and the key of its instance.
     pub(crate) fn take<R>(
         &mut self,
         now: Instant,
@@ -34,7 +34,7 @@ impl Reader {
         Some(result)
     }
 
-    /// Returns the next sample, and drops those before it that are worth nothing any more.
+    /// Returns the next sample, and drops expired ones before it.
     pub(crate) fn front(&mut self, now: Instant) -> Option<&SampleInfo> {
         while self.queue.front()?.expires_at <= now {
             let sample = self.queue.pop_front()?;
@@ -47,8 +47,8 @@ impl Reader {
         self.queue.front().map(|sample| &sample.info)
     }
 
-    /// Returns where a sample belongs in the queue: behind all, unless those of its publisher are taken
-    /// by their numbers there.
+    /// Returns the queue position of a sample: last, unless samples of its publisher are ordered by
+    /// group number.
     pub(super) fn place(&self, info: &SampleInfo) -> usize {
         let is_ordered = self.is_in_group && self.qos.presentation.is_ordered;
         let own = info.group_sequence.filter(|_| is_ordered);
@@ -64,7 +64,7 @@ impl Reader {
         before.map_or(0, |before| before + 1)
     }
 
-    /// Takes in what was held for want of room, and asks for the rest.
+    /// Accepts samples held for lack of room, and requests the rest.
     fn offer_again(&mut self, now: Instant) {
         self.has_group_news |= self.is_grouped();
         self.offer_pending(now);
@@ -86,7 +86,7 @@ impl Reader {
         }
     }
 
-    /// Returns how many samples wait.
+    /// Returns the number of waiting samples.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
     }

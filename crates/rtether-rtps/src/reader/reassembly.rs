@@ -1,7 +1,7 @@
-//! Samples that come in fragments.
+//! Reassembly of samples in fragments.
 //!
-//! What a fragment says of the length of its sample costs nothing: room is set aside for what has
-//! come, and for as much again.
+//! The announced length of a sample reserves nothing: room is reserved for the octets that have
+//! arrived, and as much again.
 
 use alloc::vec::Vec;
 
@@ -10,41 +10,41 @@ use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
 
-/// Samples of one writer that are put together at the same time.
+/// Maximum number of samples of one writer reassembled at a time.
 pub(crate) const PARTIALS_MAX: usize = 16;
-/// Octets for which there is room before any have come.
+/// Octets reserved before any have arrived.
 const AHEAD: usize = 64 << 10;
 
-/// A sample of which some fragments are there.
+/// An incomplete sample.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) sequence: SequenceNumber,
-    /// Those for which there is room; in the end all.
+    /// Octets reserved so far; in the end the whole sample.
     pub(crate) octets: Vec<u8>,
-    /// What of the room that readers share these octets take.
+    /// Share of these octets in the room shared by readers.
     share: Share,
     pub(crate) inline: InlineQos,
     pub(crate) is_key: bool,
     pub(crate) time: Option<WallTime>,
-    /// When a fragment came last.
+    /// Time of the last new fragment.
     pub(crate) touched_at: Instant,
-    /// Octets that have come.
+    /// Octets that have arrived.
     pub(crate) arrived: usize,
     size: usize,
     fragment_size: usize,
-    /// Which fragments are there, 64 in a word.
+    /// Bitmap of the fragments present, 64 per word.
     present: Vec<u64>,
     missing: u32,
     count: u32,
 }
 
-/// The samples of a writer that are being put together.
+/// Incomplete samples of a writer.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     partials: Vec<Partial>,
 }
 
-/// Returns the place behind the last octet of fragments.
+/// Returns the end of fragments within the sample.
 fn end(frag: &DataFrag<'_>) -> Option<usize> {
     let before = usize::try_from(frag.first_fragment.checked_sub(1)?).ok()?;
     let start = before.checked_mul(usize::from(frag.fragment_size))?;
@@ -95,7 +95,7 @@ impl Partial {
         }
     }
 
-    /// Makes as much room as it has a share of.
+    /// Extends the buffer to the size of its share.
     fn grow(&mut self) {
         let len = self.share.octets().min(self.size);
         let more = len.saturating_sub(self.octets.len());
@@ -105,7 +105,7 @@ impl Partial {
         }
     }
 
-    /// Puts fragments in.
+    /// Copies fragments into the sample.
     fn put(&mut self, frag: &DataFrag<'_>) {
         let mut payload = frag.payload;
         for index in 0..u32::from(frag.fragments) {
@@ -144,7 +144,7 @@ impl Partial {
         before.saturating_add(bits)
     }
 
-    /// Returns which fragments are missing, as far as one message can say.
+    /// Returns the missing fragments, as far as one message can list them.
     pub(crate) fn missing(&self) -> NumberSet {
         let first = self.first_missing();
         let mut set = NumberSet::empty(i64::from(first) + 1);
@@ -157,8 +157,8 @@ impl Partial {
 }
 
 impl Reassembly {
-    /// Returns for how many octets more fragments of a sample of `size` octets need room; `None` if
-    /// they lie further ahead than there may be room.
+    /// Returns how many more octets fragments of a sample of `size` octets need; `None` if they lie
+    /// beyond what may be reserved.
     pub(crate) fn growth(&self, frag: &DataFrag<'_>, size: usize) -> Option<usize> {
         let known = self.get(frag.sequence);
         let (len, arrived) = known
@@ -169,8 +169,8 @@ impl Reassembly {
         Some(if end > len { reach - len } else { 0 })
     }
 
-    /// Takes in fragments of a sample of `size` octets, with a share of the room for as many more as it
-    /// needs; returns it if there is a place for it.
+    /// Adds fragments of a sample of `size` octets, with a share for the growth needed; returns the
+    /// sample if there is a place for it.
     pub(crate) fn take_in(
         &mut self,
         now: Instant,
@@ -180,8 +180,8 @@ impl Reassembly {
         is_reliable: bool,
     ) -> Option<&mut Partial> {
         let found = self.place(frag.sequence);
-        // A writer never changes the size of a sample: what was there, or this, is not from it. If the
-        // first that comes were believed, one forged fragment would block a sample for good.
+        // A writer never changes the size of a sample, so one of the two is forged. Keeping the
+        // first would let one forged fragment block a sample forever.
         let found = found.filter(|index| {
             let known = self.partials.get(*index);
             known.is_some_and(|one| one.is_same(frag, size))
@@ -201,16 +201,16 @@ impl Reassembly {
         partial.grow();
         let before = partial.arrived;
         partial.put(frag);
-        // What is said again keeps no place.
+        // Repeated fragments do not keep a sample fresh.
         if partial.arrived > before {
             partial.touched_at = now;
         }
         Some(partial)
     }
 
-    /// Gives up a sample for that of number `sequence`: of a reliable writer the one furthest ahead,
-    /// which is asked for again when its turn comes; of another the one of which nothing has come for
-    /// longest, whatever its number says.
+    /// Gives up a sample to make place for sample `sequence`: for a reliable writer the one
+    /// furthest ahead, which is requested again in its turn; otherwise the one without progress for
+    /// longest, regardless of its number.
     fn make_place(&mut self, sequence: SequenceNumber, is_reliable: bool) -> bool {
         let given_up = if is_reliable {
             let numbers = self.partials.iter().map(|one| one.sequence);
@@ -230,7 +230,7 @@ impl Reassembly {
         partials.position(|one| one.sequence == sequence)
     }
 
-    /// Takes a sample out if it is whole.
+    /// Removes and returns a complete sample.
     pub(crate) fn take_whole(&mut self, sequence: SequenceNumber) -> Option<Partial> {
         let index = self.place(sequence)?;
         let is_whole = self.partials.get(index)?.missing == 0;
@@ -243,22 +243,22 @@ impl Reassembly {
         Some(self.partials.swap_remove(index))
     }
 
-    /// Returns how many more samples may be put together.
+    /// Returns how many more samples can be reassembled.
     pub(crate) fn free(&self) -> usize {
         PARTIALS_MAX.saturating_sub(self.partials.len())
     }
 
-    /// Returns the samples that are not whole yet.
+    /// Returns the incomplete samples.
     pub(crate) fn partials(&self) -> &[Partial] {
         &self.partials
     }
 
-    /// Returns the sample of this number, if it is not whole yet.
+    /// Returns the incomplete sample with this number.
     pub(crate) fn get(&self, sequence: SequenceNumber) -> Option<&Partial> {
         self.partials.iter().find(|one| one.sequence == sequence)
     }
 
-    /// Forgets what lies before `next`.
+    /// Drops samples before `next`.
     pub(crate) fn forget_before(&mut self, next: SequenceNumber) {
         self.partials.retain(|one| one.sequence >= next);
     }

@@ -1,4 +1,4 @@
-//! Samples on their way through a reader.
+//! Samples within a reader.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,19 +11,19 @@ use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Content, InlineQos};
 use crate::writer::ChangeKind;
 
-/// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
-/// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
+/// Writes the key of a payload in canonical form; the flag says whether the payload is only a key.
+/// Returns the hash that a writer of such payloads would send; `None` if the payload is malformed.
 pub type WriteKey = dyn Fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]> + Send + Sync;
 
-/// The same, by itself.
+/// [`WriteKey`] as a function pointer.
 pub type WriteKeyFn = fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]>;
 
-/// How the keys of a type are found in its payloads, as [`WriteKey`] says.
+/// Extracts keys from payloads of a type, like [`WriteKey`].
 #[derive(Clone)]
 pub enum KeyOf {
-    /// By a function, for types that are known when the program is compiled.
+    /// A function, for types known at compile time.
     Function(WriteKeyFn),
-    /// By a closure, for types that are described at run time.
+    /// A closure, for types described at run time.
     Closure(Arc<WriteKey>),
 }
 
@@ -51,17 +51,18 @@ impl KeyOf {
     }
 }
 
-/// How a reader keeps its writers up to date.
+/// Timing of acknowledgments and requests of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderTiming {
-    /// From a heartbeat to the answer that nothing is missing; what is missing is asked for at once.
+    /// From a heartbeat to the acknowledgment if no sample is missing; missing ones are requested
+    /// at once.
     pub ack_delay: Duration,
-    /// What is missing is not asked for again sooner.
+    /// Minimum time between requests for missing samples.
     pub nack_suppression: Duration,
-    /// From asking a writer what there is to asking again; the longest time from asking for what is
-    /// missing to asking again.
+    /// Interval of requests to a writer without a heartbeat; also the longest interval of requests
+    /// for missing samples.
     pub ask_again: Duration,
-    /// The shortest; doubled as long as nothing comes.
+    /// Shortest interval of requests for missing samples; doubled while none arrive.
     pub ask_again_min: Duration,
 }
 
@@ -76,29 +77,29 @@ impl Default for ReaderTiming {
     }
 }
 
-/// What is known of a sample.
+/// Metadata of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampleInfo {
-    /// Who has written it.
+    /// Its writer.
     pub writer: Guid,
-    /// Its number at the writer.
+    /// Sequence number.
     pub sequence: SequenceNumber,
-    /// When it was written, by the writer's clock.
+    /// Source timestamp, by the writer's clock.
     pub source_time: Option<WallTime>,
-    /// When it came.
+    /// Arrival time.
     pub received_at: Instant,
-    /// Whether it has a value; if not, it says only what has become of the instance.
+    /// Whether it has a value; if not, it only reports a change of the instance state.
     pub is_valid: bool,
-    /// What has become of the instance.
+    /// State of the instance.
     pub state: InstanceState,
-    /// The hash of the key, if the writer has sent it.
+    /// Key hash, if sent by the writer.
     pub key_hash: Option<[u8; 16]>,
-    /// Its number among the samples of its publisher, if the writer has sent it.
+    /// Number among the samples of its publisher, if sent by the writer.
     pub group_sequence: Option<SequenceNumber>,
     pub(crate) instance: usize,
 }
 
-/// A sample that waits.
+/// A queued sample.
 #[derive(Debug)]
 pub(crate) struct Sample {
     pub(crate) info: SampleInfo,
@@ -106,7 +107,7 @@ pub(crate) struct Sample {
     pub(super) expires_at: Instant,
 }
 
-/// A sample that has just come.
+/// A sample that has just arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived<'a> {
     pub(crate) sequence: SequenceNumber,
@@ -114,40 +115,42 @@ pub(crate) struct Arrived<'a> {
     pub(crate) payload: &'a [u8],
     pub(crate) inline: InlineQos,
     pub(crate) time: Option<WallTime>,
-    /// When it came; it may have been held since.
+    /// Arrival time; it may have been held since.
     pub(crate) at: Instant,
 }
 
-/// What has happened at a reader.
+/// Counters of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReaderCounters {
-    /// Samples handed to the queue of the application.
+    /// Samples queued for the application.
     pub delivered: u64,
-    /// Samples that came again.
+    /// Samples received more than once.
     pub duplicates: u64,
-    /// Samples that will never come.
+    /// Samples irrecoverably lost.
     pub lost: u64,
-    /// Samples that found no room: the queue, the instances or the held ones were at their limit.
+    /// Samples rejected for lack of room: the limit of the queue, the instances or the held samples
+    /// was reached.
     pub rejected: u64,
-    /// Samples whose payload makes no sense.
+    /// Samples with malformed payloads.
     pub malformed: u64,
-    /// Samples of a weaker writer, too soon after another, or kept out by the content filter.
+    /// Samples of a weaker writer, within the minimum separation, or rejected by the content
+    /// filter.
     pub filtered: u64,
-    /// Samples of coherent sets of which a part was lost.
+    /// Samples of coherent sets with a lost part.
     pub incoherent: u64,
-    /// Samples that were worth nothing when they came to be taken.
+    /// Samples that expired before they were taken.
     pub expired: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
 }
 
-/// Returns what a payload is, by what comes with it.
+/// Returns the kind of a change, from its inline QoS.
 pub(crate) fn kind(inline: InlineQos, is_key: bool) -> ChangeKind {
     match (inline.status.is_disposed, inline.status.is_unregistered) {
         (true, true) => ChangeKind::DisposedUnregistered,
         (true, false) => ChangeKind::Disposed,
         (false, true) => ChangeKind::Unregistered,
-        // A key without a word on its status says nothing.
+        // A key without a status counts as unregistration.
         (false, false) if is_key => ChangeKind::Unregistered,
         (false, false) => ChangeKind::Alive,
     }

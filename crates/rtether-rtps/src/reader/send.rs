@@ -1,4 +1,4 @@
-//! What a reader says to its writers, and when.
+//! Acknowledgments and requests to writers, and their timing.
 
 use alloc::vec::Vec;
 
@@ -9,19 +9,19 @@ use crate::wire::Builder;
 use crate::writer::Sending;
 
 impl Reader {
-    /// Returns when the first thing of a writer is due.
+    /// Returns the next timer of all writers.
     pub(super) fn first_due(&self) -> Instant {
         let all = self.proxies.iter().map(WriterProxy::due_at);
         all.fold(Instant::NEVER, Instant::min)
     }
 
-    /// Takes note of when something of a writer is due.
+    /// Updates `next_at` with the timer of a writer.
     pub(super) fn plan(&mut self, index: usize) {
         let due = self.proxies.get(index).map(WriterProxy::due_at);
         self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
     }
 
-    /// Writes the next datagram into `buffer`; returns where it goes.
+    /// Writes the next datagram into `buffer`; returns its destination.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -46,7 +46,7 @@ impl Reader {
             self.next_at = self.first_due();
             return None;
         };
-        // One count for all writers, so that one that is found again hears nothing old.
+        // One count for all writers, so that a writer that is found again sees no old counts.
         self.count = self.count.wrapping_add(1);
         let (ack, nacks) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
@@ -54,18 +54,18 @@ impl Reader {
         message.ack_nack(&ack);
         let mut asked = nacks.iter();
         while asked.next().is_some_and(|nack| message.nack_frag(nack)) {}
-        // The numbers of those that follow are later than all of these.
+        // Each request above has a count of its own: continue after the last.
         let more = i32::try_from(nacks.len().saturating_sub(1)).unwrap_or(0);
         self.count = self.count.wrapping_add(more);
         Some(locator)
     }
 
-    /// Returns when something of an instance is due.
+    /// Returns the next timer of an instance.
     pub(crate) fn timer_at(&self) -> Option<Instant> {
         self.timer_at
     }
 
-    /// Returns when it has something to do although nothing comes in.
+    /// Returns the next timer.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         debug_assert!(self.next_at <= self.first_due());
         let next = (self.next_at != Instant::NEVER).then_some(self.next_at);

@@ -1,4 +1,4 @@
-//! Owners that go, and limits, at a reader of its own.
+//! Ownership changes and limits, at a reader without a participant.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ struct Bed {
 }
 
 impl Bed {
-    /// Writers 1 to 3 have that strength, and their samples count for 100 ms.
+    /// Writers 1 to 3 have strengths 1 to 3, and a persistence of 100 ms.
     fn new(limits: ResourceLimits) -> Self {
         Self::with(limits, Duration::ZERO)
     }
@@ -87,7 +87,7 @@ impl Bed {
         self.reader.on_data(at(ms), guid(writer), &arrived);
     }
 
-    /// What is taken: values, and what has become of instances otherwise.
+    /// Takes the waiting samples: values, or else instance states.
     fn taken(&mut self, ms: i64) -> Vec<Result<u8, InstanceState>> {
         let next = || {
             self.reader.take(at(ms), |info, payload, _| {
@@ -104,7 +104,7 @@ impl Bed {
 
 #[test]
 fn a_standby_takes_over_at_once_when_the_owner_ends() {
-    // Oracle: D3 by hand; the last sample of the strongest that stands by is still valid.
+    // Oracle: D3 by hand; the last sample of the strongest standby is still valid.
     for (kind, ends) in [
         (ChangeKind::Unregistered, vec![]),
         (
@@ -121,7 +121,7 @@ fn a_standby_takes_over_at_once_when_the_owner_ends() {
         let mut expected = ends;
         expected.push(Ok(20));
         assert_eq!(bed.taken(20), expected, "{kind:?}");
-        // It is the owner now, of an instance that is alive.
+        // It is now the owner, and the instance is alive.
         bed.write(30, 1, ChangeKind::Alive, [1, 11]);
         assert_eq!(bed.taken(30), []);
         bed.write(40, 2, ChangeKind::Unregistered, [1, 0]);
@@ -143,7 +143,7 @@ fn a_weaker_writer_ends_only_what_it_has_said() {
 
 #[test]
 fn what_comes_of_itself_stays_within_the_limits() {
-    // Oracle: a limit of two samples; the third is of a standby whose time has come, and waits.
+    // Oracle: a limit of two samples; the third is of a standby that is due, and waits.
     let limits = ResourceLimits {
         samples: Some(2),
         ..ResourceLimits::default()
@@ -155,7 +155,7 @@ fn what_comes_of_itself_stays_within_the_limits() {
     let mut silent = Vec::new();
     bed.reader.handle_timeout(at(105), &mut silent);
     assert_eq!(bed.reader.waiting(), 2);
-    // Nothing is due before there is room.
+    // No timer is set until there is room.
     let due = bed.reader.timer_at;
     assert!(due.is_none_or(|due| due > at(105)), "{due:?}");
     assert_eq!(bed.taken(106), [Ok(30), Ok(31), Ok(20)]);
@@ -163,7 +163,7 @@ fn what_comes_of_itself_stays_within_the_limits() {
 
 #[test]
 fn what_waited_for_its_time_never_comes_behind_what_is_newer() {
-    // Oracle: a separation of 50 ms by hand; the next value comes in the moment in which it ends.
+    // Oracle: a separation of 50 ms by hand; the next value arrives exactly when it ends.
     let limits = ResourceLimits::default();
     let mut bed = Bed::with(limits, Duration::from_ms(50));
     bed.write(0, 3, ChangeKind::Alive, [1, 1]);

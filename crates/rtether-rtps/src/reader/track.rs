@@ -1,44 +1,45 @@
-//! Where a reader is with a best-effort writer, whose numbers say nothing of what will come.
+//! Position of a reader with a best-effort writer, which announces nothing.
 //!
-//! One forged or broken number must not silence the writer behind it: a long leap waits until a later
-//! number comes, and numbers that follow each other below the place move it back to them.
+//! One forged or corrupted number must not mute the writer: a long leap is held back until a later
+//! number arrives, and consecutive numbers below the position reset it.
 
 use alloc::collections::VecDeque;
 
 use crate::sequence::SequenceNumber;
 
-/// Numbers that are skipped without asking for more.
+/// Longest leap accepted at once.
 pub(super) const LEAP_MAX: i64 = 1 << 16;
-/// Numbers in a row below the place after which it is moved back.
+/// Consecutive numbers below the position that reset it.
 const RUN: u8 = 3;
-/// Delivered numbers that are remembered: redundant ways repeat whole runs.
+/// Delivered numbers remembered: redundant paths repeat whole runs.
 const RECENT: usize = 64;
 
-/// What is to be done with a sample.
+/// What to do with a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// It is next.
+    /// Deliver it.
     Take,
-    /// It was there before, or is too late.
+    /// A duplicate, or too late.
     Repeated,
-    /// It is far ahead of what came before.
+    /// Far ahead: hold back.
     Wait,
 }
 
-/// What is known of the numbers of a best-effort writer.
+/// Recent sequence numbers of a best-effort writer.
 #[derive(Debug, Default)]
 pub(crate) struct Track {
     recent: VecDeque<SequenceNumber>,
-    /// The highest of them, or more.
+    /// At least the highest of them.
     top: SequenceNumber,
     /// A number far ahead.
     leap: Option<SequenceNumber>,
-    /// The last number below the place, and how many in a row.
+    /// Last number below the position, and the length of its run.
     below: (SequenceNumber, u8),
 }
 
 impl Track {
-    /// Returns what to do with a number from `next` on, before which nothing may have come yet.
+    /// Returns what to do with a number at or above `next`, which is the first number if none have
+    /// arrived.
     pub(super) fn ahead(&mut self, next: SequenceNumber, number: SequenceNumber) -> Turn {
         if number <= self.top && self.recent.contains(&number) {
             return Turn::Repeated;
@@ -57,7 +58,7 @@ impl Track {
         Turn::Take
     }
 
-    /// Returns whether a number below the place, or a part of its sample, moves it back.
+    /// Returns whether a number below the position, of a sample or a fragment, resets the position.
     pub(super) fn moves_back(&mut self, number: SequenceNumber) -> bool {
         let (last, run) = self.below;
         if number == last || self.recent.contains(&number) {
@@ -114,7 +115,7 @@ mod tests {
         );
         let moved = [10, 11, 11, 12, 13].map(|one| track.moves_back(number(one)));
         assert_eq!(moved, [false, false, false, true, false]);
-        // What was delivered is not delivered again on the way up.
+        // Delivered numbers are not delivered again after a reset.
         assert_eq!(track.ahead(number(12), number(12)), Turn::Take);
         assert_eq!(track.ahead(number(13), number(99)), Turn::Repeated);
     }

@@ -1,4 +1,4 @@
-//! What a reader asks of a writer: samples and fragments that are missing (8.4.12.2).
+//! Requests of a reader to a writer: missing samples and fragments (8.4.12.2).
 
 use alloc::vec::Vec;
 
@@ -9,11 +9,11 @@ use crate::sequence::NumberSet;
 use crate::time::Instant;
 use crate::wire::{AckNack, NackFrag};
 
-/// How often a writer that says nothing is asked what there is.
+/// Maximum number of requests to a writer that has sent no heartbeat.
 const ASKED_MAX: u8 = 10;
 
 impl WriterProxy {
-    /// Returns whether a sample is missing that the writer has.
+    /// Returns whether a sample that the writer has is missing.
     pub(crate) fn is_missing(&self) -> bool {
         let mut next = self.next;
         for (sequence, held) in &self.held {
@@ -28,9 +28,9 @@ impl WriterProxy {
         next <= self.announced
     }
 
-    /// Returns what to tell the writer, which knows by `count` what is new: what is there and what is
-    /// missing, and which fragments of samples of which some are there. Whole samples are asked for up to
-    /// the first of these, and no more in fragments than can be put together.
+    /// Returns the acknowledgment, and requests for the missing fragments of incomplete samples;
+    /// `count` tells the writer which is new. Whole samples are requested up to the first
+    /// incomplete one, and no more samples in fragments than can be reassembled.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl WriterProxy {
         self.ack_at = None;
         if is_asking {
             self.asked_at = Some(now);
-            // Some writers say only every few seconds what they have.
+            // Some writers send heartbeats only every few seconds.
             let after = self.ask_after.doubled().max(timing.ask_again_min);
             self.ask_after = after.min(timing.ask_again);
             self.ack_at = Some(now + self.ask_after);
@@ -89,8 +89,8 @@ impl WriterProxy {
         (ack, nacks)
     }
 
-    /// Returns which fragments are missing of samples of which some are there, each under a number of its
-    /// own, from `count` on.
+    /// Returns requests for the missing fragments of incomplete samples, with consecutive counts
+    /// from `count`.
     fn fragments_wanted(&self, reader: EntityId, count: i32) -> Vec<NackFrag> {
         let partials = self.reassembly.partials().iter();
         let partials = partials.filter(|one| one.sequence <= self.announced);
