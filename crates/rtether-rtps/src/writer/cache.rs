@@ -1,4 +1,4 @@
-//! The history of a writer: what it can still send.
+//! The history of a writer: samples that it can still send.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -9,22 +9,22 @@ use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::GroupDigest;
 
-/// Samples that are kept where a policy names no limit.
+/// Default limit of samples.
 pub(crate) const SAMPLES_DEFAULT: usize = 4_096;
-/// Instances that are kept where a policy names no limit.
+/// Default limit of instances.
 pub(crate) const INSTANCES_DEFAULT: usize = 4_096;
-/// Buffers that are kept for further samples.
+/// Maximum number of buffers kept for reuse.
 const SPARE_MAX: usize = 64;
 
-/// What happens to an instance.
+/// Kind of a change to an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It has a new value.
     #[default]
     Alive,
-    /// It is gone.
+    /// The instance was disposed of.
     Disposed,
-    /// This writer no longer writes it.
+    /// This writer unregistered it.
     Unregistered,
     /// Both.
     DisposedUnregistered,
@@ -42,30 +42,31 @@ impl ChangeKind {
 pub(crate) struct Change {
     pub(crate) sequence: SequenceNumber,
     pub(crate) kind: ChangeKind,
-    /// Octets with their encapsulation header: the value, or the key.
+    /// Payload with its encapsulation header: the value, or the key.
     pub(crate) payload: Vec<u8>,
     pub(crate) key_hash: Option<[u8; 16]>,
     pub(crate) written_at: Instant,
     pub(crate) time: WallTime,
-    /// The first sample of its set; the unknown number for what ends a set and is no sample itself.
+    /// First sample of its set; [`SequenceNumber::UNKNOWN`] for an end marker, which is not itself
+    /// a sample.
     pub(crate) set: Option<SequenceNumber>,
     pub(crate) group: GroupMark,
     pub(super) instance: u32,
 }
 
-/// What a sample is to the publisher of its writer (8.7.5, 8.7.6).
+/// Group data of a sample (8.7.5, 8.7.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupMark {
-    /// Its number among the samples of all writers.
+    /// Number among the samples of all writers of the publisher.
     pub(crate) sequence: Option<SequenceNumber>,
-    /// The first number of the publisher's set.
+    /// First number of the publisher's set.
     pub(crate) set: Option<SequenceNumber>,
-    /// Which writers take part in the set, where it ends.
+    /// Digest of the publisher's writers, in an end marker.
     pub(crate) digest: Option<GroupDigest>,
 }
 
 impl Change {
-    /// Returns whether it says no more than that a set is complete.
+    /// Returns whether it is only the end marker of a set.
     pub(crate) fn is_set_end(&self) -> bool {
         self.set == Some(SequenceNumber::UNKNOWN)
     }
@@ -75,31 +76,31 @@ impl Change {
 struct Instance {
     /// Its samples in the history, oldest first.
     sequences: VecDeque<SequenceNumber>,
-    /// When its next sample is due.
+    /// Deadline of its next sample.
     deadline_at: Option<Instant>,
     is_registered: bool,
 }
 
-/// A sample that is to be written.
+/// A sample to write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct New<'a> {
     pub(crate) kind: ChangeKind,
     pub(crate) payload: &'a [u8],
-    /// The key in full; empty if there is none.
+    /// Key in canonical form; empty if there is none.
     pub(crate) key: &'a [u8],
     pub(crate) key_hash: Option<[u8; 16]>,
     pub(crate) time: WallTime,
-    /// Its number among the samples of the publisher, if that counts.
+    /// Number among the samples of the publisher, if used.
     pub(crate) group_sequence: Option<SequenceNumber>,
 }
 
-/// Why a sample is not taken.
+/// Why a sample is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// A reliable reader has not acknowledged the oldest sample yet.
     #[error("the history is full of samples that a reliable reader has not acknowledged")]
     Full,
-    /// No more instances.
+    /// The limit of instances is reached.
     #[error("the writer has as many instances as its limits allow")]
     Instances,
     /// The sample is longer than the limit.
@@ -108,7 +109,7 @@ pub enum WriteError {
         /// The limit.
         max: usize,
     },
-    /// There is no such writer.
+    /// The writer does not exist.
     #[error("there is no such writer")]
     Unknown,
 }
@@ -126,10 +127,10 @@ pub(crate) struct Cache {
     lifespan: Duration,
     deadline: Duration,
     spare: Vec<Vec<u8>>,
-    /// Whether what is written belongs to a set, and its first sample.
+    /// Whether a set is open, and its first sample.
     is_in_set: bool,
     set: Option<SequenceNumber>,
-    /// The first number of the publisher's set.
+    /// First number of the publisher's set.
     group_set: Option<SequenceNumber>,
 }
 
@@ -160,7 +161,7 @@ impl Cache {
         }
     }
 
-    /// Takes in changed policies.
+    /// Applies changed policies.
     pub(crate) fn set_qos(&mut self, now: Instant, qos: &Qos) {
         self.lifespan = qos.lifespan;
         let deadline = qos.deadline.or_never();
@@ -172,14 +173,14 @@ impl Cache {
         }
     }
 
-    /// Begins a set, if none has begun; of a publisher, if it names its first number.
+    /// Begins a set unless one is open; `group_set` is the first number of a publisher's set.
     pub(crate) fn begin_set(&mut self, group_set: Option<SequenceNumber>) {
         self.is_in_set = true;
         self.group_set = group_set;
     }
 
-    /// Ends the set; returns whether there is something to be told: it has samples, or other writers of
-    /// the publisher have some.
+    /// Ends the set; returns whether an end marker must be sent: the set has samples, here or in
+    /// other writers of the publisher.
     pub(crate) fn end_set(
         &mut self,
         now: Instant,
@@ -216,18 +217,18 @@ impl Cache {
         Ok(true)
     }
 
-    /// Gives a number to nothing, and returns it.
+    /// Assigns a number to no sample, and returns it.
     pub(crate) fn skip(&mut self) -> SequenceNumber {
         self.last = self.last.next();
         self.last
     }
 
-    /// Returns the last number that was given.
+    /// Returns the last number assigned.
     pub(crate) fn last(&self) -> SequenceNumber {
         self.last
     }
 
-    /// Returns the first number that is there, or the next one to be given.
+    /// Returns the first number in the history, or the next one to be assigned.
     pub(crate) fn first(&self) -> SequenceNumber {
         let first = self.changes.front();
         first.map_or(self.last.next(), |change| change.sequence)
@@ -238,23 +239,23 @@ impl Cache {
             .partition_point(|change| change.sequence < sequence)
     }
 
-    /// Returns the first sample of this number or a later one.
+    /// Returns the first sample at or after this number.
     pub(crate) fn at_or_after(&self, sequence: SequenceNumber) -> Option<&Change> {
         self.changes.get(self.position(sequence))
     }
 
-    /// Returns the samples from this number on.
+    /// Returns the samples from this number.
     pub(crate) fn from(&self, sequence: SequenceNumber) -> impl Iterator<Item = &Change> {
         self.changes.range(self.position(sequence)..)
     }
 
-    /// Returns the sample of this number.
+    /// Returns the sample with this number.
     pub(crate) fn get(&self, sequence: SequenceNumber) -> Option<&Change> {
         let found = self.at_or_after(sequence);
         found.filter(|change| change.sequence == sequence)
     }
 
-    /// Puts a sample in; all up to `acknowledged` may be dropped for it.
+    /// Adds a sample; those up to `acknowledged` may be dropped for it.
     pub(crate) fn push(
         &mut self,
         now: Instant,
@@ -313,7 +314,7 @@ impl Cache {
         Ok(id)
     }
 
-    /// Forgets one that is no longer written and has no sample.
+    /// Removes an instance that is no longer written and has no samples.
     fn forget_instance(&mut self) -> bool {
         let idle = self.ids.iter().find(|(_, id)| {
             let instance = self.instances.get(slot(**id));
@@ -326,7 +327,7 @@ impl Cache {
         true
     }
 
-    /// Returns one that has no key, only if all places are taken.
+    /// Returns the index of an instance whose key was removed; `None` below the limit.
     fn free_instance(&self) -> Option<u32> {
         if self.instances.len() < self.instances_max {
             return None;
@@ -363,7 +364,7 @@ impl Cache {
         Err(WriteError::Full)
     }
 
-    /// Takes a sample out.
+    /// Removes a sample.
     pub(crate) fn remove(&mut self, sequence: SequenceNumber) {
         let position = self.position(sequence);
         let is_there = self.changes.get(position);
@@ -385,7 +386,7 @@ impl Cache {
         }
     }
 
-    /// Takes out what is worth nothing any more.
+    /// Removes expired samples.
     pub(crate) fn expire(&mut self, now: Instant) {
         if self.lifespan.is_infinite() {
             return;
@@ -398,7 +399,7 @@ impl Cache {
         }
     }
 
-    /// Returns when the next instance is overdue.
+    /// Returns the next deadline of an instance.
     pub(crate) fn deadline_at(&self) -> Option<Instant> {
         if self.deadline.is_infinite() {
             return None;
@@ -414,7 +415,7 @@ impl Cache {
         let mut overdue = 0;
         for instance in &mut self.instances {
             while let Some(at) = instance.deadline_at.filter(|at| *at <= now) {
-                // A host that slept for long is told once.
+                // After a long stall only one miss is reported.
                 let next = at + self.deadline;
                 instance.deadline_at = Some(if next <= now {
                     now + self.deadline
@@ -438,7 +439,7 @@ mod tests {
 
     #[test]
     fn what_is_written_in_a_set_names_its_first_sample() {
-        // Oracle: 8.7.6 by hand; a set without samples leaves no trace, others have an end of their own.
+        // Oracle: 8.7.6 by hand; a set without samples leaves no trace, others get an end marker.
         let mut cache = Cache::new(&Qos {
             history: History::KeepAll,
             ..Qos::writer()

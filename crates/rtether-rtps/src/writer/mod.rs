@@ -1,7 +1,7 @@
-//! A writer: its history, the readers it knows, and what it sends to them (8.4.7, 8.4.9).
+//! A writer: its history, its readers, and what it sends to them (8.4.7, 8.4.9).
 //!
-//! New samples go once to each place where readers are. Reliable readers are told by heartbeats what
-//! there is, and ask for what they lack; what is gone by then they are told with a GAP.
+//! New samples are sent once to each locator with readers. Heartbeats tell reliable readers which
+//! samples exist; they request missing ones, and a GAP reports those no longer available.
 
 mod cache;
 mod proxy;
@@ -24,19 +24,20 @@ use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{AckNack, GroupDigest, NackFrag};
 
-/// Readers that a writer knows at most.
+/// Maximum number of readers of a writer.
 pub(crate) const READERS_MAX: usize = 1_024;
 
-/// Readers for which a writer filters at most; the others filter for themselves, as all do.
+/// Maximum number of readers for which a writer filters; others only filter themselves, as all
+/// readers do.
 const FILTERS_MAX: usize = 32;
 
-/// How a writer keeps its readers up to date.
+/// Timing of heartbeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterTiming {
-    /// From a sample to the first heartbeat of its own, if no reader has acknowledged it by then;
-    /// doubled from one to the next.
+    /// From a sample to the first separate heartbeat, if a reader has not acknowledged it by then;
+    /// doubled after each.
     pub heartbeat_min: Duration,
-    /// The longest time between heartbeats.
+    /// Longest time between heartbeats.
     pub heartbeat_max: Duration,
 }
 
@@ -49,24 +50,24 @@ impl Default for WriterTiming {
     }
 }
 
-/// What all writers of a participant share.
+/// Parameters shared by all writers of a participant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub(crate) prefix: crate::guid::GuidPrefix,
-    /// Octets of a datagram at most.
+    /// Maximum size of a datagram, in octets.
     pub(crate) datagram_max: usize,
-    /// Octets of a fragment.
+    /// Size of a fragment, in octets.
     pub(crate) fragment: u16,
     pub(crate) sample_max: usize,
 }
 
-/// A place where readers are.
+/// A locator with readers.
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     locator: Locator,
-    /// The next sample to be sent there.
+    /// Next sample to send there.
     next: SequenceNumber,
-    /// Its next fragment, from 1.
+    /// Next fragment of it, from 1.
     fragment: u32,
 }
 
@@ -76,20 +77,20 @@ pub(crate) struct Writer {
     pub(crate) entity: EntityId,
     pub(crate) qos: Qos,
     pub(crate) cache: Cache,
-    /// In the order of their names.
+    /// Ordered by GUID.
     pub(crate) proxies: Vec<ReaderProxy>,
     destinations: Vec<Destination>,
-    /// Whether a reader wants only some samples.
+    /// Whether a reader has a content filter.
     has_filters: bool,
-    /// What keeps samples apart, for each of them; none if the writer does not do that.
+    /// Spacing for each destination; `None` if this writer does not separate samples.
     spacings: Option<Vec<Spacing>>,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
     heartbeat_count: i32,
-    /// Whether a single reader may want something: of many mostly none does.
+    /// Whether a single reader may need something; avoids scanning all of many.
     is_asked: bool,
-    /// Whether samples may go to groups.
+    /// Whether samples may be multicast.
     may_multicast: bool,
 }
 
@@ -117,7 +118,7 @@ impl Writer {
         }
     }
 
-    /// Changes its policies, as far as they may change.
+    /// Changes the mutable policies.
     pub(crate) fn set_qos(&mut self, now: Instant, qos: Qos) {
         self.cache.set_qos(now, &qos);
         self.qos = qos;
@@ -139,7 +140,7 @@ impl Writer {
         Ok(sequence)
     }
 
-    /// Says that the samples since the begin of the set belong together.
+    /// Ends the open set.
     pub(crate) fn end_set(
         &mut self,
         now: Instant,
@@ -163,8 +164,8 @@ impl Writer {
         self.proxies.iter().any(ReaderProxy::is_reliable)
     }
 
-    /// Returns up to where all reliable readers have everything, save for those of which nothing was
-    /// ever heard: they may not hold up the others.
+    /// Returns the last sample that all reliable readers have acknowledged. Readers that never
+    /// answered are excluded, so that they cannot block the others.
     pub(crate) fn acknowledged(&self) -> SequenceNumber {
         let reliable = self.proxies.iter();
         let reliable = reliable.filter(|proxy| proxy.is_reliable() && !proxy.is_given_up());
@@ -172,7 +173,7 @@ impl Writer {
         least.unwrap_or(self.cache.last())
     }
 
-    /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
+    /// Adds or updates a reader; returns whether it is new and there is room.
     pub(crate) fn add_reader(&mut self, now: Instant, mut remote: RemoteReader) -> bool {
         self.is_asked = true;
         let others = self.proxies.iter().map(|proxy| &proxy.remote);
@@ -207,7 +208,7 @@ impl Writer {
         }
     }
 
-    /// Forgets a reader; returns whether there was one.
+    /// Removes a reader; returns whether it was known.
     pub(crate) fn remove_reader(&mut self, guid: Guid) -> bool {
         let Ok(index) = self.find(guid) else {
             return false;
@@ -220,7 +221,7 @@ impl Writer {
         true
     }
 
-    /// The participant is still there: its readers that were given up are told once more.
+    /// Handles a sign of life of a participant: its given-up readers get another heartbeat.
     pub(crate) fn tell_again(&mut self, prefix: GuidPrefix) {
         let place = |proxy: &ReaderProxy| proxy.remote.guid.prefix;
         let start = self.proxies.partition_point(|one| place(one) < prefix);
@@ -246,21 +247,21 @@ impl Writer {
         self.acknowledged() >= self.cache.last()
     }
 
-    /// Returns how many of the samples that are still there some reader has not acknowledged.
+    /// Returns how many samples in the history lack the acknowledgment of a reader.
     pub(crate) fn unacknowledged(&self) -> u64 {
         let before_first = self.cache.first().0 - 1;
         let lacking = self.cache.last().0 - self.acknowledged().0.max(before_first);
         u64::try_from(lacking).unwrap_or(0)
     }
 
-    /// Works out where new samples go: to a group that all listen to if they are at several places, or
-    /// else to each place.
+    /// Computes the destinations of new samples: one group that all readers have joined, if they
+    /// are at several locators, otherwise each locator.
     fn rebuild_destinations(&mut self) {
         let next = self.destinations.iter().map(|there| there.next).min();
         let next = next.unwrap_or(self.cache.last().next());
         let mut readers = self.proxies.iter();
         self.has_filters = readers.any(|proxy| proxy.remote.filter.is_some());
-        // Sorted, since with many readers looking for each among all takes long.
+        // Sorted, since searching all readers for each one is slow.
         let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
         places.sort_unstable();
         places.dedup();
@@ -292,7 +293,7 @@ impl Writer {
         self.rebuild_spacings();
     }
 
-    /// Returns up to which sample a reader has been sent what is written; what follows waits for its turn.
+    /// Returns the last sample that a reader was sent; later ones are waiting.
     fn sent_to(&self, reader: Guid) -> SequenceNumber {
         let last = self.cache.last();
         let proxy = self.find(reader).ok();
@@ -301,14 +302,14 @@ impl Writer {
             let own = self
                 .destinations
                 .binary_search_by_key(&place, |there| there.locator);
-            // Where there is a group, it is the only one.
+            // If there is a group, it is the only destination.
             let index = own.unwrap_or(0);
             self.destinations.get(index)
         });
         there.map_or(last, |there| SequenceNumber(there.next.0 - 1).min(last))
     }
 
-    /// Takes in an ACKNACK from a reader.
+    /// Handles an ACKNACK.
     pub(crate) fn on_ack_nack(&mut self, now: Instant, from: Guid, ack: &AckNack) -> bool {
         let last = self.cache.last();
         let sent = self.sent_to(from);
@@ -327,7 +328,7 @@ impl Writer {
         true
     }
 
-    /// Takes in which fragments a reader lacks.
+    /// Handles a `NACK_FRAG`.
     pub(crate) fn on_nack_frag(&mut self, now: Instant, from: Guid, nack: &NackFrag) -> bool {
         let sent = self.sent_to(from);
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
@@ -339,13 +340,13 @@ impl Writer {
         is_news
     }
 
-    /// Begins anew with short times between heartbeats: a reader is there and lacks something.
+    /// Restarts with short heartbeat intervals: a live reader lacks samples.
     fn heartbeat_soon(&mut self, now: Instant) {
         self.heartbeat_after = self.timing.heartbeat_min;
         self.heartbeat_at = Some(now + self.heartbeat_after);
     }
 
-    /// Returns when it has something to do although nothing comes in.
+    /// Returns the next timer.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let all = [self.heartbeat_at, self.cache.deadline_at(), self.late_at()];
         all.into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! What a writer knows of a reader (8.4.7.5).
+//! Writer state for a matched reader (8.4.7.5).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,83 +14,83 @@ use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{AckNack, NackFrag};
 
-/// What is known of a reader when it is matched.
+/// What is known of a reader at matching.
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteReader {
     pub(crate) guid: Guid,
     pub(crate) reliability: Reliability,
-    /// Whether it wants what was written before.
+    /// Whether it requests history.
     pub(crate) wants_history: bool,
-    /// Where it is, the preferred place first.
+    /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
     pub(crate) multicast: Vec<Locator>,
-    /// Which samples it wants, if this writer knows how to tell.
+    /// Content filter, if this writer can evaluate it.
     pub(crate) filter: Option<(Filter, Judge)>,
-    /// The least time between samples of an instance that it wants.
+    /// Shortest time between samples of an instance that it requests.
     pub(crate) separation: Duration,
 }
 
-/// A reader.
+/// State of a matched reader.
 #[derive(Debug)]
 pub(crate) struct ReaderProxy {
     pub(crate) remote: RemoteReader,
-    /// The first sample that is meant for it.
+    /// First sample that is meant for it.
     pub(crate) start: SequenceNumber,
-    /// It has all up to here.
+    /// It has acknowledged all samples up to here.
     pub(crate) acknowledged: SequenceNumber,
-    /// What it has asked for and has not been sent yet.
+    /// Requested samples that have not been sent yet.
     requested: NumberSet,
     requested_fragments: BTreeMap<SequenceNumber, NumberSet>,
-    /// How much of long samples it is sent before it has said that it has the ones before.
+    /// Limits the long samples sent before earlier ones are acknowledged.
     pub(super) window: Window,
-    /// When it was sent a long sample that it has said nothing since; `None` if it owes no word.
+    /// Time of the first long sample since its last answer; `None` if no answer is due.
     unheard_since: Option<Instant>,
-    /// Samples in fragments that it may still be sent as a whole for what it has asked for last.
+    /// Samples in fragments that may still be sent as a whole for its last request.
     wholes: u32,
-    /// Octets that it may still be sent for what it has asked for last.
+    /// Octets that may still be sent for its last request.
     repairs: usize,
-    /// What was written before it came: the next to be sent, and the last.
+    /// Samples from before it was matched: next to send, and last.
     history: Option<(SequenceNumber, SequenceNumber)>,
     count: Count,
     fragment_count: Count,
     pub(crate) wants_heartbeat: bool,
-    /// Whether it has ever acknowledged anything: until then it gets nothing but heartbeats.
+    /// Whether it has ever acknowledged anything: until then it gets only heartbeats.
     pub(crate) has_answered: bool,
-    /// Heartbeats that it has been sent, as long as it has not answered.
+    /// Heartbeats sent while it has not answered.
     heartbeats: u8,
-    /// Whether it has ever said up to where it has everything.
+    /// Whether its acknowledgments have ever had a base above the first sample.
     has_told_base: bool,
 }
 
-/// Octets of samples that are looked at for others; longer ones are sent in any case.
+/// Maximum size of samples to which filters of readers are applied; larger ones are always sent.
 const FILTERED_MAX: usize = 64 << 10;
 
-/// Heartbeats for a reader that has never answered: perhaps nobody is there, or somebody to whom it was
-/// made known by another who wishes them ill.
+/// Maximum number of heartbeats to a reader that has never answered: it may not exist, or a forged
+/// announcement may have named its address as a target.
 const UNANSWERED_MAX: u8 = 20;
 
-/// Octets that a reader is sent for having asked once: a hundred octets may ask for a whole history, and
-/// he who asks may be another than he who gets it. After that it is told what there is, and asks again.
+/// Maximum octets sent per request: a hundred octets may request a whole history, with a forged
+/// source address. After that the reader gets a heartbeat, and asks again.
 const REPAIRS_MAX: usize = 1 << 20;
 
-/// A reader that has said nothing for so long to a long sample keeps no others back.
+/// After this long without an answer to a long sample, a reader no longer holds back others.
 const SILENT: Duration = Duration::from_s(1);
 
-/// What a reader is to be sent.
+/// Next item to send to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Sample(SequenceNumber),
-    /// A fragment of it.
+    /// A fragment of a sample.
     Fragment(SequenceNumber, u32),
 }
 
-/// Counts that go on from one old one until they are believed.
+/// Number of increasing old counts after which they are accepted.
 const STRAYS_MAX: u8 = 4;
 
-/// Tells news from what comes twice or late, by counts that go around after 2^32.
+/// Detects duplicate and late messages by counts, which wrap at 2^32.
 ///
-/// A single count that is far ahead, of whatever origin, would make old all that comes after: a few
-/// that go on from each other are believed although they are old.
+/// A single count far ahead, from any source, would make all later ones look old: a few increasing
+/// counts are accepted although they look old.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Count {
     last: Option<i32>,
@@ -99,12 +99,12 @@ pub(crate) struct Count {
 }
 
 impl Count {
-    /// Returns whether there was none yet.
+    /// Returns whether no count has been received yet.
     pub(crate) fn is_none(self) -> bool {
         self.last.is_none()
     }
 
-    /// Takes in a count; returns whether it is news.
+    /// Records a count; returns whether it is new.
     pub(crate) fn is_new(&mut self, count: i32) -> bool {
         let is_later = |last: Option<i32>| last.is_none_or(|last| count.wrapping_sub(last) > 0);
         if !is_later(self.last) {
@@ -124,7 +124,7 @@ impl Count {
 }
 
 impl ReaderProxy {
-    /// Returns a reader that is matched while the writer has samples from `first` to `last`.
+    /// Creates the state of a reader matched while the writer has samples from `first` to `last`.
     pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
         let start = if remote.wants_history {
             SequenceNumber::FIRST
@@ -132,7 +132,7 @@ impl ReaderProxy {
             last.next()
         };
         let has_history = remote.wants_history && first <= last;
-        // A reliable reader asks for what it lacks.
+        // A reliable reader requests what it lacks.
         let is_sent = has_history && remote.reliability == Reliability::BestEffort;
         Self {
             wants_heartbeat: remote.reliability == Reliability::Reliable,
@@ -154,11 +154,11 @@ impl ReaderProxy {
         }
     }
 
-    /// Returns whether it wants a sample, as far as is known: it looks for itself in any case.
+    /// Returns whether it may want a sample; the reader filters for itself in any case.
     pub(super) fn wants(&self, change: &Change) -> bool {
         let filter = self.remote.filter.as_ref();
         filter.is_none_or(|(filter, judge)| {
-            // A set without one of its samples would be no set.
+            // A set must not lack one of its samples.
             !change.kind.is_alive()
                 || change.set.is_some()
                 || change.payload.len() > FILTERED_MAX
@@ -170,23 +170,23 @@ impl ReaderProxy {
         self.remote.reliability == Reliability::Reliable
     }
 
-    /// Returns where it is told what concerns it alone.
+    /// Returns the locator for messages to this reader alone.
     pub(crate) fn place(&self) -> Option<Locator> {
         let remote = &self.remote;
         remote.unicast.first().or(remote.multicast.first()).copied()
     }
 
-    /// Returns whether it lacks a sample up to `last`, or has never said what it has.
+    /// Returns whether it lacks a sample up to `last`, or has never answered.
     pub(crate) fn is_behind(&self, last: SequenceNumber) -> bool {
         self.is_reliable() && (self.acknowledged < last || !self.has_answered)
     }
 
-    /// Returns whether it has never answered, although it was told often enough what there is.
+    /// Returns whether it has never answered despite the maximum number of heartbeats.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.has_answered && self.heartbeats >= UNANSWERED_MAX
     }
 
-    /// Returns whether it keeps long samples back: one that has fallen silent does not.
+    /// Returns whether long samples to it are paced: not if it has fallen silent.
     pub(super) fn is_paced(&self, now: Instant) -> bool {
         let is_silent = self
             .unheard_since
@@ -194,27 +194,27 @@ impl ReaderProxy {
         self.is_reliable() && !self.is_given_up() && !is_silent
     }
 
-    /// Notes that it is sent a long sample, to which it has to say something. One that was sent nothing
-    /// has not fallen silent.
+    /// Records a long sample sent to it, which it must answer. A reader that was sent nothing has
+    /// not fallen silent.
     pub(super) fn on_long_sent(&mut self, now: Instant) {
         self.unheard_since.get_or_insert(now);
     }
 
-    /// Notes that it is sent a heartbeat.
+    /// Records a heartbeat sent to it.
     pub(crate) fn on_heartbeat_sent(&mut self) {
         self.wants_heartbeat = false;
         self.heartbeats = self.heartbeats.saturating_add(1);
     }
 
-    /// Takes in what it says while the writer has samples up to `last`, of which it was sent those up to
-    /// `sent`; returns whether that is news.
+    /// Handles an ACKNACK while the writer has samples up to `last`, of which this reader was sent
+    /// those up to `sent`; returns whether it is new.
     pub(crate) fn on_ack_nack(
         &mut self,
         ack: &AckNack,
         last: SequenceNumber,
         sent: SequenceNumber,
     ) -> bool {
-        // A base beyond what was ever written is not from a reader of ours.
+        // A base beyond the last sample is not from a reader of this writer.
         if ack.set.base() > last.0 + 1 || !self.count.is_new(ack.count) {
             return false;
         }
@@ -222,15 +222,15 @@ impl ReaderProxy {
         self.unheard_since = None;
         let base = SequenceNumber(ack.set.base());
         if base > SequenceNumber::FIRST && !self.has_told_base {
-            // It has had samples before it was known here, by the way of others or before it was lost
-            // sight of: what follows is meant for it, too.
+            // It received samples before it was matched here, over a shared locator or before it
+            // was lost: it continues from there.
             self.has_told_base = true;
             self.start = self.start.min(base);
         }
-        // A reader that has lost sight of this writer begins anew, and has less than before.
+        // A reader that lost this writer starts over, and acknowledges less than before.
         let acknowledged = SequenceNumber(base.0 - 1);
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
-        // Later ones go to all when it is their turn.
+        // Later ones are sent to all readers in their turn.
         self.requested = ack.set.up_to(sent.0);
         self.repairs = REPAIRS_MAX;
         self.requested_fragments = self.requested_fragments.split_off(&base);
@@ -252,7 +252,7 @@ impl ReaderProxy {
         true
     }
 
-    /// Takes in which fragments it lacks; returns whether that is news.
+    /// Handles a `NACK_FRAG`; returns whether it is new.
     pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag, sent: SequenceNumber) -> bool {
         if !self.fragment_count.is_new(nack.count) {
             return false;
@@ -264,7 +264,7 @@ impl ReaderProxy {
         true
     }
 
-    /// Returns what to send it next, if anything.
+    /// Returns the next item to send to it, if any.
     pub(crate) fn wanted(&self, last: SequenceNumber) -> Option<Wanted> {
         if let Some((sequence, set)) = self.requested_fragments.first_key_value()
             && let Some(fragment) = set.iter().next()
@@ -279,7 +279,7 @@ impl ReaderProxy {
         self.history.map(|(next, _)| Wanted::Sample(next))
     }
 
-    /// Notes that it was sent so many octets of what it has asked for.
+    /// Records octets sent for its requests.
     pub(crate) fn on_repaired(&mut self, octets: usize) {
         self.repairs = self.repairs.saturating_sub(octets);
         if self.repairs == 0 && self.is_reliable() {
@@ -289,7 +289,7 @@ impl ReaderProxy {
         }
     }
 
-    /// Notes that all samples up to `sequence` that it had asked for have been sent.
+    /// Records that all requested samples up to `sequence` were sent.
     pub(crate) fn on_sent(&mut self, sequence: SequenceNumber) {
         let mut left = NumberSet::empty(self.requested.base());
         for number in self.requested.iter().filter(|number| *number > sequence.0) {
@@ -304,7 +304,7 @@ impl ReaderProxy {
         }
     }
 
-    /// Takes note that it is to be sent these fragments, too.
+    /// Adds fragments to send to it.
     pub(crate) fn want_fragments(&mut self, sequence: SequenceNumber, fragments: NumberSet) {
         let is_known = self.requested_fragments.contains_key(&sequence);
         if is_known || self.requested_fragments.len() < PARTIALS_MAX {
@@ -312,8 +312,8 @@ impl ReaderProxy {
         }
     }
 
-    /// Returns whether it may be sent one more sample in fragments as a whole; after that it is told what
-    /// there is, and asks again.
+    /// Returns whether one more sample in fragments may be sent as a whole; otherwise the reader
+    /// gets a heartbeat, and asks again.
     pub(super) fn takes_whole(&mut self) -> bool {
         if self.wholes == 0 {
             self.requested = NumberSet::empty(self.requested.base());
@@ -324,7 +324,8 @@ impl ReaderProxy {
         true
     }
 
-    /// Notes that fragments up to this one of the sample that is sent now have been sent; all if `None`.
+    /// Records that requested fragments of the current sample up to this one were sent; all if
+    /// `None`.
     pub(crate) fn on_fragments_sent(&mut self, fragment: Option<u32>) {
         let Some((sequence, set)) = self.requested_fragments.pop_first() else {
             return;

@@ -1,4 +1,4 @@
-//! What a writer sends next.
+//! Transmission of new samples and heartbeats.
 
 mod repair;
 
@@ -12,18 +12,18 @@ use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status, data_size};
 
-/// Octets of a time stamp.
+/// Size of a timestamp, in octets.
 const TIMESTAMP: usize = 12;
-/// Samples on their way that are looked at; no window is as long.
+/// Maximum number of in-flight samples examined; no window is as long.
 const WINDOW_LOOK: usize = 64;
-/// Samples that are looked at to say in one go that a reader does not want them.
+/// Maximum number of samples examined for one GAP of samples that a reader does not want.
 const LOOKED_AT_MAX: usize = 256;
-/// Octets of the heads of a message, of its destination and of its time.
+/// Octets of the message header, the destination and the timestamp.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
-/// Octets of the head of a fragment with the longest inline policies.
+/// Octets of a fragment header with the longest inline QoS.
 const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 3 * 12 + 8 + 4;
 
-/// Returns the octets of a fragment in datagrams of this length: a multiple of 4.
+/// Returns the size of a fragment for datagrams of this size: a multiple of 4.
 pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
     let size = datagram_max.saturating_sub(HEADS + FRAGMENT_HEADS) / 4 * 4;
     u16::try_from(size.clamp(64, 65_000)).unwrap_or(1_024)
@@ -52,7 +52,7 @@ pub(super) fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
     }
 }
 
-/// Returns whether a sample is too long for one datagram.
+/// Returns whether a sample does not fit one datagram.
 pub(super) fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool {
     HEADS + data_size(inline, change.payload.len()) > sending.datagram_max
 }
@@ -75,7 +75,7 @@ impl Change {
 }
 
 impl Writer {
-    /// Writes the next datagram into `buffer`; returns where it goes.
+    /// Writes the next datagram into `buffer`; returns its destination.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
@@ -107,7 +107,7 @@ impl Writer {
         sent
     }
 
-    /// Sends samples that have not been at a place yet.
+    /// Sends new samples to a destination.
     fn send_new(
         &mut self,
         now: Instant,
@@ -151,7 +151,7 @@ impl Writer {
             there.next = change.sequence.next();
         }
         if there.next <= last && self.wanted_at(index, &there).is_none() {
-            // What came after is gone already, of which heartbeats tell, or is wanted by nobody there.
+            // Later samples were evicted (heartbeats announce that) or no reader there wants them.
             if is_reliable && self.has_filters {
                 message.gap(&gap(
                     EntityId::UNKNOWN,
@@ -184,7 +184,8 @@ impl Writer {
         (!is_empty).then_some(there.locator)
     }
 
-    /// Returns whether the next sample for a place has to wait until those before have arrived.
+    /// Returns whether the next sample to a destination must wait until earlier ones are
+    /// acknowledged.
     fn is_kept_back(
         &self,
         now: Instant,
@@ -198,8 +199,8 @@ impl Writer {
         })
     }
 
-    /// Returns whether a sample in fragments may go to a place, where reliable readers put together what
-    /// is on its way.
+    /// Returns whether a sample in fragments may be sent to a destination: the windows of its
+    /// reliable readers limit what is in flight.
     fn admits(
         &self,
         now: Instant,
@@ -225,7 +226,7 @@ impl Writer {
         })
     }
 
-    /// Returns the next sample for a place: one that somebody there wants now.
+    /// Returns the next sample for a destination: one that a reader there wants now.
     fn wanted_at(&self, index: usize, there: &Destination) -> Option<&Change> {
         let spacings = self.spacings.as_ref();
         let spacing = spacings.and_then(|spacings| spacings.get(index));
@@ -263,7 +264,7 @@ impl Writer {
         }
     }
 
-    /// Marks readers that are behind, if it is time to tell them.
+    /// Marks readers that are behind, if a heartbeat is due.
     fn mark_behind(&mut self, now: Instant) {
         if self.heartbeat_at.is_none_or(|at| at > now) {
             return;
@@ -282,7 +283,7 @@ impl Writer {
         self.heartbeat_after = after.min(self.timing.heartbeat_max);
     }
 
-    /// Tells readers that are behind, or have asked, what there is.
+    /// Sends a heartbeat to a reader that is behind or has asked.
     fn send_heartbeat(&mut self, sending: &Sending, buffer: &mut Vec<u8>) -> Option<Locator> {
         let mut asked = self.proxies.iter_mut();
         let (locator, guid) = asked.find_map(|proxy| {
@@ -301,14 +302,14 @@ impl Writer {
     }
 }
 
-/// Returns the first sample from `from` on that a reader wants, or one up to which it wants none.
+/// Returns the first sample from `from` that a reader wants, or one before which it wants none.
 fn next_wanted(cache: &Cache, reader: &ReaderProxy, from: SequenceNumber) -> SequenceNumber {
     let mut changes = cache.from(from).enumerate();
     let wanted = changes.find(|(count, change)| *count >= LOOKED_AT_MAX || reader.wants(change));
     wanted.map_or(cache.last().next(), |(_, change)| change.sequence)
 }
 
-/// Says what a writer has, as far as its turn has come for the reader.
+/// Returns a heartbeat with the samples that the reader was already sent.
 fn heartbeat(writer: &Writer, reader: EntityId, sent: SequenceNumber) -> Heartbeat {
     Heartbeat {
         reader,
@@ -321,7 +322,7 @@ fn heartbeat(writer: &Writer, reader: EntityId, sent: SequenceNumber) -> Heartbe
     }
 }
 
-/// Says that nothing of this writer comes from `start` to before `next`.
+/// Returns a GAP from `start` to before `next`.
 fn gap(reader: EntityId, writer: EntityId, start: SequenceNumber, next: SequenceNumber) -> Gap {
     Gap {
         reader,

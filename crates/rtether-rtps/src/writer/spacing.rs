@@ -1,9 +1,9 @@
-//! Minimum separation at the writer (D3): readers that want a value no more often than so and may lose
-//! samples are not sent what they would throw away, but the last value once the time is over.
+//! Minimum separation at the writer (D3): best-effort readers with a minimum separation are not
+//! sent samples that they would drop, but the last value when the separation ends.
 //!
-//! The end of an instance supersedes what was held back of it.
-//! They make sure of it themselves in any case. It is worked out for places: where readers share one,
-//! the shortest separation counts, and if one of them wants everything it is sent everything.
+//! The end of an instance supersedes values held back. Readers enforce the separation themselves in
+//! any case. It is computed per destination: where readers share one, the shortest separation
+//! applies, and if one of them wants everything, everything is sent.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -16,27 +16,27 @@ use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant};
 use crate::wire::Builder;
 
-/// What a place has been sent of an instance.
+/// State of an instance at a destination.
 #[derive(Clone, Copy, Debug)]
 struct Spaced {
     sent_at: Instant,
-    /// Its last sample since, which waits.
+    /// Last sample held back since.
     pending: Option<SequenceNumber>,
 }
 
-/// What keeps samples for a place apart.
+/// Spacing of samples to a destination.
 #[derive(Debug)]
 pub(super) struct Spacing {
     locator: Locator,
-    /// Zero if all is sent.
+    /// Zero if everything is sent.
     span: Duration,
-    /// By their numbers in the history, which limits them.
+    /// By instance index of the history, which limits their number.
     instances: BTreeMap<u32, Spaced>,
-    /// All samples before have been looked at.
+    /// All earlier samples have been examined.
     next: SequenceNumber,
-    /// Those that are not sent now, and have not been passed over yet.
+    /// Samples held back and not yet passed.
     held: BTreeSet<SequenceNumber>,
-    /// The last number that the place was sent: readers take smaller ones for old.
+    /// Last number sent to the destination: readers take smaller ones as old.
     top: SequenceNumber,
 }
 
@@ -46,14 +46,14 @@ impl Spacing {
         pending.map(|one| one.sent_at + self.span).min()
     }
 
-    /// Returns whether a sample is not to be sent now.
+    /// Returns whether a sample is held back.
     pub(super) fn holds(&self, sequence: SequenceNumber) -> bool {
         self.held.contains(&sequence)
     }
 }
 
 impl Destination {
-    /// Returns whether a reader is at this place.
+    /// Returns whether a reader is at this destination.
     pub(super) fn has(&self, reader: &ReaderProxy) -> bool {
         let is_in = reader.remote.multicast.contains(&self.locator);
         is_in || reader.place() == Some(self.locator)
@@ -61,13 +61,13 @@ impl Destination {
 }
 
 impl Writer {
-    /// Keeps samples apart from now on for readers that want them so.
+    /// Enables separation for readers that request it.
     pub(crate) fn keep_apart(&mut self) {
         self.spacings = Some(Vec::new());
         self.rebuild_spacings();
     }
 
-    /// Works out which places want samples how far apart.
+    /// Computes the separation of each destination.
     pub(super) fn rebuild_spacings(&mut self) {
         let Some(mut old) = self.spacings.take() else {
             return;
@@ -102,7 +102,7 @@ impl Writer {
         self.spacings = Some(spacings);
     }
 
-    /// Decides which new samples are not sent to a place yet.
+    /// Decides which new samples to hold back from a destination.
     pub(super) fn hold_back(&mut self, now: Instant, index: usize, sending: &Sending) {
         let there = self.destinations.get(index);
         let spacings = self.spacings.as_mut();
@@ -135,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Sends a place the last value of an instance for which it is time.
+    /// Sends a destination the last value of an instance whose separation has ended.
     pub(super) fn send_late(
         &mut self,
         now: Instant,
@@ -155,8 +155,8 @@ impl Writer {
                 break sequence;
             }
         };
-        // Behind what was sent of other instances meanwhile it needs a number of its own; to others that
-        // number is a gap.
+        // After samples of other instances it needs a new number; to other readers that number is a
+        // gap.
         let is_new = sequence > spacing.top;
         let number = if is_new { sequence } else { self.cache.skip() };
         spacing.top = number;
@@ -170,7 +170,7 @@ impl Writer {
         Some(locator)
     }
 
-    /// Returns when the next value is due that was held back.
+    /// Returns when the next value held back is due.
     pub(super) fn late_at(&self) -> Option<Instant> {
         let spacings = self.spacings.iter().flatten();
         spacings.filter_map(Spacing::due_at).min()

@@ -1,21 +1,22 @@
-//! How much of samples in fragments is on its way to a reader, which has to put them together.
+//! Window of samples in fragments in flight to a reader, which has to reassemble them.
 //!
-//! What a reader cannot keep it drops, and asks for again: more than it can put together is sent in vain.
+//! A reader drops what it cannot keep and requests it again: sending more than it can reassemble is
+//! wasted.
 
 use crate::sequence::SequenceNumber;
 
-/// Samples on their way in the beginning.
+/// Initial window, in samples.
 const FIRST: u32 = 4;
-/// As many as a reader of this implementation puts together at a time.
+/// Maximum window: as many samples as a reader of this implementation reassembles at a time.
 const MAX: u32 = 16;
-/// Octets for each of them.
+/// Octets of window per sample.
 const OCTETS: usize = 64 << 10;
 
-/// Samples in fragments that may be on their way to a reader.
+/// Limits the samples in fragments in flight to a reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     samples: u32,
-    /// The last sample of the round: what is lost of it was lost at the same time.
+    /// Last sample of the round: losses up to it count once.
     round: SequenceNumber,
 }
 
@@ -29,18 +30,18 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Returns how many samples may be on their way.
+    /// Returns the window in samples.
     pub(super) const fn samples(self) -> u32 {
         self.samples
     }
 
-    /// Returns whether a sample of `len` octets may follow `samples` with `octets` that are on their way.
+    /// Returns whether a sample of `len` octets may follow `samples` in flight with `octets`.
     pub(super) fn admits(self, samples: u32, octets: usize, len: usize) -> bool {
         let max = usize::try_from(self.samples).unwrap_or(1) * OCTETS;
         samples == 0 || samples < self.samples && octets.saturating_add(len) <= max
     }
 
-    /// Takes note that all up to `acknowledged` has arrived and nothing is asked for.
+    /// Grows the window: all samples up to `acknowledged` have arrived, and none are requested.
     pub(super) fn on_clean(&mut self, acknowledged: SequenceNumber, sent: SequenceNumber) {
         if acknowledged > self.round {
             self.samples = (self.samples + 1).min(MAX);
@@ -48,7 +49,7 @@ impl Window {
         }
     }
 
-    /// Takes note that something is asked for.
+    /// Shrinks the window: samples or fragments are requested.
     pub(super) fn on_loss(&mut self, acknowledged: SequenceNumber, sent: SequenceNumber) {
         if acknowledged >= self.round {
             self.samples = (self.samples / 2).max(1);

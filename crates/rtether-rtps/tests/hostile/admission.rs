@@ -1,4 +1,4 @@
-//! Strangers that are many: who gets a place, and what is sent to an address that never answers.
+//! Many strangers: admission, and traffic to addresses that never answer.
 
 use std::net::Ipv4Addr;
 
@@ -9,16 +9,16 @@ use rtether_rtps::qos::Reliability;
 
 use crate::world::{Forger, MS, ON_LINK, World, endpoint};
 
-/// Participants that are kept account of, unless something else is said.
+/// Default limit of known participants.
 const PLACES: usize = 256;
-/// Where the genuine publisher is.
+/// Locator of the genuine publisher.
 const GENUINE: Locator = at(7);
 
 const fn at(host: u8) -> Locator {
     Locator::udp(Ipv4Addr::new(10, 0, 1, host), 7_410)
 }
 
-/// Lets a publisher announce itself, answer and tell of its writer; returns whether it is found.
+/// Makes a publisher announce itself, answer and announce its writer; returns whether it is found.
 fn is_found(world: &mut World, number: u32, place: Locator) -> bool {
     let mut genuine = Forger::new(number, place);
     let before = world.participant.writers_of(world.reader);
@@ -46,7 +46,7 @@ fn refusals(world: &mut World) -> Vec<Origin> {
         .collect()
 }
 
-/// Announcements of made-up participants from one address, one after another; then a genuine one.
+/// Announcements of forged participants from one address in sequence; then a genuine one.
 fn flood(count: u32) {
     let mut world = World::new();
     for number in 0..count {
@@ -73,7 +73,7 @@ fn a_publisher_is_found_after_100000_announcements_from_one_address() {
 
 #[test]
 fn a_publisher_at_the_address_of_a_flood_is_found_within_a_second() {
-    // Somebody who writes the address of the publisher into his packets, or another program there.
+    // An attacker that forges the publisher's source address, or another program there.
     let mut world = World::new();
     for number in 0..300 {
         world.feed(&Forger::new(number, ON_LINK).announcement());
@@ -85,14 +85,14 @@ fn a_publisher_at_the_address_of_a_flood_is_found_within_a_second() {
 
 #[test]
 fn a_hundred_thousand_participants_of_97_addresses() {
-    // Oracle: half of the places are for those that have answered.
+    // Oracle: half of the places are for participants that have answered.
     let mut world = World::new();
     for number in 0..100 {
         let place = at(100 + u8::try_from(number % 10).unwrap());
         assert!(is_found(&mut world, 0x8000_0000 + number, place));
     }
     let mut datagram = Forger::new(0, ON_LINK).announcement();
-    // Only number and place change: in the header, in the name of the participant and in its places.
+    // Only number and locator change: in the header, the GUID and the locators.
     let find = |octets: &[u8], wanted: &[u8]| -> Vec<usize> {
         let last = octets.len() - wanted.len();
         (0..last)
@@ -128,13 +128,13 @@ fn a_hundred_thousand_participants_of_97_addresses() {
     assert_eq!(world.participant.writers_of(world.reader), 100);
     let counters = world.participant.counters();
     assert!(counters.refused + counters.evicted > 90_000);
-    // One warning in ten seconds; events of others push out none of the last 1024.
+    // One warning in ten seconds; events of others do not displace any of the last 1024.
     assert!(refusals(&mut world).len() <= 1_024);
 }
 
 #[test]
 fn the_busiest_address_makes_room() {
-    // Oracle: 16 addresses with eight each fill half of the table; the 17th has a right to one.
+    // Oracle: 16 addresses with eight each fill half of the table; the 17th is entitled to one.
     let mut world = World::new();
     for number in 0..128_u32 {
         let place = at(u8::try_from(10 + number / 8).unwrap());
@@ -160,7 +160,7 @@ fn one_address_has_no_more_than_half_of_the_places_whatever_it_answers() {
 
 #[test]
 fn all_of_a_host_are_found_by_those_on_the_same_host() {
-    // Oracle: the table's limit alone, as long as those that are new answer.
+    // Oracle: only the limit of the table, as long as new participants answer.
     let here = at(1);
     let mut world = World::new();
     for number in 0..200 {
@@ -170,7 +170,7 @@ fn all_of_a_host_are_found_by_those_on_the_same_host() {
 
 #[test]
 fn an_address_that_never_answers_gets_three_times_what_came_from_there() {
-    // CVE-2021-38425 and its like. Oracle: octets of the datagrams, both ways.
+    // CVE-2021-38425 and similar. Oracle: octets of the datagrams, both ways.
     let mut world = World::new();
     let mut forger = Forger::new(0, ON_LINK);
     let mut received = 0;
@@ -200,7 +200,7 @@ fn an_address_that_never_answers_gets_three_times_what_came_from_there() {
     let warnings = events.filter(|event| matches!(event, Event::Withheld { to } if *to == ON_LINK));
     let warnings = warnings.count();
     assert!((1..=100).contains(&warnings), "{warnings} warnings");
-    // Once it has answered all goes there.
+    // After an answer nothing is withheld.
     let withheld = world.participant.counters().withheld;
     world.hear_from(&forger, ON_LINK);
     let (before, _) = world.sent_to(|to| *to == ON_LINK);
@@ -214,7 +214,8 @@ fn an_address_that_never_answers_gets_three_times_what_came_from_there() {
 
 #[test]
 fn a_victim_that_somebody_names_gets_nothing() {
-    // Oracle: nothing ever came from the victim. Who names it answers himself, from his own address.
+    // Oracle: nothing ever came from the victim. A participant that announces it answers from its
+    // own address.
     let victim = at(98);
     let mut world = World::new();
     let mut forger = Forger::new(0, ON_LINK);

@@ -1,4 +1,4 @@
-//! What strangers say of themselves.
+//! Announcements of strangers.
 
 use std::net::Ipv4Addr;
 
@@ -13,13 +13,14 @@ use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 #[test]
 fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() {
-    // Oracle: twenty heartbeats, and as many as there are announcements after; the writer goes on.
+    // Oracle: twenty heartbeats, and as many as there are announcements after; the writer keeps
+    // working.
     let (mut world, mut forger, _, _) = matched();
     let elsewhere = Locator::udp(Ipv4Addr::new(10, 0, 1, 98), 7_410);
     let reader = EntityId::reader(3, false);
     let mut data = endpoint(forger.guid(reader), Reliability::Reliable);
     data.unicast = vec![elsewhere];
-    // Of its own accord the participant speaks from there, too.
+    // The participant also sends from there.
     forger.data.default_unicast.push(elsewhere);
     world.feed(&forger.announcement());
     world.hear_from(&forger, elsewhere);
@@ -35,7 +36,7 @@ fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() 
         world.wait(1_000 * MS);
     }
     assert_eq!(world.sent_to(|to| *to == elsewhere).0, 30);
-    // It holds nobody up: the history keeps 64 samples for readers that are there.
+    // It blocks no other reader: the history keeps 64 samples for live readers.
     for _ in 0..1_000 {
         assert!(world.write());
     }
@@ -124,7 +125,7 @@ fn endpoints_that_claim_the_name_of_another() {
     }
     assert_eq!(world.endpoints(), 0);
     assert_eq!(world.participant.counters().forged, 3);
-    // A participant of another name than its messages, and one of ours.
+    // A GUID other than that of its messages, and ours.
     let mut two = Forger::new(3, ON_LINK);
     two.data.prefix = other.prefix;
     world.feed(&two.announcement());
@@ -137,7 +138,7 @@ fn endpoints_that_claim_the_name_of_another() {
 
 #[test]
 fn guids_that_are_there_twice() {
-    // Oracle: one endpoint of a name; what is said last holds.
+    // Oracle: one endpoint per GUID; the last announcement counts.
     let (mut world, mut forger, writer, _) = matched();
     for round in 0..1_000 {
         let mut data = endpoint(forger.guid(writer), Reliability::Reliable);
@@ -151,7 +152,7 @@ fn guids_that_are_there_twice() {
     }
     let events = std::iter::from_fn(|| world.participant.poll_event()).count();
     assert!(events <= 1_024);
-    // A participant that comes from elsewhere now is still one.
+    // A participant that moves is still the same one.
     forger.data.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, 77), 7_410)];
     world.feed(&forger.announcement());
     assert_eq!(world.participants(), 1);
@@ -159,7 +160,8 @@ fn guids_that_are_there_twice() {
 
 #[test]
 fn good_bye_from_another() {
-    // CVE-2023-50257: who is disposed of is who says so, and comes back with the next announcement.
+    // CVE-2023-50257: a good-bye counts only from the participant itself, which returns with its
+    // next announcement.
     let (mut world, victim, _, _) = matched();
     let other = Forger::new(1, ON_LINK);
     let gone = InlineQos {
@@ -178,7 +180,8 @@ fn good_bye_from_another() {
     world.feed(&other.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
     assert_eq!(world.participants(), 2);
     assert_eq!(world.participant.counters().forged, 1);
-    // Without an account of its endpoints it is not undone: nobody can tell this from the real one.
+    // One with the victim's prefix and address cannot be told from a genuine one; the next
+    // announcement undoes it.
     world.feed(&victim.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
     assert_eq!(world.participants(), 1);
     world.feed(&victim.announcement());
@@ -209,7 +212,7 @@ fn end_of_endpoints_of_another() {
 
 #[test]
 fn leases_of_any_length() {
-    // Oracle: who is gone at once never was there; who stays for good can be sent away.
+    // Oracle: a lease of zero is rejected; a very long one is limited, and can be shortened.
     for lease in [
         Duration::ZERO,
         Duration::from_s(-5),
@@ -224,7 +227,7 @@ fn leases_of_any_length() {
     }
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     world.feed(&forger.announcement());
-    // Of one that has not answered no lease is longer than 30 s, of one that has 300 s.
+    // Before the answer no lease exceeds 30 s, after it 300 s.
     world.wait(29_000 * MS);
     assert_eq!(world.participants(), 1);
     world.wait(2_000 * MS);
@@ -240,7 +243,7 @@ fn leases_of_any_length() {
     world.feed(&forger.announcement());
     world.wait(10 * MS);
     assert_eq!(world.participants(), 0);
-    // Liveliness of a writer that ends before it begins.
+    // Liveliness leases of zero or less.
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     world.feed(&forger.announcement());
     for (number, ns) in [0, -1, -1_000_000_000, 1].into_iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Readers with filters that nobody would write.
+//! Readers with malformed or extreme filters.
 //!
-//! Oracle: a filter that makes no sense to the writer keeps nothing from its reader.
+//! Oracle: a filter that the writer cannot use withholds nothing from its reader.
 
 use rtether_rtps::discovery::ContentFilter;
 use rtether_rtps::engine::{NewWriter, Participant, TopicName};
@@ -107,10 +107,11 @@ fn filters_that_make_no_sense() {
 
 #[test]
 fn no_more_than_32_filters() {
-    // Oracle: what none of 32 readers wants is not sent; one more is sent everything.
+    // Oracle: samples that none of 32 readers wants are not sent; with one more reader everything
+    // is sent.
     let mut world = World::new();
     let mut publication = publication(&mut world);
-    // As much work as there can be: all comparisons hold but the last.
+    // Maximum work: all comparisons hold except the last.
     let expression = vec!["color <> %0"; 240].join(" AND ") + " AND x = 1";
     let parameter = "a".repeat(255);
     let mut forger = Forger::new(0, ON_LINK);
@@ -133,7 +134,7 @@ fn no_more_than_32_filters() {
 
 #[test]
 fn samples_that_no_filter_can_look_at() {
-    // Oracle: payloads that are no value of the type are counted, and the others come.
+    // Oracle: payloads that are not values of the type are counted, and the others arrive.
     let mut world = World::new();
     let filter = rtether_rtps::engine::NewFilter {
         topic: "mine",

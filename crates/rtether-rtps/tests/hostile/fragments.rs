@@ -1,4 +1,4 @@
-//! Fragments of samples that nobody has.
+//! Fragments of samples that do not exist.
 
 use rtether_rtps::engine::{ReaderId, TopicName};
 use rtether_rtps::guid::EntityId;
@@ -6,7 +6,7 @@ use rtether_rtps::qos::Reliability;
 
 use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
-/// What a `DATA_FRAG` says of itself.
+/// Header fields of a `DATA_FRAG`.
 #[derive(Clone, Copy)]
 struct Frag {
     sequence: i64,
@@ -15,7 +15,7 @@ struct Frag {
     sample: u32,
 }
 
-/// Returns a message with fragments as large as `payload`.
+/// Returns a message with fragments of the size of `payload`.
 fn fragments(forger: &Forger, writer: EntityId, frag: Frag, payload: &[u8]) -> Vec<u8> {
     let mut body = vec![0, 0, 28, 0, 0, 0, 0, 0];
     body.extend_from_slice(&writer.0);
@@ -48,7 +48,7 @@ fn one(sequence: i64, first: u32) -> Frag {
 
 #[test]
 fn one_fragment_each_of_many_large_samples() {
-    // Oracle: twice the largest sample is set aside at most, and for single fragments far less.
+    // Oracle: at most twice the largest sample is reserved, and far less for single fragments.
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     world.feed(&forger.announcement());
     let payload = [7; 1_024];
@@ -67,7 +67,7 @@ fn one_fragment_each_of_many_large_samples() {
     }
     let octets = world.participant.fragment_octets(world.reader);
     println!("512 writers, 48640 fragments of samples of 16 MB: {octets} octets set aside");
-    // An honest sample still gets through: the others are stale after a while.
+    // A genuine sample still gets through: the others become stale.
     world.wait(1_000 * MS);
     let writer = EntityId::writer(0, false);
     for first in 1..=LARGE / 1_024 {
@@ -80,7 +80,7 @@ fn one_fragment_each_of_many_large_samples() {
 
 #[test]
 fn a_large_sample_takes_no_more_than_has_come() {
-    // Oracle: room for what has come, as much again, and 64 KiB.
+    // Oracle: room for what has arrived, as much again, and 64 KiB.
     let (mut world, forger, writer, _) = matched();
     let payload = [7; 1_024];
     for first in 1..=LARGE / 1_024 {
@@ -113,7 +113,7 @@ fn samples_beyond_the_limit() {
 
 #[test]
 fn fragments_that_overlap_or_change_their_minds() {
-    // Oracle: what the honest fragments said is what is taken, once all of them are there.
+    // Oracle: the sample consists of the genuine fragments, once all of them are there.
     let (mut world, forger, writer, _) = matched();
     let sample: Vec<u8> = [0, 1, 0, 0]
         .into_iter()
@@ -136,7 +136,7 @@ fn fragments_that_overlap_or_change_their_minds() {
     for chunk in &chunks[..10] {
         world.feed(chunk);
     }
-    // The same again, several in one, and more of them than the sample has.
+    // Duplicates, several fragments in one, and more fragments than the sample has.
     world.feed(&chunks[3]);
     world.feed(&honest(9, &sample[800..1_500]));
     let beyond = Frag {
@@ -147,7 +147,7 @@ fn fragments_that_overlap_or_change_their_minds() {
     };
     world.feed(&fragments(&forger, writer, beyond, &[0; 200]));
     assert_eq!(world.participant.counters().malformed, 1);
-    // Another size: what is believed then is started anew, and the honest ones after it again.
+    // Another size: accepting it restarts the sample, and so do the genuine ones after it.
     for (fragment, total) in [(100, 5_000), (64, size), (100, LARGE)] {
         let other = Frag {
             sequence: 1,
@@ -170,7 +170,7 @@ fn fragments_that_overlap_or_change_their_minds() {
 
 #[test]
 fn best_effort_samples_go_on_after_some_that_never_were_whole() {
-    // Oracle: each whole sample is taken, however many before it lack something.
+    // Oracle: each complete sample is taken, regardless of incomplete ones before it.
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     world.feed(&forger.announcement());
     let writer = EntityId::writer(1, false);
@@ -206,7 +206,7 @@ fn best_effort_samples_go_on_after_some_that_never_were_whole() {
 
 #[test]
 fn the_smallest_fragments() {
-    // Oracle: a million fragments of one octet are put together, and asked for in good time.
+    // Oracle: a million fragments of one octet are reassembled, and requested promptly.
     let (mut world, forger, writer, _) = matched();
     let frag = |first| Frag {
         sequence: 1,
@@ -242,7 +242,7 @@ fn crowd(reliability: Reliability) -> (World, Vec<ReaderId>) {
     (world, readers)
 }
 
-/// Makes writers known, and sends the begin of 16 samples of 16 MB of each; looks at the limit.
+/// Matches writers, and sends the beginning of 16 samples of 16 MB from each; checks the limit.
 fn attack(world: &mut World, forger: &mut Forger, reliability: Reliability, begin: i64) {
     for number in 0..32 {
         let writer = EntityId::writer(number, false);
@@ -259,7 +259,7 @@ fn attack(world: &mut World, forger: &mut Forger, reliability: Reliability, begi
     }
 }
 
-/// Sends a sample of 100 kB to all; returns how many readers get it.
+/// Sends a sample of 100 kB to all readers; returns how many receive it.
 fn genuine(world: &mut World, forger: &Forger, sequence: i64, readers: &[ReaderId]) -> usize {
     let writer = EntityId::writer(77, false);
     let size = 100 * 1_024;
@@ -286,8 +286,9 @@ fn genuine(world: &mut World, forger: &Forger, sequence: i64, readers: &[ReaderI
 
 #[test]
 fn fragments_for_many_readers_stay_within_what_they_share() {
-    // Oracle: 4 MiB, which single limits of 12 readers exceed 96 times. A genuine sample finds room, since
-    // the participant that has most gives way; of one participant, once nothing has come for half a second.
+    // Oracle: 4 MiB, which the individual limits of 12 readers exceed 96 times. A genuine sample
+    // finds room, since the participant with the largest share gives way; within one participant,
+    // once others are stale for half a second.
     let (mut world, readers) = crowd(Reliability::Reliable);
     let (mut forger, mut honest) = (Forger::new(0, ON_LINK), Forger::new(1, ON_LINK));
     world.feed(&forger.announcement());
@@ -317,7 +318,7 @@ fn fragments_for_many_readers_stay_within_what_they_share() {
 
 #[test]
 fn the_oldest_best_effort_samples_make_room() {
-    // Oracle: a genuine sample gets through in the middle of an attack, at once.
+    // Oracle: a genuine sample gets through at once during an attack.
     let (mut world, readers) = crowd(Reliability::BestEffort);
     let (mut forger, mut honest) = (Forger::new(0, ON_LINK), Forger::new(1, ON_LINK));
     world.feed(&forger.announcement());

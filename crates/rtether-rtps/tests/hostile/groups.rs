@@ -1,7 +1,7 @@
-//! Sets of publishers that never end, or never were.
+//! Sets of publishers that never end, or never existed.
 //!
-//! Oracle: what is kept of them stays within limits, nothing of them is delivered, and a set of somebody
-//! else is.
+//! Oracle: their memory stays within limits, nothing of them is delivered, and a genuine set of
+//! another publisher is.
 
 use rtether_rtps::engine::{NewReader, TopicName};
 use rtether_rtps::guid::EntityId;
@@ -29,7 +29,8 @@ fn qos() -> Qos {
     }
 }
 
-/// A sample, or the end, of a set; numbers are those of the writer, of its set, and of the group's set.
+/// A sample, or the end marker, of a set; numbers are those of the writer, of its set, and of the
+/// group's set.
 fn part(
     forger: &Forger,
     writer: EntityId,
@@ -46,7 +47,7 @@ fn part(
         }),
         group_set: Some(SequenceNumber(group)),
         group_sequence: (!end).then_some(SequenceNumber(number)),
-        // Not that of the only writer.
+        // Not the digest of the only writer.
         group_digest: end.then_some([1, 2, 3, 4]),
         ..InlineQos::default()
     };
@@ -84,7 +85,7 @@ fn sets_without_an_end_and_ends_without_a_set() {
     let datagram = forger.endpoint(&data);
     world.feed(&datagram);
     assert_eq!(world.participant.writers_of(reader), 1);
-    // Sets that name writers which nobody knows, each with one sample, and their ends.
+    // Sets with unknown writers in their digest, each with one sample, and their end markers.
     for round in 0..10_000 {
         let (first, group) = (2 * round + 1, 1 + round % 3 * (i64::MAX / 4));
         for datagram in [
@@ -97,14 +98,14 @@ fn sets_without_an_end_and_ends_without_a_set() {
     }
     let counters = world.participant.reader_counters(reader);
     assert!(counters.incoherent >= 10_000 - 64, "{counters:?}");
-    // Ends alone, and numbers at their limit.
+    // End markers alone, and numbers at their limit.
     for round in 0..10_000 {
         let group = if round % 2 == 0 { i64::MAX - 1 } else { 1 };
         let datagram = part(&forger, writer, 20_001 + round, 1, group, true);
         world.feed(&datagram);
     }
     assert!(world.participant.next_in_group(now, subscriber).is_none());
-    // Somebody who says no group is heard by himself.
+    // A writer without a group is delivered independently.
     let mut other = Forger::new(1, ON_LINK);
     world.feed(&other.announcement());
     data.guid = other.guid(writer);

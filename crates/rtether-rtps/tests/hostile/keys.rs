@@ -1,4 +1,4 @@
-//! Keys alone on the wire, for readers that take a different form.
+//! Key payloads for readers that expect different forms.
 
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::{Reliability, Representation};
@@ -7,15 +7,15 @@ use rtether_rtps::types::ShapeType;
 
 use crate::world::{Forger, MS, ON_LINK, World, endpoint, qos};
 
-/// A key with the length that its header announces, and without; as captured from Cyclone DDS 11.0.1
+/// A key with the length that its header announces, and without; captured from Cyclone DDS 11.0.1
 /// and 0.10.2.
 const WITH_LENGTH: &[u8] = b"\0\x09\0\x03\x09\0\0\0\x05\0\0\0BLUE\0\0\0\0";
 const BARE: &[u8] = b"\0\x09\0\x03\x05\0\0\0BLUE\0\0\0\0";
 
-/// Vendor and version of those whose readers match.
+/// Vendor and version of a matched reader's participant.
 type Peer = ([u8; 2], [u8; 2]);
 
-/// Returns whether a writer with these readers disposes of an instance by a bare key.
+/// Returns whether a writer with these readers disposes of an instance with a bare key.
 fn disposes_barely(peers: &[Peer]) -> bool {
     let mut world = World::new();
     let mut qos = qos(Reliability::Reliable);
@@ -57,8 +57,8 @@ fn disposes_barely(peers: &[Peer]) -> bool {
 
 #[test]
 fn a_key_has_the_length_that_its_header_announces_unless_no_reader_can_read_that() {
-    // Oracle: DDS-XTypes 1.3, 7.4.3.5.3: what is delimited begins with its length; and captures of the
-    // one implementation that leaves it out.
+    // Oracle: DDS-XTypes 1.3, 7.4.3.5.3: a delimited value begins with its length; and captures of
+    // the one implementation that omits it.
     let (old, new, other) = (([1, 16], [2, 1]), ([1, 16], [2, 5]), ([1, 15], [2, 1]));
     assert!(!disposes_barely(&[new]));
     assert!(!disposes_barely(&[other]));

@@ -1,8 +1,8 @@
-//! A participant among attackers: it never panics, what it keeps and what it sends stays within limits,
-//! and afterwards it still works.
+//! A participant under attack: it never panics, memory and traffic stay within limits, and
+//! afterwards it still works.
 //!
-//! The published weaknesses of other implementations that lie in the reading of single messages are
-//! tested next to the reader of messages; here are those that need a participant with endpoints.
+//! The published weaknesses of other implementations in parsing single messages are tested next to
+//! the parser; here are those that need a participant with endpoints.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 

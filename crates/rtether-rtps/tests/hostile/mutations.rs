@@ -1,6 +1,6 @@
-//! Datagrams of real peers, and what becomes of them when octets change.
+//! Recorded datagrams of real peers, with mutated octets.
 //!
-//! Oracle: nothing panics, limits hold, and what is sent in answer to a datagram is bounded.
+//! Oracle: nothing panics, limits hold, and the answers to a datagram are bounded.
 
 #[path = "../common/net.rs"]
 #[allow(dead_code, reason = "shared with tests that need more of it")]
@@ -23,11 +23,11 @@ use rtether_rtps::wire::{HEADER_SIZE, Submessage, parse};
 use crate::world::{Forger, MS, NAME, ON_LINK, World, endpoint};
 
 const MUTATIONS: u64 = 200_000;
-/// Datagrams that one datagram may cause, at most: new participants are greeted by all that is built in,
-/// and one that has lost everything asks for a whole history.
+/// Maximum number of datagrams triggered by one: new participants are greeted by all built-in
+/// endpoints, and one that has lost everything requests a whole history.
 const ANSWERS_MAX: usize = 20;
 
-/// Returns the files of the corpus as datagrams: those that are parts of one get a header.
+/// Returns the files of the corpus as datagrams: bare submessages get a header.
 fn corpus() -> Vec<Vec<u8>> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/rtps");
     let mut files: Vec<_> = std::fs::read_dir(directory)
@@ -47,11 +47,11 @@ fn corpus() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Lets the participant know every sender and every endpoint of the recorded datagrams, so that these
-/// get further than to the first question of who it is.
+/// Makes every sender and endpoint of the recorded datagrams known, so that these pass the first
+/// checks.
 fn known(datagrams: &[Vec<u8>]) -> World {
     let mut world = World::with(|config| config.participants_max = 64);
-    // Most of what was recorded has a key.
+    // Most recorded topics have a key.
     let now = world.clock();
     let qos = crate::world::qos(Reliability::Reliable);
     let name = TopicName {
@@ -120,7 +120,7 @@ fn known(datagrams: &[Vec<u8>]) -> World {
     world
 }
 
-/// Makes messages to this participant of those to another: whom they name, and its endpoints.
+/// Rewrites messages to another participant for this one: destination and endpoints.
 fn to_here(world: &World, datagram: &mut [u8]) {
     let own = world.participant.prefix();
     let writer = world.participant.writer_guid(world.writer).unwrap().entity;
@@ -139,7 +139,7 @@ fn to_here(world: &World, datagram: &mut [u8]) {
                     to.copy_from_slice(&own.0);
                 }
             }
-            // The writer that ACKNACK and NACK_FRAG name.
+            // The writer addressed by ACKNACK and NACK_FRAG.
             0x06 | 0x12 => {
                 if let Some(to) = datagram.get_mut(body + 4..body + 8)
                     && to[3] & 0xC0 == 0
@@ -147,7 +147,7 @@ fn to_here(world: &World, datagram: &mut [u8]) {
                     to.copy_from_slice(&writer.0);
                 }
             }
-            // The reader that others name: all.
+            // The reader addressed by others: all.
             0x07 | 0x08 => set_any(datagram.get_mut(body..body + 4)),
             0x15 | 0x16 => set_any(datagram.get_mut(body + 4..body + 8)),
             _ => {}
@@ -186,7 +186,7 @@ fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
                 }
             }
             6 => {
-                // A number of which a word changes to a limit.
+                // A number with one word set to a limit.
                 let at = at / 4 * 4;
                 let limits = [
                     [0; 4],
@@ -233,7 +233,7 @@ fn recorded_datagrams() {
         world.wait(MS);
         world.sent.clear();
     }
-    // Most of them are from peers that are known, and are understood.
+    // Most of them are from known peers, and are understood.
     let counters = world.participant.counters();
     let keyed = world.participant.reader_counters(world.keyed.unwrap());
     println!("{counters:?}\n{keyed:?}");

@@ -1,4 +1,4 @@
-//! Numbers that no honest endpoint says.
+//! Numbers that no genuine endpoint sends.
 
 use rtether_rtps::engine::NewSample;
 use rtether_rtps::guid::EntityId;
@@ -28,15 +28,15 @@ fn full(base: i64) -> NumberSet {
     NumberSet::from_words(base, 256, [u32::MAX; 8]).unwrap()
 }
 
-/// Returns the full name of the writer within its participant.
+/// Returns the entity id of the writer.
 fn own_writer(world: &World) -> EntityId {
     world.participant.writer_guid(world.writer).unwrap().entity
 }
 
 #[test]
 fn gap_with_a_huge_range() {
-    // CVE-2025-64438. Oracle: it is done at once, and nothing is kept for it; a limit of time would only
-    // measure the machine, but walking through the range would take years.
+    // CVE-2025-64438. Oracle: it completes at once, and stores nothing; iterating over the range
+    // would take years, so that no time limit, which would only measure the machine, is needed.
     let (mut world, forger, writer, _) = matched();
     for (start, base) in [(5, HUGE), (1, 1 << 40), (1 << 40, HUGE)] {
         let gap = Gap {
@@ -54,8 +54,8 @@ fn gap_with_a_huge_range() {
 
 #[test]
 fn heartbeats_with_huge_ranges() {
-    // Oracle: what is missing is asked for 256 numbers at a time, once for each heartbeat; sums of what
-    // is lost do not overflow, however many writers say so.
+    // Oracle: missing samples are requested 256 numbers at a time, once per heartbeat; sums of lost
+    // samples do not overflow, from any number of writers.
     let (mut world, forger, writer, _) = matched();
     world.sent.clear();
     for count in 1..=100 {
@@ -81,7 +81,7 @@ fn heartbeats_with_huge_ranges() {
         u64::MAX
     );
     world.wait(10_000 * MS);
-    // They go, and so does what was counted for each.
+    // When they go, their counts remain in the total.
     forger.data.lease = rtether_rtps::time::Duration::from_ms(1);
     world.feed(&forger.announcement());
     world.wait(10 * MS);
@@ -112,7 +112,7 @@ fn acknowledgments_of_what_was_never_written() {
     }
     assert!(!world.participant.is_acknowledged(world.writer));
     assert_eq!(world.sent.len(), 0, "not a word to this");
-    // From the end on: what is not there yet is not remembered, either.
+    // From the end: requests for samples not yet written are not stored, either.
     let ack = AckNack {
         reader,
         writer,
@@ -158,7 +158,7 @@ fn fragments_of_what_was_never_written() {
 
 #[test]
 fn strangers_leave_nothing_behind() {
-    // Oracle: they are counted, and that is all.
+    // Oracle: they are counted, and have no other effect.
     let mut world = World::new();
     let writer = own_writer(&world);
     for number in 0..10_000_u32 {
@@ -198,7 +198,7 @@ fn strangers_leave_nothing_behind() {
 
 #[test]
 fn a_flood_in_one_datagram() {
-    // Oracle: 1024 parts are looked at; many questions get one answer.
+    // Oracle: 1024 submessages are read; many requests get one answer.
     let (mut world, forger, writer, reader) = matched();
     let own = own_writer(&world);
     assert!(world.write());
@@ -226,7 +226,7 @@ fn a_flood_in_one_datagram() {
         world.sent.len()
     );
     assert!(world.sent.len() <= 4);
-    // And parts that say nothing.
+    // Submessages without content.
     let mut nothing = forger.message(|_| {});
     while nothing.len() < 60_000 {
         nothing.extend_from_slice(&[0x09, 0x02, 0, 0]);
@@ -237,7 +237,7 @@ fn a_flood_in_one_datagram() {
 
 #[test]
 fn times_in_the_far_future() {
-    // Oracle: the time of the writer is told, and decides nothing.
+    // Oracle: the writer's timestamp is reported, and affects nothing.
     let (mut world, forger, writer, _) = matched();
     let times = [u32::MAX, u32::MAX - 1, 0, 1 << 31];
     for (number, seconds) in (1..).zip(times) {
@@ -253,8 +253,8 @@ fn times_in_the_far_future() {
 
 #[test]
 fn heartbeat_and_end_in_the_name_of_another() {
-    // CVE-2023-50257. Oracle: a writer of the same entity, but of another participant, says nothing
-    // about this one.
+    // CVE-2023-50257. Oracle: a writer with the same entity id in another participant does not
+    // affect this one.
     let (mut world, mut victim, writer, _) = matched();
     let other = Forger::new(1, ON_LINK);
     world.feed(&other.announcement());
@@ -277,8 +277,8 @@ fn heartbeat_and_end_in_the_name_of_another() {
 
 #[test]
 fn a_heartbeat_that_lied_is_made_good() {
-    // Oracle: who reads a whole datagram can forge one; but of a few the endpoints recover as soon as
-    // the true writer has spoken four times.
+    // Oracle: an attacker that sees whole datagrams can forge them; but from a few the endpoints
+    // recover after the genuine writer has sent four times.
     let (mut world, mut victim, writer, _) = matched();
     let datagram = victim.next(writer, &VALUE);
     world.feed(&datagram);
@@ -287,7 +287,7 @@ fn a_heartbeat_that_lied_is_made_good() {
         world.feed(&victim.message(|message| assert!(message.heartbeat(&heartbeat))));
     };
     say(&mut world, 1, 1, 1);
-    // All that will ever come is gone, and all true heartbeats are old.
+    // All future samples are declared gone, and all genuine heartbeats look old.
     say(&mut world, HUGE, HUGE, 1 + i32::MAX / 2);
     for count in 2..=8 {
         say(&mut world, 1, 1, count);
@@ -300,7 +300,8 @@ fn a_heartbeat_that_lied_is_made_good() {
 
 #[test]
 fn one_question_for_a_long_history() {
-    // Oracle: a mebioctet for each question; who really lacks it all asks again and gets it.
+    // Oracle: a mebioctet per request; a reader that really lacks everything asks again and gets
+    // it.
     let (mut world, forger, _, reader) = matched();
     let writer = own_writer(&world);
     let large = vec![0; 1 << 20];
@@ -339,8 +340,9 @@ fn one_question_for_a_long_history() {
 
 #[test]
 fn fragments_of_what_is_not_meant_for_a_reader() {
-    // Oracle: a GAP (kind 8) behind the destination. A reader that had seen some fragments before it was
-    // matched would ask for the rest for good, and get heartbeats that say nothing of it.
+    // Oracle: a GAP (kind 8) after the destination. Otherwise a reader that had received some
+    // fragments before it was matched would request the rest forever, and get heartbeats that do
+    // not mention it.
     let (mut world, mut forger, _, _) = matched();
     assert!(world.write());
     let late = EntityId::reader(3, false);

@@ -1,15 +1,16 @@
 //! Published weaknesses of other implementations, sent to a participant with endpoints.
 //!
-//! Oracle of all: it ends, what is kept and sent stays within limits, and an honest sample still comes.
-//! Of those that are not here:
+//! Oracle of all: the test completes, memory and traffic stay within limits, and a genuine sample
+//! still arrives. Those tested elsewhere:
 //!
-//! | published | test |
-//! |---|---|
-//! | CVE-2025-64438, GAP of a huge range | `protocol::gap_with_a_huge_range` |
-//! | CVE-2026-45092, tables without a limit | `discovery::a_million_participants`, `discovery::a_million_endpoints` |
-//! | CVE-2023-50257, end in another's name | `discovery::good_bye_from_another`, `protocol::heartbeat_and_end_in_the_name_of_another` |
-//! | CVE-2021-38425, -38429, -38487, -43547, amplification | `discovery::one_announcement_makes_few_octets_go_to_whom_it_names` |
-//! | RustDDS 277 to 281, panics from afar | `mutations::mutations_of_recorded_datagrams` |
+//! - CVE-2025-64438, GAP of a huge range: `protocol::gap_with_a_huge_range`
+//! - CVE-2026-45092, tables without a limit: `discovery::a_million_participants`,
+//!   `discovery::a_million_endpoints`
+//! - CVE-2023-50257, end in another's name: `discovery::good_bye_from_another`,
+//!   `protocol::heartbeat_and_end_in_the_name_of_another`
+//! - CVE-2021-38425, -38429, -38487, -43547, amplification:
+//!   `discovery::one_announcement_makes_few_octets_go_to_whom_it_names`
+//! - RustDDS 277 to 281, remote panics: `mutations::mutations_of_recorded_datagrams`
 
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::Locator;
@@ -24,7 +25,7 @@ use crate::world::{Forger, MS, ON_LINK, VALUE, World, endpoint, matched, qos};
 
 const ANY: EntityId = EntityId::UNKNOWN;
 
-/// Returns a message with one part of which the test has written the octets.
+/// Returns a message with one submessage of given octets.
 fn raw(forger: &Forger, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     let mut message = forger.message(|_| {});
     message.extend_from_slice(&[kind, flags]);
@@ -33,21 +34,21 @@ fn raw(forger: &Forger, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Returns a number as the wire has it, little-endian.
+/// Returns a number in wire format, little-endian.
 fn number(number: i64) -> [u8; 8] {
     let mut octets = number.to_le_bytes();
     octets.rotate_left(4);
     octets
 }
 
-/// Sends the next honest sample, and looks that it comes.
+/// Sends the next genuine sample, and checks that it arrives.
 fn honest(world: &mut World, forger: &Forger, writer: EntityId, sequence: i64) {
     world.feed(&forger.sample(writer, sequence, &InlineQos::default(), &VALUE));
     assert_eq!(world.take(), 1, "sample {sequence}");
 }
 
-/// CVE-2025-65016: a HEARTBEAT that begins at 2^32, with the last count there is, makes a loop without an
-/// end.
+/// CVE-2025-65016: a HEARTBEAT that begins at 2^32, with the maximum count, causes an infinite
+/// loop.
 #[test]
 fn a_heartbeat_from_two_to_the_32_with_the_last_count() {
     let (mut world, forger, writer, _) = matched();
@@ -66,10 +67,10 @@ fn a_heartbeat_from_two_to_the_32_with_the_last_count() {
         world.wait(10 * MS);
     };
     said(1, 1, 1);
-    // A leap has to be said twice.
+    // A leap must be declared twice.
     said(1 << 32, 1 << 32, i32::MAX - 1);
     said(1 << 32, 1 << 32, i32::MAX);
-    // What is true, with counts that look old, until it is believed again.
+    // Genuine heartbeats with counts that look old, until they are accepted again.
     for count in 2..12 {
         said(1, 2, count);
     }
@@ -79,10 +80,11 @@ fn a_heartbeat_from_two_to_the_32_with_the_last_count() {
     honest(&mut world, &forger, writer, 2);
 }
 
-/// CVE-2025-63829: times whose fraction is a second and more, which some bring below a second one by one.
+/// CVE-2025-63829: times with a fraction of a second or more, which some implementations normalize
+/// second by second.
 #[test]
 fn times_whose_fraction_looks_like_more_than_a_second() {
-    // Oracle: the wire has 2^-32 s, of which no number is as much as a second.
+    // Oracle: on the wire the unit is 2^-32 s, so that no fraction reaches a second.
     let (mut world, forger, writer, _) = matched();
     let mut sequence = 0;
     for fraction in [999_999_999_u32, 1_000_000_000, 1 << 31, u32::MAX] {
@@ -127,8 +129,8 @@ fn times_whose_fraction_looks_like_more_than_a_second() {
     }
 }
 
-/// CVE-2025-62799, CVE-2025-65865, CVE-2026-22590: sums of the numbers in a `DATA_FRAG` that overflow, or
-/// lie beyond the sample or the datagram.
+/// CVE-2025-62799, CVE-2025-65865, CVE-2026-22590: sums of the numbers in a `DATA_FRAG` that
+/// overflow, or lie beyond the sample or the datagram.
 #[test]
 fn sums_of_fragments_that_overflow() {
     let (mut world, forger, writer, _) = matched();
@@ -157,12 +159,13 @@ fn sums_of_fragments_that_overflow() {
         }
     }
     world.take();
-    // Some were whole samples of an octet or two; the next number is another.
+    // Some were complete samples of an octet or two; the next number is another.
     honest(&mut world, &forger, writer, 2);
 }
 
-/// CVE-2026-49861, CVE-2026-53590, CVE-2026-55063, CVE-2023-39946: parameter lists that allocate what they
-/// announce, whose lengths lie beyond the datagram, or whose strings have no NUL.
+/// CVE-2026-49861, CVE-2026-53590, CVE-2026-55063, CVE-2023-39946: parameter lists that make
+/// readers allocate what they announce, whose lengths lie beyond the datagram, or whose strings
+/// have no NUL.
 #[test]
 fn parameter_lists_without_end_or_with_lengths_of_their_own() {
     let mut payload = Vec::new();
@@ -181,7 +184,8 @@ fn parameter_lists_without_end_or_with_lengths_of_their_own() {
     let (name, user_data, property) = (0x62, 0x2C, 0x59);
     let most = u32::MAX.to_le_bytes();
     let wrong = [
-        // No NUL, a length beyond the parameter, one beyond the list, one that is no multiple of four.
+        // No NUL, a length beyond the parameter, one beyond the list, one that is not a multiple of
+        // four.
         list(name, 8, &[4, 0, 0, 0, b'a', b'a', b'a', b'a'], true),
         list(name, 8, &[255, 255, 255, 255, b'a', b'a', b'a', 0], true),
         list(name, 8, &[5, 0, 0, 0, b'a', b'a', b'a', 0], true),
@@ -190,7 +194,7 @@ fn parameter_lists_without_end_or_with_lengths_of_their_own() {
         // Four thousand million octets.
         list(user_data, 4, &most, true),
         list(user_data, 8, &[255, 255, 255, 127, 0, 0, 0, 0], true),
-        // No end.
+        // No sentinel.
         list(name, 8, &[4, 0, 0, 0, b'a', b'a', b'a', 0], false),
         payload[..whole].to_vec(),
     ];
@@ -202,18 +206,18 @@ fn parameter_lists_without_end_or_with_lengths_of_their_own() {
         world.feed(&forger.announcement());
         assert_eq!(world.participants(), 1, "{at}: the honest one");
     }
-    // A list of properties as long as can be said, which nobody here reads, costs nothing.
+    // A property list of maximum announced length, which is not read here, costs nothing.
     let (mut world, forger) = (World::new(), Forger::new(0, ON_LINK));
     let octets = list(property, 4, &most, true);
     world.feed(&forger.sample(EntityId::SPDP_WRITER, 1, &InlineQos::default(), &octets));
     assert!(world.participants() <= 1);
 }
 
-/// CVE-2026-22591: a content filter larger than the memory set aside for it.
+/// CVE-2026-22591: a content filter larger than the memory reserved for it.
 #[test]
 fn filters_larger_than_any_limit() {
-    // Oracle: such a filter is passed over, and its reader gets everything; one that announces parameters
-    // which are not there is none, and neither is its reader.
+    // Oracle: such a filter is ignored, and its reader gets everything; one that announces missing
+    // parameters is malformed, and so is its reader.
     const NONE: u32 = u32::MAX;
     for (expression, parameters) in [(60_000, 0), (5_000, 1), (10, 7_000), (0, 17), (9, NONE)] {
         let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
@@ -252,7 +256,7 @@ fn filters_larger_than_any_limit() {
     }
 }
 
-/// CVE-2023-39534, CVE-2023-39945 and their like: GAP, HEARTBEAT and DATA with numbers that are none.
+/// CVE-2023-39534, CVE-2023-39945 and similar: GAP, HEARTBEAT and DATA with invalid numbers.
 #[test]
 fn gaps_and_numbers_that_are_none() {
     // Oracle: one count of `malformed` for each.
@@ -297,10 +301,10 @@ fn gaps_and_numbers_that_are_none() {
     honest(&mut world, &forger, writer, 2);
 }
 
-/// CVE-2023-23932: strings of samples whose length is not that of what follows.
+/// CVE-2023-23932: strings in samples whose length does not match their content.
 #[test]
 fn strings_of_samples_with_lengths_of_their_own() {
-    // Oracle: each is counted, and the honest value after them comes.
+    // Oracle: each is counted, and the genuine value after them arrives.
     let mut world = World::new();
     let (now, topic) = (world.clock(), "shapes");
     let quality = qos(Reliability::BestEffort);
@@ -343,7 +347,8 @@ fn strings_of_samples_with_lengths_of_their_own() {
     assert_eq!(taken.value.unwrap().color, "RED");
 }
 
-/// Cyclone DDS 1772: a locator with port 0, to which nothing can be sent, keeps all else from being sent.
+/// Cyclone DDS 1772: a locator with port 0, to which nothing can be sent, prevents all other
+/// transmissions.
 #[test]
 fn places_without_a_port() {
     let Locator::Udp(at) = ON_LINK else {
@@ -353,7 +358,7 @@ fn places_without_a_port() {
     let (mut world, mut forger, _, _) = matched();
     let mut other = Forger::new(1, nowhere);
     world.feed(&other.announcement());
-    // One place that is none before one that is.
+    // An invalid locator before a valid one.
     other.data.metatraffic_unicast = vec![nowhere, ON_LINK];
     other.data.default_unicast = vec![nowhere, ON_LINK];
     world.feed(&other.announcement());

@@ -1,4 +1,4 @@
-//! Who speaks for whom, and from where; and what a neighbor achieves who writes another's address.
+//! Source checks, and what a neighbor with a forged source address achieves.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -47,7 +47,7 @@ fn sample(forger: &Forger, writer: EntityId, number: i64) -> Vec<u8> {
 
 #[test]
 fn a_sample_of_another_host_neither_arrives_nor_silences_the_writer() {
-    // Oracle: what the writer itself has sent.
+    // Oracle: the samples that the writer itself has sent.
     let (mut world, forger, writer) = best_effort(|_| {});
     for number in 1..=10 {
         world.feed(&sample(&forger, writer, number));
@@ -59,7 +59,8 @@ fn a_sample_of_another_host_neither_arrives_nor_silences_the_writer() {
 
 #[test]
 fn a_number_of_a_neighbor_that_spoofs_the_address_costs_two_samples() {
-    // Oracle: three in a row below the place move it back; a leap above 2^16 waits for a later number.
+    // Oracle: three consecutive numbers below the position reset it; a leap above 2^16 is held back
+    // until a later number.
     let (mut world, forger, writer) = best_effort(|_| {});
     world.feed(&sample(&forger, writer, 1));
     world.feed(&sample(&forger, writer, LEAP));
@@ -76,7 +77,7 @@ fn a_number_of_a_neighbor_that_spoofs_the_address_costs_two_samples() {
         world.feed(&sample(&forger, writer, number));
     }
     assert_eq!(world.take(), 8, "two of ten");
-    // As the first that is heard of the writer, one number is enough to leap.
+    // For an unknown writer, the first number may leap.
     let (mut world, forger, writer) = best_effort(|_| {});
     world.feed(&sample(&forger, writer, LEAP));
     for number in 1..=50 {
@@ -115,7 +116,7 @@ fn a_leap_of_fragments_silences_nobody() {
         whole(&mut world, number);
     }
     assert_eq!(world.take(), 17);
-    // Parts of samples far ahead, of which nothing more comes, keep no places.
+    // Fragments of samples far ahead, without the rest, keep no places.
     for number in 0..64 {
         world.feed(&fragment(2 * LEAP + number, 1));
         world.wait(MS);
@@ -127,8 +128,8 @@ fn a_leap_of_fragments_silences_nobody() {
     assert_eq!(world.take(), 10);
 }
 
-/// What may be said in a participant's name: about the writer `own` of him who hears it, its own `writer`,
-/// its own `reader`, and itself.
+/// Messages that may be sent in a participant's name: about the receiver's writer `own`, its own
+/// `writer`, its own `reader`, and itself.
 fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> [Vec<u8>; 10] {
     let ack = AckNack {
         reader,
@@ -190,7 +191,7 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
             assert!(message.data_frag(ANY, writer, first, &inline, part));
         }),
         forger.sample(EntityId::PUBLICATIONS_WRITER, 2, &gone(writer), &key),
-        // The good-bye, the announcement once more, and one that adds the address of him who says it.
+        // The good-bye, the announcement again, and one that adds the attacker's address.
         forger.sample(EntityId::SPDP_WRITER, 2, &gone(EntityId::PARTICIPANT), &key),
         forger.announcement(),
         moved.announcement(),
@@ -199,7 +200,7 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
 
 #[test]
 fn nothing_that_another_host_says_counts() {
-    // Oracle: the state before, and one count for each.
+    // Oracle: unchanged state, and one count for each.
     let (mut world, forger, writer, reader) = matched();
     let own = world.participant.writer_guid(world.writer).unwrap().entity;
     assert!(world.write());
@@ -219,11 +220,12 @@ fn nothing_that_another_host_says_counts() {
 
 #[test]
 fn a_relay_speaks_for_another_from_its_addresses_only() {
-    // Oracle: one count for what came from elsewhere, and the sample from the right address.
+    // Oracle: one count for the message from elsewhere, and the sample from the right address.
     let (mut world, forger, writer, _) = matched();
     world.feed(&sample(&forger, writer, 1));
     assert_eq!(world.take(), 1);
-    // A relay says in whose name it speaks; it is none of that one's addresses, either.
+    // A relay names the participant for which it speaks; its address is not one of that
+    // participant's, either.
     let other = Forger::new(7, ELSEWHERE);
     world.feed_from(ELSEWHERE, &other.announcement());
     let mut relayed = other.message(|_| {});
@@ -243,7 +245,7 @@ fn an_announcement_comes_from_where_it_says() {
     assert_eq!((world.participants(), impostors(&world)), (0, 1));
     world.feed(&Forger::new(1, ON_LINK).announcement());
     assert_eq!((world.participants(), impostors(&world)), (1, 1));
-    // Nobody speaks in the name of the participant itself.
+    // No other participant may use the participant's own prefix.
     let mut own = Forger::new(1, ON_LINK);
     own.prefix = world.participant.prefix();
     world.feed(&sample(&own, EntityId::writer(1, false), 1));
@@ -288,7 +290,8 @@ fn anybody_is_believed_where_that_is_wished_for() {
 
 #[test]
 fn a_huge_leap_of_a_reliable_writer_is_said_twice() {
-    // Oracle: 2^16 numbers may be given up at a word; beyond that a heartbeat or gap is a hint.
+    // Oracle: 2^16 numbers may be given up at once; beyond that a heartbeat or gap must be
+    // repeated.
     let (mut world, forger, writer, _) = matched();
     let heartbeat = |first: i64, last: i64, count: i32| {
         forger.message(|message| {
@@ -316,7 +319,7 @@ fn a_huge_leap_of_a_reliable_writer_is_said_twice() {
     world.feed(&heartbeat(1, 1, 1));
     world.feed(&sample(&forger, writer, 1));
     assert_eq!(world.take(), 1);
-    // One datagram, and the same once more as networks repeat them.
+    // One datagram, and a duplicate of it, as networks produce.
     for _ in 0..2 {
         world.feed(&heartbeat(LEAP, LEAP, 2));
     }
@@ -331,7 +334,7 @@ fn a_huge_leap_of_a_reliable_writer_is_said_twice() {
     }
     assert_eq!(world.take(), 7, "a gap ahead of the place is none, either");
     assert_eq!(world.participant.reader_counters(world.reader).lost, 0);
-    // A writer that means it says so again.
+    // A genuine writer repeats it.
     for count in 3..=4 {
         world.feed(&heartbeat(2 * LEAP, 2 * LEAP, count));
     }

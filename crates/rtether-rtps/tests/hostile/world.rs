@@ -1,4 +1,4 @@
-//! A participant that is attacked, and whoever attacks it.
+//! A participant under attack, and its attackers.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -13,7 +13,7 @@ use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::wire::{Builder, Content, InlineQos};
 
 pub(crate) const MS: i64 = 1_000_000;
-/// On the network of the participant.
+/// A locator on the network of the participant.
 pub(crate) const ON_LINK: Locator = Locator::udp(Ipv4Addr::new(10, 0, 1, 99), 7_410);
 pub(crate) const NAME: TopicName<'_> = TopicName {
     topic: "hostile",
@@ -31,15 +31,15 @@ pub(crate) fn qos(reliability: Reliability) -> Qos {
     qos
 }
 
-/// The participant that is attacked.
+/// The participant under attack.
 pub(crate) struct World {
     pub(crate) participant: Participant,
     pub(crate) now: i64,
     pub(crate) writer: WriterId,
     pub(crate) reader: ReaderId,
-    /// One of a topic with a key, if there is one.
+    /// A reader of a topic with a key, if there is one.
     pub(crate) keyed: Option<ReaderId>,
-    /// What it has sent: where to, and the octets.
+    /// Datagrams it has sent: destination and octets.
     pub(crate) sent: Vec<(Locator, Vec<u8>)>,
     buffer: Vec<u8>,
 }
@@ -61,7 +61,7 @@ impl World {
         let mut participant = Participant::new(config, now);
         let qos = qos(Reliability::Reliable);
         let writer = participant.create_writer(now, NAME, false, qos.clone());
-        // Its own reader has another topic, lest the two have to do with each other.
+        // Its own reader has another topic, so that the two do not match.
         let name = TopicName {
             topic: "hostile too",
             ..NAME
@@ -84,12 +84,12 @@ impl World {
         Instant::from_ns(self.now)
     }
 
-    /// Hands a datagram in, and notes what is sent.
+    /// Passes in a datagram, and records what is sent.
     pub(crate) fn feed(&mut self, datagram: &[u8]) {
         self.feed_from(ON_LINK, datagram);
     }
 
-    /// The same, from another address.
+    /// Like [`Self::feed`], from another address.
     pub(crate) fn feed_from(&mut self, at: Locator, datagram: &[u8]) {
         let now = self.clock();
         self.participant.handle_datagram(now, at.origin(), datagram);
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// Lets time go by.
+    /// Advances time by `span`.
     pub(crate) fn wait(&mut self, span: i64) {
         let until = self.now + span;
         let mut rounds = 0;
@@ -134,7 +134,7 @@ impl World {
         is_written
     }
 
-    /// Returns what a place has been sent: datagrams and octets.
+    /// Returns what was sent to the locators selected: datagrams and octets.
     pub(crate) fn sent_to(&self, is_meant: impl Fn(&Locator) -> bool) -> (usize, usize) {
         let sent = self.sent.iter().filter(|(to, _)| is_meant(to));
         sent.fold((0, 0), |(count, octets), (_, datagram)| {
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    /// Takes what waits; returns how much that was.
+    /// Takes the waiting samples; returns their number.
     pub(crate) fn take(&mut self) -> usize {
         let now = self.clock();
         let mut taken = 0;
@@ -157,7 +157,7 @@ impl World {
         taken
     }
 
-    /// Lets somebody say, from an address, that he has heard this participant.
+    /// Makes a forger answer from an address, as if it had received from this participant.
     pub(crate) fn hear_from(&mut self, forger: &Forger, at: Locator) {
         let own = self.participant.prefix();
         let datagram = forger.message(|message| {
@@ -175,7 +175,7 @@ impl World {
     }
 }
 
-/// Somebody who says what he likes.
+/// An attacker that may send anything.
 pub(crate) struct Forger {
     pub(crate) prefix: GuidPrefix,
     numbers: BTreeMap<EntityId, i64>,
@@ -227,7 +227,7 @@ impl Forger {
         })
     }
 
-    /// The next sample of one of his writers.
+    /// The next sample of one of its writers.
     pub(crate) fn next(&mut self, writer: EntityId, payload: &[u8]) -> Vec<u8> {
         let number = self.numbers.entry(writer).or_insert(0);
         *number += 1;
@@ -235,7 +235,7 @@ impl Forger {
         self.sample(writer, number, &InlineQos::default(), payload)
     }
 
-    /// Announces a writer or a reader under any name.
+    /// Announces a writer or a reader with any GUID.
     pub(crate) fn endpoint(&mut self, data: &EndpointData) -> Vec<u8> {
         let is_writer = data.guid.entity.is_writer();
         let mut payload = Vec::new();
@@ -256,7 +256,7 @@ pub(crate) fn message(prefix: GuidPrefix, write: impl FnOnce(&mut Builder<'_>)) 
     octets
 }
 
-/// What is said of an endpoint that fits to those of the participant.
+/// Announced data of an endpoint that matches those of the participant.
 pub(crate) fn endpoint(guid: Guid, reliability: Reliability) -> EndpointData {
     let topic = if guid.entity.is_writer() {
         "hostile too"

@@ -1,4 +1,4 @@
-//! What a writer sends again: samples and fragments that a reader has asked for.
+//! Retransmission of samples and fragments that a reader has requested.
 
 use alloc::vec::Vec;
 
@@ -9,21 +9,21 @@ use crate::locator::Locator;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::wire::{Builder, Fragment, data_size};
 
-/// How an answer went.
+/// Result of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Something was written, and more may follow.
+    /// Written; more may follow.
     Sent,
-    /// Something was written that nothing may follow.
+    /// Written; nothing may follow.
     Last,
-    /// Nothing was written, but what is wanted is another thing now.
+    /// Nothing written; the next request has changed.
     Again,
-    /// There is no room.
+    /// No room.
     Full,
 }
 
 impl Writer {
-    /// Sends a reader what it has asked for.
+    /// Sends a reader what it has requested.
     pub(super) fn send_wanted(
         &mut self,
         index: usize,
@@ -72,7 +72,7 @@ impl Writer {
         Some(locator)
     }
 
-    /// Writes a sample for a reader, or that there is none of this number.
+    /// Writes a sample for a reader, or a GAP if there is none with this number.
     fn answer(
         &mut self,
         index: usize,
@@ -106,7 +106,7 @@ impl Writer {
             if !proxy.takes_whole() {
                 return Step::Again;
             }
-            // Its first fragments follow as if each had been asked for; for others the reader asks.
+            // Queues its first fragments as if requested; the reader requests the others.
             let count = change.fragments(sending.fragment).min(NumberSet::LEN_MAX);
             proxy.on_sent(sequence);
             if let Some(all) = NumberSet::from_words(1, count, [u32::MAX; 8]) {
@@ -138,8 +138,8 @@ impl Writer {
         let (reader, start) = (proxy.remote.guid.entity, proxy.start);
         let found = self.cache.get(sequence).filter(|_| sequence >= start);
         if found.is_none() && sequence <= self.cache.last() {
-            // It is gone, or was not meant for this reader, which has fragments of it all the same: a
-            // heartbeat would not say so.
+            // The sample is gone, or was not meant for this reader, which nonetheless has fragments
+            // of it: a heartbeat would not tell it so.
             proxy.on_fragments_sent(None);
             let next = self.cache.at_or_after(sequence.max(start));
             let next = next.map_or(self.cache.last().next(), |change| change.sequence);
@@ -148,7 +148,7 @@ impl Writer {
         }
         let found = found.filter(|change| number <= change.fragments(sending.fragment));
         let Some(change) = found else {
-            // There is no such thing; a heartbeat tells what there is.
+            // No such fragment; a heartbeat announces the samples that exist.
             proxy.on_fragments_sent(None);
             proxy.wants_heartbeat = true;
             return Step::Again;
