@@ -25,7 +25,7 @@ pub enum PublishError {
     /// It cannot be encoded.
     #[error(transparent)]
     Value(#[from] CdrError),
-    /// There is no room in the history.
+    /// No room in the history.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -271,7 +271,7 @@ impl<T: Data> Publication<T> {
     /// Publishes a value.
     ///
     /// # Errors
-    /// The value cannot be encoded, or there is no room in the history.
+    /// The value cannot be encoded, or the history has no room.
     pub fn publish(
         &mut self,
         participant: &mut Participant,
@@ -285,7 +285,7 @@ impl<T: Data> Publication<T> {
     /// Disposes of the instance of a value.
     ///
     /// # Errors
-    /// There is no room in the history.
+    /// No room in the history.
     pub fn dispose(
         &mut self,
         participant: &mut Participant,
@@ -299,7 +299,7 @@ impl<T: Data> Publication<T> {
     /// Unregisters the instance of a value: this writer no longer writes it.
     ///
     /// # Errors
-    /// There is no room in the history.
+    /// No room in the history.
     pub fn unregister(
         &mut self,
         participant: &mut Participant,

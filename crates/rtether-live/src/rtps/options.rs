@@ -47,7 +47,7 @@ pub struct DomainOptions {
     /// Maximum size of a datagram, in octets; larger samples are sent in fragments. Frames are also
     /// limited by the MTU of their device.
     pub datagram_max: usize,
-    /// Octets of samples of which fragments are missing, of all readers together.
+    /// Maximum octets of incomplete samples, of all readers together.
     pub fragments_max: usize,
     /// Use frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,

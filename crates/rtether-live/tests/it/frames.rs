@@ -190,7 +190,7 @@ fn devices_types_and_transports_stay_apart() {
         let known = domain.participant().participants().count();
         assert_eq!(known, 0, "participant {at}");
     }
-    // Those that belong together do find each other.
+    // Participants that belong together do find each other.
     domains.push(open(&wire.near, &on("lo")));
     until(&mut domains, |all| {
         [1, 6]

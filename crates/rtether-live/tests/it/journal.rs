@@ -1,5 +1,5 @@
-//! Any octets as a journal of kept samples. The checks are those of the fuzz target `journal`; here they
-//! run over its corpus.
+//! Arbitrary octets as a journal. The checks are those of the fuzz target `journal`; here they run
+//! over its corpus.
 
 #[path = "journal/check.rs"]
 mod check;
@@ -7,7 +7,7 @@ mod check;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Oracle: `check`. The files must be more than errors.
+/// Oracle: `check`. The corpus must not consist of errors only.
 #[test]
 fn corpus_of_journals() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/journal");
@@ -20,8 +20,8 @@ fn corpus_of_journals() {
     assert!(known.count() >= 3);
 }
 
-/// Oracle: what was kept is there when the store is opened again. The file says that its last record
-/// has the highest number that there is.
+/// Oracle: a sample is there when the store is opened again. The last record of the file has the
+/// maximum number.
 #[test]
 fn a_sample_is_kept_behind_the_highest_number() {
     let record = [5, 1, 4, 255, 255, 255, 255, 255, 255, 255, 255];

@@ -96,7 +96,7 @@ impl<'a> Context<'a> {
     /// Sends a value now, if there is room in the queue.
     ///
     /// # Errors
-    /// The value cannot be encoded, or there is no room in the queue.
+    /// The value cannot be encoded, or the queue has no room.
     pub fn send<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -131,7 +131,7 @@ impl<'a> Context<'a> {
     /// Disposes of the instance of a value.
     ///
     /// # Errors
-    /// There is no room in the queue.
+    /// No room in the queue.
     pub fn dispose<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -143,7 +143,7 @@ impl<'a> Context<'a> {
     /// Unregisters the instance of a value: this writer no longer writes it.
     ///
     /// # Errors
-    /// There is no room in the queue.
+    /// No room in the queue.
     pub fn unregister<T: Data>(
         &mut self,
         publication: &PublicationHandle<T>,
@@ -177,7 +177,7 @@ impl<'a> Context<'a> {
     /// Sends octets now, if there is room in the queue.
     ///
     /// # Errors
-    /// There is no room in the queue.
+    /// No room in the queue.
     pub fn send_raw(
         &mut self,
         publication: &PublicationHandle<Untyped>,

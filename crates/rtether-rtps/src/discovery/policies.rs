@@ -159,7 +159,7 @@ fn representations(
     })
 }
 
-/// Writes the policies that differ from their defaults, and those that peers always expect. History
+/// Writes policies that differ from their defaults, and those which peers always expect. History
 /// and memory limits are local and not announced.
 pub(super) fn write(list: &mut List<'_>, qos: &Qos, is_writer: bool) {
     let default = Qos::reader();

@@ -60,7 +60,7 @@ impl Publication {
     /// Writes a value, or ends the instance of a value.
     ///
     /// # Errors
-    /// The value does not fit the type, or there is no room in the history.
+    /// The value does not fit the type, or the history has no room.
     pub fn write(
         &mut self,
         participant: &mut Participant,

@@ -53,8 +53,8 @@ pub struct Config {
     pub datagram_max: usize,
     /// Maximum size of a sample with its encapsulation header, in octets.
     pub sample_max: usize,
-    /// Octets of samples of which fragments are missing, of all readers together. One sixteenth is for
-    /// discovery alone; with less than the longest sample and that, the longest samples never come.
+    /// Maximum octets of incomplete samples, of all readers together. One sixteenth is reserved for
+    /// discovery; if the rest is less than the longest sample, the longest samples never arrive.
     pub fragments_max: usize,
     /// Maximum number of other participants.
     pub participants_max: usize,
@@ -318,7 +318,7 @@ pub struct Counters {
     pub forged: u64,
     /// Submessages and announcements from addresses that the participant named has not announced.
     pub impostors: u64,
-    /// Fragments for which readers had no room together, and samples that were given up for others.
+    /// Fragments refused because the shared room was used up, and samples given up for others.
     pub crowded: u64,
     /// Events dropped because the host did not take them in time.
     pub events_dropped: u64,

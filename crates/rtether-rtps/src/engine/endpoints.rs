@@ -80,7 +80,7 @@ impl Participant {
     /// Writes a sample.
     ///
     /// # Errors
-    /// There is no room in the history.
+    /// No room in the history.
     pub fn write(
         &mut self,
         now: Instant,
@@ -189,12 +189,12 @@ impl Participant {
             .map_or(0, |local| local.writer.unacknowledged())
     }
 
-    /// Returns the name of the participant.
+    /// Returns the GUID prefix of the participant.
     pub fn prefix(&self) -> GuidPrefix {
         self.config.prefix
     }
 
-    /// Returns what has happened so far.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -211,7 +211,7 @@ impl Participant {
             .map_or(0, |local| local.reader.fragment_octets())
     }
 
-    /// Returns the same for all readers together.
+    /// Returns the memory that all readers hold for incomplete samples in fragments, in octets.
     pub fn all_fragment_octets(&self) -> usize {
         self.fragments.used()
     }

@@ -125,7 +125,7 @@ pub struct Participant {
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
     counters: Counters,
-    /// The room for fragments that readers share.
+    /// Room for fragments shared by all readers.
     fragments: Pool,
     silent: Vec<Guid>,
     expected: expected::Expected,

@@ -177,7 +177,7 @@ impl Participant {
         }
     }
 
-    /// Makes room for fragments if what readers share is nearly used up.
+    /// Makes room for fragments if the shared room is nearly used up.
     fn make_fragment_room(&mut self, now: Instant, from: Guid, frag: &DataFrag<'_>) {
         if self.fragments.left() >= self.sending.sample_max {
             return;

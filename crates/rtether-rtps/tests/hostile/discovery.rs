@@ -212,7 +212,7 @@ fn end_of_endpoints_of_another() {
 
 #[test]
 fn leases_of_any_length() {
-    // Oracle: a lease of zero is rejected; a very long one is limited, and can be shortened.
+    // Oracle: a lease of zero is rejected; an infinite one is limited, and can be shortened.
     for lease in [
         Duration::ZERO,
         Duration::from_s(-5),

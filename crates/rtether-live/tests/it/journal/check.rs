@@ -1,7 +1,7 @@
-//! Opens a store on any octets. Oracles: no panic; a file that is refused is as it was; one that is
-//! damaged is kept as it was; each sample that is served stands in the file, with check sums that are
-//! right by an independent reading of `record.rs`; and what is kept from then on is there the next time,
-//! with everything else.
+//! Opens a store on arbitrary octets. Oracles: no panic; a rejected file is unchanged; a damaged
+//! one is copied; each sample returned is in the file, with checksums that are valid by an
+//! independent reading of `record.rs`; and samples stored from then on are there the next time,
+//! with all others.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn word(octets: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(octets[at..at + 4].try_into().expect("four octets"))
 }
 
-/// A folder that is gone with it, in memory where there is such a place.
+/// A temporary folder, in memory if possible.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -65,7 +65,7 @@ impl Drop for Folder {
     }
 }
 
-/// Octets that are taken from the front; zero where there are none left.
+/// Octets consumed from the front; zeros after the end.
 struct Source<'o>(&'o [u8]);
 
 impl Source<'_> {
@@ -86,7 +86,7 @@ impl Source<'_> {
     }
 }
 
-/// Returns the head of a file with the limits of the options, or others.
+/// Returns a file header with the given limits.
 fn head_of_file(version: u32, instances: u64, sample: u64) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(b"rtetherJ");
@@ -98,7 +98,7 @@ fn head_of_file(version: u32, instances: u64, sample: u64) -> [u8; HEAD] {
     head
 }
 
-/// Appends a record; its number and octets are given.
+/// Appends a record with the given number and payload.
 fn record(file: &mut Vec<u8>, key: u8, number: u64, is_kept: u8, payload: &[u8]) {
     let mut head = [0; HEAD];
     head[..4].copy_from_slice(&MARKER);
@@ -116,7 +116,8 @@ fn record(file: &mut Vec<u8>, key: u8, number: u64, is_kept: u8, payload: &[u8])
     file.resize(file.len().next_multiple_of(8), 0);
 }
 
-/// Makes a file with right check sums of octets that say what is in it, and what of it is then changed.
+/// Builds a file with valid checksums from octets that describe its content and later changes to
+/// it.
 fn made_of(octets: &[u8]) -> Vec<u8> {
     let head = head_of_file(2, 6, 200);
     let mut file = vec![0; RECORDS_AT];
@@ -157,7 +158,7 @@ fn made_of(octets: &[u8]) -> Vec<u8> {
                 file.truncate((file.len() - count).max(1));
             }
         }
-        // What is changed and cut is not read again.
+        // A file truncated below the first record gets no further changes.
         if file.len() < RECORDS_AT {
             break;
         }
@@ -165,7 +166,7 @@ fn made_of(octets: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns whether a sample stands in a file as it was written.
+/// Returns whether a file contains a sample as written.
 fn stands_in(file: &[u8], key: [u8; 16], kept: &Kept) -> bool {
     let ats = (RECORDS_AT..file.len().saturating_sub(HEAD - 1)).step_by(8);
     let mut ats = ats.filter(|&at| file[at..].starts_with(&MARKER));
@@ -189,8 +190,8 @@ fn contents(store: &Store) -> Vec<([u8; 16], Kept)> {
     kept
 }
 
-/// The first octet says whether the others are the file, or say how to make one. Returns how many
-/// samples were in it; `None` if it was refused.
+/// The first octet selects whether the others are the file itself or describe one. Returns the
+/// number of samples in it; `None` if the file was rejected.
 pub(crate) fn check(octets: &[u8]) -> Option<usize> {
     let (first, rest) = octets.split_first()?;
     let before = if first % 2 == 0 {
@@ -218,7 +219,7 @@ pub(crate) fn check(octets: &[u8]) -> Option<usize> {
     Some(served.len())
 }
 
-/// Keeps and forgets samples, and opens the store again.
+/// Stores and removes samples, and opens the store again.
 fn goes_on(mut store: Store, path: &Path, mut expected: Vec<([u8; 16], Kept)>) {
     let room = expected.len() < OPTIONS.instances_max;
     let sample = Kept {

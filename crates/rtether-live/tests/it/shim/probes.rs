@@ -63,7 +63,7 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
         let reports = near.smoother.unwrap().statistics.reports;
         assert_eq!(reports > 0, is_congested, "{near:?} {far:?}");
         let [asked, answered] = [near.probes, far.probes].map(Option::unwrap);
-        // 50 in half a second, minus those that a busy machine skips.
+        // 50 in half a second, minus any that a busy machine skips.
         assert!(asked.own.answered >= 10, "{asked:?}");
         assert!(answered.answers >= asked.own.answered, "{answered:?}");
         let ProbeStatus {
