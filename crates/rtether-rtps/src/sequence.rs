@@ -13,7 +13,7 @@ impl SequenceNumber {
     /// far enough below the limit of the type that sums of a few numbers do not overflow.
     pub const MAX: Self = Self(1 << 62);
 
-    /// SEQUENCENUMBER_UNKNOWN on the wire.
+    /// `SEQUENCENUMBER_UNKNOWN` on the wire.
     pub const UNKNOWN: Self = Self(-(1 << 32));
 
     /// Returns the next number.

@@ -29,7 +29,7 @@ pub struct EndpointData {
     pub unicast: Vec<Locator>,
     /// Multicast locators.
     pub multicast: Vec<Locator>,
-    /// Readers: whether each sample must carry the policies as inline QoS.
+    /// Readers: whether each sample must carry the policies in `inlineQos`.
     pub expects_inline_qos: bool,
     /// Readers: content filter.
     pub content_filter: Option<ContentFilter>,

@@ -35,7 +35,7 @@ pub struct ParticipantData {
     pub default_multicast: Vec<Locator>,
     /// Built-in endpoints: one bit each (9.3.2).
     pub endpoints: u32,
-    /// Whether its readers require the policies as inline QoS of each sample.
+    /// Whether its readers require the policies in `inlineQos` of each sample.
     pub expects_inline_qos: bool,
     /// Human-readable name.
     pub name: String,

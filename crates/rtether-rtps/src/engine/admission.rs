@@ -45,6 +45,7 @@ impl Participant {
         let max = self.config.participants_max;
         let is_own = self.is_own(origin);
         let here = self.remotes.values().filter(|one| one.origin == origin);
+        // One address gets at most half of the table, answered or not.
         if !is_own && here.count() >= max.div_ceil(2) {
             return self.oldest_of(now, origin, PATIENCE);
         }
@@ -73,6 +74,7 @@ impl Participant {
         let Some((busiest, count)) = busiest else {
             return Room::None;
         };
+        // An address with more unanswered participants than this one makes room at once.
         let patience = if count > unanswered + 1 {
             Duration::ZERO
         } else {

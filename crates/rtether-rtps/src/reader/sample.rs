@@ -144,7 +144,7 @@ pub struct ReaderCounters {
     pub deadlines_missed: u64,
 }
 
-/// Returns the kind of a change, from its inline QoS.
+/// Returns the kind of a change, from its `inlineQos`.
 pub(crate) fn kind(inline: InlineQos, is_key: bool) -> ChangeKind {
     match (inline.status.is_disposed, inline.status.is_unregistered) {
         (true, true) => ChangeKind::DisposedUnregistered,

@@ -1,4 +1,4 @@
-//! Parameter lists (9.4.2.11), and the inline QoS of samples (9.6.4).
+//! Parameter lists (9.4.2.11), and `inlineQos` of samples (9.6.4).
 
 use super::{Cursor, Malformed};
 use crate::guid::Guid;
@@ -354,7 +354,7 @@ impl Status {
     }
 }
 
-/// Inline QoS of a sample.
+/// `inlineQos` of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InlineQos {
     /// Hash of the key.

@@ -51,7 +51,7 @@ pub struct Data<'a> {
     pub writer: EntityId,
     /// Sequence number; valid.
     pub sequence: SequenceNumber,
-    /// Inline QoS.
+    /// `inlineQos`.
     pub inline_qos: ParameterList<'a>,
     /// Payload.
     pub content: Content<'a>,
@@ -86,7 +86,7 @@ pub struct DataFrag<'a> {
     pub fragment_size: u16,
     /// Octets of the sample, at least `fragment_size`; as claimed by the sender, unverified.
     pub sample_size: u32,
-    /// Inline QoS.
+    /// `inlineQos`.
     pub inline_qos: ParameterList<'a>,
     /// Whether the sample is only a key.
     pub is_key: bool,

@@ -20,7 +20,7 @@ const WINDOW_LOOK: usize = 64;
 const LOOKED_AT_MAX: usize = 256;
 /// Octets of the message header, the destination and the timestamp.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
-/// Octets of a fragment header with the longest inline QoS.
+/// Octets of a fragment header with the longest `inlineQos`.
 const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 3 * 12 + 8 + 4;
 
 /// Returns the size of a fragment for datagrams of this size: a multiple of 4.

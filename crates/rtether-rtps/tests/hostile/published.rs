@@ -10,7 +10,7 @@
 //!   `protocol::heartbeat_and_end_in_the_name_of_another`
 //! - CVE-2021-38425, -38429, -38487, -43547, amplification:
 //!   `discovery::one_announcement_makes_few_octets_go_to_whom_it_names`
-//! - RustDDS 277 to 281, remote panics: `mutations::mutations_of_recorded_datagrams`
+//! - `RustDDS` 277 to 281, remote panics: `mutations::mutations_of_recorded_datagrams`
 
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::Locator;

@@ -7,7 +7,7 @@ const ONE: [u8; 8] = [0, 0, 0, 0, 0, 0, 0, 1];
 const ZERO: [u8; 8] = [0; 8];
 const NEGATIVE: [u8; 8] = [0xFF; 8];
 const HUGE: [u8; 8] = [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
-/// SEQUENCENUMBER_UNKNOWN.
+/// `SEQUENCENUMBER_UNKNOWN`.
 const UNKNOWN: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
 #[test]
