@@ -1,4 +1,4 @@
-//! Names of participants and of their endpoints (9.3.1).
+//! GUIDs: identifiers of participants and their endpoints (9.3.1).
 
 use core::fmt;
 

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_ms(100);
 /// Why a value was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// There is no room for it, or it cannot be encoded.
+    /// No room in the queue, or the value cannot be encoded.
     #[error(transparent)]
     Publish(#[from] PublishError),
     /// A socket failed.
@@ -113,7 +113,6 @@ impl DomainApplication {
     ///
     /// # Errors
     /// A socket fails.
-    /// If a socket fails.
     pub fn step(&mut self, until: Instant) -> io::Result<bool> {
         // Reports what was done since the last step.
         self.dispatch();

@@ -5,7 +5,6 @@
 //! it, and continues until it has slept long enough in total. A datagram is then late by a wake-up,
 //! not by a rest. A thread that is busy for more than two thirds of that time does not complete its
 //! rest within the second, and is throttled as before.
-//! its rest before the second is over, and is stopped as before.
 
 use rtether_rtps::time::{Duration, Instant};
 

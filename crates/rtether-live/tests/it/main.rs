@@ -1,4 +1,4 @@
-//! The meter between two namespaces of this host.
+//! Tests between network namespaces of this host.
 //!
 //! Needs root and iproute2, which `cargo xtask test` installs if permitted (`RTETHER_IP` is its
 //! path); a test that cannot run prints why, and is counted.

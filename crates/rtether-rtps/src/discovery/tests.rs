@@ -10,7 +10,7 @@ mod round_trip;
 
 const PREFIX: GuidPrefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 const WRITER: Guid = Guid::new(PREFIX, EntityId([0, 0, 2, 2]));
-/// Topic `Square` and type `Shape`, big-endian, and the name of [`WRITER`].
+/// Topic `Square` and type `Shape`, big-endian, and the GUID of [`WRITER`].
 const NAMES: [u8; 56] =
     *b"\x00\x05\x00\x0C\0\0\0\x07Square\0\0\x00\x07\x00\x0C\0\0\0\x06Shape\0\0\0\
     \x00\x5A\x00\x10\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\0\0\x02\x02\

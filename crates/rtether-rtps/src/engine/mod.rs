@@ -363,7 +363,7 @@ impl Participant {
         all.fold(self.announce_at.min(self.lease_at), Instant::min)
     }
 
-    /// Does what is due at `now`.
+    /// Handles the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if now >= self.announce_at && self.running.sending {
             let after = self.announce_after.min(self.config.announce_period);

@@ -4,7 +4,6 @@
 //! A set is complete when its writer ends it or writes something else. A set with a lost part, or
 //! one that began before the reader was there, is dropped. Sets of a publisher wait in `group` for
 //! those of its other writers.
-//! its other writers.
 
 use alloc::vec::Vec;
 

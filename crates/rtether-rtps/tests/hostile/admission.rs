@@ -53,7 +53,7 @@ fn flood(count: u32) {
         world.feed(&Forger::new(number, ON_LINK).announcement());
         world.sent.clear();
     }
-    // Oracle: eight that have not answered for each address.
+    // Oracle: eight unanswered participants per address.
     assert_eq!(world.participants(), 8);
     let counters = world.participant.counters();
     assert_eq!(counters.refused, u64::from(count) - 8);

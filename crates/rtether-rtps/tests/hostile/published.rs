@@ -191,7 +191,7 @@ fn parameter_lists_without_end_or_with_lengths_of_their_own() {
         list(name, 8, &[5, 0, 0, 0, b'a', b'a', b'a', 0], true),
         list(name, 0xFFF0, &[4, 0, 0, 0, b'a', b'a', b'a', 0], true),
         list(name, 7, &[3, 0, 0, 0, b'a', b'a', 0], true),
-        // Four thousand million octets.
+        // 4 GiB.
         list(user_data, 4, &most, true),
         list(user_data, 8, &[255, 255, 255, 127, 0, 0, 0, 0], true),
         // No sentinel.

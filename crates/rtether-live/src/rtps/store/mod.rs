@@ -138,7 +138,6 @@ pub enum Damaged {
     Records(u64),
     /// The end of the file: a record that was being written when its writer or the system crashed,
     /// or else the last records.
-    /// down, or else the last ones.
     Tail,
 }
 
