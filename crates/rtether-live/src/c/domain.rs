@@ -228,7 +228,7 @@ pub extern "C" fn rtether_now() -> i64 {
     crate::clock::monotonic_ns()
 }
 
-/// Returns the number of known remote participants.
+/// Gets the number of known remote participants.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_participants(
     domain: *mut DomainHandle,

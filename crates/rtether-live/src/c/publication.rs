@@ -400,7 +400,7 @@ pub unsafe extern "C" fn rtether_publication_unregister(
     })
 }
 
-/// Returns the number of matched subscriptions.
+/// Gets the number of matched subscriptions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_matched(
     publication: *mut PublicationHandle,

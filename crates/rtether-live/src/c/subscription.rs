@@ -424,7 +424,7 @@ pub unsafe extern "C" fn rtether_subscription_take(
     on(subscription, take)
 }
 
-/// Returns the number of waiting samples.
+/// Gets the number of waiting samples.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_waiting(
     subscription: *mut SubscriptionHandle,
@@ -438,7 +438,7 @@ pub unsafe extern "C" fn rtether_subscription_waiting(
     on(subscription, say)
 }
 
-/// Returns the number of matched publications.
+/// Gets the number of matched publications.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_matched(
     subscription: *mut SubscriptionHandle,
@@ -452,7 +452,7 @@ pub unsafe extern "C" fn rtether_subscription_matched(
     on(subscription, say)
 }
 
-/// Returns the counters.
+/// Gets the counters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_subscription_counts(
     subscription: *mut SubscriptionHandle,

@@ -101,8 +101,8 @@ pub struct Participant {
     wall_offset: i64,
     announcement: Vec<u8>,
     announce_at: Instant,
-    /// Time to the next announcement but one. Short at first and when a participant is new, since
-    /// any announcement may be lost; then doubled up to the period.
+    /// Interval after the next announcement. Short at first and when a participant is new, since any
+    /// announcement may be lost; then doubled up to the period.
     announce_after: Duration,
     /// Destinations of waiting announcements.
     announcements: VecDeque<Locator>,
