@@ -25,7 +25,7 @@ pub enum PublishError {
     /// It cannot be encoded.
     #[error(transparent)]
     Value(#[from] CdrError),
-    /// No room in the history.
+    /// The writer refuses the sample.
     #[error(transparent)]
     Write(#[from] WriteError),
 }

@@ -86,7 +86,7 @@ pub(crate) enum Held {
 #[derive(Debug)]
 pub(crate) struct WriterProxy {
     pub(crate) remote: RemoteWriter,
-    /// All earlier samples were delivered or are lost.
+    /// All earlier samples were delivered or will not arrive.
     pub(crate) next: SequenceNumber,
     /// All earlier samples have arrived; those up to `next` were only declared gone.
     sure: SequenceNumber,
@@ -192,7 +192,7 @@ impl WriterProxy {
         }
     }
 
-    /// Advances to a later number; earlier samples are lost. Returns how many were skipped.
+    /// Advances to a later number; earlier samples will not arrive. Returns how many were skipped.
     pub(crate) fn skip_to(&mut self, next: SequenceNumber) -> u64 {
         let skipped = next.0.saturating_sub(self.next.0).max(0);
         if skipped > 0 {

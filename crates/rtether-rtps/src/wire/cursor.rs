@@ -31,7 +31,7 @@ impl<'a> Cursor<'a> {
         self.is_little_endian
     }
 
-    /// Returns and consumes the remaining octets.
+    /// Returns the remaining octets.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.octets.get(self.at..).unwrap_or_default()
     }
