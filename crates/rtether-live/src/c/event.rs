@@ -69,7 +69,7 @@ pub struct EventInfo {
     pub text: *const c_char,
 }
 
-/// Called with an event. May call any function except those that step or destroy the domain.
+/// Called with an event. May call any function that does not step or destroy the domain.
 pub type EventFn =
     Option<unsafe extern "C" fn(event: *const EventInfo, user: *mut std::ffi::c_void)>;
 

@@ -22,7 +22,7 @@ use super::status::{Failure, Status, guard};
 use super::table::{Handled, find, register};
 
 /// Fills in the value to be sent; returns 0, or another value to skip this time. May call any
-/// function except those that step or destroy the domain.
+/// function that does not step or destroy the domain.
 pub type SendFn = Option<unsafe extern "C" fn(value: *mut c_void, user: *mut c_void) -> i32>;
 
 type SendCall = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;

@@ -34,8 +34,8 @@ pub enum SubscriptionMode {
 }
 
 /// Called with a sample, or when a deadline is missed; `value` is the instance of the subscription,
-/// or memory of the library if it has none. May call any function except those that step or destroy
-/// the domain.
+/// or memory of the library if it has none. May call any function that does not step or
+/// destroy the domain.
 pub type ReceiveFn =
     Option<unsafe extern "C" fn(info: *const Info, value: *mut c_void, user: *mut c_void)>;
 

@@ -203,7 +203,7 @@ impl Filter {
         self.holds(&self.condition, sample, true)
     }
 
-    /// Evaluates all members and comparisons, even those that cannot change the result: an error
+    /// Evaluates all members and comparisons, even where they cannot change the result: an error
     /// means that the filter does not fit the type.
     pub fn check(&self, sample: &dyn Fields) -> Result<(), FilterError> {
         self.holds(&self.condition, sample, false).map(|_| ())
