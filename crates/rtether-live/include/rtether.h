@@ -26,34 +26,33 @@
 #include <stdint.h>
 
 /**
- * A span of time without an end, in nanoseconds.
+ * An infinite time span, in nanoseconds.
  */
 #define RTETHER_INFINITE 9223372036854775807
 
 /**
- * What a call returns. `rtether_last_error` tells more.
+ * Result of a call. `rtether_last_error` gives details.
  */
 typedef enum {
   /**
-   * Done.
+   * Success.
    */
   RTETHER_STATUS_OK = 0,
   /**
-   * An argument is NULL where it must not be, or out of its range; or a handle is none, of something
-   * else, or has been destroyed.
+   * An argument is NULL or out of range, or a handle is invalid, of another kind, or destroyed.
    */
   RTETHER_STATUS_ARGUMENT = 1,
   /**
-   * The structure is smaller than its first version, or larger and says something that this library
-   * does not know.
+   * The structure is smaller than its first version, or larger and sets members unknown to this
+   * library.
    */
   RTETHER_STATUS_VERSION = 2,
   /**
-   * Another thread is in the domain, or this call is not possible from within the callback.
+   * Another thread is in the domain, or the call is not allowed within a callback.
    */
   RTETHER_STATUS_BUSY = 3,
   /**
-   * The domain has been destroyed, or was made before a `fork` by the parent.
+   * The domain has been destroyed, or was created by the parent before a `fork`.
    */
   RTETHER_STATUS_CLOSED = 4,
   /**
@@ -61,7 +60,7 @@ typedef enum {
    */
   RTETHER_STATUS_POISONED = 5,
   /**
-   * There are as many endpoints or instances as the limits allow.
+   * The limit of endpoints or instances is reached.
    */
   RTETHER_STATUS_LIMIT = 6,
   /**
@@ -81,15 +80,15 @@ typedef enum {
    */
   RTETHER_STATUS_EMPTY = 10,
   /**
-   * It did not come about in time.
+   * The condition did not hold in time.
    */
   RTETHER_STATUS_TIMEOUT = 11,
   /**
-   * A callback has refused.
+   * A callback has refused the value.
    */
   RTETHER_STATUS_REFUSED = 12,
   /**
-   * There is no type with this name.
+   * No type with this name is registered.
    */
   RTETHER_STATUS_UNKNOWN_TYPE = 13,
   /**
@@ -103,41 +102,41 @@ typedef enum {
 } rtether_status;
 
 /**
- * What has happened.
+ * Kind of an event.
  */
 typedef enum {
   /**
-   * Another participant has announced itself; `text` is its name.
+   * A participant was found; `text` is its name.
    */
   RTETHER_EVENT_KIND_PARTICIPANT_FOUND = 0,
   /**
-   * It has said good-bye.
+   * A participant has said good-bye.
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LEFT = 1,
   /**
-   * It has been silent for longer than its lease.
+   * The lease of a participant has expired.
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LOST = 2,
   /**
-   * The publication or subscription has a counterpart, which `guid` names.
+   * The publication or subscription was matched with the endpoint `guid`.
    */
   RTETHER_EVENT_KIND_MATCHED = 3,
   /**
-   * It no longer has.
+   * It is no longer matched.
    */
   RTETHER_EVENT_KIND_UNMATCHED = 4,
   /**
-   * A counterpart of the same topic asks for more than is offered, or offers less than is asked for;
-   * `text` says in what.
+   * An endpoint of the same topic requests more than is offered, or offers less than is
+   * requested; `text` names the policies.
    */
   RTETHER_EVENT_KIND_INCOMPATIBLE = 5,
   /**
-   * The publication that `guid` names has not said for longer than its lease that it is alive.
+   * The liveliness lease of the publication `guid` has expired.
    */
   RTETHER_EVENT_KIND_SILENT = 6,
   /**
-   * `count` instances of the subscription have had no sample within its deadline. Told again after
-   * each further deadline.
+   * `count` instances of the subscription have had no sample within its deadline. Reported again
+   * after each further deadline.
    */
   RTETHER_EVENT_KIND_DEADLINE_MISSED = 7,
   /**
@@ -145,45 +144,45 @@ typedef enum {
    */
   RTETHER_EVENT_KIND_PERSISTENCE_OVER = 8,
   /**
-   * What the send callback has left to be sent was not taken; `text` says why.
+   * The value of a send callback could not be sent; `text` gives the reason.
    */
   RTETHER_EVENT_KIND_SEND_FAILED = 9,
   /**
-   * There was no room for a participant that announces itself from the address that `text` names; `count`
-   * were refused so far. Told at most once in ten seconds.
+   * There was no room for a participant that announced itself from the address in `text`;
+   * `count` have been refused so far. Reported at most once in ten seconds.
    */
   RTETHER_EVENT_KIND_REFUSED = 10,
   /**
-   * Data was not sent to the address that `text` names, since nobody has answered from there. Told at most
-   * once in ten seconds.
+   * Data to the address in `text` was withheld because no participant has answered from there.
+   * Reported at most once in ten seconds.
    */
   RTETHER_EVENT_KIND_WITHHELD = 11,
 } rtether_event_kind;
 
 /**
- * What a sample, or a call without one, says.
+ * What a sample, or a call without a sample, reports.
  */
 typedef enum {
   /**
-   * There is a new value.
+   * A new value.
    */
   RTETHER_INFO_STATUS_NEW_DATA = 0,
   /**
-   * The deadline is over without one; told again after each further deadline.
+   * A deadline was missed; reported again after each further deadline.
    */
   RTETHER_INFO_STATUS_DEADLINE = 1,
   /**
-   * The instance is gone; of the value only its key is known.
+   * The instance was disposed of; only the key of the value is known.
    */
   RTETHER_INFO_STATUS_DISPOSED = 2,
   /**
-   * Nobody writes the instance any more; of the value only its key is known.
+   * No publication writes the instance any more; only the key of the value is known.
    */
   RTETHER_INFO_STATUS_NO_PUBLICATION = 3,
 } rtether_info_status;
 
 /**
- * How a type may change while old programs go on reading it (DDS-XTypes 1.3, 7.2.3).
+ * How a type may change while older programs remain compatible (DDS-XTypes 1.3, 7.2.3).
  */
 typedef enum {
   /**
@@ -191,7 +190,7 @@ typedef enum {
    */
   RTETHER_EXTENSIBILITY_FINAL = 0,
   /**
-   * Members may be added at the end. In XCDR2 a length comes before the members.
+   * Members may be added at the end. In XCDR2 a length precedes the members.
    */
   RTETHER_EXTENSIBILITY_APPENDABLE = 1,
 } rtether_extensibility;
@@ -201,17 +200,17 @@ typedef enum {
  */
 typedef enum {
   /**
-   * They may.
+   * They may be lost.
    */
   RTETHER_RELIABILITY_BEST_EFFORT = 0,
   /**
-   * Lost ones are sent again.
+   * Lost samples are sent again.
    */
   RTETHER_RELIABILITY_STRICT_RELIABLE = 1,
 } rtether_reliability;
 
 /**
- * Which samples a subscription gets that comes later than they (DDS 1.4, 2.2.3.4).
+ * Which earlier samples a late-joining subscription gets (DDS 1.4, 2.2.3.4).
  */
 typedef enum {
   /**
@@ -225,22 +224,22 @@ typedef enum {
 } rtether_durability;
 
 /**
- * Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides have to say the
- * same.
+ * Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides must have the
+ * same value.
  */
 typedef enum {
   /**
-   * They may; strength means nothing.
+   * They may; strength is ignored.
    */
   RTETHER_OWNERSHIP_SHARED = 0,
   /**
-   * The strongest one counts, for as long as its persistence lasts.
+   * The strongest one is taken, for as long as its persistence lasts.
    */
   RTETHER_OWNERSHIP_EXCLUSIVE = 1,
 } rtether_ownership;
 
 /**
- * How values are written (DDS-XTypes 1.3, 7.4).
+ * Serialization rules (DDS-XTypes 1.3, 7.4).
  */
 typedef enum {
   /**
@@ -248,40 +247,40 @@ typedef enum {
    */
   RTETHER_ENCODING_XCDR1 = 0,
   /**
-   * Alignment up to 4 octets, and lengths before what may grow.
+   * Alignment up to 4 octets, and lengths before values that may grow.
    */
   RTETHER_ENCODING_XCDR2 = 1,
 } rtether_encoding;
 
 /**
- * How samples come to the application.
+ * How samples are passed to the application.
  */
 typedef enum {
   /**
-   * The receive callback is called with each.
+   * The receive callback is called with each sample.
    */
   RTETHER_MODE_IMMEDIATE = 0,
   /**
-   * They wait until `rtether_subscription_take` takes them.
+   * Samples wait for `rtether_subscription_take`.
    */
   RTETHER_MODE_PULLED = 1,
 } rtether_mode;
 
 /**
- * Gives the members of a value one after the other, in the encoding and byte order of whoever has
- * written it. It lives as long as the function that it was given to.
+ * Reads the members of a value in sequence, in the encoding and byte order of the sender. Valid
+ * only during the callback that it is passed to.
  *
- * Nobody vouches for what is in it. The first thing that goes wrong is kept; from then on numbers are
- * zero and texts empty, and the sample is dropped and counted, whatever the function returns.
+ * The data is untrusted. The first error is kept; from then on numbers are zero and strings empty,
+ * and the sample is dropped and counted, whatever the callback returns.
  */
 typedef struct rtether_cdr_reader rtether_cdr_reader;
 
 /**
- * Takes the members of a value one after the other, with their alignment, in the encoding of the
- * publication. It lives as long as the function that it was given to.
+ * Writes the members of a value in sequence, with their alignment, in the encoding of the
+ * publication. Valid only during the callback that it is passed to.
  *
- * The first thing that goes wrong is kept, and what is written after it is left out, so that a
- * serialize function need not look at each status.
+ * The first error is kept, and later writes are ignored, so that a serialize function need not
+ * check each status.
  */
 typedef struct rtether_cdr_writer rtether_cdr_writer;
 
@@ -301,7 +300,7 @@ typedef struct rtether_publication rtether_publication;
 typedef struct rtether_subscription rtether_subscription;
 
 /**
- * An event. It holds as long as the callback runs.
+ * An event; valid during the callback.
  */
 typedef struct {
   /**
@@ -309,39 +308,39 @@ typedef struct {
    */
   size_t size;
   /**
-   * What has happened.
+   * Kind of the event.
    */
   rtether_event_kind kind;
   /**
-   * Instances, where they are counted.
+   * Count of instances, where applicable.
    */
   uint32_t count;
   /**
-   * The publication of this program that is meant, or NULL.
+   * Local publication concerned, or NULL.
    */
   rtether_publication *publication;
   /**
-   * The subscription of this program that is meant, or NULL.
+   * Local subscription concerned, or NULL.
    */
   rtether_subscription *subscription;
   /**
-   * The name of the other side on the wire (RTPS 9.3.1): of a participant 12 octets, of a counterpart
-   * 16, otherwise zeros.
+   * GUID of the other side (RTPS 9.3.1): 12 octets for a participant, 16 for an endpoint,
+   * otherwise zeros.
    */
   uint8_t guid[16];
   /**
-   * Words for people; empty, but never NULL.
+   * Human-readable text; may be empty, never NULL.
    */
   const char *text;
 } rtether_event;
 
 /**
- * Is told of an event. It may call anything but what steps or destroys the domain.
+ * Called with an event. May call any function that does not step or destroy the domain.
  */
 typedef void (*rtether_on_event)(const rtether_event *event, void *user);
 
 /**
- * What a domain is to be on this host.
+ * Options of a domain on this host.
  */
 typedef struct {
   /**
@@ -353,67 +352,67 @@ typedef struct {
    */
   uint32_t domain;
   /**
-   * A name for people, or NULL.
+   * Human-readable name, or NULL.
    */
   const char *name;
   /**
-   * The IPv4 address of this host whose network it talks to; what comes over another device is
-   * dropped. NULL for the first device that is up, and then datagrams may come over any.
+   * IPv4 address of this host that selects the network; datagrams from other devices are
+   * dropped. NULL selects the first device that is up, and then accepts datagrams from any.
    */
   const char *interface_address;
   /**
-   * IPv4 addresses of hosts that groups do not reach.
+   * IPv4 addresses of hosts that multicast does not reach.
    */
   const char *const *peers;
   /**
-   * How many.
+   * Their number.
    */
   size_t peers_len;
   /**
-   * Whether it announces itself to the group of the domain and listens there: 0 or 1.
+   * Whether to announce to the multicast group of the domain and to listen there: 0 or 1.
    */
   int32_t multicast;
   /**
-   * Whether samples may go to a group, too: 0 or 1.
+   * Whether samples may also be multicast: 0 or 1.
    */
   int32_t multicast_data;
   /**
-   * Whether a thread that waits keeps asking instead of sleeping, which takes a whole core and saves
-   * the wake-up: 0 or 1.
+   * Whether a waiting thread polls instead of sleeping, which takes a whole core and saves the
+   * wake-up: 0 or 1.
    */
   int32_t spin;
   /**
-   * How long others wait for its next announcement, in nanoseconds.
+   * Lease: how long others wait for the next announcement, in nanoseconds.
    */
   int64_t lease_ns;
   /**
-   * Octets of a datagram at most; samples that need more are sent in fragments.
+   * Maximum size of a datagram, in octets; larger samples are sent in fragments.
    */
   size_t datagram_max;
   /**
-   * Is told what happens besides samples; or NULL.
+   * Called for events other than samples; or NULL.
    */
   rtether_on_event on_event;
   /**
-   * Is handed to it.
+   * Passed to it.
    */
   void *user;
 } rtether_domain_options;
 
 /**
- * Writes the members of a value; returns 0, or something else if the value is not to be sent.
+ * Writes the members of a value; returns 0, or another value to cancel sending.
  */
 typedef int32_t (*rtether_serialize)(const void *value, rtether_cdr_writer *writer, void *user);
 
 /**
- * Reads the members of a value into zeroed memory; returns 0, or something else if it makes no sense,
- * whereupon it is dropped and counted.
+ * Reads the members of a value into zeroed memory; returns 0, or another value if it is malformed,
+ * and then it is dropped and counted.
  */
 typedef int32_t (*rtether_deserialize)(rtether_cdr_reader *reader, void *value, void *user);
 
 /**
- * What a type is. A value lies in `value_size` octets and owns nothing besides: values are copied and
- * dropped as they are.
+ * A type. A value occupies `value_size` octets and owns nothing else: values are copied and
+ * dropped bitwise.
  */
 typedef struct {
   /**
@@ -421,35 +420,36 @@ typedef struct {
    */
   size_t size;
   /**
-   * Its name, as other participants know it.
+   * Type name, as announced to other participants.
    */
   const char *name;
   /**
-   * Octets of a value on the wire, at most.
+   * Maximum serialized size of a value, in octets.
    */
   size_t max_size;
   /**
-   * Octets of a value in memory; 0 means `max_size`.
+   * Size of a value in memory, in octets; 0 means `max_size`.
    */
   size_t value_size;
   /**
-   * Writes the members of a value; NULL copies `max_size` octets of memory as they are.
+   * Serializes a value; NULL copies `max_size` octets of memory unchanged.
    */
   rtether_serialize serialize;
   /**
-   * Reads the members of a value; NULL copies up to `max_size` octets as they are.
+   * Deserializes a value; NULL copies up to `max_size` octets unchanged.
    */
   rtether_deserialize deserialize;
   /**
-   * Writes the key members of a value; NULL for a type without a key.
+   * Serializes the key members of a value; NULL for a type without a key.
    */
   rtether_serialize serialize_key;
   /**
-   * Reads the key members of a value; needed if there is a key.
+   * Deserializes the key members of a value; required if there is a key.
    */
   rtether_deserialize deserialize_key;
   /**
-   * Octets of the key members on the wire, at most; a string has 5 more than its characters.
+   * Maximum serialized size of the key members, in octets; a string takes 5 more than its
+   * characters.
    */
   size_t key_max_size;
   /**
@@ -457,19 +457,19 @@ typedef struct {
    */
   int32_t extensibility;
   /**
-   * Is handed to the functions.
+   * Passed to the functions.
    */
   void *user;
 } rtether_type_options;
 
 /**
- * Fills in the value that is about to be sent; returns 0, or something else to send nothing this time.
- * It may call anything but what steps or destroys the domain.
+ * Fills in the value to be sent; returns 0, or another value to skip this time. May call any
+ * function that does not step or destroy the domain.
  */
 typedef int32_t (*rtether_on_send)(void *value, void *user);
 
 /**
- * What a publication is.
+ * Options of a publication.
  */
 typedef struct {
   /**
@@ -477,25 +477,25 @@ typedef struct {
    */
   size_t size;
   /**
-   * The name of the topic.
+   * Topic name.
    */
   const char *topic;
   /**
-   * The name of a registered type.
+   * Name of a registered type.
    */
   const char *type_name;
   /**
-   * The value that `rtether_publication_send` and the send callback send; it must live as long as
-   * the publication. NULL if there is neither.
+   * Value sent by `rtether_publication_send` and the send callback; must live as long as the
+   * publication. NULL if neither is used.
    */
   void *instance;
   /**
-   * How long a sample counts against weaker publications, in nanoseconds. On the wire it is the
-   * deadline that is offered: subscriptions with a shorter one do not match.
+   * How long a sample keeps weaker publications away, in nanoseconds. It is announced as the
+   * offered deadline: subscriptions with a shorter one do not match.
    */
   int64_t persistence_ns;
   /**
-   * How strong it is against others of the same topic.
+   * Strength among the publications of the topic.
    */
   int32_t strength;
   /**
@@ -515,95 +515,95 @@ typedef struct {
    */
   int32_t encoding;
   /**
-   * DSCP of the packets, 0 to 63; the upper three bits are the priority of frames.
+   * DSCP of the packets, 0 to 63; its upper three bits are the PCP of frames.
    */
   int32_t dscp;
   /**
-   * Samples of an instance that are kept; 0 keeps all, and then a reliable publication is full when
-   * subscriptions are slow.
+   * Samples kept per instance; 0 keeps all, and then slow subscriptions can fill a reliable
+   * publication.
    */
   uint32_t depth;
   /**
-   * After which a sample is worth nothing and is not handed out, in nanoseconds.
+   * Time after which a sample expires, in nanoseconds; expired samples are not delivered.
    */
   int64_t lifespan_ns;
   /**
-   * Names of partitions; none is the partition without a name.
+   * Partition names; none means the empty name.
    */
   const char *const *partitions;
   /**
-   * How many.
+   * Their number.
    */
   size_t partitions_len;
   /**
-   * Called once in each period; NULL if values are sent explicitly only.
+   * Called once per period; NULL if values are only sent explicitly.
    */
   rtether_on_send on_send;
   /**
-   * Is handed to it.
+   * Passed to it.
    */
   void *user;
   /**
-   * Between its calls, in nanoseconds; the first is one period after the publication is created.
+   * Period in nanoseconds; the first call is one period after the publication is created.
    */
   int64_t period_ns;
 } rtether_publication_options;
 
 /**
- * What is known of a sample.
+ * Metadata of a sample.
  */
 typedef struct {
   /**
-   * `sizeof(rtether_info)`; the caller says it where the library fills in the rest.
+   * `sizeof(rtether_info)`; set by the caller where the library fills in the rest.
    */
   size_t size;
   /**
-   * What the sample says.
+   * What is reported.
    */
   rtether_info_status status;
   /**
-   * Instances that are overdue, with `RTETHER_INFO_STATUS_DEADLINE`.
+   * Number of overdue instances, with `RTETHER_INFO_STATUS_DEADLINE`.
    */
   uint32_t overdue;
   /**
-   * 1 if the value, or with an instance that has ended its key, has been filled in; otherwise 0.
+   * 1 if the value, or the key of an instance that has ended, was filled in; otherwise 0.
    */
   int32_t has_value;
   /**
-   * The publication, by its name on the wire (RTPS 9.3.1).
+   * GUID of the publication (RTPS 9.3.1).
    */
   uint8_t publication[16];
   /**
-   * The number of the sample there.
+   * Sequence number of the sample.
    */
   int64_t sequence;
   /**
-   * When it was written by the clock of the publication's host, in nanoseconds since 1970; -1 if that
-   * is not known.
+   * Write time by the clock of the publication's host, in nanoseconds since 1970; -1 if unknown.
    */
   int64_t source_time_ns;
   /**
-   * When it came by `rtether_now`, in nanoseconds.
+   * Arrival time by `rtether_now`, in nanoseconds.
    */
   int64_t received_ns;
   /**
-   * The topic of the subscription.
+   * Topic of the subscription.
    */
   const char *topic;
   /**
-   * The type of the subscription.
+   * Type of the subscription.
    */
   const char *type_name;
 } rtether_info;
 
 /**
- * Is called with a sample, or when a deadline is over; `value` is the instance of the subscription, or
- * memory of the library if it has none. It may call anything but what steps or destroys the domain.
+ * Called with a sample, or when a deadline is missed; `value` is the instance of the subscription,
+ * or memory of the library if it has none. May call any function that does not step or
+ * destroy the domain.
  */
 typedef void (*rtether_on_receive)(const rtether_info *info, void *value, void *user);
 
 /**
- * What a subscription is.
+ * Options of a subscription.
  */
 typedef struct {
   /**
@@ -611,11 +611,11 @@ typedef struct {
    */
   size_t size;
   /**
-   * The name of the topic.
+   * Topic name.
    */
   const char *topic;
   /**
-   * The name of a registered type.
+   * Name of a registered type.
    */
   const char *type_name;
   /**
@@ -635,76 +635,77 @@ typedef struct {
    */
   int32_t ownership;
   /**
-   * Samples of an instance that wait at most, the oldest being dropped; 0 keeps all.
+   * Maximum number of waiting samples per instance, beyond which the oldest is dropped; 0 keeps
+   * all.
    */
   uint32_t depth;
   /**
-   * Where values are put before the receive callback is called; it must live as long as the
-   * subscription. NULL to let the library have a place for that.
+   * Where values are stored before the receive callback is called; must live as long as the
+   * subscription. NULL to use memory of the library.
    */
   void *instance;
   /**
-   * The most time between samples of an instance, in nanoseconds, and until the first one.
-   * Publications that offer more do not match.
+   * Longest time between samples of an instance, and before the first one, in nanoseconds.
+   * Publications that offer a longer one do not match.
    */
   int64_t deadline_ns;
   /**
-   * The least time between samples of an instance, in nanoseconds; not above the deadline. What comes
-   * sooner is left out, but for the last.
+   * Shortest time between samples of an instance, in nanoseconds; not above the deadline. Of
+   * samples that arrive sooner only the last is kept.
    */
   int64_t minimum_separation_ns;
   /**
-   * Names of partitions, with `*`, `?` and `[]` as patterns; none is the partition without a name.
+   * Partition names, with `*`, `?` and `[]` as patterns; none means the empty name.
    */
   const char *const *partitions;
   /**
-   * How many.
+   * Their number.
    */
   size_t partitions_len;
   /**
-   * Called with samples in immediate mode, and when a deadline is over in either mode.
+   * Called with samples in immediate mode, and on missed deadlines in both modes.
    */
   rtether_on_receive on_receive;
   /**
-   * Is handed to it.
+   * Passed to it.
    */
   void *user;
 } rtether_subscription_options;
 
 /**
- * What has happened at a subscription so far, in samples.
+ * Counters of a subscription, in samples.
  */
 typedef struct {
   /**
-   * `sizeof(rtether_counts)`, said by the caller.
+   * `sizeof(rtether_counts)`, set by the caller.
    */
   size_t size;
   /**
-   * Handed to the queue of the application.
+   * Queued for the application.
    */
   uint64_t delivered;
   /**
-   * Never came, and never will.
+   * Irrecoverably lost.
    */
   uint64_t lost;
   /**
-   * Found no room.
+   * Rejected for lack of room.
    */
   uint64_t rejected;
   /**
-   * Made no sense.
+   * Malformed.
    */
   uint64_t malformed;
   /**
-   * Of weaker publications, or too soon after another.
+   * From weaker publications, or within the minimum separation.
    */
   uint64_t filtered;
   /**
-   * Worth nothing when they came to be taken.
+   * Expired before they were taken.
    */
   uint64_t expired;
   /**
-   * Came again.
+   * Received more than once.
    */
   uint64_t duplicates;
   /**
@@ -718,8 +719,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns what the last call of this thread that failed had to say; empty if none has. The text holds
- * until the next call fails.
+ * Returns the error text of the last failed call of this thread; empty if none failed. Valid until
+ * the next call fails.
  */
 const char *rtether_last_error(void);
 
@@ -729,52 +730,50 @@ const char *rtether_last_error(void);
 const char *rtether_version(void);
 
 /**
- * Fills in the defaults: domain 0, the first device, multicast for discovery alone, sleeping.
+ * Fills in the defaults: domain 0, the first device, multicast for discovery only, sleeping.
  */
 rtether_status rtether_domain_options_init(rtether_domain_options *options, size_t size);
 
 /**
- * Opens the sockets of a participant. NULL for the options takes the defaults. Nothing is sent and no
- * callback is called before the domain is stepped, but for what is sent explicitly, so that everything
- * can be made ready before.
+ * Opens the sockets of a participant. NULL options mean the defaults. Before the domain is
+ * stepped, nothing is sent except explicitly, and no callback is called, so that everything can be
+ * prepared first.
  */
-rtether_status rtether_domain_create(const rtether_domain_options *given,
-                                     rtether_domain **domain);
+rtether_status rtether_domain_create(const rtether_domain_options *given, rtether_domain **domain);
 
 /**
- * Says good-bye and closes the sockets. Publications and subscriptions are ended; their handles have
- * to be destroyed all the same, before or after. NULL is nothing to destroy. On
- * `RTETHER_STATUS_BUSY`, as from within a callback, the domain is still there.
+ * Says good-bye and closes the sockets. Publications and subscriptions end, but their handles must
+ * still be destroyed, before or after. NULL is ignored. On `RTETHER_STATUS_BUSY`, as within a
+ * callback, the domain remains.
  */
 rtether_status rtether_domain_destroy(rtether_domain *domain);
 
 /**
- * Sends what is due, waits until something comes or is due, but not longer than `limit_ns`, and takes
- * it in; callbacks are called meanwhile. 0 does not wait.
+ * Sends what is due, waits for a datagram or timer for at most `limit_ns`, and handles it, calling
+ * callbacks. 0 does not wait.
  */
-rtether_status rtether_domain_step(rtether_domain *domain,
-                                   int64_t limit_ns);
+rtether_status rtether_domain_step(rtether_domain *domain, int64_t limit_ns);
 
 /**
- * Steps until `limit_ns` is over, which may be `RTETHER_INFINITE`, or `rtether_domain_stop` is called.
+ * Steps until `limit_ns` has passed, which may be `RTETHER_INFINITE`, or `rtether_domain_stop` is
+ * called.
  */
-rtether_status rtether_domain_run(rtether_domain *domain,
-                                  int64_t limit_ns);
+rtether_status rtether_domain_run(rtether_domain *domain, int64_t limit_ns);
 
 /**
- * Ends `rtether_domain_run` and the functions that wait, within 20 ms, or the next one if none runs.
- * It may be called by signal handlers and by other threads, and does nothing to a domain that has been
- * destroyed.
+ * Ends `rtether_domain_run` and the functions that wait, within 20 ms, or the next such call if
+ * none is running. May be called by signal handlers and other threads; has no effect on a
+ * destroyed domain.
  */
 void rtether_domain_stop(rtether_domain *domain);
 
 /**
- * Returns what the clock shows that the library goes by (`CLOCK_MONOTONIC`), in nanoseconds.
+ * Returns the time of the library's clock (`CLOCK_MONOTONIC`), in nanoseconds.
  */
 int64_t rtether_now(void);
 
 /**
- * Says how many other participants are known.
+ * Gets the number of known remote participants.
  */
 rtether_status rtether_domain_participants(rtether_domain *domain, size_t *count);
 
@@ -784,7 +783,7 @@ rtether_status rtether_domain_participants(rtether_domain *domain, size_t *count
 rtether_status rtether_type_options_init(rtether_type_options *options, size_t size);
 
 /**
- * Registers a type with a domain. A name is registered once.
+ * Registers a type with a domain. Each name can be registered once.
  */
 rtether_status rtether_type_register(rtether_domain *domain, const rtether_type_options *options);
 
@@ -794,80 +793,80 @@ rtether_status rtether_type_register(rtether_domain *domain, const rtether_type_
 rtether_status rtether_cdr_put_u8(rtether_cdr_writer *writer, uint8_t value);
 
 /**
- * Writes a truth value: zero is false, everything else is true.
+ * Writes a Boolean: zero is false, any other value is true.
  */
 rtether_status rtether_cdr_put_bool(rtether_cdr_writer *writer, int32_t value);
 
 /**
- * Writes an integer of 8 bits.
+ * Writes a signed 8-bit integer.
  */
 rtether_status rtether_cdr_put_i8(rtether_cdr_writer *writer, int8_t value);
 
 /**
- * Writes an integer of 16 bits without sign.
+ * Writes an unsigned 16-bit integer.
  */
 rtether_status rtether_cdr_put_u16(rtether_cdr_writer *writer, uint16_t value);
 
 /**
- * Writes an integer of 16 bits.
+ * Writes a signed 16-bit integer.
  */
 rtether_status rtether_cdr_put_i16(rtether_cdr_writer *writer, int16_t value);
 
 /**
- * Writes an integer of 32 bits without sign; also lengths and unsigned enumerations.
+ * Writes an unsigned 32-bit integer; also lengths and unsigned enumerations.
  */
 rtether_status rtether_cdr_put_u32(rtether_cdr_writer *writer, uint32_t value);
 
 /**
- * Writes an integer of 32 bits; also enumerations.
+ * Writes a signed 32-bit integer; also enumerations.
  */
 rtether_status rtether_cdr_put_i32(rtether_cdr_writer *writer, int32_t value);
 
 /**
- * Writes an integer of 64 bits without sign.
+ * Writes an unsigned 64-bit integer.
  */
 rtether_status rtether_cdr_put_u64(rtether_cdr_writer *writer, uint64_t value);
 
 /**
- * Writes an integer of 64 bits.
+ * Writes a signed 64-bit integer.
  */
 rtether_status rtether_cdr_put_i64(rtether_cdr_writer *writer, int64_t value);
 
 /**
- * Writes a floating-point number of 32 bits.
+ * Writes a 32-bit floating-point number.
  */
 rtether_status rtether_cdr_put_f32(rtether_cdr_writer *writer, float value);
 
 /**
- * Writes a floating-point number of 64 bits.
+ * Writes a 64-bit floating-point number.
  */
 rtether_status rtether_cdr_put_f64(rtether_cdr_writer *writer, double value);
 
 /**
- * Writes a string, which ends with a zero and is UTF-8.
+ * Writes a NUL-terminated UTF-8 string.
  */
 rtether_status rtether_cdr_put_string(rtether_cdr_writer *writer, const char *value);
 
 /**
- * Writes a sequence of octets: their number, and they.
+ * Writes a sequence of octets with its length.
  */
 rtether_status rtether_cdr_put_octets(rtether_cdr_writer *writer,
                                       const uint8_t *octets,
                                       size_t len);
 
 /**
- * Writes octets as they are, without their number: an array of octets, or a body that is ready.
+ * Writes octets unchanged, without a length: an array of octets, or a body encoded elsewhere.
  */
 rtether_status rtether_cdr_put_raw(rtether_cdr_writer *writer, const uint8_t *octets, size_t len);
 
 /**
- * Writes zeros up to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers do so by themselves.
+ * Writes zeros up to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers align automatically.
  */
 rtether_status rtether_cdr_put_align(rtether_cdr_writer *writer, size_t alignment);
 
 /**
- * Returns how many octets of the value are left; zero too if something has gone wrong. Members that
- * were added to a type later may be missing at the end.
+ * Returns how many octets of the value remain; zero also after an error. Members added to a type
+ * later may be missing at the end.
  */
 size_t rtether_cdr_remaining(const rtether_cdr_reader *reader);
 
@@ -877,62 +876,62 @@ size_t rtether_cdr_remaining(const rtether_cdr_reader *reader);
 rtether_status rtether_cdr_get_u8(rtether_cdr_reader *reader, uint8_t *value);
 
 /**
- * Reads a truth value, 0 or 1; anything else is malformed.
+ * Reads a Boolean, 0 or 1; anything else is malformed.
  */
 rtether_status rtether_cdr_get_bool(rtether_cdr_reader *reader, int32_t *value);
 
 /**
- * Reads an integer of 8 bits.
+ * Reads a signed 8-bit integer.
  */
 rtether_status rtether_cdr_get_i8(rtether_cdr_reader *reader, int8_t *value);
 
 /**
- * Reads an integer of 16 bits without sign.
+ * Reads an unsigned 16-bit integer.
  */
 rtether_status rtether_cdr_get_u16(rtether_cdr_reader *reader, uint16_t *value);
 
 /**
- * Reads an integer of 16 bits.
+ * Reads a signed 16-bit integer.
  */
 rtether_status rtether_cdr_get_i16(rtether_cdr_reader *reader, int16_t *value);
 
 /**
- * Reads an integer of 32 bits without sign.
+ * Reads an unsigned 32-bit integer.
  */
 rtether_status rtether_cdr_get_u32(rtether_cdr_reader *reader, uint32_t *value);
 
 /**
- * Reads an integer of 32 bits.
+ * Reads a signed 32-bit integer.
  */
 rtether_status rtether_cdr_get_i32(rtether_cdr_reader *reader, int32_t *value);
 
 /**
- * Reads an integer of 64 bits without sign.
+ * Reads an unsigned 64-bit integer.
  */
 rtether_status rtether_cdr_get_u64(rtether_cdr_reader *reader, uint64_t *value);
 
 /**
- * Reads an integer of 64 bits.
+ * Reads a signed 64-bit integer.
  */
 rtether_status rtether_cdr_get_i64(rtether_cdr_reader *reader, int64_t *value);
 
 /**
- * Reads a floating-point number of 32 bits.
+ * Reads a 32-bit floating-point number.
  */
 rtether_status rtether_cdr_get_f32(rtether_cdr_reader *reader, float *value);
 
 /**
- * Reads a floating-point number of 64 bits.
+ * Reads a 64-bit floating-point number.
  */
 rtether_status rtether_cdr_get_f64(rtether_cdr_reader *reader, double *value);
 
 /**
- * Reads a string into `buffer`, which has `capacity` octets, the zero at the end included.
+ * Reads a string into `buffer` of `capacity` octets, including the terminating NUL.
  */
 rtether_status rtether_cdr_get_string(rtether_cdr_reader *reader, char *buffer, size_t capacity);
 
 /**
- * Reads a sequence of octets into `buffer`, which has `capacity` of them; `len` says how many came.
+ * Reads a sequence of octets into `buffer` of `capacity` octets; `len` receives its length.
  */
 rtether_status rtether_cdr_get_octets(rtether_cdr_reader *reader,
                                       uint8_t *buffer,
@@ -940,35 +939,35 @@ rtether_status rtether_cdr_get_octets(rtether_cdr_reader *reader,
                                       size_t *len);
 
 /**
- * Reads `len` octets as they are into `buffer`: an array of octets.
+ * Reads `len` octets unchanged into `buffer`: an array of octets.
  */
 rtether_status rtether_cdr_get_raw(rtether_cdr_reader *reader, uint8_t *buffer, size_t len);
 
 /**
- * Skips to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers do so by themselves.
+ * Skips to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers align automatically.
  */
 rtether_status rtether_cdr_get_align(rtether_cdr_reader *reader, size_t alignment);
 
 /**
- * Fills in the defaults: reliable, volatile, the last sample kept, shared ownership, XCDR1.
+ * Fills in the defaults: reliable, volatile, history of one sample, shared ownership, XCDR1.
  */
 rtether_status rtether_publication_options_init(rtether_publication_options *options, size_t size);
 
 /**
- * Makes a publication and announces it.
+ * Creates a publication and announces it.
  */
 rtether_status rtether_publication_create(rtether_domain *domain,
                                           const rtether_publication_options *options,
                                           rtether_publication **publication);
 
 /**
- * Ends a publication, also after its domain has been destroyed or has panicked. NULL is nothing to
- * end. On any other status than `RTETHER_STATUS_OK` it is still there.
+ * Destroys a publication, also after its domain was destroyed or has panicked. NULL is ignored. On
+ * any status other than `RTETHER_STATUS_OK` it remains.
  */
 rtether_status rtether_publication_destroy(rtether_publication *publication);
 
 /**
- * Sends what is in the instance of the publication now.
+ * Sends the current value of the publication's instance.
  */
 rtether_status rtether_publication_send(rtether_publication *publication);
 
@@ -978,101 +977,101 @@ rtether_status rtether_publication_send(rtether_publication *publication);
 rtether_status rtether_publication_write(rtether_publication *publication, const void *value);
 
 /**
- * Says that the instance to which the value belongs is gone.
+ * Disposes of the instance of the value.
  */
 rtether_status rtether_publication_dispose(rtether_publication *publication, const void *value);
 
 /**
- * Says that the instance to which the value belongs is no longer written here.
+ * Unregisters the instance of the value: this publication no longer writes it.
  */
 rtether_status rtether_publication_unregister(rtether_publication *publication, const void *value);
 
 /**
- * Says how many subscriptions get what is sent.
+ * Gets the number of matched subscriptions.
  */
 rtether_status rtether_publication_matched(rtether_publication *publication, size_t *count);
 
 /**
- * Steps the domain, callbacks included, until at least `count` subscriptions match, or `limit_ns` is
- * over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+ * Steps the domain with its callbacks until at least `count` subscriptions match.
+ * `RTETHER_STATUS_TIMEOUT` after `limit_ns`, or if the domain is stopped.
  */
 rtether_status rtether_publication_wait_matched(rtether_publication *publication,
                                                 size_t count,
                                                 int64_t limit_ns);
 
 /**
- * Steps the domain, callbacks included, until all reliable subscriptions have everything, or
- * `limit_ns` is over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+ * Steps the domain with its callbacks until all reliable subscriptions have acknowledged
+ * everything. `RTETHER_STATUS_TIMEOUT` after `limit_ns`, or if the domain is stopped.
  */
 rtether_status rtether_publication_wait_acknowledged(rtether_publication *publication,
                                                      int64_t limit_ns);
 
 /**
- * Copies words on why the last subscription of the same topic did not match into `buffer`, which has
- * `capacity` octets; empty if there was none.
+ * Copies the reason why the last incompatible subscription of the topic did not match into
+ * `buffer` of `capacity` octets; empty if there was none.
  */
 rtether_status rtether_publication_mismatch(rtether_publication *publication,
                                             char *buffer,
                                             size_t capacity);
 
 /**
- * Fills in the defaults: immediate, best effort, volatile, the last sample kept, shared ownership.
+ * Fills in the defaults: immediate, best effort, volatile, history of one sample, shared
+ * ownership.
  */
 rtether_status rtether_subscription_options_init(rtether_subscription_options *options,
                                                  size_t size);
 
 /**
- * Makes a subscription and announces it.
+ * Creates a subscription and announces it.
  */
 rtether_status rtether_subscription_create(rtether_domain *domain,
                                            const rtether_subscription_options *options,
                                            rtether_subscription **subscription);
 
 /**
- * Ends a subscription, also after its domain has been destroyed or has panicked. NULL is nothing to
- * end. On any other status than `RTETHER_STATUS_OK` it is still there.
+ * Destroys a subscription, also after its domain was destroyed or has panicked. NULL is ignored.
+ * On any status other than `RTETHER_STATUS_OK` it remains.
  */
 rtether_status rtether_subscription_destroy(rtether_subscription *subscription);
 
 /**
- * Takes the next sample of a pulled subscription into `value`, and what is known of it into `info`,
- * which may be NULL; `RTETHER_STATUS_EMPTY` if none waits.
+ * Takes the next sample of a pulled subscription into `value`, and its metadata into `info`, which
+ * may be NULL; `RTETHER_STATUS_EMPTY` if none waits.
  */
 rtether_status rtether_subscription_take(rtether_subscription *subscription,
                                          void *value,
                                          rtether_info *info);
 
 /**
- * Says how many samples wait.
+ * Gets the number of waiting samples.
  */
 rtether_status rtether_subscription_waiting(rtether_subscription *subscription, size_t *count);
 
 /**
- * Says how many publications match.
+ * Gets the number of matched publications.
  */
 rtether_status rtether_subscription_matched(rtether_subscription *subscription, size_t *count);
 
 /**
- * Says what has happened so far.
+ * Gets the counters.
  */
 rtether_status rtether_subscription_counts(rtether_subscription *subscription,
                                            rtether_counts *counts);
 
 /**
- * Copies words on why the last publication of the same topic did not match into `buffer`, which has
- * `capacity` octets; empty if there was none.
+ * Copies the reason why the last incompatible publication of the topic did not match into `buffer`
+ * of `capacity` octets; empty if there was none.
  */
 rtether_status rtether_subscription_mismatch(rtether_subscription *subscription,
                                              char *buffer,
                                              size_t capacity);
 
 /**
- * Places the calling thread: on one core (none if negative), at a real-time priority of `SCHED_FIFO`
- * (1 to 99; none if 0), and with all memory of the process resident if `lock_memory` is 1.
+ * Places the calling thread: on one core (any if negative), at a real-time priority of
+ * `SCHED_FIFO` (1 to 99; 0 for none), and with all memory of the process resident if `lock_memory`
+ * is 1.
  */
-rtether_status rtether_thread_place(int32_t core,
-                                    int32_t priority,
-                                    int32_t lock_memory);
+rtether_status rtether_thread_place(int32_t core, int32_t priority, int32_t lock_memory);
 
 /**
  * Keeps all cores from deep sleep until the process ends.
