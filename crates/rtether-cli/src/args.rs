@@ -238,8 +238,8 @@ pub(crate) struct SimArgs {
 pub(crate) struct BoundArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
-    /// Show the effect of changing a value of the scenario, for example flows.setpoint.pcp=6 or
-    /// links[3].rate=1Gbit/s; may be given several times
+    /// Show the effect of changing a value of the scenario, for example `flows.setpoint.pcp=6` or
+    /// `links[3].rate=1Gbit/s`; may be given several times
     #[arg(long, value_name = "PATH=VALUE", conflicts_with_all = ["sensitivity", "ports"])]
     pub(crate) what_if: Vec<String>,
     /// Try single changes and rank them by their gain for the stream with the least slack

@@ -46,7 +46,7 @@ impl Tool {
 }
 
 /// Programs missing on a freshly installed Debian system; those it has, such as `cp` and `setpriv`,
-/// are [`ESSENTIAL`].
+/// are `ESSENTIAL`.
 const TOOLS: &[Tool] = &[
     Tool::named(
         &["chromium", "chromium-browser", "google-chrome"],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Random numbers from a seed (SplitMix64), equal on every machine.
+/// Random numbers from a seed (`SplitMix64`), equal on every machine.
 pub(crate) struct Dice(u64);
 
 impl Dice {

@@ -16,13 +16,13 @@ const LOOPBACK: &str = "127.0.0.1:7256";
 const DEVICE: &str = "lo";
 const ADDRESS: &str = "00:00:00:00:00:00";
 
-/// Measures over the network as [`ping`] does, then over loopback, and splits half a round trip for
+/// Measures over the network as [`ping()`] does, then over loopback, and splits half a round trip for
 /// a wire of `rate`; the parts are in the measurement of the network.
 ///
 /// Means are over round trips without a stall of the host, or over all if each had one.
 ///
 /// # Errors
-/// As for [`ping`]; also for any `via` other than UDP and raw Ethernet.
+/// As for [`ping()`]; also for any `via` other than UDP and raw Ethernet.
 pub fn valentim(
     options: &PingOptions,
     rate: BitRate,
@@ -67,7 +67,7 @@ pub fn valentim(
 /// Measures over loopback alone, with a responder in this process.
 ///
 /// # Errors
-/// As for [`ping`].
+/// As for [`ping()`].
 pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
     let (target, device) = match options.via {
         Via::Raw => (ADDRESS, Some(DEVICE.to_owned())),

@@ -112,7 +112,7 @@ pub fn csv(report: &Report) -> String {
     writer.into_text()
 }
 
-/// Reads the output of [`json`], possibly from another host: texts are truncated and control
+/// Reads the output of [`json()`], possibly from another host: texts are truncated and control
 /// characters removed, since they could steer a terminal.
 ///
 /// # Errors

@@ -40,7 +40,7 @@ impl Library {
     /// Parses a text.
     ///
     /// # Errors
-    /// If it is not IDL, or uses a part of IDL that is not supported; [`crate::scenario::text`]
+    /// If it is not IDL, or uses a part of IDL that is not supported; [`crate::scenario::render`]
     /// shows the place in `source`.
     pub fn parse(source: &Source) -> Result<Self, Box<Diagnostic>> {
         if source.text.len() > FILE_MAX {

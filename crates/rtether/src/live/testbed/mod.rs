@@ -1,7 +1,7 @@
 //! A scenario on this host: a network namespace for each end station, links and switches between
 //! them, and the scenario's flows through ordinary sockets (R133).
 //!
-//! [`Plan`] lists the commands, which can be read before they are run; [`run`] executes them,
+//! [`Plan`] lists the commands, which can be read before they are run; [`run()`] executes them,
 //! measures, and removes the test bed, also after a failure. What a killed run left behind is
 //! removed by the next run, or by [`clean`].
 
