@@ -9,6 +9,7 @@ use rtether_model::quantity::Duration;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
 use rtether_rtps::engine::{Event, Participant};
 use rtether_rtps::guid::Guid;
+use rtether_rtps::locator::Locator;
 use rtether_rtps::time;
 
 use super::policies::differences;
@@ -229,13 +230,17 @@ impl Census {
             let found = all.find(|one| one.prefix == guid.prefix);
             found.map_or_else(|| guid.prefix.to_string(), named)
         };
+        // By address, as identities are random.
+        let mut all: Vec<&ParticipantData> = participant.participants().collect();
+        all.sort_by_key(|data| (address(data), data.prefix));
+        let position = |guid: Guid| all.iter().position(|data| data.prefix == guid.prefix);
         let mut endpoints: Vec<(bool, &EndpointData)> = participant.endpoints().collect();
-        endpoints.sort_by(|(a_writes, a), (b_writes, b)| {
-            let key = |writes: &bool| !*writes;
-            (&a.topic, key(a_writes), a.guid).cmp(&(&b.topic, key(b_writes), b.guid))
+        endpoints.sort_by_cached_key(|(is_writer, endpoint)| {
+            let guid = endpoint.guid;
+            (&endpoint.topic, !*is_writer, position(guid), guid)
         });
         let mut census = Self {
-            participants: participant.participants().map(participant_row).collect(),
+            participants: all.iter().copied().map(participant_row).collect(),
             ..Self::default()
         };
         census.endpoints = endpoints
@@ -282,16 +287,20 @@ impl Census {
     }
 }
 
-fn participant_row(data: &ParticipantData) -> ParticipantRow {
+/// Returns where a participant receives data.
+fn address(data: &ParticipantData) -> Option<Locator> {
     let places = [&data.default_unicast, &data.metatraffic_unicast];
-    let address = places.into_iter().flatten().next();
+    places.into_iter().flatten().next().copied()
+}
+
+fn participant_row(data: &ParticipantData) -> ParticipantRow {
     let [major, minor] = data.version;
     ParticipantRow {
         prefix: data.prefix.to_string(),
         name: clean(&data.name),
         vendor: vendor(data.vendor),
         version: format!("{major}.{minor}"),
-        address: address.map(place).unwrap_or_default(),
+        address: address(data).map(|at| place(&at)).unwrap_or_default(),
         lease: (!data.lease.is_infinite()).then(|| shown(data.lease)),
     }
 }
