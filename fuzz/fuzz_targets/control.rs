@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run control -- -max_len=1024`
 #![no_main]
 
-#[path = "../../crates/rtether/tests/octets/control.rs"]
+#[path = "../../crates/rtether-testbed/tests/octets/control.rs"]
 mod control;
 
 use libfuzzer_sys::fuzz_target;

@@ -3,7 +3,7 @@
 //! `cargo +nightly fuzz run idl -- -max_len=2048`
 #![no_main]
 
-#[path = "../../crates/rtether/tests/octets/idl.rs"]
+#[path = "../../crates/rtether-testbed/tests/octets/idl.rs"]
 mod idl;
 
 use libfuzzer_sys::fuzz_target;

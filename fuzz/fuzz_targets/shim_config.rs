@@ -4,7 +4,7 @@
 //! `cargo +nightly fuzz run shim_config -- -max_len=2048`
 #![no_main]
 
-#[path = "../../crates/rtether/tests/octets/shim_config.rs"]
+#[path = "../../crates/rtether-testbed/tests/octets/shim_config.rs"]
 mod shim_config;
 
 use libfuzzer_sys::fuzz_target;

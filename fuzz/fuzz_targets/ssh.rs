@@ -4,7 +4,7 @@
 //! `cargo +nightly fuzz run ssh -- -max_len=2048`
 #![no_main]
 
-#[path = "../../crates/rtether/tests/octets/ssh.rs"]
+#[path = "../../crates/rtether-testbed/tests/octets/ssh.rs"]
 mod ssh;
 
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use rtether::live::testbed::ssh::{self, AgentError};
+use rtether_testbed::testbed::ssh::{self, AgentError};
 
 use crate::exit::Exit;
 use crate::terminal;

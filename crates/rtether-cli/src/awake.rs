@@ -1,6 +1,6 @@
 //! Keeps cores out of deep sleep on request.
 
-use rtether::live::keep_cores_awake;
+use rtether_testbed::keep_cores_awake;
 
 use crate::terminal;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rtether::live::calibrate::{self, CalibrateOptions};
+use rtether_testbed::calibrate::{self, CalibrateOptions};
 
 use crate::args::{CalibrateArgs, Global};
 use crate::exit::{self, Exit};

@@ -1,6 +1,6 @@
 //! What services give up once they run.
 
-use rtether::live::{Confinement, User};
+use rtether_testbed::{Confinement, User};
 
 use crate::args::ConfineArgs;
 use crate::exit::Exit;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rtether::live::doctor::{self, DoctorOptions, RemoteError, Report};
+use rtether_testbed::doctor::{self, DoctorOptions, RemoteError, Report};
 
 use crate::args::{DoctorArgs, Global};
 use crate::exit::Exit;

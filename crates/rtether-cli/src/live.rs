@@ -13,8 +13,8 @@ use crate::terminal;
 pub(crate) struct TestBed {
     #[cfg(target_os = "linux")]
     planned: Option<(
-        rtether::live::testbed::Plan,
-        rtether::live::testbed::Options,
+        rtether_testbed::testbed::Plan,
+        rtether_testbed::testbed::Options,
     )>,
 }
 
@@ -51,7 +51,7 @@ impl TestBed {
     ) -> Result<Self, Exit> {
         use std::num::NonZeroU8;
 
-        use rtether::live::testbed::{Options, Plan};
+        use rtether_testbed::testbed::{Options, Plan};
         if arguments.live.live.is_some() && !proves {
             terminal::complain("`--live` is for `check`; `rtether live` measures alone");
             return Err(Exit::WrongInput);

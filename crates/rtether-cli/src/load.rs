@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration as WallDuration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rtether::live::Duration;
-use rtether::live::load::{self, Bytes, Kind, Limits, LoadError, LoadOptions, Outcome, Progress};
+use rtether_testbed::Duration;
+use rtether_testbed::load::{self, Bytes, Kind, Limits, LoadError, LoadOptions, Outcome, Progress};
 
 use crate::args::{Global, LoadArgs};
 use crate::confine::confinement;

@@ -5,12 +5,12 @@ use std::thread;
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rtether::live::topics::{Place, Trace};
-use rtether::live::{
+use rtether::meter::{self, Measurement};
+use rtether_testbed::topics::{Place, Trace};
+use rtether_testbed::{
     self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
     Marks, PingOptions, Placement, Profile, Thread, Waiting,
 };
-use rtether::meter::{self, Measurement};
 
 use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
@@ -217,8 +217,8 @@ fn measure(
                 Event::Late { .. } | Event::Duplicate(_) => {}
             };
             match valentim {
-                Some(rate) => live::valentim(options, rate, stop, watch),
-                None => live::ping(options, stop, watch),
+                Some(rate) => rtether_testbed::valentim(options, rate, stop, watch),
+                None => rtether_testbed::ping(options, stop, watch),
             }
         });
         while !meter.is_finished() {
@@ -313,13 +313,13 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
     options.place.confinement.clone_from(&options.confinement);
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
-    let answered = live::echo(&options, &stop, |at| {
+    let answered = rtether_testbed::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });
     end_trace(&options.place);
     match answered {
-        Ok(answered) if arguments.json => terminal::print(&live::echo_json(&answered)),
-        Ok(answered) => terminal::print(&live::echo_line(&answered, options.via)),
+        Ok(answered) if arguments.json => terminal::print(&rtether_testbed::echo_json(&answered)),
+        Ok(answered) => terminal::print(&rtether_testbed::echo_line(&answered, options.via)),
         Err(error) => refuse(&error),
     }
 }

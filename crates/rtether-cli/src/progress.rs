@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtether::bound::Steps;
-#[cfg(target_os = "linux")]
-use rtether::live::testbed;
 use rtether::run::Progress;
+#[cfg(target_os = "linux")]
+use rtether_testbed::testbed;
 
 use crate::args::Global;
 use crate::stop::{Care, Work};

@@ -1,6 +1,6 @@
 //! `reproduce`: repeats experiments of the papers.
 
-use rtether::reproduce::{self, Mode, ReproduceError, Reproduction, Status};
+use rtether_papers::{Mode, ReproduceError, Reproduction, Status};
 
 use crate::args::{Global, ReproduceArgs};
 use crate::exit::{self, Exit};
@@ -12,14 +12,14 @@ use crate::{files, terminal};
 pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
     if arguments.list {
-        return terminal::print(&reproduce::list_text());
+        return terminal::print(&rtether_papers::list_text());
     }
     let mode = if arguments.live {
         Mode::Live
     } else {
         Mode::Sim
     };
-    let ids = match reproduce::expand(&arguments.experiments, mode) {
+    let ids = match rtether_papers::expand(&arguments.experiments, mode) {
         Ok(ids) => ids,
         Err(error) => {
             terminal::complain(&error.to_string());
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     let run = with_progress(global, 0, care, |progress| {
         let mut found = Vec::new();
         for id in &ids {
-            match reproduce::reproduce(id, mode, progress) {
+            match rtether_papers::reproduce(id, mode, progress) {
                 Ok(one) => found.push(one),
                 Err(error) => return (found, Some((id, error))),
             }
@@ -66,23 +66,24 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
 /// Prints the results.
 fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
     if let Some(path) = &arguments.report
-        && let Err(message) = files::write(path, &reproduce::html(found))
+        && let Err(message) = files::write(path, &rtether_papers::html(found))
     {
         return exit::fail(&message);
     }
     let text = if arguments.json {
-        reproduce::json(found)
+        rtether_papers::json(found)
     } else if arguments.csv {
-        reproduce::csv(found)
+        rtether_papers::csv(found)
     } else {
-        reproduce::table(found)
+        rtether_papers::table(found)
     };
     let printed = terminal::print(&text);
     if printed != Exit::Ok {
         return printed;
     }
-    let fails =
-        |judged: &&reproduce::Judgement| judged.status == Status::Fail && judged.strength == "must";
+    let fails = |judged: &&rtether_papers::Judgement| {
+        judged.status == Status::Fail && judged.strength == "must"
+    };
     if found
         .iter()
         .flat_map(|one| &one.claims)

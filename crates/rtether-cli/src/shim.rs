@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rtether::scenario::render::Style;
-use rtether::shim::config::{self, Loaded};
-use rtether::shim::control::{AskError, Form, Request, ask};
-use rtether::shim::down::{Down, DownError, down};
-use rtether::shim::notify::{self, Notifier};
-use rtether::shim::output;
-use rtether::shim::place::{Place, PlaceError, RUNTIME};
-use rtether::shim::service::{self, Options, ServiceError};
-use rtether::shim::watchdog::{Outcome, watch};
-use rtether::shim::{ShimError, is_wrong_input, prepare};
+use rtether_testbed::shim::config::{self, Loaded};
+use rtether_testbed::shim::control::{AskError, Form, Request, ask};
+use rtether_testbed::shim::down::{Down, DownError, down};
+use rtether_testbed::shim::notify::{self, Notifier};
+use rtether_testbed::shim::output;
+use rtether_testbed::shim::place::{Place, PlaceError, RUNTIME};
+use rtether_testbed::shim::service::{self, Options, ServiceError};
+use rtether_testbed::shim::watchdog::{Outcome, watch};
+use rtether_testbed::shim::{ShimError, is_wrong_input, prepare};
 use serde_json::json;
 
 use crate::args::{
@@ -191,7 +191,7 @@ fn refuse_shim(error: &ShimError, mut loaded: Loaded, arguments: &UpArgs) -> Exi
         return refuse_device(error);
     };
     loaded.diagnostics.clear();
-    loaded.refuse(refusal);
+    loaded.refuse(refusal.backend, refusal.option, refusal.reason);
     show(&loaded, arguments.config.message_format);
     Exit::WrongInput
 }

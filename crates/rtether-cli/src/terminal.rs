@@ -35,7 +35,7 @@ pub(crate) fn is_written(written: io::Result<()>) -> Exit {
 /// loses data without an error.
 pub(crate) fn is_open() -> io::Result<()> {
     #[cfg(target_os = "linux")]
-    if rtether::live::is_output_closed() {
+    if rtether_testbed::is_output_closed() {
         return Err(io::Error::other("it is closed"));
     }
     Ok(())

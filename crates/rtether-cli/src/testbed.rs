@@ -3,12 +3,12 @@
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
-use rtether::live::testbed::ssh::{self, HostError};
-use rtether::live::testbed::{
-    self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
-};
 use rtether::scenario::Scenario;
 use rtether::verdict::{Assessment, Verdict};
+use rtether_testbed::testbed::ssh::{self, HostError};
+use rtether_testbed::testbed::{
+    self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
+};
 
 use crate::args::{Global, LiveArgs};
 use crate::drafts::{self, Draft};

@@ -5,11 +5,11 @@ mod types;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether::live::topics::{
+use rtether_testbed::topics::{
     self, EthernetOptions, Form, Happening, History, Kind, Lines, Ownership, Place, PublishOptions,
     Qos, Reliability, Representation, Said, SpyOptions, Summary, TopicOptions, Trace, span,
 };
-use rtether::live::{LiveError, Vid};
+use rtether_testbed::{LiveError, Vid};
 
 use crate::args::{DomainArgs, FrameArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
 use crate::drafts;

@@ -8,15 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::{Clock, to_std};
 
-/// What a thread does while it waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Waiting {
-    /// Sleeps in the kernel.
-    #[default]
-    Block,
-    /// Polls, which takes a whole core but saves the wake-up.
-    Spin,
-}
+pub use rtether_model::shim::Waiting;
 
 /// How long before a known time a spinning thread wakes: longer than a wake-up takes.
 pub(crate) const LEAD: Duration = Duration::from_us(100);

@@ -92,9 +92,9 @@ const NO_JITTER: Jitter = Jitter {
 };
 
 /// One pass through the board's stack: four of them are 404 us of the 700 us round trip.
-pub(crate) const VXWORKS_DATAGRAM: Duration = Duration::from_us(101);
+pub const VXWORKS_DATAGRAM: Duration = Duration::from_us(101);
 /// Processor time of a TCP segment with data (catalogue 1b).
-pub(crate) const VXWORKS_SEGMENT: Duration = Duration::from_us(50);
+pub const VXWORKS_SEGMENT: Duration = Duration::from_us(50);
 
 /// The uniform jitter of four passes has the standard deviation measured without load: 14 us = 24.2
 /// us * sqrt(4 / 12).

@@ -7,15 +7,16 @@
 use std::io;
 
 /// A CSV writer.
-pub(crate) struct Sheet<W: io::Write>(csv::Writer<W>);
+pub struct Sheet<W: io::Write>(csv::Writer<W>);
 
 impl<W: io::Write> Sheet<W> {
-    pub(crate) fn from_writer(writer: W) -> Self {
+    /// Creates a sheet that writes there.
+    pub fn from_writer(writer: W) -> Self {
         Self(csv::Writer::from_writer(writer))
     }
 
     /// Writes one row.
-    pub(crate) fn write_record<I>(&mut self, cells: I) -> csv::Result<()>
+    pub fn write_record<I>(&mut self, cells: I) -> csv::Result<()>
     where
         I: IntoIterator,
         I::Item: AsRef<str>,
@@ -31,14 +32,15 @@ impl<W: io::Write> Sheet<W> {
         self.0.write_record(None::<&[u8]>)
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
+    /// Flushes what is buffered.
+    pub fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
 impl Sheet<Vec<u8>> {
     /// Returns all rows.
-    pub(crate) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         // Writing to memory cannot fail.
         let octets = self.0.into_inner().unwrap_or_default();
         String::from_utf8_lossy(&octets).into_owned()

@@ -263,7 +263,7 @@ impl<W: Write> Observer for PacketLog<'_, W> {
 }
 
 /// Formats picoseconds as nanoseconds without rounding: `18240`, `0.5`.
-pub(crate) fn exact_ns(ps: i64) -> String {
+pub fn exact_ns(ps: i64) -> String {
     let text = format!("{}.{:03}", ps / 1_000, (ps % 1_000).abs());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -1,20 +1,18 @@
 //! Shim configurations. Oracles: the values in a file, snapshots of every message, the schema, and
 //! that any input has an answer.
 
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use rtether::scenario::shim::{Config, load};
 use rtether::scenario::{codes, reference, render, shim_schema};
-use rtether::shim::config::{Config, load};
-use rtether_live::link::MacAddress;
-use rtether_live::shim::{Backend, Refusal, Signal};
-use rtether_live::wait::Waiting;
 use rtether_model::endnode::{Detector, Receive, ReceiveSelection, TransmitStrategy};
+use rtether_model::mac::MacAddress;
 use rtether_model::network::Vid;
 use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::shim::Waiting;
+use rtether_model::shim::{Backend, Signal};
 use rtether_model::smoother::Mode;
 
 const EXAMPLE: &str = "docs/guides/shim.yaml";
@@ -121,7 +119,7 @@ fn a_detector_of_probe_delay_has_an_epoch_of_ten_seconds() {
 fn what_is_left_out_has_its_default() {
     let config = good("rtether: 1\nrate: 1 Gbit/s\n");
     assert_eq!(config.backend, Backend::User);
-    let plain = rtether_live::shim::Settings::new(
+    let plain = rtether_model::shim::Settings::new(
         rtether_model::endnode::Layer::default(),
         BitRate::from_mbps(1000),
     );
@@ -159,11 +157,7 @@ fn a_refusal_points_at_the_option() {
     ] {
         let mut loaded = load("shim.yaml", text);
         loaded.diagnostics.clear();
-        loaded.refuse(&Refusal {
-            backend: Backend::Kernel,
-            option,
-            reason: "it needs every frame",
-        });
+        loaded.refuse(Backend::Kernel, option, "it needs every frame");
         assert!(loaded.config.is_none());
         let json = loaded.json();
         assert_eq!(json[0]["code"], "backend-cannot");

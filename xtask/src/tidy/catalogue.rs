@@ -9,7 +9,7 @@ const PAGE: &str = "docs/catalogue.md";
 /// Verbs and options of the command, one section per verb.
 const COMMANDS: &str = "docs/reference/cli.md";
 /// Names of experiments, in the first column.
-const EXPERIMENTS: &str = "crates/rtether/reference/experiments.csv";
+const EXPERIMENTS: &str = "crates/rtether-papers/reference/experiments.csv";
 /// Requirements of the five papers.
 const REQUIREMENTS: u32 = 169;
 

@@ -75,6 +75,16 @@ const ROOMS: &[Room] = &[
         name: "rtether",
         ours: &[
             "rtether-bounds",
+            "rtether-model",
+            "rtether-proto",
+            "rtether-sim",
+        ],
+        outside: Outside::WithReason,
+    },
+    Room {
+        name: "rtether-testbed",
+        ours: &[
+            "rtether",
             "rtether-live",
             "rtether-model",
             "rtether-proto",
@@ -84,8 +94,21 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: "rtether-papers",
+        ours: &[
+            "rtether",
+            "rtether-bounds",
+            "rtether-live",
+            "rtether-model",
+            "rtether-proto",
+            "rtether-sim",
+            "rtether-testbed",
+        ],
+        outside: Outside::WithReason,
+    },
+    Room {
         name: "rtether-cli",
-        ours: &["rtether"],
+        ours: &["rtether", "rtether-papers", "rtether-testbed"],
         outside: Outside::WithReason,
     },
     Room {

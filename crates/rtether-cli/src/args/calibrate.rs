@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::calibrate::{Path, Protocol, SIZE_MAX, SIZE_MIN};
-use rtether::live::{Duration, Waiting};
+use rtether_testbed::calibrate::{Path, Protocol, SIZE_MAX, SIZE_MIN};
+use rtether_testbed::{Duration, Waiting};
 
 use super::number;
 

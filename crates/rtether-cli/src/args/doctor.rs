@@ -2,8 +2,8 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use rtether::live::Duration;
-use rtether::live::doctor::GOALS;
+use rtether_testbed::Duration;
+use rtether_testbed::doctor::GOALS;
 
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]

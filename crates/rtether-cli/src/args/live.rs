@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::{BitRate, Duration, Pcp, Via, Vid};
+use rtether_testbed::{BitRate, Duration, Pcp, Via, Vid};
 
 use super::number;
 use super::topic::DomainArgs;

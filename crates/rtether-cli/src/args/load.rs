@@ -1,8 +1,8 @@
 //! Arguments of `load`.
 
 use clap::{Args, ValueEnum};
-use rtether::live::Duration;
-use rtether::live::load::{Bytes, CONNECTIONS_MAX, Kind, Rate, Urgency};
+use rtether_testbed::Duration;
+use rtether_testbed::load::{Bytes, CONNECTIONS_MAX, Kind, Rate, Urgency};
 
 use super::number;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::testbed::Backend;
+use rtether_testbed::testbed::Backend;
 
 use super::RunOverrides;
 use super::number;

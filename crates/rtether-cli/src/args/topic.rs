@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::topics::{Durability, Peer, Ports, Representation, SIZE_MAX};
-use rtether::live::{Duration, Vid};
+use rtether_testbed::topics::{Durability, Peer, Ports, Representation, SIZE_MAX};
+use rtether_testbed::{Duration, Vid};
 
 use super::live::{ConfineArgs, ThreadArgs, vid};
 use super::number;

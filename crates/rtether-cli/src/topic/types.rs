@@ -5,10 +5,10 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use rtether::live::idl::{FILE_MAX, Library};
-use rtether::live::topics::{Kind, Values, lines_of, values_of};
 use rtether::scenario::Source;
 use rtether::scenario::render::{self, Style};
+use rtether_testbed::idl::{FILE_MAX, Library};
+use rtether_testbed::topics::{Kind, Values, lines_of, values_of};
 
 use crate::args::{PubArgs, TopicArgs};
 use crate::exit::Exit;

@@ -33,7 +33,7 @@ pub(crate) fn check(page: &Page) -> Vec<String> {
             continue;
         }
         if block.has(&Mark::Shim) {
-            let loaded = rtether::shim::config::load(&place, &text);
+            let loaded = rtether_testbed::shim::config::load(&place, &text);
             if !loaded.diagnostics.is_empty() {
                 mistakes.push(loaded.text(render::Style::Plain));
             }

@@ -17,12 +17,13 @@ use rustix::net::{RecvFlags, SendFlags};
 
 use crate::timestamping::{RealNs, Sent};
 
-pub use device::{Device, DeviceError, MacAddress, ParseMacError};
+pub use device::{Device, DeviceError};
 pub use frame::RawOptions;
 pub(crate) use frame::{ETHERTYPE_TAG, header};
 pub use icmp::Icmp;
 pub use raw::Raw;
 pub(crate) use raw::link_address;
+pub use rtether_model::mac::{MacAddress, ParseMacError};
 pub use tcp::{CONNECTIONS_MAX, Tcp, TcpLimits, TcpService};
 pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};

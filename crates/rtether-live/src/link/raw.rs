@@ -9,7 +9,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
-use super::device::{Device, DeviceError, MacAddress};
+use rtether_model::mac::MacAddress;
+
+use super::device::{Device, DeviceError};
 use super::frame::{self, ETHERTYPE, RawOptions};
 use super::{Link, Service, ready, receive, send};
 use crate::timestamping::{self, RealNs, Sent};

@@ -17,7 +17,9 @@ use ::xdp::umem::{FrameSize, Umem, UmemCfgBuilder};
 use ::xdp::{RingConfigBuilder, WakableRings, nic::NicIndex};
 
 use super::bpf::{self, Attached};
-use super::device::{Device, DeviceError, MacAddress};
+use rtether_model::mac::MacAddress;
+
+use super::device::{Device, DeviceError};
 use super::frame::{self, HEADER, RawOptions, TAG};
 use super::{Link, Service};
 

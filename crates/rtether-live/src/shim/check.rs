@@ -7,6 +7,7 @@ use rtether_proto::probe::PATHS_MAX;
 
 use super::plan::Parts;
 use super::receive::ReceiveSide;
+use super::settings::listens;
 use super::transmit::TransmitSide;
 use super::{Backend, Probing, Refusal, Settings, ShimError, Signal};
 use crate::link::MacAddress;
@@ -95,13 +96,13 @@ pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimErr
              up again",
         );
     }
-    if from.rate != to.rate && to.listens() {
+    if from.rate != to.rate && listens(to) {
         return refuse(
             "rate",
             "a detector of utilization keeps the rate with which it began; take it down and up again",
         );
     }
-    if from.listens() != to.listens() {
+    if listens(from) != listens(to) {
         return refuse(
             "detector",
             "the device hears all frames from the start or not at all; take it down and up again",

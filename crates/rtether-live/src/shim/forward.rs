@@ -6,6 +6,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::probes::Probes;
+use super::settings::{hears, placement};
 use super::tap::{FRAME_MAX, Tap};
 use super::{Backend, Drops, Settings, Shim, ShimError, Signal, Status};
 use crate::clock::to_std;
@@ -109,7 +110,7 @@ impl Shim {
                 break;
             };
             let (now, octets) = (self.clock.now(), &self.buffer[..length]);
-            if self.settings.hears() {
+            if hears(&self.settings) {
                 self.transmit
                     .hear(now, octets, &self.port, &mut self.pool)?;
             }
@@ -162,7 +163,7 @@ impl Shim {
         if let Some(wire) = &self.wire {
             self.receive.set(now, &settings, wire, pool)?;
         }
-        let is_moved = settings.placement() != self.settings.placement();
+        let is_moved = placement(&settings) != placement(&self.settings);
         self.look_at = now;
         self.settings = settings;
         if is_moved {

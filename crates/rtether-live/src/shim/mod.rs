@@ -60,7 +60,7 @@ pub use check::check;
 pub use error::ShimError;
 pub use handle::Handle;
 pub use plan::{Plan, restore};
-pub use settings::{Backend, Probing, Refusal, Settings, Signal, Tags};
+pub use settings::{Backend, Probing, Refusal, Settings, Signal, Tags, placement};
 pub use status::{
     Direction, Directions, Drops, ProbeStatus, QueueStatus, SmootherStatus, Status, Traffic, Waited,
 };

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::divert::{self, Diversion};
+use super::settings::hears;
 use super::tap::{MTU, QUEUE, Tap};
 use super::{Settings, ShimError};
 use crate::filter;
@@ -254,7 +255,7 @@ impl fmt::Display for Plan {
 impl Parts {
     /// Received frames pass through the shim only if it has to process them.
     pub(super) fn of(settings: &Settings) -> Self {
-        if settings.layer.receive.is_some() || settings.hears() {
+        if settings.layer.receive.is_some() || hears(settings) {
             Self::Receive
         } else if settings.tags.strip {
             Self::Strip

@@ -14,6 +14,7 @@ use super::place::Place;
 use super::plan::{Plan, Taps, restore};
 use super::port::Port;
 use super::receive::ReceiveSide;
+use super::settings::{listens, placement};
 use super::tap::{FRAME_MAX, Tap};
 use super::transmit::{TransmitSide, catch_up};
 use super::{Backend, Handle, Settings, ShimError, Signal, Status};
@@ -100,7 +101,7 @@ impl Shim {
             device,
             &found,
             settings.signal == Signal::Reports || settings.probes.is_some(),
-            settings.listens(),
+            listens(&settings),
         )?;
         let taps = plan.open_taps()?;
         let diversion = plan.run(&taps, &settings)?;
@@ -160,7 +161,7 @@ impl Shim {
 
     /// Places the calling thread as configured.
     pub(super) fn place_thread(&mut self) -> Result<(), ShimError> {
-        self.settings.placement().apply()?;
+        placement(&self.settings).apply()?;
         let is_real_time = is_real_time();
         self.is_real_time = Some(is_real_time);
         self.transmit.catch_up = catch_up(is_real_time);

@@ -359,8 +359,11 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Writes to memory, which cannot fail.
-pub(crate) fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+/// Returns a sheet: names of the columns, and rows as wide as these.
+///
+/// # Panics
+/// If a row is not as wide as the header.
+pub fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let put = || -> ::csv::Result<()> {
         writer.write_record(names)?;

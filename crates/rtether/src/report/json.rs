@@ -210,7 +210,7 @@ fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> Value {
 }
 
 /// Returns the column name of a segment: `driver_queue_ns`.
-pub(crate) fn segment_key(segment: Segment) -> String {
+pub fn segment_key(segment: Segment) -> String {
     format!("{}_ns", segment.name().replace(' ', "_"))
 }
 
@@ -245,7 +245,7 @@ fn worst_packet(checked: &Checked, worst: &Worst) -> Value {
 }
 
 /// Returns the payload rate over the observed time of all runs.
-pub(crate) fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
+pub fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
     let whole = &checked.results.record;
     let counted = (whole.duration - whole.warmup) * i64::from(whole.runs.max(1));
     let counted = u128::try_from(counted.as_ps()).ok()?;

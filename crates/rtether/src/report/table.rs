@@ -217,7 +217,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
 }
 
 /// Returns the class name, or a placeholder for flows without a class.
-pub(crate) fn class_name(class: &str) -> &str {
+pub fn class_name(class: &str) -> &str {
     if class.is_empty() {
         "(no class)"
     } else {

@@ -100,7 +100,7 @@ pub fn plural(number: usize, word: &str) -> String {
 
 /// Replaces control and other invisible characters, so that a text cannot act as a terminal
 /// command.
-pub(crate) fn plain_line(line: &str) -> String {
+pub fn plain_line(line: &str) -> String {
     line.chars()
         .map(|c| if is_unseen(c) { '\u{fffd}' } else { c })
         .collect()
@@ -120,7 +120,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
 }
 
 /// Returns the display width of a text; East Asian characters and emoji take two columns.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars()
         .map(|c| {
             if matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..) {
@@ -137,7 +137,7 @@ pub(crate) fn columns(text: &str) -> usize {
     clippy::cast_precision_loss,
     reason = "a position on paper needs no 53rd bit"
 )]
-pub(crate) const fn real(value: u64) -> f64 {
+pub const fn real(value: u64) -> f64 {
     value as f64
 }
 
@@ -146,7 +146,7 @@ pub(crate) const fn real(value: u64) -> f64 {
     clippy::cast_precision_loss,
     reason = "a position on paper needs no 53rd bit"
 )]
-pub(crate) const fn real_len(value: usize) -> f64 {
+pub const fn real_len(value: usize) -> f64 {
     value as f64
 }
 

@@ -20,7 +20,7 @@ mod load;
 pub(super) mod size;
 mod smoothed;
 
-pub(crate) use domain::Domains;
+pub use domain::Domains;
 
 /// Checks the plant as a whole.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) {

@@ -173,7 +173,7 @@ impl Sink {
 
 /// Puts a word from the user into backticks, shortened, with invisible characters replaced by
 /// spaces.
-pub(crate) fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     const LONGEST: usize = 60;
     let clean: Cow<'_, str> = if word.chars().any(is_unseen) {
         word.chars()

@@ -21,7 +21,6 @@ mod links;
 mod nodes;
 mod priorities;
 mod run;
-#[cfg(target_os = "linux")]
 mod shim;
 mod smoother;
 mod stacks;
@@ -34,7 +33,6 @@ pub(super) use hubs::hubs;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
 pub(super) use run::{Overload, RunPlaces, run};
-#[cfg(target_os = "linux")]
 pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
 

@@ -21,32 +21,29 @@ mod reader;
 pub mod reference;
 pub mod render;
 mod schema;
-#[cfg(target_os = "linux")]
-pub(crate) mod shim;
+pub mod shim;
 mod suggest;
 pub mod template;
 mod tree;
 mod units;
 
-pub(crate) use check::Domains;
-#[cfg(target_os = "linux")]
-pub(crate) use diagnostic::quote;
+pub use check::Domains;
+pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::{schema, shim_schema};
-pub(crate) use suggest::nearest_name;
+pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 
 use diagnostic::Sink;
 use lower::Plant;
 use reader::Reader;
 pub use rtether_model::flow::FlowId;
-pub(crate) use tree::{Data, Value};
+pub use tree::{Data, Value};
 
 /// Parses YAML, of which JSON is a subset, into a tree whose nodes know their places.
-#[cfg(target_os = "linux")]
-pub(crate) fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
+pub fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
     let mut sink = Sink::default();
     let value = tree::parse(0, text, &mut sink);
     match (value, sink.finish().into_iter().next()) {

@@ -1,6 +1,6 @@
 //! Shim configurations; they share reader, units and keys with scenarios.
 
-use rtether_live::shim::{Backend, Refusal, Settings};
+use rtether_model::shim::{Backend, Settings};
 use serde_json::Value as Json;
 
 use super::diagnostic::{Diagnostic, Sink, Source, Span};
@@ -112,11 +112,11 @@ impl Loaded {
     }
 
     /// Adds a back end's refusal of an option as a diagnostic at that option.
-    pub fn refuse(&mut self, refusal: &Refusal) {
-        let option = key_of(refusal.option);
-        let backend = refusal.backend.name();
+    pub fn refuse(&mut self, backend: Backend, option: &str, reason: &str) {
+        let option = key_of(option);
+        let backend = backend.name();
         let title = format!("the back end `{backend}` cannot do `{option}`");
-        self.refuse_at(&option, title, refusal.reason);
+        self.refuse_at(&option, title, reason);
     }
 
     /// Adds an error: the back end cannot change while a shim is running.

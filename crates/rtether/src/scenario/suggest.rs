@@ -101,10 +101,7 @@ pub(super) fn nearest<'k>(
 }
 
 /// Returns the nearest of some names; names have no synonyms.
-pub(crate) fn nearest_name<'k>(
-    word: &str,
-    known: impl Iterator<Item = &'k str>,
-) -> Option<&'k str> {
+pub fn nearest_name<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     by_distance(word, &word.to_lowercase(), known)
 }
 

@@ -22,33 +22,37 @@ const MAX_DEPTH: usize = 32;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(crate) struct Value {
-    pub(crate) span: Span,
-    pub(crate) data: Data,
+pub struct Value {
+    /// Where it was written.
+    pub span: Span,
+    /// What it is.
+    pub data: Data,
 }
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(crate) enum Data {
+pub enum Data {
     /// Key without a value.
     Null,
     /// Number, word or text; the type the library infers is ignored.
     Scalar(String),
+    /// A sequence.
     List(Vec<Value>),
+    /// A mapping, in the order of the file.
     Map(Vec<Entry>),
 }
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_span: Span,
-    pub(crate) value: Value,
+pub struct Entry {
+    pub key: String,
+    pub key_span: Span,
+    pub value: Value,
 }
 
 impl Value {
     /// Returns the word for this kind of value, for messages.
-    pub(crate) const fn kind(&self) -> &'static str {
+    pub const fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "nothing",
             Data::Scalar(_) => "a value",

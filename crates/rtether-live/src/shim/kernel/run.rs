@@ -11,7 +11,7 @@ use super::shape::Kind;
 use super::watch::Observation;
 use super::{Shim, layer, no_namespace, report};
 use crate::clock::to_std;
-use crate::shim::{Settings, ShimError};
+use crate::shim::{Settings, ShimError, placement};
 use crate::wait::{Waiting, sleep_until_readable};
 
 /// Interval at which the status is published and new settings are applied.
@@ -25,7 +25,7 @@ impl Shim {
     /// # Errors
     /// If the thread cannot be placed as requested, or the device goes away.
     pub fn run(&mut self) -> Result<(), ShimError> {
-        self.settings.placement().apply()?;
+        placement(&self.settings).apply()?;
         while !self.handle.is_stopped() {
             let now = self.clock.now();
             self.step(now)?;
@@ -176,8 +176,8 @@ impl Shim {
             }
             self.present = Some((law.first_rate(), law.burst()));
         }
-        if settings.placement() != self.settings.placement() {
-            settings.placement().apply()?;
+        if placement(&settings) != placement(&self.settings) {
+            placement(&settings).apply()?;
         }
         let Self {
             plan,

@@ -18,12 +18,9 @@ use super::text::{count, plural, time};
 use crate::bound;
 use view::View;
 
-#[cfg(target_os = "linux")]
-pub(crate) use plant::{number, table};
-#[cfg(target_os = "linux")]
-pub(crate) use transfers::section as transfers;
-#[cfg(target_os = "linux")]
-pub(crate) use verdicts::{mark_cell, name_cell, reasons, time_cell};
+pub use plant::{number, table};
+pub use transfers::section as transfers;
+pub use verdicts::{mark_cell, name_cell, reasons, time_cell};
 
 /// Returns the page.
 pub fn render(checked: &Checked) -> String {
@@ -118,8 +115,7 @@ fn delays_note(checked: &Checked) -> String {
 }
 
 /// Draws latency distributions, one chart per stream or class; empty if nothing was delivered.
-#[cfg(target_os = "linux")]
-pub(crate) fn distributions(checked: &Checked) -> Markup {
+pub fn distributions(checked: &Checked) -> Markup {
     let views = View::all(checked);
     if views.is_empty() {
         return Markup::default();
@@ -128,7 +124,7 @@ pub(crate) fn distributions(checked: &Checked) -> Markup {
 }
 
 /// Shows the overall verdict.
-pub(crate) fn verdict(checked: &Checked) -> Markup {
+pub fn verdict(checked: &Checked) -> Markup {
     let counts = checked.counts();
     let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
         (0, 0, 0) => (Tone::Neutral, "Not judged".into()),

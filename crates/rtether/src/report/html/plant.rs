@@ -175,7 +175,8 @@ pub(super) fn load_cell(share: f64) -> TableCell {
     TableCell::markup(gauge(share)).sorted_by(share)
 }
 
-pub(crate) fn number(value: u64) -> TableCell {
+/// Returns a cell with a count, aligned as a number.
+pub fn number(value: u64) -> TableCell {
     TableCell::number(count(value), value)
 }
 
@@ -286,7 +287,9 @@ fn node_row(checked: &Checked, node: &NodeRecord, observed: Duration) -> Vec<Tab
     ]
 }
 
-pub(crate) fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
+/// Returns a table: column names, and whether a column is numeric; rows, and whether a row contains
+/// a failure.
+pub fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
     let table = DataTable {
         columns: names
             .iter()

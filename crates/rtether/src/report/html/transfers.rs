@@ -12,7 +12,7 @@ use super::super::text::{count, time};
 const MOST_ROWS: usize = 200;
 
 /// Returns the table; empty if there were no transfers.
-pub(crate) fn section(checked: &Checked) -> Markup {
+pub fn section(checked: &Checked) -> Markup {
     let all = || {
         checked.streams().flat_map(|stream| {
             let transfers = stream.record.transfers.iter();

@@ -63,7 +63,8 @@ fn word(standing: Standing) -> String {
     standing.name().replace('-', " ")
 }
 
-pub(crate) fn mark_cell(standing: Standing) -> TableCell {
+/// Returns a cell with the word of a standing in its color.
+pub fn mark_cell(standing: Standing) -> TableCell {
     // Ascending order puts failures first.
     let weight = u8::MAX - standing.rank();
     TableCell::markup(mark(standing)).sorted_by(weight)
@@ -104,7 +105,8 @@ fn least<'a>(
     }
 }
 
-pub(crate) fn time_cell(span: Option<Duration>) -> TableCell {
+/// Returns a cell with a time, or a dash.
+pub fn time_cell(span: Option<Duration>) -> TableCell {
     match span {
         Some(span) => TableCell::number(time(span), span.as_ps()),
         None => TableCell::number("\u{2013}", ""),
@@ -116,7 +118,7 @@ fn count_cell(value: u64) -> TableCell {
 }
 
 /// Returns a cell with a name and a second line.
-pub(crate) fn name_cell(name: &str, note: &str) -> TableCell {
+pub fn name_cell(name: &str, note: &str) -> TableCell {
     let mut content = Markup::text(name);
     if !note.is_empty() {
         content.push(element("small").text(note));
@@ -312,7 +314,7 @@ fn class(checked: &Checked, group: &Group) -> Markup {
 }
 
 /// Lists every failure reason, with the stream's name.
-pub(crate) fn reasons(checked: &Checked) -> Markup {
+pub fn reasons(checked: &Checked) -> Markup {
     let rows: Vec<_> = checked
         .worst_first()
         .into_iter()

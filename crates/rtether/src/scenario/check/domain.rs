@@ -13,21 +13,22 @@ use crate::scenario::reader::Reader;
 const SLOT: Bytes = Bytes::new(64);
 
 /// All collision domains of a network.
-pub(crate) struct Domains {
+pub struct Domains {
     of_link: Vec<Option<usize>>,
     list: Vec<Domain>,
 }
 
 /// One collision domain.
-pub(crate) struct Domain {
+pub struct Domain {
     /// In the order of the file.
-    pub(crate) hubs: BTreeSet<NodeId>,
-    pub(crate) links: BTreeSet<LinkId>,
-    pub(crate) rate: BitRate,
+    pub hubs: BTreeSet<NodeId>,
+    pub links: BTreeSet<LinkId>,
+    pub rate: BitRate,
 }
 
 impl Domains {
-    pub(crate) fn new(network: &Network) -> Self {
+    /// Finds the collision domains of a network.
+    pub fn new(network: &Network) -> Self {
         let at_hub = links_at_hubs(network);
         let mut domains = Self {
             of_link: vec![None; network.links.len()],
@@ -61,16 +62,17 @@ impl Domains {
     }
 
     /// Returns the index of the domain that a link belongs to; `None` at full duplex.
-    pub(crate) fn of(&self, link: LinkId) -> Option<usize> {
+    pub fn of(&self, link: LinkId) -> Option<usize> {
         self.of_link[link.index()]
     }
 
     /// Returns all domains, in index order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Domain> {
+    pub fn iter(&self) -> impl Iterator<Item = &Domain> {
         self.list.iter()
     }
 
-    pub(crate) fn get(&self, number: usize) -> &Domain {
+    /// Returns the domain with this number.
+    pub fn get(&self, number: usize) -> &Domain {
         &self.list[number]
     }
 }

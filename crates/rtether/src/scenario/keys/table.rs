@@ -15,7 +15,6 @@ mod substation;
 pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
 pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
-#[cfg(target_os = "linux")]
 pub(in crate::scenario) use shim::{PROBES, SIGNAL, TAGS};
 pub(in crate::scenario) use shim::{SHIM, SHIM_SECTIONS};
 pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};

@@ -1,11 +1,10 @@
 //! Shim configurations.
 
-use rtether_live::link::MacAddress;
-use rtether_live::shim::{Backend, Probing, Settings, Signal, Tags};
-use rtether_live::wait::Waiting;
 use rtether_model::endnode::{Detector, Layer};
+use rtether_model::mac::MacAddress;
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::shim::{Backend, Probing, Settings, Signal, Tags, Waiting};
 use rtether_model::smoother::Mode;
 
 use super::layer::{Parts, small};

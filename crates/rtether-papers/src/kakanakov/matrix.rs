@@ -1,0 +1,175 @@
+//! The matrix of round trips, each column computed once (R165).
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use rtether_model::quantity::Duration;
+use rtether_model::record::Summary;
+
+use super::super::ReproduceError;
+use super::super::echo::{self, Echoes};
+use super::super::observe::median;
+use super::boards::{Board, Protocol};
+use super::plant::{self, Load};
+use rtether::run::Progress;
+
+/// What is between test computer and board (K4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Scenario {
+    /// a: nothing.
+    Direct,
+    /// b: the switch.
+    Switch,
+    /// c: the switch, with bulk in another VLAN.
+    OtherVlan,
+    /// d: the switch, with bulk through the port to the test computer.
+    SharedPort,
+    /// e: as d, with the board's replies in the strict queue.
+    Priority,
+}
+
+impl Scenario {
+    pub(in super::super) const ALL: [Self; 5] = [
+        Self::Direct,
+        Self::Switch,
+        Self::OtherVlan,
+        Self::SharedPort,
+        Self::Priority,
+    ];
+
+    pub(in super::super) const fn letter(self) -> char {
+        match self {
+            Self::Direct => 'a',
+            Self::Switch => 'b',
+            Self::OtherVlan => 'c',
+            Self::SharedPort => 'd',
+            Self::Priority => 'e',
+        }
+    }
+}
+
+/// Number of replications, and round trips in each. Bulk generators start at random, so one run
+/// would represent a single offset between the two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    pub(super) runs: u64,
+    pub(super) count: usize,
+}
+
+impl Effort {
+    /// The paper's 100 000 echoes in 20 runs; 20 times its 101 commands.
+    const fn of(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Icmp => Self {
+                runs: 20,
+                count: 5_000,
+            },
+            Protocol::Cndep => Self {
+                runs: 20,
+                count: 101,
+            },
+        }
+    }
+}
+
+/// Round trips to one board in one scenario.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    pub(super) board: Board,
+    pub(super) summary: Summary,
+    pub(super) median: Duration,
+    pub(super) lost: usize,
+}
+
+impl Cell {
+    pub(super) fn mean(&self) -> Duration {
+        self.summary.mean().unwrap_or_default()
+    }
+}
+
+/// One column of a table: all boards in one scenario.
+pub(super) type Column = [Cell; 4];
+
+/// Columns computed so far, by protocol and scenario. They depend on these alone, and several
+/// experiments judge claims on the same ones.
+static COLUMNS: [[OnceLock<Column>; 5]; 2] = [const { [const { OnceLock::new() }; 5] }; 2];
+
+/// Returns a column of a protocol's table.
+pub(super) fn column(
+    protocol: Protocol,
+    scenario: Scenario,
+    progress: &Progress,
+) -> Result<Column, ReproduceError> {
+    let known = &COLUMNS[protocol as usize][scenario as usize];
+    if let Some(column) = known.get() {
+        return Ok(*column);
+    }
+    let effort = Effort::of(protocol);
+    let cell = |board| cell(protocol, board, scenario, Load::Remainder, effort, progress);
+    let [ep9302, pic, ipc, tini] = Board::ALL;
+    let column = [cell(ep9302)?, cell(pic)?, cell(ipc)?, cell(tini)?];
+    Ok(*known.get_or_init(|| column))
+}
+
+/// Simulates one cell, with its runs in parallel.
+///
+/// Run by run, the boards draw the same jitter in every scenario, so that differences between
+/// scenarios are due to the network and not to chance.
+pub(super) fn cell(
+    protocol: Protocol,
+    board: Board,
+    scenario: Scenario,
+    load: Load,
+    effort: Effort,
+    progress: &Progress,
+) -> Result<Cell, ReproduceError> {
+    let (network, flows) = plant::cell(protocol, board, scenario, load);
+    let runs = (1..=effort.runs).into_par_iter();
+    let runs = runs.map(|seed| echo::measure(&network, &flows, effort.count, seed, progress));
+    let mut all = Echoes::default();
+    for run in runs.collect::<Result<Vec<Echoes>, ReproduceError>>()? {
+        all.append(run);
+    }
+    Ok(Cell {
+        board,
+        summary: all.summary(),
+        lost: all.lost,
+        median: median(all.times).unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FEW: Effort = Effort {
+        runs: 4,
+        count: 250,
+    };
+
+    fn means(protocol: Protocol, board: Board) -> Vec<Cell> {
+        let progress = Progress::default();
+        let cell = |scenario| cell(protocol, board, scenario, Load::Remainder, FEW, &progress);
+        Scenario::ALL.map(|scenario| cell(scenario).unwrap()).into()
+    }
+
+    #[test]
+    fn the_switch_adds_a_second_transmission_each_way() {
+        // By hand: 102 octets of ICMP with preamble at 100 Mbit/s take 8.8 us, the switch 1.38 us
+        // and a patch cable 25 ns; two passes. This also holds behind a port of 10 Mbit/s.
+        for board in [Board::Ep9302, Board::Pic] {
+            let cells = means(Protocol::Icmp, board);
+            let added = cells[1].mean() - cells[0].mean();
+            let expected = Duration::from_ns(2 * (8_800 + 1_380 + 25));
+            assert!((added - expected).as_ps().abs() <= 1, "{added}");
+            assert_eq!(cells[2].mean(), cells[1].mean(), "another VLAN is not felt");
+            let blocked = cells[4].mean() - cells[1].mean();
+            assert!(
+                blocked > Duration::ZERO && blocked < Duration::from_ns(123_040),
+                "{blocked}"
+            );
+            assert!(cells[3].mean() >= cells[4].mean());
+            assert!(cells.iter().all(|cell| cell.lost == 0));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The test bed: PCs and a monitoring station on a 10 Mbit/s hub.
+
+use rtether_model::endnode::{Detector, Layer, Smoothing};
+use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, TcpParameters, Traffic};
+use rtether_model::network::{Backoff, EndStation, Hub, NodeId, NodeKind, Stack};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::smoother::{Config, Limits, Mode, Rule};
+use rtether_model::wire::Encapsulation;
+
+use super::super::plant::{Plant, echoed, flow};
+use super::{Bulk, Case, DEADLINE, Scheme, WARMUP};
+use rtether::scenario::{RunPlan, Scenario};
+
+const RATE: BitRate = BitRate::from_mbps(10);
+/// Half of a collision domain of 10 m.
+const CABLE: Duration = Duration::from_ns(25);
+const MESSAGE: Bytes = Bytes::new(100);
+const MESSAGE_GAP: Duration = Duration::from_ms(300);
+const FILE: Bytes = Bytes::new(1_000_000);
+const FILE_GAP: Duration = Duration::from_secs(25);
+/// Approximate number of messages in a run; several runs make a point.
+const MESSAGES: i64 = 66_000;
+/// Expedited forwarding.
+const DSCP: u8 = 46;
+
+/// Operating system of the PCs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Platform {
+    /// Ten PCs, messages over TCP, real time by type of service; every collision is visible.
+    Linux,
+    /// Four PCs, messages over UDP, real time by protocol; collisions are visible with the
+    /// probability of the catalogue, 3b.
+    Nt,
+}
+
+impl Platform {
+    pub(super) const fn stations(self) -> u16 {
+        match self {
+            Self::Linux => 10,
+            Self::Nt => 4,
+        }
+    }
+
+    const fn rule(self) -> Rule {
+        match self {
+            Self::Linux => Rule::LINUX,
+            Self::Nt => Rule::NT,
+        }
+    }
+
+    const fn visibility_per_million(self) -> u32 {
+        match self {
+            Self::Linux => 1_000_000,
+            Self::Nt => 250_000,
+        }
+    }
+
+    fn layer(self, mode: Mode, visibility_per_million: u32) -> Layer {
+        let config = Config {
+            mode,
+            limits: Limits {
+                // The TCP window limits the backlog.
+                bulk_packets: 100_000,
+                ..Limits::default()
+            },
+        };
+        Layer {
+            smoother: Some(Smoothing {
+                config,
+                rule: self.rule(),
+                ring: 2,
+                detector: Detector::OwnCollisions {
+                    visibility_per_million,
+                },
+            }),
+            ..Layer::default()
+        }
+    }
+}
+
+impl Case {
+    /// Returns the layer of the PCs. The NT variant sees the same share of collisions on either
+    /// platform.
+    fn layer(self) -> Layer {
+        let seen = if matches!(self.scheme, Scheme::Nt) {
+            Platform::Nt
+        } else {
+            self.platform
+        };
+        let seen = seen.visibility_per_million();
+        self.platform.layer(self.scheme.mode(), seen)
+    }
+}
+
+/// Window of 32 KB; an acknowledgment for every second segment or after 20 ms.
+const TCP: TcpParameters = TcpParameters {
+    segment: Bytes::new(1460),
+    window: Bytes::new(32_768),
+    initial_window: 2,
+    ack_every: 2,
+    ack_delay: Duration::from_ms(20),
+    min_rto: Duration::from_ms(200),
+};
+
+/// Returns the scenario of a point, and the number of its message flows, which come first.
+pub(super) fn scenario(case: Case) -> (Scenario, usize) {
+    let per_second =
+        Duration::from_secs(1).as_ps() * i64::from(case.platform.stations()) / MESSAGE_GAP.as_ps();
+    lasting(case, Duration::from_secs(MESSAGES / per_second))
+}
+
+/// Returns the scenario of a point with `counted` time after warm-up, and the number of its message
+/// flows.
+pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
+    let count = case.platform.stations();
+    let mut plant = Plant::default();
+    let hub = plant.add(
+        "hub",
+        NodeKind::Hub(Hub {
+            rate: RATE,
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports: count + 1,
+        }),
+    );
+    let attach = |plant: &mut Plant, name: String, port: u16, layer: Option<Layer>| {
+        let station = EndStation {
+            driver_queue: Bytes::new(10_000_000),
+            layer: layer.map(Box::new),
+            ..EndStation::new(Stack::Zero)
+        };
+        let node = plant.add(&name, NodeKind::EndStation(station));
+        plant.link((node, 0), (hub, port), RATE);
+        if let Some(link) = plant.network.links.last_mut() {
+            link.propagation = CABLE;
+        }
+        node
+    };
+    let pcs: Vec<NodeId> = (0..count)
+        .map(|number| {
+            let layer = case.layer();
+            attach(&mut plant, format!("pc{}", number + 1), number, Some(layer))
+        })
+        .collect();
+    let monitor = attach(&mut plant, "monitor".into(), count, None);
+    let next = pcs.iter().cycle().skip(1);
+    let mut flows: Vec<Flow> = pcs
+        .iter()
+        .zip(next)
+        .map(|(&from, &to)| message(&plant, case.platform, from, to))
+        .collect();
+    let messages = flows.len();
+    let active = pcs.iter().take(usize::from(case.active));
+    flows.extend(active.map(|&pc| files(&plant, case.bulk, pc, monitor)));
+    let run = RunPlan {
+        duration: WARMUP + counted,
+        warmup: WARMUP,
+        runs: 1,
+        seed: 1,
+        bucket: Duration::ZERO,
+    };
+    let scenario = Scenario {
+        name: "soft real time on a hub (Kweon)".into(),
+        network: plant.network,
+        flows,
+        run,
+        accept: Vec::new(),
+    };
+    (scenario, messages)
+}
+
+fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow {
+    let (encapsulation, connection) = match platform {
+        Platform::Linux => (Encapsulation::Tcp, Some(TCP)),
+        Platform::Nt => (Encapsulation::Udp, None),
+    };
+    let name = format!("messages of {}", plant.network.node(from).name);
+    let traffic = Traffic::Poisson {
+        mean_interval: MESSAGE_GAP,
+    };
+    Flow {
+        class: "messages".into(),
+        dscp: DSCP,
+        deadline: Some(DEADLINE),
+        connection,
+        ..echoed(flow(&name, (from, to), (encapsulation, MESSAGE), traffic))
+    }
+}
+
+fn files(plant: &Plant, bulk: Bulk, from: NodeId, to: NodeId) -> Flow {
+    let name = format!("files of {}", plant.network.node(from).name);
+    let traffic = Traffic::Bulk(BulkTraffic {
+        transfers: Vec::new(),
+        bursts: Some(Bursts {
+            size: FILE,
+            mean_gap: match bulk {
+                Bulk::NonGreedy => Some(FILE_GAP),
+                Bulk::Greedy => None,
+            },
+        }),
+        rate: None,
+        tcp: TCP,
+    });
+    Flow {
+        class: "files".into(),
+        ..flow(
+            &name,
+            (from, to),
+            (Encapsulation::Tcp, TCP.segment),
+            traffic,
+        )
+    }
+}

@@ -1,0 +1,228 @@
+//! Master, slave and file server on one switch (catalogue 1b, `skeie-prio-baseline`).
+
+use rtether_model::endnode::{
+    Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
+    TransmitStrategy,
+};
+use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Reply, Tag, TcpParameters, Traffic};
+use rtether_model::network::{
+    EndStation, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, TagHandling, Tasks, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+use super::super::plant::{Plant, flow, switch};
+use super::SAMPLES;
+use rtether::profiles;
+use rtether::scenario::{RunPlan, Scenario};
+
+pub(super) const MASTER: NodeId = NodeId(0);
+/// Positions of the streams.
+pub(super) const MESSAGE: usize = 0;
+pub(super) const FILE: usize = 1;
+
+const FAST: BitRate = BitRate::from_mbps(100);
+const SLOW: BitRate = BitRate::from_mbps(10);
+/// A frame of 160 octets, 168 on the wire with preamble, as the paper's drop-link times imply.
+const PAYLOAD: Bytes = Bytes::new(114);
+const PERIOD: Duration = Duration::from_ms(20);
+/// A few percent, so that messages and file do not run in step.
+const DITHER: Duration = Duration::from_ms(1);
+const WARMUP: Duration = Duration::from_ms(500);
+/// Expedited forwarding.
+const DSCP: u8 = 46;
+const HIGH: u8 = 7;
+
+/// Segments in flight (catalogue 1b: the maximum of table 1 is six full frames ahead).
+const WINDOW: u64 = 7;
+/// The file of the paper's flat network, sent repeatedly. Files of 1 MB leave fewer pauses: the
+/// standard deviation of table 1 is then 81 instead of 127 us (paper: 94).
+const FILE_SIZE: Bytes = Bytes::new(101_000);
+/// Rate at which the master receives a file: not given, but limited by table 1. A full frame on the
+/// master's link delays a message by up to 122 us, so a utilization u adds at least u * 122^2 / 3 -
+/// (u * 61)^2 to the variance. From 14 to 17.5 us there is room for u = 2.3 %.
+const RECEIVED_RATE: BitRate = BitRate::from_mbps(2);
+
+/// Direction of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// No file.
+    None,
+    /// The master receives it.
+    Receive,
+    /// The master sends it.
+    Transmit,
+}
+
+impl Load {
+    pub(super) const BOTH: [Self; 2] = [Self::Receive, Self::Transmit];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Receive => "receive",
+            Self::Transmit => "transmit",
+        }
+    }
+}
+
+/// The varied parameters.
+#[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is varied independently of the others"
+)]
+pub(super) struct Setup {
+    pub(super) load: Load,
+    /// Messages carry a high-priority tag.
+    pub(super) is_tagged: bool,
+    /// Queues in the nodes: selection on receive, strategy on transmit.
+    pub(super) queues: Option<(ReceiveSelection, TransmitStrategy)>,
+    /// The switch removes tags.
+    pub(super) strips: bool,
+    /// Nodes classify untagged frames by type of service.
+    pub(super) has_rules: bool,
+    /// A received file arrives as fast as possible.
+    pub(super) is_saturated: bool,
+    /// Application tasks of the master.
+    pub(super) tasks: Option<Tasks>,
+}
+
+impl Setup {
+    /// Untagged messages and a FIFO stack.
+    pub(super) const fn plain(load: Load) -> Self {
+        Self {
+            load,
+            is_tagged: false,
+            queues: None,
+            strips: false,
+            has_rules: false,
+            is_saturated: false,
+            tasks: None,
+        }
+    }
+
+    /// Tagged messages and priority queues in the nodes, as in table 3 with the catalogue's
+    /// defaults.
+    pub(super) const fn prioritized(load: Load) -> Self {
+        Self {
+            is_tagged: true,
+            queues: Some((ReceiveSelection::HighestFirst, TransmitStrategy::STRICT)),
+            ..Self::plain(load)
+        }
+    }
+}
+
+pub(super) fn scenario(setup: &Setup) -> Scenario {
+    let mut plant = Plant::default();
+    let master = plant.add("master", station(setup, setup.tasks));
+    let slave = plant.add("slave", station(setup, None));
+    let server = plant.station("ftp server", Stack::Zero);
+    let mut middle = switch(4, Duration::from_us(1));
+    middle.queues = QueueMap::standard(4).expect("four queues are possible");
+    middle.selection = Selection::StrictPriority;
+    if setup.strips {
+        middle.tags = TagHandling::Strip;
+    }
+    let middle = plant.add("switch", NodeKind::Switch(middle));
+    for (port, (node, rate)) in (0u16..).zip([(master, FAST), (slave, SLOW), (server, FAST)]) {
+        plant.link((node, 0), (middle, port), rate);
+    }
+    let mut flows = vec![message(setup, (master, slave))];
+    match setup.load {
+        Load::None => {}
+        Load::Receive => {
+            let rate = (!setup.is_saturated).then_some(RECEIVED_RATE);
+            flows.push(file((server, master), rate));
+        }
+        Load::Transmit => flows.push(file((master, server), None)),
+    }
+    Scenario {
+        name: "priority queues in end nodes (Skeie)".into(),
+        network: plant.network,
+        flows,
+        run: RunPlan {
+            duration: WARMUP + PERIOD * SAMPLES,
+            warmup: WARMUP,
+            runs: 1,
+            seed: 1,
+            bucket: Duration::ZERO,
+        },
+        accept: Vec::new(),
+    }
+}
+
+fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
+    let board = profiles::find("skeie-vxworks").expect("a built-in stack");
+    NodeKind::EndStation(EndStation {
+        tasks,
+        layer: layer(setup).map(Box::new),
+        ..board.station()
+    })
+}
+
+fn layer(setup: &Setup) -> Option<Layer> {
+    let (selection, strategy) = setup.queues?;
+    let rule = Rule {
+        tos: Some(TosMatch::dscp(DSCP)),
+        class: 1,
+        ..Rule::default()
+    };
+    Some(Layer {
+        rules: if setup.has_rules {
+            vec![rule]
+        } else {
+            Vec::new()
+        },
+        receive: Some(Receive::Queues(ReceiveConfig {
+            input_limit: 1000,
+            queue_limits: vec![1000; 2],
+            selection,
+        })),
+        transmit: Some(TransmitConfig {
+            ring_limit: TransmitConfig::DEFAULT_RING_LIMIT,
+            queue_limits: vec![1000; 2],
+            high_from: None,
+            strategy,
+        }),
+        ..Layer::default()
+    })
+}
+
+fn message(setup: &Setup, ends: (NodeId, NodeId)) -> Flow {
+    let traffic = Traffic::Periodic {
+        period: PERIOD,
+        phase: Phase::Random,
+        release_jitter: DITHER,
+    };
+    let tag = Tag {
+        pcp: Pcp::new(HIGH).expect("seven is a priority"),
+        vid: Vid::PRIORITY_ONLY,
+    };
+    Flow {
+        dscp: DSCP,
+        tag: setup.is_tagged.then_some(tag),
+        reply: Some(Reply {
+            payload: PAYLOAD,
+            after: Duration::ZERO,
+        }),
+        ..flow("message", ends, (Encapsulation::Udp, PAYLOAD), traffic)
+    }
+}
+
+fn file(ends: (NodeId, NodeId), rate: Option<BitRate>) -> Flow {
+    let tcp = TcpParameters {
+        window: Bytes::new(WINDOW * 1460),
+        ..TcpParameters::default()
+    };
+    let traffic = Traffic::Bulk(Bulk {
+        transfers: Vec::new(),
+        bursts: Some(Bursts {
+            size: FILE_SIZE,
+            mean_gap: None,
+        }),
+        rate,
+        tcp,
+    });
+    flow("file", ends, (Encapsulation::Tcp, tcp.segment), traffic)
+}

@@ -1,0 +1,311 @@
+//! The requester.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use rtether_live::clock::Clock;
+use rtether_live::host::rights::cores;
+use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
+use rtether_live::meter::Meter;
+use rtether_live::stall::{Stall, Stalls, Watcher};
+use rtether_live::thread::Placement;
+use rtether_live::wait::Waiting;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::cndep::Profile;
+use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober, Request, details};
+
+use super::{
+    LiveError, Marks, PORT, Thread, Via, address, address_v4, keep_cores_awake, mac_address, paths,
+    topics,
+};
+use rtether::meter::{Gap, Measurement, Subject};
+
+/// What to measure, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PingOptions {
+    /// Address, host name or Ethernet address.
+    pub target: String,
+    /// How payloads travel.
+    pub via: Via,
+    /// Device for raw frames.
+    pub device: Option<String>,
+    /// Series, samples, interval, pause and timeout.
+    pub config: Config,
+    /// Octets of payload; raised to the least size of the format.
+    pub payload: usize,
+    /// Domain of topics, and network address.
+    pub place: topics::Place,
+    /// DSCP, PCP, VLAN.
+    pub marks: Marks,
+    /// Core, priority, waiting.
+    pub thread: Thread,
+    /// Largest round trip that meets the deadline.
+    pub deadline: Option<Duration>,
+    /// CNDEP command and octet values.
+    pub command: Command,
+    /// CNDEP octet values.
+    pub profile: Profile,
+    /// Kernel time stamps on this side, and on the other if it has them.
+    pub stamps: bool,
+    /// One-way delays, if the clocks permit.
+    pub one_way: bool,
+    /// The peer is on this host, so stalls of all its cores count.
+    pub is_same_host: bool,
+}
+
+impl Default for PingOptions {
+    fn default() -> Self {
+        Self {
+            target: String::new(),
+            via: Via::Udp,
+            device: None,
+            config: Config {
+                series: 1,
+                samples: 1_000,
+                interval: Interval::Fixed(Duration::from_ms(1)),
+                pause: Duration::ZERO,
+                timeout: Duration::from_secs(1),
+            },
+            payload: 64,
+            place: topics::Place::default(),
+            marks: Marks::default(),
+            thread: Thread::default(),
+            deadline: None,
+            command: Command::Test,
+            profile: Profile::DEFAULT,
+            stamps: false,
+            one_way: false,
+            is_same_host: false,
+        }
+    }
+}
+
+/// Measures until all samples are taken, `stop` is set, or the socket fails; what was measured is
+/// returned in every case.
+///
+/// `watch` is called with each event and must be quick.
+///
+/// # Errors
+/// If nothing could be measured.
+pub fn ping(
+    options: &PingOptions,
+    stop: &AtomicBool,
+    mut watch: impl FnMut(&Event),
+) -> Result<Measurement, LiveError> {
+    // Report mistakes of the user first.
+    Prober::new(options.config, Instant::ZERO)?;
+    check(options)?;
+    let message = Codec::Message { session: session() };
+    let opened = |error| opening(options, error);
+    match options.via {
+        Via::Udp => {
+            let peer = address(&options.target, PORT, options.via)?;
+            let link = Udp::connect(peer, options.marks.udp()).map_err(opened)?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Raw => {
+            let (device, peer) = (device(options)?, mac_address(&options.target, options.via)?);
+            let link = Raw::connect(device, peer, options.marks.raw())?;
+            check_size(options, device, link.payload_max())?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Xdp => {
+            let (device, peer) = (device(options)?, mac_address(&options.target, options.via)?);
+            let link = Xdp::connect(device, peer, options.marks.raw())?;
+            check_size(options, device, link.payload_max())?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Tcp => {
+            let peer = address(&options.target, PORT, options.via)?;
+            let link = Tcp::connect(peer, options.marks.udp()).map_err(opened)?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Icmp => {
+            let peer = address_v4(&options.target, options.via)?;
+            let link = Icmp::connect(peer, options.marks.dscp).map_err(opened)?;
+            let [_, _, high, low] = session().to_be_bytes();
+            let identifier = u16::from_be_bytes([high, low]);
+            measure(options, link, Codec::Icmp { identifier }, stop, &mut watch)
+        }
+        Via::Cndep => {
+            let peer = address(&options.target, Profile::PORT, options.via)?;
+            let link = Udp::connect(peer, options.marks.udp()).map_err(opened)?;
+            let codec = Codec::Cndep {
+                profile: options.profile,
+                command: options.command.clone(),
+            };
+            measure(options, link, codec, stop, &mut watch)
+        }
+        Via::Rtps => topics::ask(options, stop, &mut watch),
+    }
+}
+
+/// Refuses options that `via` does not support.
+fn check(options: &PingOptions) -> Result<(), LiveError> {
+    let unsuited = |option, help| LiveError::Unsuited {
+        option,
+        via: options.via.name(),
+        help,
+    };
+    match options.via {
+        // Topics have checks of their own.
+        Via::Udp | Via::Raw | Via::Rtps => Ok(()),
+        Via::Xdp | Via::Tcp if options.stamps => Err(unsuited(
+            "--stamps",
+            "the kernel stamps no single message there, use `--via udp` or `--via raw`",
+        )),
+        Via::Icmp | Via::Cndep if options.stamps => Err(unsuited(
+            "--stamps",
+            "the message has no room for them, use `--via udp` or `--via raw`",
+        )),
+        Via::Icmp | Via::Cndep if options.one_way => Err(unsuited(
+            "--one-way",
+            "the message has no room for times, use udp, raw, xdp or tcp",
+        )),
+        Via::Xdp | Via::Tcp | Via::Icmp | Via::Cndep => Ok(()),
+    }
+}
+
+fn device(options: &PingOptions) -> Result<&str, LiveError> {
+    let via = options.via.name();
+    options.device.as_deref().ok_or(LiveError::NoDevice { via })
+}
+
+fn check_size(options: &PingOptions, device: &str, max: usize) -> Result<(), LiveError> {
+    if options.payload <= max {
+        return Ok(());
+    }
+    Err(LiveError::TooLarge {
+        device: device.to_owned(),
+        payload: options.payload,
+        max,
+    })
+}
+
+fn opening(options: &PingOptions, error: io::Error) -> LiveError {
+    let doing = format!(
+        "a socket to `{}` via {}",
+        options.target,
+        options.via.name()
+    );
+    LiveError::socket(doing, error)
+}
+
+/// Returns a number that distinguishes this run from others, on this host and elsewhere.
+pub(super) fn session() -> u32 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH);
+    let ns = since.map_or(0, |since| since.subsec_nanos());
+    ns.rotate_left(8) ^ std::process::id()
+}
+
+/// Returns the payload size of a request, in octets.
+fn payload(options: &PingOptions, codec: &Codec) -> usize {
+    let least = if options.stamps || options.one_way {
+        details::SIZE
+    } else {
+        codec.size_min()
+    };
+    let mut request = vec![0; options.payload.max(least)];
+    let first = Request {
+        sequence: 0,
+        series: 0,
+    };
+    // A command has a fixed length.
+    codec.write(first, &mut request);
+    request.len()
+}
+
+fn measure<L: Link>(
+    options: &PingOptions,
+    link: L,
+    codec: Codec,
+    stop: &AtomicBool,
+    watch: &mut impl FnMut(&Event),
+) -> Result<Measurement, LiveError> {
+    if options.thread.awake {
+        // A caller that needs to know the result has called it before.
+        let _ = keep_cores_awake();
+    }
+    // Listed before this thread is pinned to one.
+    let cores = cores();
+    options.thread.placement.apply()?;
+    let payload = payload(options, &codec);
+    let mut measurement = Measurement::new(Subject {
+        target: options.target.clone(),
+        via: options.via.name().to_owned(),
+        payload,
+        series: options.config.series,
+        samples: options.config.samples,
+        deadline: options.deadline,
+    });
+    let clock = Clock::start();
+    let link = if options.one_way {
+        paths::ask(options, link, &codec, stop)?
+    } else {
+        link
+    };
+    let prober = Prober::new(options.config, clock.now())?;
+    let mut meter = Meter::new(link, codec, prober, clock, options.thread.waiting, payload);
+    if options.stamps {
+        let stamped = meter.with_stamps();
+        meter = stamped.map_err(|error| super::no_stamps(options.via, &error))?;
+    } else if options.one_way {
+        meter = meter.with_details();
+    }
+    let watchers = watchers(options, &cores, clock);
+    let ended = meter.run(stop, |event| {
+        watch(&event);
+        measurement.record(event);
+    });
+    measurement.gaps = gaps(meter.stalls().clone(), watchers);
+    if let Some(collector) = meter.take_collector() {
+        paths::take(options, collector, &mut measurement);
+    }
+    finish(&meter, ended, &mut measurement);
+    Ok(measurement)
+}
+
+/// Starts watchers for stalls that the measuring thread cannot notice itself.
+pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
+    let own = options.thread.placement;
+    if options.is_same_host {
+        let all = cores.iter().map(|&core| Placement {
+            core: Some(core),
+            ..own
+        });
+        return all.map(|there| Watcher::start(there, clock)).collect();
+    }
+    let is_blind = options.thread.waiting == Waiting::Block;
+    is_blind
+        .then(|| Watcher::start(own, clock))
+        .into_iter()
+        .collect()
+}
+
+/// Stops the watchers and returns all stalls.
+pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
+    for watcher in watchers {
+        stalls.extend(watcher.finish());
+    }
+    let gap = |Stall { from, until }| Gap { from, until };
+    Gap::merged(stalls.found.into_iter().map(gap))
+}
+
+fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Measurement) {
+    measurement.counters = meter.prober().counters();
+    let oddities = meter.oddities();
+    measurement.oddities.extend([
+        ("malformed", oddities.malformed),
+        ("foreign", oddities.foreign),
+        ("refusals", oddities.refusals),
+        ("unreachable", oddities.unreachable),
+        ("unsent", oddities.unsent),
+        ("rests", oddities.rests),
+    ]);
+    measurement.ended = match ended {
+        Err(error) => Some(super::why_ended(&error)),
+        Ok(()) if !meter.prober().is_finished() => Some("interrupted".to_owned()),
+        Ok(()) => None,
+    };
+}

@@ -1,0 +1,3 @@
+//! The configuration file.
+
+pub use rtether::scenario::shim::{Config, Loaded, load};

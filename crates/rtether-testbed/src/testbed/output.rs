@@ -1,0 +1,424 @@
+//! Measurements as table, JSON and CSV.
+
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use rtether_model::flow::Flow;
+use rtether_model::histogram::Histogram;
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{Duration, Instant};
+use serde_json::{Value, json};
+
+use super::{Emulation, Measured, MeasuredStream, layers, profile, ssh};
+use rtether::measured::Evidence;
+use rtether::report::text::{plain_line, plural, time, time_or_dash};
+use rtether::run::Results;
+use rtether::scenario::Scenario;
+use rtether::verdict::{self, Assessment, Verdict};
+
+const COLUMNS: [&str; 11] = [
+    "flow",
+    "talker > listener",
+    "sent",
+    "lost",
+    "stalled",
+    "p50",
+    "p99",
+    "p99.9",
+    "max",
+    "deadline",
+    "verdict",
+];
+
+impl Measured {
+    /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
+    /// of the latencies.
+    pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
+        let mut assessments = verdict::assess_measured(scenario, &self.results(scenario));
+        let flows = scenario.flows.iter();
+        let flows = flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow));
+        for ((flow, stream), assessment) in flows.zip(&self.streams).zip(&mut assessments) {
+            if let Some(why) = &stream.withheld {
+                ssh::leave_open(scenario, flow, why, assessment);
+            }
+        }
+        assessments
+    }
+
+    /// Returns the measurement as evidence for a check.
+    pub fn evidence(&self, scenario: &Scenario) -> Evidence {
+        let streams = self.streams.iter();
+        let emulated = super::emulated(scenario).into_iter();
+        Evidence {
+            streams: streams
+                .map(|stream| (stream.measurement(), stream.distribution()))
+                .collect(),
+            assessments: self.assess(scenario),
+            tolerance: self.tolerance,
+            error: self.errors.first().cloned(),
+            is_partial: self.is_partial,
+            emulated: emulated.map(str::to_owned).collect(),
+        }
+    }
+
+    /// Returns the measurement as the results of one run.
+    pub(super) fn results(&self, scenario: &Scenario) -> Results {
+        Results {
+            record: self.record(scenario),
+            confidence: Vec::new(),
+            seeds: Vec::new(),
+            partial: self.is_partial,
+        }
+    }
+}
+
+pub(super) struct Row<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) listener: NodeId,
+    pub(super) stream: &'a MeasuredStream,
+    pub(super) assessment: &'a Assessment,
+}
+
+pub(super) fn rows<'a>(
+    scenario: &'a Scenario,
+    measured: &'a Measured,
+    assessments: &'a [Assessment],
+) -> impl Iterator<Item = Row<'a>> {
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
+    let said = measured.streams.iter().zip(assessments);
+    ends.zip(said)
+        .map(|((flow, listener), (stream, assessment))| Row {
+            flow,
+            listener,
+            stream,
+            assessment,
+        })
+}
+
+/// Returns the measured streams as a table, followed by facts about the run.
+pub fn table(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let mut table = Table::new();
+    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
+    table.load_style(TableStyle::new().header_separator(rule));
+    let cell = |(column, text): (usize, String)| {
+        let is_text = matches!(column, 0 | 1 | 10);
+        Cell::new(text).set_alignment(if is_text {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        })
+    };
+    table.set_header(
+        COLUMNS
+            .iter()
+            .map(|&title| title.to_owned())
+            .enumerate()
+            .map(cell),
+    );
+    for row in rows(scenario, measured, assessments) {
+        table.add_row(cells(scenario, &row).into_iter().enumerate().map(cell));
+    }
+    format!(
+        "{}\n{}\n\n{}",
+        plain_line(&scenario.name),
+        table.trim_fmt(),
+        footer(scenario, measured, assessments)
+    )
+}
+
+fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
+    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+    let Row { flow, stream, .. } = row;
+    let max = (stream.latency.count > 0).then_some(stream.latency.max);
+    [
+        plain_line(&flow.name),
+        plain_line(&format!("{} > {}", name(flow.talker), name(row.listener))),
+        stream.released.to_string(),
+        stream.lost.to_string(),
+        stream.stalled.to_string(),
+        time_or_dash(stream.quantile(1, 2)),
+        time_or_dash(stream.quantile(99, 100)),
+        time_or_dash(stream.quantile(999, 1_000)),
+        time_or_dash(max),
+        time_or_dash(flow.deadline),
+        if row.assessment.verdict.is_failure() {
+            row.assessment.standing().name().to_uppercase()
+        } else {
+            row.assessment.standing().name().to_owned()
+        },
+    ]
+}
+
+fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let facts = facts(measured).into_iter();
+    let mut lines: Vec<String> = facts
+        .map(|(name, text)| format!("{name:<15}{text}"))
+        .collect();
+    lines.extend(ssh::lines(scenario, measured));
+    let emulated = profile::said(scenario, measured);
+    lines.extend(emulated.map(|said| format!("stacks         emulated at {said}")));
+    let layers = layers::said(scenario, &measured.layers).into_iter();
+    lines.extend(layers.map(|said| format!("layer          {said}")));
+    for row in rows(scenario, measured, assessments) {
+        lines.extend(files(&row));
+    }
+    for row in rows(scenario, measured, assessments) {
+        for reason in &row.assessment.reasons {
+            lines.push(format!("{}: {reason}", plain_line(&row.flow.name)));
+        }
+    }
+    let verdicts = assessments.iter().map(|assessment| assessment.verdict);
+    let failed = verdicts.clone().filter(|verdict| verdict.is_failure());
+    let open = verdicts.filter(|verdict| *verdict == Verdict::NoAnswer);
+    let said = match (failed.count(), open.count()) {
+        (0, 0) => "every requirement held in the packets measured, which is no proof".into(),
+        (0, open) => format!("none failed as measured, of {open} nothing can be said"),
+        (failed, _) => format!("{failed} failed as measured"),
+    };
+    lines.push(format!("{}: {said}", plural(assessments.len(), "stream")));
+    lines.join("\n") + "\n"
+}
+
+/// Returns facts about the run: what was measured, and under which conditions.
+pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
+    let mut facts = vec![(
+        "measured",
+        format!(
+            "{} over `{}`, the first {} not counted",
+            time(measured.duration),
+            measured.backend.name(),
+            time(measured.warmup)
+        ),
+    )];
+    let mut stalls = match measured.longest_stall {
+        Some(longest) => format!(
+            "{}, the longest {}; packets they touched are counted as stalled and left out",
+            measured.stalls,
+            time(longest)
+        ),
+        None => "none of more than 300 us".into(),
+    };
+    if !measured.watched_in_real_time {
+        stalls += "; watched without real-time priority, so that waiting for a core looks like one";
+    }
+    facts.push(("host stalls", stalls));
+    facts.push((
+        "cores",
+        match &measured.awake {
+            Ok(()) => "kept from deep sleep".into(),
+            Err(why) => format!("may sleep deeply: {why}"),
+        },
+    ));
+    let mut late = Histogram::default();
+    for stream in &measured.streams {
+        late.merge(&stream.late);
+    }
+    facts.push((
+        "late releases",
+        format!(
+            "p50 {}, p99 {}: latencies count from the release as it was",
+            time_or_dash(late.quantile(1, 2)),
+            time_or_dash(late.quantile(99, 100))
+        ),
+    ));
+    let emulation = measured.emulation.as_ref();
+    facts.extend(emulation.map(|emulation| ("emulator", emulated(emulation))));
+    let oddities = measured.oddities;
+    let odd = [
+        (oddities.foreign, "foreign packets"),
+        (oddities.unsent, "packets that the system did not take"),
+        (oddities.unrecorded, "packets without a record"),
+        (oddities.clock_steps, "steps of the wall clock"),
+    ];
+    let odd = odd.iter().filter(|(count, _)| *count > 0);
+    facts.extend(odd.map(|(count, what)| ("note", format!("{count} {what}"))));
+    let failures = measured.failures.iter();
+    facts.extend(failures.map(|failure| ("note", plain_line(failure))));
+    let errors = measured.errors.iter();
+    facts.extend(errors.map(|error| ("error", plain_line(error))));
+    if measured.is_partial {
+        let how = if measured.errors.is_empty() {
+            "interrupted"
+        } else {
+            "ended early"
+        };
+        let what = "the figures are those of the part that was run";
+        facts.push((how, what.into()));
+    }
+    facts
+}
+
+/// Summarizes the files of a flow.
+fn files(row: &Row<'_>) -> Option<String> {
+    let files = &row.stream.transfers;
+    let first = files.first()?;
+    let octets: u64 = files.iter().map(|file| file.delivered.get()).sum();
+    let ends = files.iter().filter_map(|file| file.finished_at);
+    let last = ends.clone().max();
+    let retransmissions: u64 = files.iter().map(|file| file.retransmissions).sum();
+    let throughput = last.map(|last| {
+        let seconds = (last - first.started_at).as_secs_f64();
+        format!(", {:.2} Mbit/s", to_f64(octets) * 8.0 / seconds / 1e6)
+    });
+    Some(format!(
+        "{}: {}, {} complete, {octets} B{}; {retransmissions} segments sent again",
+        plain_line(&row.flow.name),
+        plural(files.len(), "file"),
+        ends.count(),
+        throughput.unwrap_or_default()
+    ))
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a rate for display needs no 53rd bit"
+)]
+fn to_f64(value: u64) -> f64 {
+    value as f64
+}
+
+fn files_json(stream: &MeasuredStream) -> Value {
+    let ns = |at: Instant| at.since_start().as_ns_floor();
+    let files = stream.transfers.iter().map(|file| {
+        json!({
+            "started_ns": ns(file.started_at),
+            "finished_ns": file.finished_at.map(ns),
+            "delivered_bytes": file.delivered.get(),
+            "retransmissions": file.retransmissions,
+        })
+    });
+    files.collect()
+}
+
+fn emulated(emulation: &Emulation) -> String {
+    let differing = match emulation.differing {
+        Some(0) => "all decided as in their replay".into(),
+        Some(differing) => format!(
+            "{} came late, {differing} decided otherwise than their replay (by p50 {}, max {})",
+            emulation.late,
+            time_or_dash(emulation.apart_p50),
+            time_or_dash(emulation.apart_max)
+        ),
+        None => "more than are recorded, so not replayed".into(),
+    };
+    format!(
+        "{} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
+         the network, {} by the emulator",
+        emulation.frames,
+        time_or_dash(emulation.late_p50),
+        time_or_dash(emulation.late_p99),
+        time(emulation.late_max),
+        emulation.dropped,
+        emulation.failed
+    )
+}
+
+fn emulated_json(emulation: &Emulation) -> Value {
+    json!({
+        "frames": emulation.frames,
+        "late": emulation.late,
+        "differing": emulation.differing,
+        "apart_p50_ns": number(emulation.apart_p50),
+        "apart_max_ns": number(emulation.apart_max),
+        "late_p50_ns": number(emulation.late_p50),
+        "late_p99_ns": number(emulation.late_p99),
+        "late_max_ns": emulation.late_max.as_ns_floor(),
+        "returned_max_ns": emulation.returned_max.as_ns_floor(),
+        "dropped": emulation.dropped,
+        "failed": emulation.failed,
+        "collisions": emulation.collisions,
+        "stalls": emulation.stalls,
+    })
+}
+
+/// Returns the verdict over all streams.
+pub(super) fn worst(assessments: &[Assessment]) -> Verdict {
+    assessments
+        .iter()
+        .map(|a| a.verdict)
+        .max()
+        .unwrap_or(Verdict::Unjudged)
+}
+
+fn number(time: Option<Duration>) -> Value {
+    time.map_or(Value::Null, |time| json!(time.as_ns_floor()))
+}
+
+/// Returns the measurement as one JSON document (`rtether.live/1`), times in nanoseconds.
+pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let streams: Vec<Value> = rows(scenario, measured, assessments)
+        .map(|row| stream_json(scenario, &row))
+        .collect();
+    let document = json!({
+        "format": "rtether.live/1",
+        "scenario": scenario.name,
+        "backend": measured.backend.name(),
+        "duration_ns": measured.duration.as_ns_floor(),
+        "warmup_ns": measured.warmup.as_ns_floor(),
+        "partial": measured.is_partial,
+        "verdict": worst(assessments).name(),
+        "stalls": {
+            "count": measured.stalls,
+            "longest_ns": number(measured.longest_stall),
+            "real_time": measured.watched_in_real_time,
+        },
+        "cores_awake": measured.awake.is_ok(),
+        "oddities": {
+            "foreign": measured.oddities.foreign,
+            "unsent": measured.oddities.unsent,
+            "unrecorded": measured.oddities.unrecorded,
+            "clock_steps": measured.oddities.clock_steps,
+        },
+        "emulator": measured.emulation.as_ref().map(emulated_json),
+        "layers": layers::json(scenario, &measured.layers),
+        "hosts": ssh::json(scenario, measured),
+        "emulated_stations": profile::emulated(scenario),
+        "failures": measured.failures,
+        "errors": measured.errors,
+        "streams": streams,
+    });
+    format!("{document:#}\n")
+}
+
+fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
+    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+    let Row { flow, stream, .. } = row;
+    let quantiles = |histogram: &Histogram| {
+        let of = |part, whole| number(histogram.quantile(part, whole));
+        json!({ "p50": of(1, 2), "p90": of(9, 10), "p99": of(99, 100), "p999": of(999, 1_000) })
+    };
+    let has_samples = stream.latency.count > 0;
+    let extreme = |time: Duration| number(has_samples.then_some(time));
+    json!({
+        "flow": flow.name,
+        "class": flow.class,
+        "talker": name(flow.talker),
+        "listener": name(row.listener),
+        "released": stream.released,
+        "delivered": stream.delivered,
+        "lost": stream.lost,
+        "missed": stream.missed,
+        "duplicates": stream.duplicates,
+        "reordered": stream.reordered,
+        "stalled": stream.stalled,
+        "outside_profile": stream.outside,
+        "latency_ns": {
+            "min": extreme(stream.latency.min),
+            "mean": number(stream.latency.mean()),
+            "p50": number(stream.quantile(1, 2)),
+            "p90": number(stream.quantile(9, 10)),
+            "p99": number(stream.quantile(99, 100)),
+            "p999": number(stream.quantile(999, 1_000)),
+            "max": extreme(stream.latency.max),
+        },
+        "send_ns": quantiles(&stream.send),
+        "receive_ns": quantiles(&stream.receive),
+        "uncertainty_ns": stream.uncertainty.as_ns_floor(),
+        "late_release_ns": quantiles(&stream.late),
+        "files": files_json(stream),
+        "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
+        "deadline_ns": number(flow.deadline),
+        "verdict": row.assessment.verdict.name(),
+        "basis": row.assessment.standing().name(),
+        "reasons": row.assessment.reasons,
+    })
+}

@@ -1,0 +1,314 @@
+//! Samples as lines of a table, CSV or JSON, and the summary.
+
+use std::fmt::Write;
+
+use rtether_model::quantity::Duration;
+use serde_json::{Map, Value, json};
+
+use super::text::clean;
+use super::{Kind, Member, Sample, Summary};
+use rtether::characters::is_unseen;
+use rtether::report::text::{plural, time};
+use rtether::sheet::Sheet;
+
+/// Output format of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Aligned columns.
+    #[default]
+    Table,
+    /// One CSV row per sample.
+    Csv,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Formats samples of a type as lines.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    /// The format.
+    pub form: Form,
+    /// The type of the samples.
+    pub kind: Kind,
+}
+
+/// Columns before the members, with their names in CSV.
+const HEAD: [(&str, &str); 5] = [
+    ("time", "time_ns"),
+    ("writer", "writer"),
+    ("sequence", "sequence"),
+    ("latency", "latency_ns"),
+    ("state", "state"),
+];
+
+/// Width of a table column, in characters.
+fn width(name: &str) -> usize {
+    match name {
+        "state" | "color" => 10,
+        "sent_ns" => 19,
+        "x" | "y" => 5,
+        _ => name.len().max(9),
+    }
+}
+
+impl Lines {
+    /// Returns the header.
+    pub fn head(&self) -> Option<String> {
+        let members = self.kind.columns().into_iter();
+        match self.form {
+            Form::Table => {
+                let head = HEAD.iter().map(|(name, _)| *name);
+                let names = head.filter(|name| *name != "writer").chain(members);
+                let cells = names.map(|name| cell(name, name));
+                Some(line(&cells.collect::<Vec<_>>().concat()))
+            }
+            Form::Csv => {
+                let head = HEAD.iter().map(|(_, name)| *name);
+                Some(row(head.chain(members).map(str::to_owned)))
+            }
+            Form::Json => None,
+        }
+    }
+
+    /// Returns the line of a sample.
+    pub fn sample(&self, sample: &Sample) -> String {
+        match self.form {
+            Form::Table => self.columns(sample),
+            Form::Csv => {
+                let head = [
+                    sample.at.as_ns_floor().to_string(),
+                    sample.writer.clone(),
+                    sample.sequence.to_string(),
+                    sample
+                        .latency
+                        .map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
+                    sample.state.to_owned(),
+                ];
+                let columns = self.kind.columns().len();
+                let members = (0..columns).map(|at| sample.members.get(at));
+                let members = members.map(|member| member.map_or_else(String::new, text));
+                row(head.into_iter().chain(members))
+            }
+            Form::Json => {
+                let names = self.kind.columns().into_iter();
+                let members = names.zip(&sample.members).filter_map(|(name, member)| {
+                    let value = match member {
+                        Member::Text(text) => json!(text),
+                        Member::Number(number) => json!(number),
+                        Member::Tree(tree) => tree.clone(),
+                        Member::Absent => return None,
+                    };
+                    Some((name.to_owned(), value))
+                });
+                let object = json!({
+                    "event": "sample",
+                    "time_ns": sample.at.as_ns_floor(),
+                    "writer": sample.writer,
+                    "sequence": sample.sequence,
+                    "latency_ns": sample.latency.map(Duration::as_ns_floor),
+                    "state": sample.state,
+                    "value": members.collect::<Map<String, Value>>(),
+                });
+                format!("{}\n", escaped(&object.to_string()))
+            }
+        }
+    }
+
+    fn columns(&self, sample: &Sample) -> String {
+        let mut cells = String::new();
+        cells.push_str(&cell("time", &time(sample.at)));
+        cells.push_str(&cell("sequence", &sample.sequence.to_string()));
+        let latency = sample.latency.map_or_else(|| "-".to_owned(), time);
+        cells.push_str(&cell("latency", &latency));
+        cells.push_str(&cell("state", sample.state));
+        for (name, member) in self.kind.columns().iter().zip(&sample.members) {
+            let text = if *member == Member::Absent {
+                "-".to_owned()
+            } else {
+                // Long texts are cut off.
+                clean(&text(member))
+            };
+            cells.push_str(&cell(name, &text));
+        }
+        line(&cells)
+    }
+
+    /// Returns the summary: a line of text, or a JSON object.
+    pub fn summary(&self, summary: &Summary) -> String {
+        if self.form == Form::Json {
+            return format!("{}\n", object(summary));
+        }
+        let mut text = String::new();
+        let does = if summary.is_writer {
+            "written"
+        } else {
+            "received"
+        };
+        _ = write!(text, "{} {does}", plural_u64(summary.samples, "sample"));
+        if !summary.is_writer {
+            let (lost, rejected) = (summary.lost, summary.rejected);
+            _ = write!(text, ", {lost} lost, {rejected} rejected");
+        }
+        let missed = plural_u64(summary.deadlines_missed, "deadline");
+        _ = write!(text, ", {missed} missed");
+        for (count, name) in [
+            (summary.filtered, "filtered"),
+            (summary.expired, "expired"),
+            (summary.malformed, "malformed"),
+            (summary.impostors, "from addresses not announced"),
+            (summary.elsewhere, "over other devices"),
+            (summary.crowded, "without room for fragments"),
+        ] {
+            if count > 0 {
+                _ = write!(text, ", {count} {name}");
+            }
+        }
+        let other = if summary.is_writer {
+            "reader"
+        } else {
+            "writer"
+        };
+        _ = write!(text, "; {} matched", plural_u64(summary.matched, other));
+        if summary.mismatched > 0 {
+            _ = write!(text, ", {} did not", summary.mismatched);
+        }
+        if summary.is_writer && !summary.is_acknowledged {
+            let count = plural_u64(summary.unacknowledged, "sample");
+            _ = write!(text, "; {count} not acknowledged");
+        }
+        line(&text)
+    }
+}
+
+fn object(summary: &Summary) -> Value {
+    json!({
+        "event": "summary",
+        "schema": "rtether.topic/1",
+        "role": if summary.is_writer { "writer" } else { "reader" },
+        "samples": summary.samples,
+        "lost": summary.lost,
+        "rejected": summary.rejected,
+        "filtered": summary.filtered,
+        "expired": summary.expired,
+        "malformed": summary.malformed,
+        "deadlines_missed": summary.deadlines_missed,
+        "impostors": summary.impostors,
+        "elsewhere": summary.elsewhere,
+        "crowded": summary.crowded,
+        "matched": summary.matched,
+        "mismatched": summary.mismatched,
+        "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),
+        "unacknowledged": summary.is_writer.then_some(summary.unacknowledged),
+        "ended_early": summary.ended,
+    })
+}
+
+fn plural_u64(count: u64, name: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), name)
+}
+
+fn text(member: &Member) -> String {
+    match member {
+        Member::Text(text) => text.clone(),
+        Member::Number(number) => number.to_string(),
+        Member::Tree(Value::String(text)) => escaped(text),
+        Member::Tree(tree) => escaped(&tree.to_string()),
+        Member::Absent => String::new(),
+    }
+}
+
+/// Escapes control characters, which could upset a terminal, and other invisible characters, in the
+/// notation of JSON.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unseen(character) {
+            _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+fn cell(name: &str, text: &str) -> String {
+    let width = width(name);
+    match name {
+        "state" | "color" => format!("  {text:<width$}"),
+        _ => format!("  {text:>width$}"),
+    }
+}
+
+fn line(text: &str) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+/// Returns a CSV row.
+pub(super) fn row(cells: impl Iterator<Item = String>) -> String {
+    let mut writer = Sheet::from_writer(Vec::new());
+    // Writing to memory cannot fail.
+    drop(writer.write_record(cells));
+    writer.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+    use super::*;
+
+    fn sample() -> Sample {
+        Sample {
+            at: Duration::from_ms(1_500),
+            sequence: 7,
+            writer: "01fe:00000102".to_owned(),
+            latency: Some(Duration::from_us(80)),
+            state: "alive",
+            members: vec![
+                Member::Text("BL,UE".to_owned()),
+                Member::Number(1),
+                Member::Number(2),
+                Member::Number(30),
+                Member::Number(0),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_sample_in_each_form() {
+        // Oracle: RFC 4180 for the quotes, the documented columns and units for the rest.
+        let lines = |form| Lines {
+            form,
+            kind: Kind::Shape,
+        };
+        let csv = lines(Form::Csv);
+        assert_eq!(
+            csv.head().as_deref(),
+            Some("time_ns,writer,sequence,latency_ns,state,color,x,y,shapesize,payload_bytes\n")
+        );
+        assert_eq!(
+            csv.sample(&sample()),
+            "1500000000,01fe:00000102,7,80000,alive,\"BL,UE\",1,2,30,0\n"
+        );
+        let object: Value = serde_json::from_str(&lines(Form::Json).sample(&sample())).unwrap();
+        assert_eq!(object["latency_ns"], 80_000);
+        assert_eq!(object["value"]["color"], "BL,UE");
+        let table = lines(Form::Table);
+        let (head, line) = (table.head().unwrap(), table.sample(&sample()));
+        assert_eq!(head.trim_end().len(), line.trim_end().len(), "{head}{line}");
+    }
+
+    #[test]
+    fn an_instance_that_ended_has_empty_members() {
+        // Oracle: the number of columns of the head.
+        let lines = Lines {
+            form: Form::Csv,
+            kind: Kind::Shape,
+        };
+        let ended = Sample {
+            state: "disposed",
+            members: vec![Member::Text("RED".to_owned())],
+            ..sample()
+        };
+        assert!(lines.sample(&ended).ends_with("disposed,RED,,,,\n"));
+    }
+}

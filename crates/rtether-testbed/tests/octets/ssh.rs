@@ -1,0 +1,44 @@
+//! Any octets as what an agent or a coordinator says over ssh. Oracles: no panic in either of them,
+//! up to the table of what was measured; what is read is said and read again the same; what is kept
+//! of it is limited.
+
+use rtether::scenario::render::Style;
+use rtether::scenario::{Scenario, load};
+use rtether_testbed::testbed::ssh::heard;
+use rtether_testbed::testbed::{json, table};
+
+const PLANT: &str = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 2 ms, size: 64 B, deadline: 1 ms }
+  - { name: g, from: a, to: b, period: 2 ms, size: 64 B, reply: { size: 64 B } }
+  - { name: h, kind: bulk, from: b, to: a, total: 10 kB, deadline: 1 s }
+";
+
+fn plant() -> Scenario {
+    let loaded = load("plant.yaml", PLANT);
+    let said = loaded.text(Style::Plain);
+    loaded.scenario.unwrap_or_else(|| panic!("{said}"))
+}
+
+/// Returns how many lines were orders or words.
+pub(crate) fn check(octets: &[u8]) -> usize {
+    thread_local! {
+        static SCENARIO: Scenario = plant();
+    }
+    SCENARIO.with(|scenario| {
+        let heard = heard(scenario, octets);
+        assert!(heard.is_said_alike);
+        // A hundred of each host.
+        assert!(heard.measured.errors.len() <= 200);
+        let assessments = heard.measured.assess(scenario);
+        let _ = table(scenario, &heard.measured, &assessments);
+        let _ = json(scenario, &heard.measured, &assessments);
+        heard.orders + heard.words
+    })
+}

@@ -1,0 +1,416 @@
+//! Scenarios run live between namespaces of this host.
+//!
+//! Needs root and iproute2, which `cargo xtask test` installs if permitted (`RTETHER_IP`); a test
+//! that cannot run prints why, and is counted. No test judges the speed of the host.
+#![cfg(target_os = "linux")]
+
+mod layers;
+mod sizes;
+mod stacks;
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rtether::scenario::{self, Scenario};
+use rtether::{bound, run};
+use rtether_model::histogram::Histogram;
+use rtether_testbed::testbed::{self, Backend, Measured, Options, Plan, Progress, TestbedError};
+
+const STAR: &str = "
+rtether: 1
+name: star
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, latency: 2 us, queues: 4 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: question, from: a, to: b, period: 5 ms, size: 64 B, pcp: 6, reply: { size: 100 B, after: 200 us } }
+  - { name: adaptive, from: c, to: a, kind: adaptive, pause: 2 ms, size: 64 B, reply: { size: 64 B } }
+  - { name: event, from: b, to: [a, c], over: goose, period: 4 ms, size: 120 B, pcp: 4 }
+  - { name: group, from: a, to: [b, c], delivery: multicast, period: 10 ms, size: 60 B }
+  - { name: ordinary, from: c, to: b, period: 2 ms, size: 1000 B }
+run: { for: 1 s }
+";
+
+fn scenario(text: &str) -> Scenario {
+    let loaded = scenario::load("test.yaml", text);
+    assert!(
+        !loaded.has_errors(),
+        "{}",
+        loaded.text(scenario::render::Style::Plain)
+    );
+    loaded.scenario.expect("no errors")
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Reports, where skips are counted, that a test could not run.
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+fn skip(reason: &str) {
+    let reason = format!("SKIP: {reason}");
+    println!("{reason}");
+    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let mut options = std::fs::OpenOptions::new();
+        let mut log = options
+            .create(true)
+            .append(true)
+            .open(log)
+            .expect("the skip log");
+        writeln!(log, "{reason}").expect("the skip log");
+    }
+}
+
+fn options(scenario: &Scenario, backend: Backend) -> Options {
+    Options {
+        backend,
+        duration: scenario.run.duration,
+        seed: 1,
+        priority: None,
+    }
+}
+
+/// Runs a scenario; `None` if that is not possible.
+fn measure(test: &str, text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    if !is_root() {
+        skip(&format!("{test}: needs root"));
+        return None;
+    }
+    let scenario = scenario(text);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let tag = format!("{}-t{number}", std::process::id());
+    let plan = Plan::new(&scenario, backend, &tag).expect("possible");
+    let options = options(&scenario, backend);
+    let measured = testbed::run(&scenario, &plan, &options, &Progress::default());
+    let measured = measured.expect("runs");
+    let left = namespaces(&tag);
+    assert!(left.is_empty(), "left behind: {left:?}");
+    Some((scenario, measured))
+}
+
+fn namespaces(tag: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.contains(tag)).collect()
+}
+
+/// Asserts that everything sent has arrived, once.
+fn assert_complete(scenario: &Scenario, measured: &Measured) {
+    assert_eq!(measured.errors, [""; 0]);
+    assert_eq!(
+        (measured.oddities.foreign, measured.oddities.unsent),
+        (0, 0)
+    );
+    let flows = scenario.flows.iter();
+    let names = flows.flat_map(|flow| flow.listeners.iter().map(|_| &flow.name));
+    for (stream, name) in measured.streams.iter().zip(names) {
+        assert!(stream.released > 10, "{name}: {stream:?}");
+        assert_eq!(stream.delivered, stream.released, "{name}");
+        assert_eq!(
+            (stream.lost, stream.duplicates, stream.reordered),
+            (0, 0, 0),
+            "{name}"
+        );
+    }
+}
+
+/// Asserts that the individual packets add up to the counters of each stream.
+fn assert_packets(scenario: &Scenario, measured: &Measured) {
+    let mut file = Vec::new();
+    testbed::packets_csv(scenario, measured, &mut file).expect("written to memory");
+    let mut reader = csv::Reader::from_reader(file.as_slice());
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
+    for (stream, (flow, node)) in measured.streams.iter().zip(ends) {
+        let listener = scenario.network.node(node).name.as_str();
+        let own = rows
+            .iter()
+            .filter(|row| row[0] == flow.name && &row[1] == listener);
+        let own: Vec<_> = own.collect();
+        let count = |column: usize, value: &str| {
+            let equal = own.iter().filter(|row| &row[column] == value);
+            equal.count() as u64
+        };
+        let name = &flow.name;
+        assert_eq!(own.len() as u64, stream.released, "{name}");
+        assert_eq!(count(7, "lost"), stream.lost, "{name}");
+        assert_eq!(count(6, "true"), stream.stalled, "{name}");
+        let calm = own.iter().filter(|row| &row[6] == "false");
+        let slowest = calm.filter_map(|row| row[5].parse::<f64>().ok());
+        let slowest = slowest.max_by(f64::total_cmp).unwrap_or_default();
+        let max = stream.latency.max.as_secs_f64() * 1e9;
+        assert!((slowest - max).abs() < 1.0, "{name}: {slowest} {max}");
+        for row in own {
+            let [released, received, latency] = [3, 4, 5].map(|column| row[column].parse::<f64>());
+            if let (Ok(released), Ok(received), Ok(latency)) = (released, received, latency) {
+                assert!((released + latency - received).abs() < 1.0, "{row:?}");
+            }
+        }
+    }
+    assert_eq!(measured.packets.more, 0);
+}
+
+/// Oracle: conservation, from the totals each application sent and received.
+#[test]
+fn the_kernel_carries_everything() {
+    let test = "the_kernel_carries_everything";
+    if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
+        assert_complete(&scenario, &measured);
+        assert_packets(&scenario, &measured);
+        // Cores were not kept awake, and the reader must be told.
+        let table = testbed::table(&scenario, &measured, &measured.assess(&scenario));
+        assert!(table.contains("may sleep deeply"), "{table}");
+    }
+}
+
+/// Oracles: conservation; and the simulator with stacks at zero cost: on the same network no packet
+/// can be faster than its fastest, whatever the host adds.
+#[test]
+fn an_emulated_network_carries_everything_and_takes_its_time() {
+    let test = "an_emulated_network_carries_everything_and_takes_its_time";
+    let Some((scenario, measured)) = measure(test, STAR, Backend::Emulated) else {
+        return;
+    };
+    assert_complete(&scenario, &measured);
+    assert_packets(&scenario, &measured);
+    let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
+    for (stream, record) in measured.streams.iter().zip(&simulated.record.streams) {
+        let (live, least) = (stream.latency.min, record.latency.min);
+        assert!(
+            live >= least,
+            "{live} of flow {} is below {least}",
+            record.flow
+        );
+    }
+    let emulation = measured.emulation.expect("it was emulated");
+    assert_eq!(emulation.failed, 0);
+}
+
+/// Oracle: strict priority at a port. Both flows meet the same overload; the tagged one passes it,
+/// the other waits behind the queue.
+#[test]
+fn tags_of_ordinary_sockets_count_on_both_backends() {
+    let text = "
+rtether: 1
+name: priority
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, queues: 4 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: high, from: a, to: b, period: 5 ms, size: 64 B, pcp: 6 }
+  - { name: low, from: a, to: b, period: 5 ms, size: 64 B }
+  - { name: flood, from: c, to: b, kind: flood, rate: 15 Mbit/s, size: 1400 B }
+run: { for: 1 s }
+";
+    for backend in [Backend::Kernel, Backend::Emulated] {
+        let test = "tags_of_ordinary_sockets_count_on_both_backends";
+        let Some((_, measured)) = measure(test, text, backend) else {
+            return;
+        };
+        let [high, low, _] = &measured.streams[..] else {
+            panic!("three streams");
+        };
+        assert_eq!(high.lost, 0, "{backend:?} {:?}", measured.emulation);
+        // The queue grows by 6 Mbit/s: 300 ms after half a second.
+        let medians = high.quantile(1, 2).zip(low.quantile(1, 2));
+        let Some((high, low)) = medians else {
+            skip(&format!("{test}: the host stood still all the time"));
+            return;
+        };
+        assert!(high * 5 < low, "{backend:?}: {high} against {low}");
+    }
+}
+
+/// Oracle: the definition of managed multicast. Flooded, the group fills the slow link of a station
+/// that does not listen, over UDP and as raw frames; managed, it does not use that link.
+#[test]
+fn an_emulated_switch_keeps_a_group_to_its_listeners() {
+    let text = "
+rtether: 1
+name: group
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, multicast: HOW } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 10 Mbit/s }
+flows:
+  - { name: small, from: a, to: c, period: 5 ms, size: 64 B }
+  - { name: group, from: a, to: [b], over: OVER, delivery: multicast, kind: flood, rate: 15 Mbit/s, size: 1400 B }
+run: { for: 1 s, overload: allow }
+";
+    let test = "an_emulated_switch_keeps_a_group_to_its_listeners";
+    for over in ["udp", "goose"] {
+        let mut medians = Vec::new();
+        for how in ["managed", "unmanaged"] {
+            let text = text.replace("HOW", how).replace("OVER", over);
+            let Some((_, measured)) = measure(test, &text, Backend::Emulated) else {
+                return;
+            };
+            medians.extend(measured.streams[0].quantile(1, 2));
+        }
+        let [managed, flooded] = medians[..] else {
+            skip(&format!("{test}: the host stood still all the time"));
+            return;
+        };
+        // The queue grows by 5 Mbit/s: 250 ms after half a second.
+        assert!(managed * 5 < flooded, "{over}: {managed} against {flooded}");
+    }
+}
+
+/// Oracle: conservation on a shared medium; the load is light enough that no frame is given up.
+#[test]
+fn an_emulated_hub_carries_everything() {
+    let text = "
+rtether: 1
+name: hub
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+hubs: { h: { ports: 3, rate: 10 Mbit/s } }
+links:
+  - { ends: [a, \"h:1\"] }
+  - { ends: [b, \"h:2\"] }
+  - { ends: [c, \"h:3\"] }
+flows:
+  - { name: x, from: a, to: b, period: 3 ms, phase: 0 us, size: 500 B }
+  - { name: y, from: b, to: c, period: 3 ms, phase: 0 us, size: 500 B }
+  - { name: z, from: c, to: a, period: 3 ms, phase: 0 us, size: 500 B }
+run: { for: 1 s }
+";
+    let test = "an_emulated_hub_carries_everything";
+    if let Some((scenario, measured)) = measure(test, text, Backend::Emulated) {
+        assert_complete(&scenario, &measured);
+    }
+}
+
+/// Oracle: conservation; every message in order, every octet of the file.
+#[test]
+fn flows_over_tcp_arrive_whole() {
+    let text = "
+rtether: 1
+name: tcp
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: message, from: a, to: b, over: tcp, period: 10 ms, size: 200 B }
+  - { name: question, from: b, to: a, over: tcp, period: 20 ms, size: 100 B, reply: { size: 1400 B } }
+  - { name: file, from: b, to: a, over: tcp, transfers: [{ at: 100 ms, size: 500 kB }] }
+run: { for: 1 s }
+";
+    for backend in [Backend::Kernel, Backend::Emulated] {
+        let Some((_, measured)) = measure("flows_over_tcp_arrive_whole", text, backend) else {
+            return;
+        };
+        assert_eq!(measured.errors, [""; 0], "{backend:?}");
+        let [message, question, file] = &measured.streams[..] else {
+            panic!("three streams");
+        };
+        for stream in [message, question] {
+            assert!(stream.released > 10, "{backend:?}: {stream:?}");
+            assert_eq!(stream.delivered, stream.released, "{backend:?}");
+            assert_eq!((stream.duplicates, stream.reordered), (0, 0), "{backend:?}");
+        }
+        let [file] = &file.transfers[..] else {
+            panic!("{:?}", file.transfers);
+        };
+        assert_eq!(file.delivered.get(), 500_000, "{backend:?}");
+        // 500 kB at 100 Mbit/s are 40 ms; the bridge's token bucket lets no more through on
+        // average.
+        let time = file.finished_at.expect("it is there") - file.started_at;
+        assert!(time.as_secs_f64() > 0.038, "{backend:?}: {time}");
+    }
+}
+
+/// Oracle: what the model says the kernel does not support, each with a remedy.
+#[test]
+fn what_a_test_bed_cannot_have_is_said_before_it_is_made() {
+    let text = "
+rtether: 1
+name: impossible
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 2, mode: cut-through } }
+hubs: { h: { ports: 2, rate: 10 Mbit/s } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s, errors: 10 ppm }
+flows:
+  - { name: short, from: a, to: b, period: 1 ms, size: 4 B }
+  - { name: echo 1, from: a, to: b, over: icmp, period: 1 ms, size: 64 B }
+  - { name: echo 2, from: a, to: b, over: icmp, period: 1 ms, size: 64 B, reply: { size: 65 B } }
+  - { name: echo 3, from: a, to: b, over: icmp, period: 1 ms, size: 64 B, reply: { size: 64 B, after: 1 us } }
+  - { name: echo 4, from: a, to: b, over: icmp, period: 1 ms, size: 64 B, reply: { size: 64 B }, pcp: 3 }
+  - { name: echo 5, from: a, to: [b], over: icmp, delivery: multicast, period: 1 ms, size: 64 B, reply: { size: 64 B } }
+  - { name: file, from: a, to: b, over: tcp }
+";
+    let loaded = scenario::load("test.yaml", text);
+    let Some(scenario) = loaded.scenario else {
+        panic!("{}", loaded.text(scenario::render::Style::Plain));
+    };
+    let refused = Plan::new(&scenario, Backend::Kernel, "0").expect_err("impossible");
+    let TestbedError::Unsupported { reasons, .. } = &refused else {
+        panic!("{refused}");
+    };
+    insta::assert_snapshot!(reasons.join("\n"));
+}
+
+/// Oracles: conservation, and the simulator, whose fastest packet no packet beats. The listeners'
+/// kernels reply, one of them with an emulated stack below it.
+#[test]
+fn echo_requests_are_answered_by_the_kernel() {
+    let text = "
+rtether: 1
+name: echo
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: { service: 200 us, EMULATE } } }
+switches: { sw: { ports: 3 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: both, from: a, to: [b, c], over: icmp, period: 9 ms, size: 56 B, reply: { size: 56 B } }
+  - { name: adaptive, from: b, to: a, over: icmp, kind: adaptive, pause: 3 ms, size: 1400 B, reply: { size: 1400 B } }
+  - { name: other, from: b, to: a, period: 10 ms, size: 64 B, dscp: 46 }
+run: { for: 1 s }
+";
+    let test = "echo_requests_are_answered_by_the_kernel";
+    for (backend, emulate) in [(Backend::Kernel, "false"), (Backend::Emulated, "true")] {
+        let text = text.replace("EMULATE", &format!("emulate: {emulate}"));
+        let Some((scenario, measured)) = measure(test, &text, backend) else {
+            return;
+        };
+        assert_complete(&scenario, &measured);
+        if backend == Backend::Kernel {
+            continue;
+        }
+        let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
+        for (stream, record) in measured.streams.iter().zip(&simulated.record.streams) {
+            let (live, least) = (stream.latency.min, record.latency.min);
+            assert!(stream.latency.count == 0 || live >= least, "{live} {least}");
+        }
+    }
+}
+
+/// Oracle: the printed plan is the same for the same scenario and names everything, priorities as
+/// classes. Running it in a shell is not tested here.
+#[test]
+fn the_plan_can_be_read_before_it_is_run() {
+    let plan = Plan::new(&scenario(STAR), Backend::Kernel, "0").expect("possible");
+    insta::assert_snapshot!(plan.to_string());
+    let plan = Plan::new(&scenario(STAR), Backend::Emulated, "0").expect("possible");
+    insta::assert_snapshot!(plan.to_string());
+}

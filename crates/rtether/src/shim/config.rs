@@ -1,3 +1,0 @@
-//! The configuration file.
-
-pub use crate::scenario::shim::{Config, Loaded, load};
