@@ -4,6 +4,7 @@ mod catalogue;
 mod codes;
 mod dependencies;
 mod edges;
+mod glossary;
 mod length;
 mod links;
 mod words;
@@ -41,14 +42,18 @@ pub(crate) fn run(repo: &Repo) -> Result<bool> {
     let metadata = repo.metadata()?;
     let mut findings = edges::check(&metadata);
     findings.extend(dependencies::check(repo, &metadata));
-    findings.extend(length::check(&files));
     findings.extend(words::check(&files));
     findings.extend(codes::check(&files));
+    findings.extend(glossary::check(&files));
     findings.extend(catalogue::check(repo, &files));
     findings.extend(links::check(repo, &files));
     findings.extend(generate::check(repo).unwrap_or_else(|error| vec![not_generated(&error)]));
     for finding in &findings {
         println!("{finding}");
+    }
+    // No rule: a limit cuts one idea into several files.
+    for long in length::check(&files) {
+        println!("note: {long}");
     }
     match findings.len() {
         0 => println!("tidy: {} files, nothing to do", files.len()),

@@ -1,20 +1,18 @@
-//! Limits the length of files, so that one can keep them in mind. Tests do not count.
+//! Reports long files. One idea may need one; two ideas in a file do not. Tests do not count.
 
 use super::Finding;
 use crate::repo::TextFile;
 
-/// Code lines of a file must be below this.
-const LIMIT: usize = 400;
+/// Code lines from which a file is reported.
+const LONG: usize = 400;
 
 /// Checks every Rust file except tests.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let sources = files.iter().filter(|file| is_counted(&file.path));
     let long = sources.filter_map(|file| {
         let lines = code_lines(&file.text);
-        let message = format!(
-            "{lines} code lines, the limit is {LIMIT}; split it where a second idea begins"
-        );
-        (lines >= LIMIT).then(|| Finding {
+        let message = format!("{lines} code lines; is it one idea?");
+        (lines >= LONG).then(|| Finding {
             path: file.path.clone(),
             line: None,
             message,
@@ -74,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_long_file_is_found_and_a_long_test_is_not() {
-        let text = "fn a() {}\n".repeat(LIMIT);
+        let text = "fn a() {}\n".repeat(LONG);
         let file = |path: &str| TextFile {
             path: path.to_owned(),
             text: text.clone(),
