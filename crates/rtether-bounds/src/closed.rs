@@ -25,7 +25,7 @@
 use alloc::vec::Vec;
 
 use crate::curve::{Affine, Load, ONE, Stairs, affordable, group};
-use crate::plant::NONE;
+use crate::index::NONE;
 use crate::source::INFINITE;
 use crate::wait::{Class, limited, round_up};
 

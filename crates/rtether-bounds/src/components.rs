@@ -3,7 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::plant::{NONE, Plant};
+use crate::index::NONE;
+use crate::plant::Plant;
 
 /// Strongly connected components of the places, each after all that lead to it.
 ///

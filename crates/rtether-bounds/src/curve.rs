@@ -51,7 +51,7 @@ pub(crate) struct Load {
     pub(crate) packets: i64,
     /// Infinite if nothing is known about its arrivals.
     pub(crate) jitter: i64,
-    /// Flows with the same number come from the same place; [`crate::plant::NONE`] if unknown.
+    /// Flows with the same number come from the same place; [`crate::index::NONE`] if unknown.
     pub(crate) group: u32,
     /// Work here per picosecond of service there, with [`PLACES`] binary places.
     pub(crate) ratio: i128,
@@ -210,7 +210,7 @@ impl Group {
             });
         }
         let shape = own.iter().map(Line::of).reduce(Line::join);
-        let shape = shape.filter(|_| number != crate::plant::NONE);
+        let shape = shape.filter(|_| number != crate::index::NONE);
         Self {
             number,
             bucket,
@@ -236,7 +236,7 @@ pub(crate) fn group(loads: &mut [Load]) -> Vec<Group> {
     let mut start = 0;
     while start < loads.len() {
         let number = loads[start].group;
-        let end = if number == crate::plant::NONE {
+        let end = if number == crate::index::NONE {
             start + 1
         } else {
             let same = loads[start..].iter().take_while(|l| l.group == number);
@@ -386,7 +386,7 @@ pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Chang
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plant::NONE;
+    use crate::index::NONE;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {

@@ -56,8 +56,8 @@ use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
 use crate::answer::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
+use crate::index::NONE;
 use crate::place::{Port, Waits, smaller, waits_behind};
-use crate::plant::NONE;
 use crate::source::add;
 use crate::wait::{Unbounded, backlog};
 

@@ -173,7 +173,7 @@ fn begin(loads: &[(Load, i64)], base: i64, deadline: i64, time: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plant::NONE;
+    use crate::index::NONE;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {

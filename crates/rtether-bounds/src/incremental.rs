@@ -10,8 +10,9 @@ use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 
 use crate::answer::{Analysis, Effort, Reason, StreamBound};
+use crate::index::NONE;
 use crate::keep::Edit;
-use crate::plant::{NONE, Plant};
+use crate::plant::Plant;
 use crate::report::{report, stream_bound};
 use crate::solve::{Solution, Stage, solve_after};
 use crate::walk::Atlas;

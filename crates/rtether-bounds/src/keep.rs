@@ -8,7 +8,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::plant::{NONE, Plant, Visit};
+use crate::index::NONE;
+use crate::plant::{Plant, Visit};
 use crate::solve::{Before, Cause, Solution};
 
 /// Replacement of a range of flows.

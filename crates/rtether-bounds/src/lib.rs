@@ -65,6 +65,7 @@ mod driver;
 mod edf;
 mod frame;
 mod incremental;
+mod index;
 mod keep;
 mod layer;
 mod limit;

@@ -39,7 +39,8 @@ use alloc::vec::Vec;
 use rtether_model::smoother::{Config, Mode};
 
 use crate::curve::{JITTER_MAX, Load};
-use crate::plant::{NONE, Plant, Visit, group_of};
+use crate::index::NONE;
+use crate::plant::{Plant, Visit, group_of};
 use crate::source::{INFINITE, add};
 use crate::stack::Service;
 

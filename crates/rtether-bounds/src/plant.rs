@@ -14,14 +14,11 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId, Selection};
 
 use crate::answer::Reason;
+use crate::index::NONE;
 use crate::layer::Discipline;
 use crate::limit::Limit;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
-use crate::walk::Atlas;
-
-/// Stands for "no such index".
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// A place that serves packets one after the other; unless its discipline pauses, it is never idle
 /// while one waits.
@@ -195,11 +192,6 @@ impl Rows {
 }
 
 impl Plant {
-    /// Follows all flows through the network.
-    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
-        Self::complete(Atlas::new(network).follow(network, flows), network, flows)
-    }
-
     /// Adds everything that depends on several flows at once to the result of following each flow.
     pub(crate) fn complete(mut plant: Self, network: &Network, flows: &[Flow]) -> Self {
         plant.give_up_loops();

@@ -13,7 +13,8 @@ use rtether_model::record::{Place, Segment};
 use crate::answer::{
     Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StreamBound,
 };
-use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
+use crate::index::NONE;
+use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::solve::{Cause, Solution, latency, loads_of};
 use crate::source::Source;
 use crate::tandem::Refined;

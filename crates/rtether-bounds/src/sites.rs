@@ -12,8 +12,9 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
 use crate::answer::Reason;
+use crate::index::NONE;
 use crate::layer::Discipline;
-use crate::plant::{NONE, Server, ServerKind};
+use crate::plant::{Server, ServerKind};
 use crate::smoother::Pace;
 use crate::source::add as add_up;
 use crate::stack::processors;

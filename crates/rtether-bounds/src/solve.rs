@@ -44,10 +44,11 @@ use alloc::vec::Vec;
 use crate::answer::LayerPart;
 use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load, ONE};
+use crate::index::NONE;
 use crate::keep::{Edit, inherit};
 use crate::limit::drift_after;
 use crate::place::{Scratch, evaluate};
-use crate::plant::{NONE, Plant, Visit, group_of};
+use crate::plant::{Plant, Visit, group_of};
 use crate::source::{INFINITE, Source, add};
 use crate::wait::{Unbounded, millionths};
 

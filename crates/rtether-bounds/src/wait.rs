@@ -263,7 +263,7 @@ fn pair_up(class: &mut Class<'_>) -> Vec<Pair> {
     }
     for group in group(class.higher) {
         let same = pairs.iter_mut().find(|pair| {
-            group.number != crate::plant::NONE
+            group.number != crate::index::NONE
                 && pair
                     .own
                     .as_ref()

@@ -24,8 +24,9 @@ use rtether_model::route::Routing;
 use crate::answer::Reason;
 use crate::classify::Way;
 use crate::frame::Frame;
+use crate::index::NONE;
 use crate::limit::Limit;
-use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
+use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::Sites;
 use crate::source::add;
 use crate::stack::Service;
@@ -36,6 +37,13 @@ pub(crate) struct Atlas {
     routing: Routing,
     sites: Sites,
     servers: Vec<Server>,
+}
+
+impl Plant {
+    /// Follows all flows through the network.
+    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
+        Self::complete(Atlas::new(network).follow(network, flows), network, flows)
+    }
 }
 
 impl Atlas {

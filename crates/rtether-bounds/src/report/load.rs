@@ -8,8 +8,9 @@ use rtether_model::record::Segment;
 
 use crate::answer::StackBound;
 use crate::curve::Load;
+use crate::index::NONE;
 use crate::layer::Discipline;
-use crate::plant::{NONE, Plant, Server, ServerKind};
+use crate::plant::{Plant, Server, ServerKind};
 use crate::sites::wire_octets;
 use crate::solve::Solution;
 use crate::source::{INFINITE, add};

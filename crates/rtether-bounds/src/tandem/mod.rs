@@ -27,7 +27,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::answer::Method;
-use crate::plant::{NONE, Plant, Stream};
+use crate::index::NONE;
+use crate::plant::{Plant, Stream};
 use crate::solve::Solution;
 use crate::source::{INFINITE, add};
 use path::{Tandem, is_port};

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use rtether_model::network::Selection;
 
 use crate::curve::{Affine, ONE};
-use crate::plant::{NONE, Plant, ServerKind, Visit};
+use crate::index::NONE;
+use crate::plant::{Plant, ServerKind, Visit};
 use crate::source::{INFINITE, Source};
 use crate::tandem::separated::Separated;
 

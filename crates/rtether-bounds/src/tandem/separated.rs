@@ -38,8 +38,9 @@ use alloc::vec::Vec;
 use rtether_model::network::Selection;
 
 use crate::curve::Load;
+use crate::index::NONE;
 use crate::place::wait_of;
-use crate::plant::{NONE, Plant, ServerKind};
+use crate::plant::{Plant, ServerKind};
 use crate::solve::{Solution, loads_of};
 use crate::source::{INFINITE, add};
 use crate::wait::{caught_up, wait_of_only};

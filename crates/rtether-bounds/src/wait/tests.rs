@@ -1,5 +1,5 @@
 use super::*;
-use crate::plant::NONE;
+use crate::index::NONE;
 use alloc::vec;
 
 fn load(cost: i64, period: i64) -> Load {
