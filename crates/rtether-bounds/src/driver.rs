@@ -53,7 +53,7 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
 
-use crate::answer::LayerPart;
+use crate::analysis::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
 use crate::index::NONE;

@@ -9,13 +9,13 @@ use alloc::vec::Vec;
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 
-use crate::answer::{Analysis, Effort, Reason, StreamBound};
+use crate::analysis::{Analysis, Effort, Reason, StreamBound};
+use crate::expand::Atlas;
 use crate::index::NONE;
-use crate::keep::Edit;
+use crate::inherit::Edit;
 use crate::plant::Plant;
 use crate::report::{report, stream_bound};
 use crate::solve::{Solution, Stage, solve_after};
-use crate::walk::Atlas;
 
 /// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///

@@ -3,7 +3,7 @@
 //! The rules are those of `docs/models/end-node-layer.md`. In every formula `own` packets are
 //! served in order of arrival, `higher` ones count up to the beginning of the service looked at,
 //! and the wait is the least `s - t` with `s = base + own(t) - c + higher(s)`, as in
-//! [`crate::wait`]; `all >= k` means classes `k` and above. The results of `wait` and `closed` hold
+//! [`crate::wait`]; `all >= k` means classes `k` and above. The results of `wait` and `window` hold
 //! for any `own`, `higher` and `base` such that, from some time 0 at or before the arrival until
 //! the service begins, nothing else uses the time.
 //!
@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::{LowTurn, ReceiveSelection};
 
-use crate::answer::LayerPart;
+use crate::analysis::LayerPart;
 use crate::curve::Load;
 use crate::driver::Driver;
 use crate::place::{Port, Waits, smaller, waits_behind};

@@ -17,10 +17,10 @@
 //! et al. (2007): the minimum of both is taken at each place, inside the curves rather than between
 //! two results. For these curves, waits in queues in order of arrival are exact; where priorities
 //! meet lines they are rounded up by at most 1/128 of the span searched, which is a few busy
-//! periods. The proofs are next to the code: `curve` (links), `wait` (queues), `closed` (windows),
+//! periods. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
 //! `place` (round robin), `edf` (earliest deadline first), `solve` (jitter and cycles); for end
 //! stations `layer` (tasks, receive queues, stack instances), `driver` (transmit queues),
-//! `smoother` (credits), `limit` (what smoothers and stacks let through).
+//! `smoother` (credits), `output_limit` (what smoothers and stacks let through).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
 //! counts: separated flow, pay multiplexing only once, and least upper delay, all for whole
@@ -56,23 +56,23 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod answer;
+mod analysis;
 mod classify;
-mod closed;
 mod components;
 mod curve;
 mod driver;
 mod edf;
+mod expand;
 mod frame;
 mod incremental;
 mod index;
-mod keep;
+mod inherit;
 mod layer;
-mod limit;
+mod output_limit;
 mod place;
 mod plant;
 mod report;
-mod sites;
+mod servers;
 mod smoother;
 mod solve;
 mod source;
@@ -80,12 +80,12 @@ mod stack;
 mod station;
 mod tandem;
 mod wait;
-mod walk;
+mod window;
 
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
-pub use answer::{
+pub use analysis::{
     Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, Methods, OpenFlow, PortBound,
     Reason, StackBound, StreamBound,
 };

@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId, Selection};
 
-use crate::answer::Reason;
+use crate::analysis::Reason;
 use crate::index::NONE;
 use crate::layer::Discipline;
-use crate::limit::Limit;
+use crate::output_limit::Limit;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
 

@@ -10,7 +10,7 @@ use rtether_model::network::PortId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
-use crate::answer::{
+use crate::analysis::{
     Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StreamBound,
 };
 use crate::index::NONE;

@@ -1,4 +1,4 @@
-//! Waits of bulk packets for the credits of a smoother. Its output is bounded in [`crate::limit`].
+//! Waits of bulk packets for the credits of a smoother. Its output is bounded in [`crate::output_limit`].
 //!
 //! Only bulk packets wait here: real-time packets, and those that bypass the smoother, are at the
 //! port at once ([`crate::driver`]). Sizes are octets of IP datagrams.
@@ -21,7 +21,7 @@
 //! only packets have come that do not wait for credits: `W` is at most `R` times the longest frame
 //! plus the backlog of these packets alone.
 //!
-//! **Windows** (see [`crate::closed`]): the time looked at begins at the last one with a credit,
+//! **Windows** (see [`crate::window`]): the time looked at begins at the last one with a credit,
 //! when one bulk packet may have left; that packet counts once more.
 //!
 //! **Modes.** *None*: `G` is zero. *Fixed*: the period. *HIMD, slow start, linear*: congestion
@@ -40,7 +40,7 @@ use alloc::vec::Vec;
 use rtether_model::endnode::{Detector, Smoothing};
 use rtether_model::smoother::Mode;
 
-use crate::answer::LayerPart;
+use crate::analysis::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
 use crate::place::{Port, Waits, waits_behind};

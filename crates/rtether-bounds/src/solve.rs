@@ -36,17 +36,17 @@
 //! time. Flooded copies that reach no listener are not waited for; their jitter grows like that of
 //! other flows.
 
-mod again;
+mod warm_start;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::answer::LayerPart;
+use crate::analysis::LayerPart;
 use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load, ONE};
 use crate::index::NONE;
-use crate::keep::{Edit, inherit};
-use crate::limit::drift_after;
+use crate::inherit::{Edit, inherit};
+use crate::output_limit::drift_after;
 use crate::place::{Scratch, evaluate};
 use crate::plant::{Plant, Visit, group_of};
 use crate::source::{INFINITE, Source, add};
@@ -453,6 +453,6 @@ pub(crate) fn loads_of(
         is_limited_on_the_way |= visit.limit != NONE;
     }
     if is_limited_on_the_way {
-        crate::limit::apply(plant, drift, out);
+        crate::output_limit::apply(plant, drift, out);
     }
 }

@@ -22,7 +22,7 @@ use crate::classify::{Level, Way};
 use crate::driver::Driver;
 use crate::frame::{Frame, Kind};
 use crate::layer::{self, Discipline};
-use crate::limit::Limit;
+use crate::output_limit::Limit;
 use crate::stack::Service;
 
 /// Task of files, and of everything if messages do not go first.

@@ -20,10 +20,10 @@ mod backlog;
 
 use alloc::vec::Vec;
 
-use crate::answer::LayerPart;
-use crate::closed::longest_stay;
+use crate::analysis::LayerPart;
 use crate::curve::{Affine, Group, Load, ONE, PLACES, Stairs, affordable, group, stepped};
 use crate::source::INFINITE;
+use crate::window::longest_stay;
 use backlog::distance;
 pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 

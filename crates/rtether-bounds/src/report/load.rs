@@ -6,12 +6,12 @@ use rtether_model::network::{NodeId, Selection};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 
-use crate::answer::StackBound;
+use crate::analysis::StackBound;
 use crate::curve::Load;
 use crate::index::NONE;
 use crate::layer::Discipline;
 use crate::plant::{Plant, Server, ServerKind};
-use crate::sites::wire_octets;
+use crate::servers::wire_octets;
 use crate::solve::Solution;
 use crate::source::{INFINITE, add};
 use crate::wait::{Class, backlog, millionths, waits};

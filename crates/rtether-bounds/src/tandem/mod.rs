@@ -3,12 +3,12 @@
 //! All start from valid waits and jitters, those of total flow analysis, and yield valid ones, so
 //! that the least of them is a bound:
 //!
-//! - [`separated`]: the flow's own jitter counts once;
-//! - [`once`]: each cross flow's burst counts once, in any order of service;
-//! - [`nested`]: the same in order of arrival, with what that gains.
+//! - [`sfa`]: the flow's own jitter counts once;
+//! - [`pmoo`]: each cross flow's burst counts once, in any order of service;
+//! - [`lud`]: the same in order of arrival, with what that gains.
 //!
 //! The last two take the longest runs of ports on the path, in order of arrival or with strict
-//! priorities, and add the results of [`separated`] for the places between: stacks, and ports that
+//! priorities, and add the results of [`sfa`] for the places between: stacks, and ports that
 //! take turns. All are relative to the latest arrival of a packet after its release, so that they
 //! add up.
 //!
@@ -18,21 +18,21 @@
 //! then provides the service of a fluid one, and from there to the next port the packet has a fixed
 //! delay.
 
-pub(crate) mod nested;
-pub(crate) mod once;
+pub(crate) mod lud;
 pub(crate) mod path;
-pub(crate) mod separated;
+pub(crate) mod pmoo;
+pub(crate) mod sfa;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::answer::Method;
+use crate::analysis::Method;
 use crate::index::NONE;
 use crate::plant::{Plant, Stream};
 use crate::solve::Solution;
 use crate::source::{INFINITE, add};
 use path::{Tandem, is_port};
-use separated::Separated;
+use sfa::Separated;
 
 /// Results of the methods of this module.
 pub(crate) struct Refined {
@@ -83,7 +83,7 @@ fn latencies(
         let [once, nested] = match &tandem {
             None => [alone; 2],
             Some(None) => [None; 2],
-            Some(Some(tandem)) => [once::once(tandem), nested::nested(tandem)],
+            Some(Some(tandem)) => [pmoo::once(tandem), lud::nested(tandem)],
         };
         for (sum, part) in sums.iter_mut().zip([alone, once, nested]) {
             let both = sum.zip(part).map(|(sum, part)| add(add(sum, gap), part));

@@ -11,7 +11,7 @@ use crate::curve::{Affine, ONE};
 use crate::index::NONE;
 use crate::plant::{Plant, ServerKind, Visit};
 use crate::source::{INFINITE, Source};
-use crate::tandem::separated::Separated;
+use crate::tandem::sfa::Separated;
 
 /// Work in picoseconds, and rates with their binary places, beyond which sums might exceed 128
 /// bits.

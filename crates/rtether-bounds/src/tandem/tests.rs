@@ -1,6 +1,6 @@
-use super::nested::nested;
-use super::once::once;
+use super::lud::nested;
 use super::path::{Cross, Port, Tandem};
+use super::pmoo::once;
 use crate::curve::{Affine, ONE};
 use crate::source::Source;
 use alloc::vec;

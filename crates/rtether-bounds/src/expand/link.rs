@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use rtether_model::network::PortId;
 
 use super::{Token, Walker};
-use crate::answer::Reason;
+use crate::analysis::Reason;
 use crate::frame::Frame;
 use crate::index::NONE;
 use crate::plant::Gap;
-use crate::sites::{HEADER, PREAMBLE, Wire, wire_octets};
+use crate::servers::{HEADER, PREAMBLE, Wire, wire_octets};
 use crate::source::{add, times};
 use crate::stack::Service;
 

@@ -30,7 +30,7 @@
 //! `t_n - s_1 <= sum (z_j + B_j / R_j + G_j)`.
 //!
 //! [`Tandem::longest`] turns the packets in front into a time from the latest arrival, by the
-//! argument of [`crate::tandem::separated`].
+//! argument of [`crate::tandem::sfa`].
 
 use crate::tandem::path::{Tandem, time};
 

@@ -7,7 +7,7 @@
 //! such a plant has a bound.
 
 mod discovery;
-mod inside;
+mod end_station;
 mod link;
 
 use alloc::collections::BTreeSet;
@@ -21,13 +21,13 @@ use rtether_model::network::{
 };
 use rtether_model::route::Routing;
 
-use crate::answer::Reason;
+use crate::analysis::Reason;
 use crate::classify::Way;
 use crate::frame::Frame;
 use crate::index::NONE;
-use crate::limit::Limit;
+use crate::output_limit::Limit;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
-use crate::sites::Sites;
+use crate::servers::Sites;
 use crate::source::add;
 use crate::stack::Service;
 
@@ -235,7 +235,7 @@ impl Walker<'_> {
             frame: Frame::of(flow, true),
             thinking: after,
             is_answer: true,
-            limit: inside::answer_limit(flow, token.limit),
+            limit: end_station::answer_limit(flow, token.limit),
             ..*token
         };
         let way = Way {

@@ -6,12 +6,12 @@ use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::link::transmission;
 use super::{Token, Walker};
-use crate::answer::{LayerPart, Reason};
+use crate::analysis::{LayerPart, Reason};
 use crate::classify::{Level, Way};
 use crate::driver;
 use crate::frame::Frame;
 use crate::index::NONE;
-use crate::limit::Limit;
+use crate::output_limit::Limit;
 use crate::plant::Gap;
 use crate::source::add;
 use crate::stack::service;

@@ -11,7 +11,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
-use crate::answer::Reason;
+use crate::analysis::Reason;
 use crate::index::NONE;
 use crate::layer::Discipline;
 use crate::plant::{Server, ServerKind};
