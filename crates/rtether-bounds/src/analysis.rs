@@ -225,11 +225,14 @@ impl fmt::Display for Reason {
             Self::Overload {
                 utilization_ppm, ..
             } => write!(f, "overload: {} of the capacity", percent(*utilization_ppm)),
-            Self::UnlimitedArrivals { .. } => write!(f, "nothing limits the arrivals"),
+            Self::UnlimitedArrivals { .. } => write!(f, "unlimited arrivals"),
             Self::Cycle { .. } => write!(f, "no finite bound found for a cycle of flows"),
             Self::EndNodeLayer { part, .. } => part.fmt(f),
             Self::LinkRate { .. } => {
-                write!(f, "an octet on a link is no whole number of picoseconds")
+                write!(
+                    f,
+                    "an octet on a link does not take a whole number of picoseconds"
+                )
             }
             Self::FloodingLoop { .. } => {
                 write!(f, "frames are flooded into a loop or arrive twice")
@@ -265,14 +268,14 @@ impl fmt::Display for LayerPart {
         f.write_str(match self {
             Self::ReceiveQueues => "receive queues without idle release hold low frames back",
             Self::TransmitQueues => "transmit queues without idle release hold low frames back",
-            Self::Congestion => "the smoother holds bulk packets while it is told of congestion",
-            Self::StrictBelowSmoother => "strict transmit queues below a smoother promise nothing",
+            Self::Congestion => "the smoother holds bulk packets as long as congestion is reported",
+            Self::StrictBelowSmoother => {
+                "strict transmit queues below a smoother guarantee nothing"
+            }
             Self::QueuesBelowSmoother => {
-                "transmit queues below a smoother of mode `rtether` promise bulk nothing"
+                "transmit queues below a smoother of mode `rtether` guarantee bulk packets nothing"
             }
-            Self::Fragments => {
-                "rules by port see the first fragment of a datagram and not the others"
-            }
+            Self::Fragments => "rules by port match only the first fragment of a datagram",
         })
     }
 }

@@ -14,9 +14,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     let shape = || PathBuf::from(&arguments.template);
     let mut path = arguments.name.clone().unwrap_or_else(shape);
     if path.to_string_lossy().chars().any(is_unseen) {
-        terminal::complain(
-            "the name of a file with characters that nobody sees could not be shown or typed",
-        );
+        terminal::complain("the file name contains invisible characters");
         return Exit::WrongInput;
     }
     if path.extension().is_none() {

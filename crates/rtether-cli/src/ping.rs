@@ -111,7 +111,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
 fn target(arguments: &PingArgs) -> Result<String, String> {
     match (&arguments.target, arguments.via) {
         (Some(target), Way::Rtps) => Err(format!(
-            "`{target}` is no target for `--via rtps`: whoever runs `rtether echo --via rtps` in the \
+            "`{target}` is not a target for `--via rtps`: every `rtether echo --via rtps` in the \
              domain answers; `--peer {target}` names a host that multicast does not reach"
         )),
         (None, Way::Rtps) => Ok(String::new()),

@@ -115,7 +115,7 @@ fn wrong_flows_are_shown_where_they_are() {
     for (file, expected) in [
         (
             "empty.yaml",
-            &["missing-key", "empty.yaml", "there is no flow"][..],
+            &["missing-key", "empty.yaml", "no flow found"][..],
         ),
         (
             "used.yaml",
@@ -169,7 +169,7 @@ fn what_if_ends_as_the_changed_scenario_does() {
     assert_eq!(document["streams"][0]["after"]["bound_ns"], 11_040);
     let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.class=x"]);
     assert_eq!(
-        (code, out.contains("Nothing changes: 2 streams")),
+        (code, out.contains("No change: 2 streams")),
         (1, true),
         "{out}"
     );

@@ -180,7 +180,7 @@ pub fn list() -> Vec<(Experiment, bool)> {
 /// Returns the list as text.
 pub fn list_text() -> String {
     let mut text =
-        String::from("What would count as success is the catalogue's; judged are the claims.\n");
+        String::from("Success criteria are the catalogue's; only the claims are judged.\n");
     for (experiment, is_available) in list() {
         let mark = if is_available { "" } else { "  (not yet)" };
         let Experiment {

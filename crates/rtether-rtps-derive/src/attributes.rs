@@ -43,7 +43,10 @@ impl OfType {
                 let name: LitStr = meta.value()?.parse()?;
                 found.name = name.value();
                 if found.name.is_empty() || found.name.contains('\0') {
-                    return Err(Error::new(name.span(), "a type needs a name without zeros"));
+                    return Err(Error::new(
+                        name.span(),
+                        "a type name must not be empty or contain NUL",
+                    ));
                 }
             } else if meta.path.is_ident("crate") {
                 found.path = meta.value()?.call(Path::parse_mod_style)?;
@@ -56,11 +59,12 @@ impl OfType {
                     Extensibility::Mutable
                 } else {
                     return Err(meta.error(
-                        "of types, `name`, `crate`, `final`, `appendable` and `mutable` are known",
+                        "unknown; a type may have `name`, `crate`, `final`, `appendable` or \
+                         `mutable`",
                     ));
                 };
                 if found.extensibility.replace(extensibility).is_some() {
-                    return Err(meta.error("how the type may change is said twice"));
+                    return Err(meta.error("the extensibility is given twice"));
                 }
             }
             Ok(())
@@ -99,7 +103,7 @@ impl OfMember {
                 }
                 found.id = Some(number);
             } else {
-                return Err(meta.error("of members, `key`, `max` and `id` are known"));
+                return Err(meta.error("unknown; a member may have `key`, `max` or `id`"));
             }
             Ok(())
         })?;

@@ -11,7 +11,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     if attributes.extensibility.is_some() {
         return Err(Error::new(
             input.ident.span(),
-            "enumerations always have 32 bits; leave out how they may change",
+            "enumerations have 32 bits and no extensibility; remove the attribute",
         ));
     }
     let mut values = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         if !matches!(variant.fields, Fields::Unit) {
             return Err(Error::new_spanned(
                 &variant.fields,
-                "enumerations with fields (unions) cannot travel",
+                "enumerations with fields (unions) are not supported",
             ));
         }
         let explicit = variant.discriminant.as_ref();
@@ -36,7 +36,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     let Some(first) = names.first() else {
         return Err(Error::new(
             input.ident.span(),
-            "an enumeration without values cannot travel",
+            "an enumeration without values is not supported",
         ));
     };
 
@@ -99,7 +99,7 @@ fn integer(expression: &Expr) -> syn::Result<i32> {
     else {
         return Err(Error::new_spanned(
             expression,
-            "the number of a value must be a literal",
+            "the discriminant must be a literal",
         ));
     };
     format!("{sign}{}", literal.base10_digits())

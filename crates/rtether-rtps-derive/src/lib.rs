@@ -39,7 +39,7 @@ fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
         syn::Data::Enum(data) => enumeration::expand(input, data),
         syn::Data::Union(data) => Err(Error::new(
             data.union_token.span,
-            "a union does not say which of its members is there; use a structure",
+            "unions are not supported, since the active member is unknown; use a structure",
         )),
     }
 }

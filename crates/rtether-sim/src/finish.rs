@@ -293,7 +293,7 @@ impl Simulation {
                 let sending = usize::from(is_sending);
                 ensure(in_rings == queued + sending, "frames in rings")?;
             } else {
-                ensure(in_rings == 0, "frames in rings that nobody empties")?;
+                ensure(in_rings == 0, "frames in unused rings")?;
             }
         }
         for (switch, number) in self.switches.iter().zip(0u32..) {

@@ -56,7 +56,7 @@ pub enum BuildError {
         flow: alloc::string::String,
     },
     /// An octet does not take a whole number of picoseconds on a link.
-    #[error("link {link}: an octet at {rate} is not a whole number of picoseconds")]
+    #[error("link {link}: at {rate} an octet does not take a whole number of picoseconds")]
     Rate {
         /// Index of the link.
         link: usize,
@@ -72,7 +72,7 @@ pub enum BuildError {
         reason: alloc::string::String,
     },
     /// A payload does not fit one frame, or a datagram 65 535 octets.
-    #[error("flow `{flow}` sends more than fits one packet")]
+    #[error("a payload of flow `{flow}` does not fit one packet")]
     Payload {
         /// Name of the flow.
         flow: alloc::string::String,
@@ -86,14 +86,14 @@ pub enum BuildError {
         reason: crate::medium::MediumError,
     },
     /// Joined hubs differ in rate or back-off.
-    #[error("hub `{hub}` is joined with one of another rate or back-off")]
+    #[error("hub `{hub}` is linked to a hub with a different rate or back-off")]
     MixedHubs {
         /// Name of the hub.
         hub: alloc::string::String,
     },
     /// A link between hubs has bit errors, which all stations behind it would have to share.
     #[error(
-        "the link between hubs `{}` and `{}` has errors, which are not modeled there",
+        "the link between hubs `{}` and `{}` has bit errors, which are not modeled between hubs",
         hubs[0],
         hubs[1]
     )]
@@ -102,13 +102,13 @@ pub enum BuildError {
         hubs: [alloc::string::String; 2],
     },
     /// A cut-through switch on a shared medium.
-    #[error("switch `{switch}` is cut-through and stands at a shared medium")]
+    #[error("switch `{switch}` is cut-through and attached to a shared medium")]
     CutThroughOnMedium {
         /// Name of the switch.
         switch: alloc::string::String,
     },
     /// Adaptive requests need answers, and the flow has no reply.
-    #[error("flow `{flow}` waits for answers and has no reply")]
+    #[error("flow `{flow}` sends adaptive requests but has no reply")]
     NoReply {
         /// Name of the flow.
         flow: alloc::string::String,

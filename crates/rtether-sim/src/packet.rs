@@ -128,7 +128,7 @@ impl Pool {
             return id;
         }
         let id = u32::try_from(self.packets.len()).unwrap_or(NONE);
-        assert!(id != NONE, "more packets under way than can be counted");
+        assert!(id != NONE, "too many packets in transit");
         self.packets.push(packet);
         id
     }

@@ -311,7 +311,7 @@ impl Simulation {
             .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
         self.agenda.set(port.arrival_slot, next);
         let peer = port.peer;
-        debug_assert!(peer != NONE, "a frame on a link that is not there");
+        debug_assert!(peer != NONE, "a frame on a missing link");
         match port.peer_owner {
             Owner::Station(station) => self.receive(station, id, index, observer),
             Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),

@@ -120,7 +120,7 @@ pub struct Thread {
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// The target does not suit `via`.
-    #[error("`{target}` is no target for `--via {via}`: {help}")]
+    #[error("`{target}` is not a target for `--via {via}`: {help}")]
     Target {
         /// What was given.
         target: String,
@@ -221,7 +221,7 @@ impl LiveError {
             ),
             (
                 io::ErrorKind::ConnectionRefused,
-                "; nobody listens there, start `rtether echo` with the same `--via`",
+                "; the port is closed, start `rtether echo` with the same `--via`",
             ),
             (
                 io::ErrorKind::TimedOut,
@@ -248,7 +248,8 @@ fn no_stamps(via: Via, error: &io::Error) -> LiveError {
         return LiveError::Unsuited {
             option: "--stamps",
             via: via.name(),
-            help: "the kernel stamps no single message there, use `--via udp` or `--via raw`",
+            help: "the kernel cannot stamp individual messages there, use `--via udp` or `--via \
+                   raw`",
         };
     }
     let doing = "switching time stamps on".to_owned();

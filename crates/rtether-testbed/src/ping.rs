@@ -152,7 +152,7 @@ fn check(options: &PingOptions) -> Result<(), LiveError> {
         Via::Udp | Via::Raw | Via::Rtps => Ok(()),
         Via::Xdp | Via::Tcp if options.stamps => Err(unsuited(
             "--stamps",
-            "the kernel stamps no single message there, use `--via udp` or `--via raw`",
+            "the kernel cannot stamp individual messages there, use `--via udp` or `--via raw`",
         )),
         Via::Icmp | Via::Cndep if options.stamps => Err(unsuited(
             "--stamps",

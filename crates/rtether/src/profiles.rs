@@ -130,7 +130,8 @@ const VXWORKS: &str = "the same, section IV: fitted to the mean and the deviatio
 const ICMP: &str = "Kakanakov et al., table 1, column a: minimum, average, maximum and deviation";
 const CNDEP: &str = "Kakanakov et al., table 2, column a: minimum, median, average and maximum";
 const LINES: &str = "Kakanakov et al., 1.2: line through stack delays by size";
-const KWEON: &str = "Kweon, Shin and Workman, section 3: nothing is said of stacks; that they take no time is fitted to the time of a file with ten active nodes";
+const KWEON: &str = "Kweon, Shin and Workman, section 3: stacks are not described; zero cost is \
+                     fitted to the time of a file with ten active nodes";
 const ORTE: &str =
     "Dolejs et al., 4.1: half of the mean over loopback at 1024 B; its growth is not printed";
 const LOOPBACK: &str =

@@ -214,7 +214,7 @@ fn errors_name_the_remedy() {
     let unknown = find(&port(), Some("nobody")).to_string();
     assert_eq!(
         unknown,
-        "no flow or class matches `nobody`; there are `alarm`, `big`, `small`"
+        "no flow or class matches `nobody`; known are `alarm`, `big`, `small`"
     );
     let mut urgent = port();
     urgent.flows.truncate(1);
@@ -317,17 +317,17 @@ fn every_end_has_its_sentence() {
         ),
         (
             End::Unlimited { passing: 1 },
-            "There is no limit: even 4 Mbit/s",
+            "No limit found: even 4 Mbit/s",
         ),
         (
             End::Never,
-            "No load keeps a miss ratio of at most 0.01 with 95 % confidence, not even 2",
+            "No load meets a miss ratio of at most 0.01 with 95 % confidence, not even 2",
         ),
         (
             End::TooFew { runs: Some(7) },
-            "take `--runs 7` or a longer `--for`",
+            "use `--runs 7` or a longer `--for`",
         ),
-        (End::TooFew { runs: None }, "released nothing"),
+        (End::TooFew { runs: None }, "released no packets"),
         (End::Interrupted, "Interrupted"),
     ] {
         let limit = Limit {

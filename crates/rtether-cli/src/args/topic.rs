@@ -54,7 +54,7 @@ pub(crate) struct PubArgs {
 }
 
 const PUB_CODES: &str = "Exit codes: 0 all was written and every deadline held, 1 a deadline was \
-missed or a reliable reader has not acknowledged everything within --linger, 3 nobody read, 4 the machine cannot do it, 130 interrupted.";
+missed or a reliable reader has not acknowledged everything within --linger, 3 no reader, 4 the machine cannot do it, 130 interrupted.";
 
 /// Arguments of `sub`.
 #[derive(Args, Debug)]
@@ -153,8 +153,8 @@ pub(crate) struct SpyArgs {
     pub(crate) csv: bool,
 }
 
-const SPY_CODES: &str = "Exit codes: 0 somebody was there and all writers and readers of a topic \
-match, 1 some do not, 3 nobody was there, 4 the machine cannot do it, 130 interrupted.";
+const SPY_CODES: &str = "Exit codes: 0 all writers and readers of a topic match, 1 some \
+do not, 3 no other participant was found, 4 the machine cannot do it, 130 interrupted.";
 
 /// Where in the network a participant is.
 #[derive(Args, Debug)]

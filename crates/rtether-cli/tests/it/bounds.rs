@@ -74,7 +74,7 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
         assert_eq!(said.is_null(), stream["deadline_ns"].is_null(), "{stream}");
         if let Some(ratio) = said["late_ratio"].as_f64() {
             assert!(ratio > 0.0 && ratio < 1.0, "{stream}");
-            assert!(said["model"].as_str().unwrap().contains("no bound"));
+            assert!(said["model"].as_str().unwrap().contains("not a bound"));
         }
     }
     let output = run(&["bound", "hub.yaml"]);

@@ -56,11 +56,11 @@ fn a_host_without_ssh_or_without_rtether_is_told_apart() {
     let babbling = Ssh::new("babbling", "echo hello");
     let output = babbling.doctor(&["plant"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("not a list of findings"));
+    assert!(stderr(&output).contains("did not answer with a list of findings"));
 
     let output = babbling.doctor(&["--", "-oProxyCommand=false"]);
     assert!(
-        stderr(&output).contains("is no host"),
+        stderr(&output).contains("is not a host"),
         "{}",
         stderr(&output)
     );

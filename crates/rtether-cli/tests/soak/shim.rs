@@ -59,12 +59,12 @@ impl Shim {
         loop {
             let left = PATIENCE.saturating_sub(begin.elapsed());
             match this.said.recv_timeout(left) {
-                Ok(line) if line.contains("at work") => return Ok(this),
+                Ok(line) if line.contains("running") => return Ok(this),
                 Ok(line) => all = all + &line + "\n",
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     drop(this.child.kill());
                     drop(this.child.wait());
-                    return Err(format!("no shim is at work: {all}{config}"));
+                    return Err(format!("no shim is running: {all}{config}"));
                 }
             }
         }

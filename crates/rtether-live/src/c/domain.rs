@@ -86,7 +86,7 @@ unsafe fn options(
     // SAFETY: guaranteed by the caller.
     let given = unsafe { read(given, DEFAULTS) }?;
     let domain = u16::try_from(given.domain);
-    let unknown = |_| Failure::argument(format!("there is no domain {}", given.domain));
+    let unknown = |_| Failure::argument(format!("domain {} does not exist", given.domain));
     let mut options = DomainOptions {
         domain: domain.map_err(unknown)?,
         multicast: truth(given.multicast, "multicast")?,
@@ -123,7 +123,7 @@ fn truth(number: i32, name: &str) -> Result<bool, Failure> {
 
 fn address(text: &str) -> Result<Ipv4Addr, Failure> {
     let parsed = text.parse();
-    parsed.map_err(|_| Failure::argument(format!("`{text}` is no IPv4 address")))
+    parsed.map_err(|_| Failure::argument(format!("`{text}` is not an IPv4 address")))
 }
 
 /// Fills in the defaults: domain 0, the first device, multicast for discovery only, sleeping.

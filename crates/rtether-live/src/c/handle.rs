@@ -137,7 +137,7 @@ impl DomainHandle {
 
     /// Returns the state, except within functions that serialize or deserialize values.
     pub(super) fn core(&self) -> Result<RefMut<'_, Core>, Failure> {
-        let text = "not from within functions that write or read values";
+        let text = "not allowed within serialize and deserialize functions";
         let busy = |_| Failure::new(Status::Busy, text);
         self.core.try_borrow_mut().map_err(busy)
     }

@@ -174,7 +174,7 @@ impl InstanceType {
         }
         let is_copied = options.serialize.is_none() || options.deserialize.is_none();
         if is_copied && value_size < options.max_size {
-            let text = "values that are copied have as many octets in memory as on the wire";
+            let text = "without functions, `value_size` must be at least `max_size`";
             return Err(Failure::argument(text));
         }
         let key = match (options.serialize_key, options.deserialize_key) {

@@ -172,7 +172,7 @@ pub(super) unsafe fn read<T: Grows>(place: *const T, defaults: T) -> Result<T, F
     // SAFETY: the caller has given `size` as its size.
     let more = |at| unsafe { place.cast::<u8>().add(at).read() };
     if (own..size).any(|at| more(at) != 0) {
-        let text = "the options say something that this version does not know";
+        let text = "the options set members that this version does not know";
         return Err(Failure::new(Status::Version, text));
     }
     Ok(value)
@@ -242,6 +242,6 @@ pub(super) fn is_lent<T>(pointer: *const T) -> Result<(), Failure> {
     if !pointer.is_null() && LENT.get() == pointer.cast() {
         return Ok(());
     }
-    let text = "this is not the reader or writer that the function was given";
+    let text = "not the reader or writer passed to this function";
     Err(Failure::argument(text))
 }

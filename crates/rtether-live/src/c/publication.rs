@@ -348,7 +348,7 @@ impl PublicationHandle {
 
 /// Error: the limit of endpoints is reached.
 pub(super) fn no_room() -> Failure {
-    let text = "there are as many publications and subscriptions as the limits allow";
+    let text = "the limit of publications and subscriptions is reached";
     Failure::new(Status::Limit, text)
 }
 

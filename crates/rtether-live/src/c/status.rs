@@ -132,7 +132,7 @@ pub(super) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("a defect of the library: {}", text.unwrap_or("a panic"))
+    format!("internal error: {}", text.unwrap_or("a panic"))
 }
 
 /// Returns the error text of the last failed call of this thread; empty if none failed. Valid until

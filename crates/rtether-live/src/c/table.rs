@@ -122,7 +122,7 @@ pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
         place.state.store(made, Ordering::Release);
         return Ok(handle);
     }
-    let text = format!("a process has {PLACES} handles at most; destroy those of no more use");
+    let text = format!("a process can have at most {PLACES} handles; destroy unused ones");
     Err(Failure::new(Status::Limit, text))
 }
 
@@ -133,7 +133,7 @@ fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure
     }
     let unknown = || {
         let word = T::WORD;
-        let text = format!("{handle:p} is no handle of a {word}, or it has been destroyed");
+        let text = format!("{handle:p} is not a {word} handle, or was destroyed");
         Failure::argument(text)
     };
     let (place, wanted) = decoded(handle).ok_or_else(unknown)?;
@@ -143,7 +143,7 @@ fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure
         return Err(unknown());
     }
     if place.forks.load(Ordering::Relaxed) != FORKS.load(Ordering::Relaxed) {
-        let text = "the handle was made before `fork`; a child makes its own";
+        let text = "the handle is from before `fork`; a child must create its own";
         return Err(Failure::new(Status::Closed, text));
     }
     Ok((place, state))

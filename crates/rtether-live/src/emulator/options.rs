@@ -114,7 +114,7 @@ pub enum EmulatorError {
         reason: &'static str,
     },
     /// An invalid group.
-    #[error("`{flow}` is no multicast flow to a group address ({address})")]
+    #[error("`{flow}` is not a multicast flow to a group address ({address})")]
     Group {
         /// Name of the flow.
         flow: String,

@@ -66,7 +66,7 @@ fn open_port(network: &Network, port: &Port) -> Result<OpenPort, EmulatorError> 
     };
     let is_there = port.station.index() < network.nodes.len();
     if !is_there || network.end_station(port.station).is_none() {
-        return Err(wrong("its node is no end station"));
+        return Err(wrong("its node is not an end station"));
     }
     if frame::is_group(port.address.0) {
         return Err(wrong("its address is that of a group"));

@@ -24,7 +24,7 @@ pub enum DeviceError {
         name: String,
     },
     /// It has no Ethernet address.
-    #[error("`{name}` is no Ethernet device")]
+    #[error("`{name}` is not an Ethernet device")]
     NoEthernet {
         /// The name.
         name: String,

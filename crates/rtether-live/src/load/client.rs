@@ -206,7 +206,7 @@ fn open(peer: SocketAddr, dscp: u8, wish: Wish, session: u64, size: u64) -> io::
         Status::Ready => Ok(stream),
         Status::Busy => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
-            "the sink has as many connections as it takes (`--limit-connections` there)",
+            "the sink has reached its limit of connections (`--limit-connections` there)",
         )),
         Status::Unable => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
@@ -221,7 +221,7 @@ fn hear(stream: &mut TcpStream) -> io::Result<Report> {
     Report::read(&octets).map_err(|_| {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            "what listens there is no sink of `rtether load`",
+            "the program listening there is not a sink of `rtether load`",
         )
     })
 }

@@ -288,20 +288,18 @@ fn check(
 ) -> Result<(), DomainError> {
     let wrong = |why| Err(DomainError::Ethernet(why));
     if options.interface.is_some() || !options.peers.is_empty() {
-        return wrong(
-            "frames know no IP addresses: a device is named, and peers by their stations",
-        );
+        return wrong("frames have no IP addresses: give a device, and peers by station address");
     }
     if frames.ethertype < ETHERTYPE_MIN || frames.ethertype == ETHERTYPE_TAG {
         return wrong(
-            "an EtherType is 0x0600 or more, and not that of tags; 0x88b6 is free to use",
+            "an EtherType is 0x0600 or more, and not 0x8100 (VLAN tag); 0x88b6 is free to use",
         );
     }
     if frames.vlan > VLAN_MAX {
         return wrong("VLANs are 1 to 4094");
     }
     if is_vlan && frames.vlan > 0 {
-        return wrong("the device is a VLAN already and makes the tags itself: name no other");
+        return wrong("the device is a VLAN device and adds the tags itself: omit the VLAN");
     }
     Ok(())
 }
@@ -324,7 +322,7 @@ fn claim(
         match claimed {
             Ok(claim) => return Ok((claim, number, port)),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
-            Err(error) => return Err(failed("taking a number of the domain")(error)),
+            Err(error) => return Err(failed("reserving a participant number")(error)),
         }
     }
     Err(DomainError::Ports { domain })
@@ -373,7 +371,7 @@ mod tests {
             check(&options, frames, is_vlan).map_err(|error| error.to_string())
         };
         let refused = words(&in_vlan(9), true).expect_err("two VLANs");
-        assert!(refused.contains("is a VLAN already"), "{refused}");
+        assert!(refused.contains("is a VLAN device"), "{refused}");
         assert!(words(&in_vlan(4_095), false).is_err());
         let other = |ethertype| EthernetOptions {
             ethertype,

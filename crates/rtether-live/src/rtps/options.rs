@@ -105,7 +105,7 @@ impl Default for DomainOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum DomainError {
     /// The domain does not exist.
-    #[error("there is no domain {0}; the numbers of ports allow 0 to {max}", max = Ports::DOMAIN_MAX)]
+    #[error("domain {0} does not exist; port numbers allow 0 to {max}", max = Ports::DOMAIN_MAX)]
     Domain(u16),
     /// A lease of zero would expire at once.
     #[error(
@@ -116,7 +116,7 @@ pub enum DomainError {
     #[error("no device of this host has the address {0}; `ip -brief address` shows those it has")]
     Interface(Ipv4Addr),
     /// All ports of the domain are taken.
-    #[error("all {max} ports of participants in domain {domain} are taken on this host", max = Ports::PARTICIPANTS_MAX)]
+    #[error("all {max} participant ports of domain {domain} are in use on this host", max = Ports::PARTICIPANTS_MAX)]
     Ports {
         /// The domain.
         domain: u16,

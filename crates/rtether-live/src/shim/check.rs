@@ -27,15 +27,12 @@ fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
 /// Returns the option it cannot carry out and why, or the reason the settings are inconsistent.
 pub fn check(settings: &Settings) -> Result<(), ShimError> {
     if settings.rate.as_bps() == 0 {
-        return refuse(
-            "rate",
-            "nothing would ever leave; give the rate of the link",
-        );
+        return refuse("rate", "nothing could be sent; give the rate of the link");
     }
     if let Some(Receive::Instances { .. }) = settings.layer.receive {
         return refuse(
             "receive",
-            "the kernel has one stack, and not an instance for each class; use queues",
+            "the kernel has a single stack, not one instance per class; use queues",
         );
     }
     let smoother = settings.layer.smoother.as_ref();
@@ -57,8 +54,8 @@ pub fn check(settings: &Settings) -> Result<(), ShimError> {
     {
         return refuse(
             "detector",
-            "nobody is probed; name a station beyond the bottleneck in `probes`, whose shim \
-             answers",
+            "no station is probed; list one beyond the bottleneck, with a shim that answers, in \
+             `probes`",
         );
     }
     if let Some(probes) = probes {
@@ -74,13 +71,13 @@ fn check_probes(probes: &Probing) -> Result<(), ShimError> {
         return refuse("probes", "the time between two probes must be positive");
     }
     if probes.to.len() > PATHS_MAX {
-        return refuse("probes", "more than eight stations cannot be probed");
+        return refuse("probes", "at most eight stations can be probed");
     }
     let is_one = |peer: &MacAddress| peer.0[0] & 1 == 0 && peer.0 != [0; 6];
     if !probes.to.iter().all(is_one) {
         return refuse(
             "probes",
-            "an address of a group, or of nobody, does not answer; give that of a station",
+            "a group address or the zero address does not answer; give that of a station",
         );
     }
     Ok(())
@@ -92,32 +89,32 @@ pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimErr
     if Parts::of(from) != Parts::of(to) {
         return refuse(
             "receive",
-            "whether received frames pass the shim is decided when it is set up; take it down and \
+            "whether received frames pass the shim is fixed at set-up; take it down and \
              up again",
         );
     }
     if from.rate != to.rate && listens(to) {
         return refuse(
             "rate",
-            "a detector of utilization keeps the rate with which it began; take it down and up again",
+            "a utilization detector keeps its initial rate; take the shim down and up again",
         );
     }
     if listens(from) != listens(to) {
         return refuse(
             "detector",
-            "the device hears all frames from the start or not at all; take it down and up again",
+            "promiscuous mode is fixed at set-up; take the shim down and up again",
         );
     }
     if (from.signal == Signal::Reports) != (to.signal == Signal::Reports) {
         return refuse(
             "signal",
-            "reports of a hub are taken in from the start or not at all; take it down and up again",
+            "whether hub reports are read is fixed at set-up; take the shim down and up again",
         );
     }
     if from.probes != to.probes {
         return refuse(
             "probes",
-            "the stations that are probed are decided when it is set up; take it down and up again",
+            "the stations to probe are fixed at set-up; take the shim down and up again",
         );
     }
     Ok(())

@@ -111,7 +111,7 @@ impl Diversion {
         let fresh = i32::try_from(FRESH.as_ps() / 1_000).unwrap_or(i32::MAX);
         let mut program = Vec::with_capacity(24);
         program.extend(self.alive.address(7, 0)); // r7 = last sign of life, read before the
-        program.push(op(LOAD_64, 7, 7, 0, 0)); //   clock, lest it be later than that
+        program.push(op(LOAD_64, 7, 7, 0, 0)); //   clock, so that it is not later
         program.push(op(CALL, 0, 0, 0, TIME_NS)); // r0 = time
         program.push(op(SUBTRACT, 0, 7, 0, 0)); // r0 = its age
         program.push(op(JUMP_IF_VALUE_GREATER, 0, 0, 8, fresh)); // too old: pass

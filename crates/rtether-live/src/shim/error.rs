@@ -21,8 +21,8 @@ pub enum ShimError {
     Layer(String),
     /// The device has filters that would see different frames once the shim is in place.
     #[error(
-        "`{device}` has {what} of somebody else, which would see other frames; `tc filter show \
-         dev {device} {way}` shows them, `tc qdisc del dev {device} {qdisc}` removes them"
+        "`{device}` has {what} of another program, which would no longer see the same frames; \
+         `tc filter show dev {device} {way}` shows them, `tc qdisc del dev {device} {qdisc}` removes them"
     )]
     Occupied {
         /// The device.
@@ -44,7 +44,7 @@ pub enum ShimError {
     },
     /// The TAP cannot be opened.
     #[error(
-        "cannot open TAP `{name}`: {source}; it takes CAP_NET_ADMIN and `/dev/net/tun` \
+        "cannot open TAP `{name}`: {source}; it needs CAP_NET_ADMIN and `/dev/net/tun` \
          (`modprobe tun`)"
     )]
     Tap {
@@ -54,7 +54,7 @@ pub enum ShimError {
         source: io::Error,
     },
     /// The kernel rejects a program.
-    #[error("{doing}: {source}; it takes CAP_BPF and CAP_NET_ADMIN, and a kernel with cls_bpf")]
+    #[error("{doing}: {source}; it needs CAP_BPF, CAP_NET_ADMIN and a kernel with cls_bpf")]
     Program {
         /// What was attempted.
         doing: &'static str,
@@ -68,7 +68,7 @@ pub enum ShimError {
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// The namespace of the device cannot be entered.
-    #[error("cannot enter the network namespace of `{device}`: {source}; it takes CAP_SYS_ADMIN")]
+    #[error("cannot enter the network namespace of `{device}`: {source}; it needs CAP_SYS_ADMIN")]
     Namespace {
         /// The device.
         device: String,
@@ -76,7 +76,7 @@ pub enum ShimError {
         source: io::Error,
     },
     /// The device has been removed.
-    #[error("device `{device}` is gone: {source}; what was counted until then stands")]
+    #[error("device `{device}` is gone: {source}; the counters up to then remain valid")]
     Gone {
         /// The device.
         device: String,
@@ -95,13 +95,13 @@ pub enum ShimError {
         kind: String,
     },
     /// The device already has our queues in the kernel.
-    #[error("`{device}` has a shim already, or what a dead one has left; take that down first")]
+    #[error("`{device}` has a shim already, or the remains of a dead one; take it down first")]
     Up {
         /// The device.
         device: String,
     },
     /// The change needs a different set of queues.
-    #[error("`{option}` cannot be changed while the shim is up without losing what waits")]
+    #[error("`{option}` cannot be changed while the shim is up without losing waiting frames")]
     Shape {
         /// Name of the option in the configuration.
         option: &'static str,

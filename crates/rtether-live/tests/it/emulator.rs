@@ -354,8 +354,8 @@ fn ports_that_make_no_sense_are_named() {
     };
     let [one, other] = [bed.addresses[0], bed.addresses[1]];
     let cases = [
-        (vec![port(0, "port0", one)], "no end station"),
-        (vec![port(9, "port0", one)], "no end station"),
+        (vec![port(0, "port0", one)], "not an end station"),
+        (vec![port(9, "port0", one)], "not an end station"),
         (vec![port(1, "nosuch", one)], "nosuch"),
         (vec![port(1, "port0", MacAddress([0xFF; 6]))], "group"),
         (

@@ -387,7 +387,7 @@ fn why_there_are_no_frames_is_said() {
     let mut ip = on(DEVICE);
     ip.peers.push([10, 0, 0, 1].into());
     let ip = refused(&ip);
-    assert!(ip.contains("know no IP addresses"), "{ip}");
+    assert!(ip.contains("frames have no IP addresses"), "{ip}");
     let without_right = inside(&wire.near, || {
         let mut rights = capabilities(None).unwrap();
         rights.effective.remove(CapabilitySet::NET_RAW);

@@ -129,7 +129,7 @@ pub(super) fn strip(progress: &Progress) -> Result<Reproduction, ReproduceError>
             words(1),
             words(2)
         ),
-        "the classes at the receiver are others",
+        "the classes at the receiver differ",
     );
     Ok(Reproduction {
         id: "skeie-prio-switch-strip",

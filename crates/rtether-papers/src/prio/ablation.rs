@@ -61,7 +61,7 @@ pub(super) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let words = |case: &Case| format!("{}, file {:.2} Mbit/s", case.words(), case.file_mbps());
     let compared = rows.iter().map(|row| Comparison {
         quantity: format!("{}, saturating load", row.name),
-        paper: "combination not said".into(),
+        paper: "combination not stated".into(),
         ours: format!(
             "receive: {}; transmit: {}",
             words(&row.receive),

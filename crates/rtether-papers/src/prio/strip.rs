@@ -35,7 +35,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
             words(1),
             words(2)
         ),
-        "the classes at the receiver are others",
+        "the classes at the receiver differ",
     );
     let compare = |name: &str, case: &Case| Comparison {
         quantity: format!("round trip under receive load, {name}"),

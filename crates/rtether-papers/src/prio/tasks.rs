@@ -64,7 +64,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         "C032",
         all_of(&parts),
         observed.join("; "),
-        "the means are in the paper's order at the most, and differ by less than 1 % under some load; \
+        "the means are at best in the paper's order, and differ by less than 1 % under some load; \
          that depends on what the file's program costs, which the paper does not say",
     );
     Ok(Reproduction {

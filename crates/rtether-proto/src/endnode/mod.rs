@@ -168,7 +168,7 @@ impl fmt::Display for ConfigError {
             }
             Self::ZeroLimit => f.write_str("a queue needs room for at least one frame"),
             Self::ClassOutOfRange { class, count } => {
-                write!(f, "class {class} of {count} classes, which count from 0")
+                write!(f, "class {class} of {count}; classes are numbered from 0")
             }
             Self::TooManyRules { found } => {
                 write!(f, "{found} rules; {} are possible", Classifier::MAX_RULES)
@@ -179,7 +179,7 @@ impl fmt::Display for ConfigError {
                     "{found} hardware queues; 1 to the number of classes are possible"
                 )
             }
-            Self::NegativeTime => f.write_str("a time below zero"),
+            Self::NegativeTime => f.write_str("a negative time"),
         }
     }
 }

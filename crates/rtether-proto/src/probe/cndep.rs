@@ -110,7 +110,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.sequence {
             Some(_) => write!(f, "{}", self.fault),
-            None => write!(f, "no packet: delimiters are missing"),
+            None => write!(f, "not a packet: delimiters are missing"),
         }
     }
 }

@@ -21,7 +21,8 @@ impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the peer announces a payload of {} octets, at most {} are taken; it is no meter",
+            "the peer announces a payload of {} octets, but at most {} are accepted; it is not an \
+             rtether meter",
             self.len, self.max
         )
     }

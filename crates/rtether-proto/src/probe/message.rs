@@ -74,7 +74,7 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooShort { len } => write!(f, "{len} octets are too few for a probe message"),
-            Self::Foreign { offset } => write!(f, "no probe message: octet {offset} differs"),
+            Self::Foreign { offset } => write!(f, "not a probe message: octet {offset} differs"),
         }
     }
 }

@@ -60,7 +60,7 @@ pub enum ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nothing => write!(f, "no samples are asked for"),
+            Self::Nothing => write!(f, "the number of samples is zero"),
             Self::TooMany => write!(f, "series and samples make more than 4294967295 requests"),
             Self::Time => write!(f, "timeout and interval must be positive"),
             Self::TooDense { interval_min } => write!(

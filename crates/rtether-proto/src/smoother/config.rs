@@ -22,10 +22,10 @@ pub enum ConfigError {
         high: &'static str,
     },
     /// Congestion would shorten the period.
-    #[error("`growth_percent` must be at least 100, else congestion makes the rate grow")]
+    #[error("`growth_percent` must be at least 100, otherwise congestion would raise the rate")]
     Shrinks,
     /// A share above 100 %.
-    #[error("`{0}` is more than the whole")]
+    #[error("`{0}` must be at most 100 %")]
     AboveWhole(&'static str),
     /// The largest packet would never be served.
     #[error("`depth_step` must be at least `mtu`, else the largest packet is never served")]

@@ -12,7 +12,7 @@ use super::{CdrError, CdrErrorKind, Decoder, Encoder, Extensibility, Extent};
 /// Implemented for integers, floats, `bool`, `char` (one octet), `String`, `Vec` (a sequence),
 /// arrays and `Option` (an optional member).
 #[diagnostic::on_unimplemented(
-    message = "values of `{Self}` cannot travel",
+    message = "values of `{Self}` cannot be serialized",
     label = "not a type of data",
     note = "add `#[derive(Data)]` to it, or use a type that has it"
 )]

@@ -17,10 +17,10 @@ pub struct CdrError {
 #[non_exhaustive]
 pub enum CdrErrorKind {
     /// Fewer octets than the type needs.
-    #[error("the octets end before the value does")]
+    #[error("the octets end within the value")]
     Truncated,
     /// A length exceeds the data.
-    #[error("a length of {0} is more than is there")]
+    #[error("a length of {0} exceeds the data")]
     Length(u32),
     /// More elements or octets than the type allows.
     #[error("{len} elements where at most {max} are allowed")]
@@ -37,22 +37,22 @@ pub enum CdrErrorKind {
     #[error("a string that is not UTF-8")]
     Utf8,
     /// A string without its NUL at the end, or with one before.
-    #[error("a string that does not end with its only zero")]
+    #[error("a string without a single NUL at its end")]
     Zero,
     /// A Boolean that is neither 0 nor 1.
-    #[error("a truth value of {0}")]
+    #[error("a Boolean of {0}; only 0 and 1 are valid")]
     Bool(u8),
     /// A character that does not fit one octet.
     #[error("a character beyond one octet")]
     Char,
     /// A number that is not an enumerator.
-    #[error("the enumeration has no {0}")]
+    #[error("the enumeration has no value {0}")]
     Enumerator(i32),
     /// Values nested deeper than allowed.
-    #[error("more than {max} values within each other", max = super::DEPTH_MAX)]
+    #[error("values nested deeper than {max}", max = super::DEPTH_MAX)]
     Depth,
     /// More nested values than are accepted.
-    #[error("more than {0} values within the value")]
+    #[error("more than {0} nested values")]
     Values(usize),
     /// A value that does not fit the type that it is written as.
     #[error("a value of another type")]

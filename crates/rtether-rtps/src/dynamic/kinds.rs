@@ -380,16 +380,16 @@ pub enum TypeError {
     #[error("it has more than {MEMBERS_MAX} members")]
     Members,
     /// It is nested deeper than allowed.
-    #[error("more than {DEPTH_MAX} types are within each other")]
+    #[error("types are nested deeper than {DEPTH_MAX}")]
     Depth,
     /// Two members or names are equal.
-    #[error("`{0}` is there twice, by name or by number")]
+    #[error("`{0}` is duplicated, by name or by number")]
     Twice(String),
     /// Two members have the same id.
-    #[error("two members have the number {0}")]
+    #[error("two members have the id {0}")]
     NumberTwice(u32),
     /// An id does not fit 28 bits.
-    #[error("{0} is no number of a member; they are at most {ID_MAX}")]
+    #[error("{0} is not a member id; the maximum is {ID_MAX}")]
     Number(u32),
     /// An array without elements.
     #[error("an array has no elements")]
@@ -398,6 +398,6 @@ pub enum TypeError {
     #[error("its arrays have more than {OCTETS_MAX} octets")]
     Octets,
     /// A value would consist of too many other values.
-    #[error("its values have more than {VALUES_MAX} values within them")]
+    #[error("its values contain more than {VALUES_MAX} nested values")]
     Values,
 }

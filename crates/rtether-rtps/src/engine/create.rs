@@ -65,10 +65,10 @@ pub struct NewFilter<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CreateError {
     /// The limit of endpoints is reached.
-    #[error("there are as many endpoints as the limits allow")]
+    #[error("the limit of endpoints is reached")]
     Full,
     /// The publisher or subscriber does not exist.
-    #[error("there is no such publisher or subscriber")]
+    #[error("the publisher or subscriber does not exist")]
     Group,
     /// The filter does not fit the type.
     #[error(transparent)]

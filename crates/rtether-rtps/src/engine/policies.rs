@@ -16,10 +16,10 @@ use crate::writer::ChangeKind;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// The endpoint does not exist.
-    #[error("there is no such endpoint")]
+    #[error("the endpoint does not exist")]
     Unknown,
     /// Policies that cannot change after creation.
-    #[error("cannot change while the endpoint is there: {}", .0.join(", "))]
+    #[error("cannot change after the endpoint is created: {}", .0.join(", "))]
     Immutable(Vec<&'static str>),
     /// The reader has no filter.
     #[error("the reader has no filter")]

@@ -70,7 +70,7 @@ pub enum FilterErrorKind {
     #[error("the filter or a parameter is longer than {TEXT_MAX} octets")]
     TooLong,
     /// Deeper than [`DEPTH_MAX`].
-    #[error("more than {DEPTH_MAX} parentheses and negations within each other")]
+    #[error("parentheses and negations nested deeper than {DEPTH_MAX}")]
     TooDeep,
     /// More than [`PARAMETERS_MAX`].
     #[error("more than {PARAMETERS_MAX} parameters")]
@@ -82,13 +82,13 @@ pub enum FilterErrorKind {
     #[error("expected {0}")]
     Expected(&'static str),
     /// A text without its closing quote.
-    #[error("a text without the ' at its end")]
+    #[error("a text without its closing '")]
     OpenText,
     /// An invalid number, or one that is too large.
     #[error("not a number")]
     Number,
     /// A parameter without a value.
-    #[error("parameter %{0} is not given")]
+    #[error("parameter %{0} has no value")]
     Parameter(usize),
     /// A member that the type does not have.
     #[error("the type has no such member")]

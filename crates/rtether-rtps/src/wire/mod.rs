@@ -101,7 +101,7 @@ pub enum Malformed {
     #[error("no header of RTPS")]
     NotRtps,
     /// Unsupported major version.
-    #[error("version {major}.{minor} of RTPS is not spoken")]
+    #[error("RTPS version {major}.{minor} is not supported")]
     Version {
         /// Major version.
         major: u8,
@@ -109,13 +109,13 @@ pub enum Malformed {
         minor: u8,
     },
     /// The octets end too early.
-    #[error("octets end at {offset}, where more are due")]
+    #[error("data ends early, at octet {offset}")]
     Truncated {
         /// Where octets are missing.
         offset: usize,
     },
     /// A length exceeds the data.
-    #[error("length at octet {offset} leads beyond the end")]
+    #[error("length at octet {offset} exceeds the data")]
     Overrun {
         /// Start of the submessage or parameter with the length.
         offset: usize,

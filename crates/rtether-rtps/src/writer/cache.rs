@@ -101,7 +101,7 @@ pub enum WriteError {
     #[error("the history is full of samples that a reliable reader has not acknowledged")]
     Full,
     /// The limit of instances is reached.
-    #[error("the writer has as many instances as its limits allow")]
+    #[error("the writer's limit of instances is reached")]
     Instances,
     /// The sample is longer than the limit.
     #[error("the sample is longer than the limit of {max} octets")]
@@ -110,7 +110,7 @@ pub enum WriteError {
         max: usize,
     },
     /// The writer does not exist.
-    #[error("there is no such writer")]
+    #[error("the writer does not exist")]
     Unknown,
 }
 

@@ -107,7 +107,7 @@ impl Simulation {
 /// Returns why a flow's messages cannot travel over TCP, if they cannot.
 fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
-        Some("its transfers open their own")
+        Some("its transfers open their own connections")
     } else if flow.encapsulation != Encapsulation::Tcp {
         Some("it is not encapsulated in TCP")
     } else if flow.delivery == Delivery::Multicast {

@@ -145,7 +145,7 @@ impl Frames {
         let mut near = self.near.range((number, NodeId(0))..);
         debug_assert!(
             near.next().is_none_or(|(&(other, _), _)| other != number),
-            "what was told ahead has happened"
+            "a delivery reported in advance did not happen"
         );
         if !frame.is_told {
             self.outputs.push_back(Output::Dropped {

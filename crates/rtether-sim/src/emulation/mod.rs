@@ -175,7 +175,7 @@ pub enum EmulationError {
         switch: String,
     },
     /// Frames from outside have no deadlines.
-    #[error("switch `{switch}` sorts by deadlines, which frames from outside do not have")]
+    #[error("switch `{switch}` serves by deadline, and frames from outside have none")]
     Deadlines {
         /// Name of the switch.
         switch: String,
@@ -195,10 +195,10 @@ pub enum EmulationError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// It comes from a node that is not an end station or has no link in use.
-    #[error("the sender is no end station with a link in use")]
+    #[error("the sender is not an end station with a link in use")]
     Sender,
     /// It is for a node that is not an end station, or for a group of another talker.
-    #[error("the destination is no end station, and no group of the sender")]
+    #[error("the destination is neither an end station nor a group of the sender")]
     Destination,
     /// It is shorter than 64 octets or longer than 1518.
     #[error("frames have 64 to 1518 octets without tag")]
@@ -406,7 +406,7 @@ impl Emulation {
         self.simulation.invariants()?;
         let counters = self.counters;
         if self.frames.finished() + self.frames.under_way() != counters.injected {
-            return Err("frames taken in are those that are finished and those under way");
+            return Err("injected frames do not equal finished plus in transit");
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub(super) fn egress(
     if let Some(Detector::ProbeDelay { .. } | Detector::Marks { .. }) =
         smoothing.map(|smoothing| smoothing.detector)
     {
-        return Err("no simulated node sends probes or marks packets".to_string());
+        return Err("probes and marks are not simulated".to_string());
     }
     let mut draw = Draw::new(seed, name, Purpose::Smoother);
     // The NT variant draws first, to seed its own generator.

@@ -58,7 +58,7 @@ pub enum MediumError {
     #[error("a shared segment runs at 10 or 100 Mbit/s, found {0}")]
     Rate(BitRate),
     /// A delay is negative.
-    #[error("a delay below zero at station {station}, or of the repeater")]
+    #[error("the delay of station {station} or of the repeater is negative")]
     Negative {
         /// Number of the station.
         station: u32,

@@ -297,10 +297,10 @@ impl Medium {
             let counts = &station.statistics;
             let pending = u64::from(station.phase != Phase::Idle);
             if counts.offered != counts.sent + counts.dropped() + pending {
-                return Err("offered is not sent, dropped and pending");
+                return Err("offered frames do not equal sent plus dropped plus pending");
             }
             if (station.phase == Phase::Idle) != (due == NEVER) || due < self.now {
-                return Err("a station with a frame has nothing to wait for, or is late");
+                return Err("a station with a frame has no due time, or one in the past");
             }
             if station.attempts > ATTEMPT_LIMIT {
                 return Err("a frame was tried too often");
@@ -329,9 +329,9 @@ impl Medium {
     fn advance_clock(&mut self, now: Instant) -> i64 {
         debug_assert!(
             self.events.is_empty(),
-            "events are taken before the next call"
+            "events must be taken before the next call"
         );
-        debug_assert!(now.as_ps() >= self.now, "time runs forward");
+        debug_assert!(now.as_ps() >= self.now, "time runs backwards");
         self.now = now.as_ps();
         self.now
     }

@@ -52,11 +52,11 @@ fn largest(flow: &Flow) -> Bytes {
 /// Returns why a flow cannot be published, if it cannot.
 fn obstacle(flow: &Flow) -> Option<&'static str> {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
-        Some("it is a transfer")
+        Some("it is bulk traffic")
     } else if flow.delivery == Delivery::Multicast {
-        Some("samples go to each reader, and it is multicast")
+        Some("it is multicast; samples are sent to each reader")
     } else if largest(flow) > MAX_SAMPLE {
-        Some("its samples are larger than the engine of RTPS takes")
+        Some("its samples exceed the limit of the RTPS engine")
     } else {
         None
     }
@@ -121,7 +121,7 @@ impl Simulation {
                 return Err(refused(reason));
             }
             self.add_topic(index, flow, is_reliable)
-                .ok_or_else(|| refused("it is more than the engine of RTPS takes"))?;
+                .ok_or_else(|| refused("it exceeds the limits of the RTPS engine"))?;
         }
         self.add_groups(flows);
         Ok(())

@@ -116,7 +116,7 @@ impl Config {
             (self.receive_window == 0, "the receive window is zero"),
             (
                 self.delayed_ack_segments == 0,
-                "an acknowledgement after no segments",
+                "the number of segments per acknowledgement is zero",
             ),
             (
                 self.delayed_ack_timeout.is_negative(),

@@ -292,7 +292,7 @@ fn networks_that_cannot_be_emulated_are_refused() {
     }
     let message = refused(&plant).unwrap().to_string();
     assert!(
-        message.contains("sw0") && message.contains("deadlines"),
+        message.contains("sw0") && message.contains("deadline"),
         "{message}"
     );
     let (mut plant, nodes) = star(1);

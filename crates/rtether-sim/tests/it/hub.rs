@@ -229,7 +229,7 @@ fn what_cannot_be_built_is_refused() {
     let error = build(&plant).unwrap().to_string();
     assert_eq!(
         error,
-        "the link between hubs `hub0` and `hub1` has errors, which are not modeled there"
+        "the link between hubs `hub0` and `hub1` has bit errors, which are not modeled between hubs"
     );
     plant.network.links[0].errors_per_billion = 0;
     assert!(build(&plant).is_none());

@@ -131,7 +131,7 @@ fn unusable_parameters_of_connections_are_refused() {
                 ack_every: 0,
                 ..plain
             },
-            "an acknowledgement after no segments",
+            "the number of segments per acknowledgement is zero",
         ),
         (
             TcpParameters {

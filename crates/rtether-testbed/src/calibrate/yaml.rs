@@ -67,7 +67,7 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
         }
     }
     if stacks == 0 {
-        text.push_str("  {} # no way was measured with both ends\n");
+        text.push_str("  {} # no combination was measured with both ends\n");
     }
     text
 }

@@ -103,7 +103,7 @@ pub(super) fn moderation(name: &str, of: Coalescing) -> Finding {
         "received frames wait {} us, sent ones {} us{adaptive}",
         of.receive_us, of.send_us
     );
-    let what = "every received frame may wait so long for its interrupt";
+    let what = "every received frame may wait this long for its interrupt";
     if of.receive_us == 0 && !of.is_adaptive {
         return Finding::ok(id, found, what);
     }

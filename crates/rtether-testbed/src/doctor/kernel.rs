@@ -48,7 +48,7 @@ const FEATURES: [(&str, &str, &str); 33] = [
     ("qdisc.cbs", "802.1Qav credit", "CONFIG_NET_SCH_CBS"),
     (
         "qdisc.netem",
-        "loss and delay on purpose",
+        "artificial loss and delay",
         "CONFIG_NET_SCH_NETEM",
     ),
     (

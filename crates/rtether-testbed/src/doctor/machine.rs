@@ -117,7 +117,7 @@ pub(super) fn idle(files: &Files) -> Finding {
         return Finding::ok(id, "no idle states", what);
     };
     let found = format!("{name}, {latency} us to leave");
-    let what = "every wake-up of a sleeping core costs so much more";
+    let what = "every wake-up of a sleeping core costs this much more";
     if latency > 10 {
         let remedy = "`sudo cpupower idle-set -D 10`, or keep /dev/cpu_dma_latency open with 0";
         Finding::note(id, found, what, remedy)
@@ -132,7 +132,7 @@ fn isolated(files: &Files) -> Finding {
         text.filter(|text| !text.is_empty() && text != "(null)")
     };
     let (isolated, tickless) = (list("isolated"), list("nohz_full"));
-    let what = "nothing but what is pinned there runs on these cores";
+    let what = "only tasks pinned to these cores run there";
     match (isolated, tickless) {
         (None, None) => Finding::missing(
             "processor.isolated",
@@ -201,7 +201,7 @@ pub(super) fn steal(before: Option<Ticks>, after: Option<Ticks>) -> Option<Findi
     Some(if stolen == 0 {
         Finding::ok("processor.steal", found, what)
     } else {
-        let remedy = "a machine of its own, or cores reserved by the hypervisor";
+        let remedy = "a dedicated machine, or cores reserved by the hypervisor";
         Finding::note("processor.steal", found, what, remedy).worse()
     })
 }

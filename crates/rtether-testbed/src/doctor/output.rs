@@ -50,7 +50,7 @@ pub fn table(report: &Report) -> String {
     };
     _ = writeln!(
         text,
-        "\n{} ok, {} to note, {} in the way",
+        "\n{} ok, {} to note, {} blocking",
         count(State::Ok),
         count(State::Note),
         count(State::Problem)

@@ -10,7 +10,7 @@ use crate::ssh::{NO_COMMAND, OPTIONS, SSH_FAILED, drain, is_host, last_line};
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// Not a host name.
-    #[error("`{0}` is no host; write a name, an address, or USER@HOST")]
+    #[error("`{0}` is not a host; write a name, an address, or USER@HOST")]
     NoHost(String),
     /// No ssh on this host.
     #[error("cannot run ssh: {0}; install an ssh client")]
@@ -33,7 +33,7 @@ pub enum RemoteError {
     )]
     NoProgram(String),
     /// The output is not a report.
-    #[error("the answer of `{host}` is not a list of findings: {message}")]
+    #[error("`{host}` did not answer with a list of findings: {message}")]
     BadAnswer {
         /// The host.
         host: String,

@@ -177,7 +177,7 @@ pub(super) fn confinement(allowed: &Allowed) -> Vec<Finding> {
         }
     };
     let user = match &allowed.user {
-        None => Ok("not root, who need not".to_owned()),
+        None => Ok("not root, so there is nothing to change".to_owned()),
         Some(Ok(())) => Ok("root may become another user".to_owned()),
         Some(Err(error)) => Err(error),
     };

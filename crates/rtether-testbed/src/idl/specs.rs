@@ -25,7 +25,7 @@ impl<'a> Parser<'a> {
     pub(super) fn specification(&mut self, depth: usize) -> Parsed<Type> {
         let token = self.peek();
         if depth >= NESTED_MAX {
-            let what = format!("more than {NESTED_MAX} types are within each other");
+            let what = format!("types are nested more than {NESTED_MAX} deep");
             let help = "give the inner ones names, or use a simpler type";
             return Err(mistake("idl-too-deep", what, token.place, "", help));
         }
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
             }
             Meaning::Open => {
                 let what = format!("{} has no end yet", quote(&name));
-                let why = "a type within itself, or one whose body comes later";
+                let why = "a recursive type, or one whose body comes later";
                 let help = "declare it before; types within themselves are not known here";
                 Err(mistake("idl-recursion", what, place, why, help))
             }
@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
         };
         if matches!(self.peek().text, "+" | "-" | "*" | "/") && self.peek().kind == Kind::Sign {
             let token = self.peek();
-            let what = "a number that has to be worked out";
+            let what = "an expression";
             let help = "write the result";
             return Err(mistake("idl-unsupported", what, token.place, "", help));
         }

@@ -370,7 +370,7 @@ fn mistakes_of_all_kinds_are_refused() {
         (
             "struct A { @id(1) long a; @id(1) char b; };",
             "idl-type",
-            "number 1",
+            "the id 1",
         ),
         (
             "struct A { long a; }; struct A { long b; };",
@@ -407,7 +407,7 @@ fn mistakes_of_all_kinds_are_refused() {
         ),
         ("struct A { long a[1048576]; };", "idl-type", "values"),
         ("struct A { octet a[99999999]; };", "idl-type", "octets"),
-        ("const long N = 2 * 3;", "idl-unsupported", "worked out"),
+        ("const long N = 2 * 3;", "idl-unsupported", "expression"),
         ("const string S = \"a\";", "idl-unsupported", "whole number"),
         ("enum E { A, A };", "idl-type", "`A`"),
         (
@@ -424,7 +424,7 @@ fn mistakes_of_all_kinds_are_refused() {
         ("#pragma keylist A b\n", "idl-key", "`A`"),
         ("struct A { long $; };", "idl-syntax", "`$`"),
         ("/* no end", "idl-syntax", "comment"),
-        (&deep, "idl-too-deep", "16 types"),
+        (&deep, "idl-too-deep", "16 deep"),
         (&modules, "idl-too-deep", "16 modules"),
         (&" ".repeat(FILE_MAX + 1), "idl-too-large", "1048577"),
     ] {

@@ -111,7 +111,7 @@ pub enum LoadError {
     #[error("{0}")]
     Wrong(String),
     /// The target is not an address or host name.
-    #[error("`{target}` is no sink: {help}; write an address or a host name")]
+    #[error("`{target}` is not a sink: {help}; write an address or a host name")]
     Target {
         /// What was given.
         target: String,
@@ -130,7 +130,10 @@ pub enum LoadError {
         source: io::Error,
     },
     /// The sink cannot listen.
-    #[error("a sink at `{at}`: {source}; another program may listen there, choose another port")]
+    #[error(
+        "cannot listen at `{at}`: {source}; another program may use the port, choose another \
+             one"
+    )]
     Listen {
         /// The address.
         at: String,

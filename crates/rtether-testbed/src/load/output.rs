@@ -40,11 +40,11 @@ pub fn table(outcome: &Outcome) -> String {
                 totals.duplicates,
                 totals.reordered
             ),
-            None => "the sink's last word is missing".into(),
+            None => "the final report of the sink is missing".into(),
         };
         _ = writeln!(
             text,
-            "datagrams: {} sent, {} not taken by the system, {fate}",
+            "datagrams: {} sent, {} refused by the system, {fate}",
             totals.sent, totals.unsent
         );
     }
@@ -57,7 +57,7 @@ pub fn table(outcome: &Outcome) -> String {
 fn files(outcome: &Outcome, totals: &Totals, text: &mut String) {
     _ = write!(
         text,
-        "{} complete, {} sent again",
+        "{} complete, {} retransmitted",
         plural(usize::try_from(totals.files).unwrap_or(0), "file"),
         plural(
             usize::try_from(totals.retransmissions).unwrap_or(0),

@@ -115,7 +115,7 @@ impl Request {
             .map_err(|error| Wrong::input(format!("a request is a line of JSON: {error}")))?;
         let text = |key: &str| {
             let text = object.get(key).and_then(Value::as_str);
-            text.ok_or_else(|| Wrong::input(format!("a request needs the text `{key}`")))
+            text.ok_or_else(|| Wrong::input(format!("a request needs the string `{key}`")))
         };
         match text("verb")? {
             "status" => {
@@ -140,7 +140,7 @@ impl Request {
 fn too_large(size: usize) -> Wrong {
     let most = MAX_CONFIG >> 10;
     Wrong::input(format!(
-        "the configuration has {size} octets; one of a shim has {most} KiB at most"
+        "the configuration has {size} octets; the limit is {most} KiB"
     ))
 }
 
@@ -181,7 +181,7 @@ impl Line {
         }
         match end {
             Some(end) if end + 1 == read.len() => Ok(true),
-            Some(_) => invalid("one line, and nothing behind it".to_owned()),
+            Some(_) => invalid("nothing may follow the line".to_owned()),
             None => Ok(false),
         }
     }

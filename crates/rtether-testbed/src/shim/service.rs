@@ -131,7 +131,7 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     let worker = Worker::start(shim)?;
     let mut duty = Duty::new(options, worker.handle.clone());
     duty.tell(News::Ready);
-    (options.say)(&format!("at work, back end {}", backend.name()));
+    (options.say)(&format!("running, back end {}", backend.name()));
     if *backend == Backend::User && settings.priority.is_none() {
         (options.say)(NOT_REAL_TIME);
     }

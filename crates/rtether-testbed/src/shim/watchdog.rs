@@ -130,7 +130,9 @@ impl Watchdog {
         }
         drop(child.kill());
         let status = child.wait()?;
-        Err(io::Error::other(format!("it does not begin: {status}")))
+        Err(io::Error::other(format!(
+            "the watchdog did not start: {status}"
+        )))
     }
 
     /// Ends it, once there is nothing to restore.

@@ -88,7 +88,7 @@ pub(super) fn refusal(network: &Network, id: NodeId, station: &EndStation) -> Op
     let settings = of_station(network, id, station, None)?;
     let refused = shim::check(&settings).err()?;
     Some(format!(
-        "has a layer that no host can have: {refused}; or write `emulate: true` there"
+        "has a layer that no shim supports: {refused}; or write `emulate: true` there"
     ))
 }
 
@@ -239,7 +239,7 @@ impl Replayed {
             unrecorded,
         } = self;
         if differs {
-            return format!("replayed, it decides otherwise after {decisions} decisions");
+            return format!("differs from its replay after {decisions} decisions");
         }
         let rest = match unrecorded {
             0 => String::new(),

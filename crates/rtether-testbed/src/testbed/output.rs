@@ -170,8 +170,8 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     let failed = verdicts.clone().filter(|verdict| verdict.is_failure());
     let open = verdicts.filter(|verdict| *verdict == Verdict::NoAnswer);
     let said = match (failed.count(), open.count()) {
-        (0, 0) => "every requirement held in the packets measured, which is no proof".into(),
-        (0, open) => format!("none failed as measured, of {open} nothing can be said"),
+        (0, 0) => "every requirement held in the measured packets, which is not a proof".into(),
+        (0, open) => format!("none failed as measured, no answer for {open}"),
         (failed, _) => format!("{failed} failed as measured"),
     };
     lines.push(format!("{}: {said}", plural(assessments.len(), "stream")));
@@ -225,7 +225,7 @@ pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     let oddities = measured.oddities;
     let odd = [
         (oddities.foreign, "foreign packets"),
-        (oddities.unsent, "packets that the system did not take"),
+        (oddities.unsent, "packets refused by the system"),
         (oddities.unrecorded, "packets without a record"),
         (oddities.clock_steps, "steps of the wall clock"),
     ];
@@ -293,7 +293,7 @@ fn emulated(emulation: &Emulation) -> String {
     let differing = match emulation.differing {
         Some(0) => "all decided as in their replay".into(),
         Some(differing) => format!(
-            "{} came late, {differing} decided otherwise than their replay (by p50 {}, max {})",
+            "{} were late, {differing} differ from the replay (by p50 {}, max {})",
             emulation.late,
             time_or_dash(emulation.apart_p50),
             time_or_dash(emulation.apart_max)

@@ -303,7 +303,7 @@ fn read_primitive(primitive: Primitive, word: &str) -> Result<Value, ValueError>
         let number = whole(word).and_then(|number| u64::try_from(number).ok());
         let number = number.filter(|number| *number <= max).map(Value::Unsigned);
         number.ok_or_else(|| {
-            let what = format!("{} is no whole number of 0 to {max}", quote(word));
+            let what = format!("{} is not an integer from 0 to {max}", quote(word));
             ValueError::new(what, "write one")
         })
     };
@@ -312,7 +312,7 @@ fn read_primitive(primitive: Primitive, word: &str) -> Result<Value, ValueError>
         let number = number.filter(|number| (-max - 1..=max).contains(number));
         number.map(Value::Signed).ok_or_else(|| {
             let what = format!(
-                "{} is no whole number of {} to {max}",
+                "{} is not an integer from {} to {max}",
                 quote(word),
                 -max - 1
             );

@@ -137,16 +137,16 @@ impl Display for Happening {
             }
             Self::Refused { address, refused } => write!(
                 f,
-                "no room for a participant that announces itself from {address} ({refused} refused so far): \
-                 more participants than this one keeps account of, or somebody makes them up"
+                "no room for a participant that announces itself from {address} ({refused} refused so \
+                 far): there are more participants than places, or a station makes them up"
             ),
             Self::Withheld { address } => write!(
                 f,
-                "nothing is sent to {address}, which a participant has announced: nobody has answered from \
-                 there; `--any-source` sends all the same"
+                "nothing is sent to {address}, which a participant has announced: no answer \
+                 came from there; `--any-source` sends all the same"
             ),
             Self::Silent { who } => {
-                write!(f, "{who} has not said within its lease that it is alive")
+                write!(f, "{who} has not asserted its liveliness within its lease")
             }
         }
     }

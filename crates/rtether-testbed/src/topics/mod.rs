@@ -181,10 +181,10 @@ impl TopicOptions {
     fn check(&self) -> Result<(), LiveError> {
         let wrong = |why: &str| Err(LiveError::Topic(why.to_owned()));
         if self.topic.is_empty() || self.topic.len() > TOPIC_MAX {
-            return wrong("a topic has a name of 1 to 255 octets");
+            return wrong("a topic name has 1 to 255 octets");
         }
         if self.qos.partitions.len() > rtether_rtps::discovery::PARTITIONS_MAX {
-            return wrong("32 partitions at most can be told to others");
+            return wrong("at most 32 partitions can be announced");
         }
         if self.qos.time_based_filter > self.qos.deadline {
             return wrong(
@@ -274,5 +274,5 @@ fn shown(span: time::Duration) -> Duration {
 }
 
 fn no_room() -> LiveError {
-    LiveError::Topic("the participant has as many endpoints as its limits allow".to_owned())
+    LiveError::Topic("the participant has reached its limit of endpoints".to_owned())
 }

@@ -76,7 +76,7 @@ impl Display for Reason {
             }
             Self::Key { is_writer } => {
                 let who = if *is_writer { "writer" } else { "reader" };
-                write!(f, "type: it has a key for the {who} alone")
+                write!(f, "type: only the {who} declares a key")
             }
             Self::Partition { offered, requested } => {
                 write!(f, "partition: written in {offered}, read in {requested}")
@@ -131,7 +131,7 @@ mod tests {
         let keyless = EntityId::reader(2, false);
         assert_eq!(
             said(endpoint(keyless, "ShapeType", Qos::reader())).as_deref(),
-            Some("type: it has a key for the writer alone")
+            Some("type: only the writer declares a key")
         );
         let qos = Qos {
             partitions: vec!["hall".to_owned()],

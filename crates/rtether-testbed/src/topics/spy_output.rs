@@ -153,7 +153,7 @@ fn mismatches(text: &mut String, census: &Census) {
         );
     }
     if census.is_cut {
-        text.push_str("  and perhaps others; these are too many to compare them all\n");
+        text.push_str("  and possibly others; there are too many to compare all");
     }
 }
 

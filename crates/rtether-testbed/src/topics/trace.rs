@@ -145,7 +145,7 @@ impl State {
                     .write_all(&self.block)
                     .map_err(|error| error.to_string())
             }
-            None => Err("the file is as large as it may be".to_owned()),
+            None => Err("the file has reached its size limit".to_owned()),
         };
         match written {
             Ok(()) => self.traced.datagrams += 1,
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((traced.datagrams, traced.missing), (2, 3));
         assert_eq!(
             traced.ended.as_deref(),
-            Some("the file is as large as it may be")
+            Some("the file has reached its size limit")
         );
     }
 

@@ -122,7 +122,7 @@ impl Admission {
             let own: Vec<String> = self.own().map(own_words).collect();
             let others = self.comparison.differences.len() - own.len();
             return format!(
-                "{word}: {}; {} of other flows grow{} and no further deadline is missed",
+                "{word}: {}; {} of other flows grow{} and no other deadline is missed",
                 own.join(", "),
                 plural(others, "bound"),
                 if others == 1 { "s" } else { "" },
@@ -130,7 +130,7 @@ impl Admission {
         };
         let more = match self.objections().count() - 1 {
             0 => String::new(),
-            more => format!("; so it is with {}", plural(more, "further stream")),
+            more => format!("; and so for {}", plural(more, "further stream")),
         };
         format!("{word}: {}{more}", objection(first))
     }

@@ -12,7 +12,7 @@ use crate::report::text::{exact_ns, plural, time};
 pub(super) const METHOD: &str = "total-flow";
 /// Note on the method, since `rtether bound` may show a lower number for the same stream.
 pub(super) const METHOD_NOTE: &str =
-    "Bounds of total flow analysis alone; `rtether bound` takes the least of all methods.";
+    "Bounds of total flow analysis only; `rtether bound` uses the least of all methods.";
 
 /// Joins two words with an arrow; returns one if both are equal.
 fn step(before: Option<String>, after: Option<String>) -> String {
@@ -83,16 +83,13 @@ pub(super) fn table(differences: &[Difference]) -> Table {
 pub(super) fn summary(comparison: &Comparison) -> String {
     let differences = &comparison.differences;
     if differences.is_empty() {
-        return format!(
-            "Nothing changes: {} as before.",
-            plural(comparison.same, "stream")
-        );
+        return format!("No change: {}.", plural(comparison.same, "stream"));
     }
     let both = |d: &Difference| Some((d.before.as_ref()?.verdict, d.after.as_ref()?.verdict));
     let verdicts = differences.iter().filter_map(both);
     let changed = verdicts.filter(|(before, after)| before != after);
     format!(
-        "{} changed, {} of them in the verdict; {} as before.",
+        "{} changed, {} of them in the verdict; {} unchanged.",
         plural(differences.len(), "stream"),
         changed.count(),
         comparison.same

@@ -140,7 +140,7 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
     let node = |id: NodeId| network.node(id).name.as_str();
     match reason {
         Reason::SharedMedium { port } => {
-            format!("{reason} ({} stands at it)", node(port.node))
+            format!("{reason} ({} is attached to it)", node(port.node))
         }
         Reason::Overload { place, .. } | Reason::Cycle { place } => {
             format!("{reason}, at the {}", place_name(scenario, *place))
@@ -151,7 +151,10 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         Reason::EndNodeLayer { node: id, .. } => format!("{reason}: {}", node(*id)),
         Reason::LinkRate { port } => format!("{reason}: at {}", node(port.node)),
         Reason::FloodingLoop { flow } => {
-            format!("{reason}: those of `{}`", scenario.flows[flow.index()].name)
+            format!(
+                "{reason}: frames of `{}`",
+                scenario.flows[flow.index()].name
+            )
         }
         Reason::NoRoute(_) | Reason::NotDelivered | Reason::OutOfRange => reason.to_string(),
     }
@@ -247,7 +250,7 @@ mod tests {
         let scenario = load(&text);
         let analysis = analyze(&scenario);
         let why = analysis.streams[0].bound.as_ref().expect_err("no bound");
-        assert_eq!(reason(&scenario, why), "nothing limits the arrivals of `f`");
+        assert_eq!(reason(&scenario, why), "unlimited arrivals of `f`");
         assert_eq!(counts(&scenario, &analysis).unknown, 1);
     }
 }

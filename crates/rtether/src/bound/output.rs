@@ -35,7 +35,7 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     if has_statistical {
         header.push("statistical");
     }
-    header.push("most of it, or why there is none");
+    header.push("largest part, or why there is no bound");
     table.set_header(header);
     for (stream, said) in analysis.streams.iter().zip(statistical) {
         let said = has_statistical.then(|| words_or_dash(said));

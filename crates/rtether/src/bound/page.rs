@@ -24,7 +24,7 @@ const MOST_PLACES: usize = 100;
 
 /// Introduction of the section.
 pub(crate) const NOTE: &str = "Proved for any phases and any seed, if nothing is lost for lack of \
-    memory. Least slack first. What is statistical is said apart and is no bound.";
+    memory. Least slack first. Statistical results are shown separately and are not bounds.";
 
 /// Returns the bounds as one self-contained page.
 pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
@@ -72,8 +72,8 @@ pub(crate) fn section(scenario: &Scenario, analysis: &Analysis) -> Markup {
     all
 }
 
-const PORTS_NOTE: &str = "Utilization is the offered wire time. Memory is the most that may wait \
-    there, the frame in transmission not counted.";
+const PORTS_NOTE: &str = "Utilization is the offered wire time. Memory is the largest backlog, \
+    without the frame in transmission.";
 const STACKS_NOTE: &str = "Stacks that take no time are left out.";
 
 /// Returns the positions of all streams: not proved, without a bound, then least slack first.
@@ -109,7 +109,7 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
     if has_statistical {
         columns.push(("statistical", false));
     }
-    columns.push(("most of it, or why there is none", false));
+    columns.push(("largest part, or why there is no bound", false));
     let order = order(scenario, analysis);
     let rows = order.iter().take(MOST_STREAMS).map(|&index| {
         let stream = &analysis.streams[index];
@@ -225,10 +225,10 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
     let charts = by_size(rows).into_iter().enumerate().map(|(number, rows)| {
         let (title, note) = match number {
             0 if drawn < analysis.streams.len() => (
-                "What the bounds are made of",
+                "Parts of the bounds",
                 format!("{}, least slack first", plural(drawn, "stream")),
             ),
-            0 => ("What the bounds are made of", String::new()),
+            0 => ("Parts of the bounds", String::new()),
             _ => ("The same, shorter bounds", String::new()),
         };
         let chart = StackedChart {

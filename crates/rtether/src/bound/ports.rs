@@ -227,7 +227,7 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let states: Vec<State> = states.collect();
     let words = [
         (State::Ok, "ok"),
-        (State::Buffer, "with more waiting than there is memory for"),
+        (State::Buffer, "that may need more memory than they have"),
         (State::Overload, "overloaded"),
         (State::NoBound, "without a bound"),
     ];

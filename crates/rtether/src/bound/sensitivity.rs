@@ -87,7 +87,7 @@ pub enum SensitivityError {
         help: String,
     },
     /// The stream has no bound that a change could lower.
-    #[error("`{flow}` to {listener} has no bound to begin with: {reason}")]
+    #[error("`{flow}` to {listener} has no bound: {reason}")]
     NoBound {
         /// Name of the flow.
         flow: String,

@@ -166,7 +166,8 @@ pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
         Traffic::Flood { interval } => stretch(interval),
         Traffic::Adaptive { .. } => {
             return Err(
-                "its requests follow the answers, so the network decides; give it a `period`",
+                "its requests follow the answers, so the network determines its load; give it a \
+                 `period`",
             );
         }
         Traffic::Bulk(bulk) => {
@@ -177,7 +178,7 @@ pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
                     *rate = BitRate::from_bps(rounded(real(rate.as_bps()) * factor).max(1));
                 }
                 (None, None) => {
-                    return Err("it sends as fast as the network lets it; give it a `rate`");
+                    return Err("it sends as fast as the network allows; give it a `rate`");
                 }
             }
         }

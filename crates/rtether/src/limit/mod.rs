@@ -49,7 +49,7 @@ pub enum LimitError {
     )]
     NoDeadline,
     /// The pattern matches no flow.
-    #[error("no flow or class matches `{pattern}`; there are {names}")]
+    #[error("no flow or class matches `{pattern}`; known are {names}")]
     NoMatch {
         /// The pattern.
         pattern: String,

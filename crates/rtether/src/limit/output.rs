@@ -45,14 +45,14 @@ fn sentence(limit: &Limit) -> String {
             )
         }
         (End::Unlimited { .. }, Some(trial)) => format!(
-            "There is no limit: even {}, more than the links of the stations carry, keep a \
+            "No limit found: even {}, more than the links of the stations carry, meets a \
              {target}.",
             rate(trial.load_bps)
         ),
         (End::Never, _) => {
             let least = limit.trials.iter().map(|trial| trial.load_bps);
             format!(
-                "No load keeps a {target}, not even {}: deadlines are missed without the scaled \
+                "No load meets a {target}, not even {}: deadlines are missed without the scaled \
                  flows. Look at the others with `rtether check`, or scale more of them with \
                  `--flows`.",
                 rate(least.fold(f64::INFINITY, f64::min))
@@ -60,10 +60,10 @@ fn sentence(limit: &Limit) -> String {
         }
         (End::TooFew { runs: Some(runs) }, _) => format!(
             "The packets simulated are too few to show a {target}, even if none of them were \
-             late: take `--runs {runs}` or a longer `--for`, or ask for less."
+             late: use `--runs {runs}` or a longer `--for`, or relax the target."
         ),
         (End::TooFew { runs: None }, _) => format!(
-            "A flow with a deadline released nothing, so that no {target} can be shown: take a \
+            "A flow with a deadline released no packets, so that no {target} can be shown: use a \
              longer `--for`, or start the flow earlier."
         ),
         (End::Interrupted | End::Found { .. } | End::Unlimited { .. }, _) => {
@@ -133,7 +133,7 @@ fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
     let beyond = match access.longest_beyond {
         Some(longest) => {
             let collisions = plural(collisions, "collision");
-            format!("after {collisions} it can take {longest} and more")
+            format!("after {collisions} it can take {longest} or more")
         }
         None => "only a frame that is given up after sixteen collisions is late".into(),
     };
@@ -143,7 +143,7 @@ fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
             access.medium, access.deadline
         ),
         format!(
-            "So many collisions have a probability of {:.2e}, as seen in the simulation: \
+            "That many collisions have a probability of {:.2e}, as observed in the simulation: \
              {STATISTICAL}, and without waiting behind other frames of the station.",
             access.probability
         ),

@@ -116,7 +116,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     }
     // RTPS sends nothing before a responder is found.
     if counters.answered == 0 && (counters.sent > 0 || measurement.subject.via == "rtps") {
-        _ = writeln!(text, "nothing has answered{}", hint(measurement));
+        _ = writeln!(text, "no reply{}", hint(measurement));
     }
     split::remark_gaps(measurement, text);
     let outliers = measurement.outliers();
@@ -131,7 +131,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
             _ = writeln!(text, "  {}", outlier_line(measurement, outlier));
         }
         if outliers.len() > SHOWN {
-            _ = writeln!(text, "  and {} that are nearer", outliers.len() - SHOWN);
+            _ = writeln!(text, "  and {} smaller ones", outliers.len() - SHOWN);
         }
     }
     if let Some(why) = &measurement.ended {
@@ -155,7 +155,7 @@ fn outlier_line(measurement: &Measurement, outlier: &Outlier) -> String {
         count => format!(" and {} around it", count - 1),
     };
     let cause = if measurement.is_hit(sample) {
-        "; this host stood still"
+        "; this host stalled"
     } else {
         ""
     };
@@ -182,14 +182,14 @@ fn in_words(name: &'static str) -> &'static str {
         "late" => "replies after the timeout",
         "duplicates" => "further replies to the same request",
         "reordered" => "replies overtaken by a later one",
-        "unknown" => "replies to no request of ours",
-        "skipped" => "points of time left out, since this host came too late",
-        "malformed" => "received what is no message",
+        "unknown" => "replies that match no request",
+        "skipped" => "requests skipped because this host was late",
+        "malformed" => "malformed packets received",
         "foreign" => "messages for others",
-        "refusals" => "answers that say no",
-        "unreachable" => "times a host said that nobody listens there",
+        "refusals" => "refusals received",
+        "unreachable" => "times a host reported the port unreachable",
         "unsent" => "requests that the system did not take",
-        "rests" => "rests, lest the kernel stop a spinning thread",
+        "rests" => "rests, so that the kernel does not throttle the spinning thread",
         "clock_steps" => "times the clock of the day was set; stamps of that round trip left out",
         "tracks_dropped" => "round trips whose stamps were not kept",
         other => other,

@@ -87,7 +87,7 @@ pub(super) fn remark_gaps(measurement: &Measurement, text: &mut String) {
     let longest = lengths.max().unwrap_or(Duration::ZERO);
     _ = writeln!(
         text,
-        "this host stood still for more than 300 us {}, for up to {}; {} by it",
+        "this host stalled for more than 300 us {}, for up to {}; {} by it",
         times(measurement.gaps.len()),
         time(longest),
         match measurement.hit() {

@@ -45,7 +45,7 @@ pub struct Costs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "half a round trip is shorter than stack and wire together by {} ns: the wire is faster than \
-     was said, or loopback and network were not measured alike",
+     stated, or loopback and network were measured differently",
     .by.as_ns_floor()
 )]
 pub struct Contradiction {

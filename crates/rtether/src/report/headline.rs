@@ -182,7 +182,7 @@ impl Checked {
         }
         let lost = crate::bound::broken_assumption(&self.scenario, &self.results);
         lost.map_or_else(String::new, |lost| {
-            format!(" Bounds prove nothing here, since they assume that nothing is lost: {lost}.")
+            format!(" The bounds are void here, since they assume no loss: {lost}.")
         })
     }
 

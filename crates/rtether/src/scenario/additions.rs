@@ -19,7 +19,7 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
     };
     let added = flows_of(value);
     if added.is_empty() {
-        let title = format!("there is no flow in `{}`", text.name);
+        let title = format!("no flow found in `{}`", text.name);
         let help = "write for example `{ name: setpoint, from: plc1, to: drive1, period: 2 ms, \
                     size: 64 B }`";
         sink.push(Diagnostic::new(&codes::MISSING_KEY, title, start, "").help(help));

@@ -55,8 +55,8 @@ pub(super) static TOO_MANY_MISTAKES: Code = error(
 );
 pub(super) static DUPLICATE_KEY: Code = error(
     "duplicate-key",
-    "A key stands twice in one map.",
-    "YAML would let one of the two win silently. Remove one; nodes, switches and stacks \
+    "A key occurs twice in one map.",
+    "YAML would silently use one of the two. Remove one; nodes, switches and stacks \
      need different names.",
 );
 pub(super) static UNKNOWN_KEY: Code = error(
@@ -77,8 +77,8 @@ pub(super) static WRONG_TYPE: Code = error(
 pub(super) static MISSING_UNIT: Code = error(
     "missing-unit",
     "A bare number where a quantity is due.",
-    "Every quantity carries its unit, so that nobody has to remember which one a key is \
-     in. Counts, ports and priorities are bare numbers.",
+    "Every quantity carries its unit, so that the unit of a key need not be remembered. \
+     Counts, ports and priorities are bare numbers.",
 );
 pub(super) static WRONG_QUANTITY: Code = error(
     "wrong-quantity",
@@ -88,8 +88,7 @@ pub(super) static WRONG_QUANTITY: Code = error(
 pub(super) static UNKNOWN_UNIT: Code = error(
     "unknown-unit",
     "A unit that does not exist here, or that is used for bits and for bytes.",
-    "`Mb`, `Mbps` and `MB/s` are refused as rates because people disagree on what they \
-     mean; `Mbit/s` is clear.",
+    "`Mb`, `Mbps` and `MB/s` are rejected as rates because they are ambiguous; `Mbit/s` is clear.",
 );
 pub(super) static VALUE_OUT_OF_RANGE: Code = error(
     "value-out-of-range",
@@ -109,7 +108,7 @@ pub(super) static UNKNOWN_WORD: Code = error(
 );
 pub(super) static CONFLICTING_KEYS: Code = error(
     "conflicting-keys",
-    "Two keys that say the same thing, or exclude each other.",
+    "Two keys that set the same thing or exclude each other.",
     "Keep one of them.",
 );
 pub(super) static MISPLACED_KEY: Code = error(
@@ -126,7 +125,7 @@ pub(super) static BAD_NAME: Code = error(
     "bad-name",
     "A name that could not be referred to.",
     "Names of nodes, switches and stacks have 1 to 100 characters, without `:`, `*` and \
-     characters that nobody sees: control characters, those that turn the direction of text, spaces \
+     invisible characters: control characters, those that turn the direction of text, spaces \
      of no width. Names of flows may contain `:`.",
 );
 pub(super) static DUPLICATE_NAME: Code = error(
@@ -173,7 +172,7 @@ pub(super) static LINK_TO_ITSELF: Code = error(
 );
 pub(super) static NONSTANDARD_RATE: Code = error(
     "nonstandard-rate",
-    "A link rate that no Ethernet has.",
+    "A link rate that is not an Ethernet rate.",
     "Standard rates are 10 and 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 and 400 \
      Gbit/s. To limit what a flow sends, use the rate of the flow.",
 );
@@ -225,7 +224,7 @@ pub(super) static VLAN_SEPARATION: Code = error(
 );
 pub(super) static NETWORK_LOOP: Code = error(
     "network-loop",
-    "Switches or hubs form a loop in which a frame would circle for ever.",
+    "Switches or hubs form a loop in which a frame would circulate forever.",
     "Only hubs, learning switches and switches that flood multicast need a tree; static \
      tables and managed multicast follow shortest paths. Put one link on standby, as a spanning \
      tree would.",
@@ -239,14 +238,15 @@ pub(super) static PAYLOAD_TOO_LARGE: Code = error(
 );
 pub(super) static LINK_OVERLOAD: Code = error(
     "link-overload",
-    "On average more is sent to a link, or to all of a collision domain, than it carries.",
+    "The mean load of a link or collision domain exceeds its capacity.",
     "Queues would grow without limit and no latency could be given. Wire sizes count, \
      with preamble and gap. It is a warning when only floods or bulk transfers are too \
      much, or with `run: { overload: allow }`.",
 );
 pub(super) static NODE_OVERLOAD: Code = error(
     "node-overload",
-    "On average the protocol stack or the tasks of an end station need more time than there is.",
+    "On average the protocol stack or the tasks of an end station need more time than is \
+     available.",
     "Sent and received packets count. It is a warning when only floods or bulk transfers \
      are too much, or with `run: { overload: allow }`.",
 );
@@ -259,8 +259,8 @@ pub(super) static DEADLINE_UNREACHABLE: Code = warning(
 pub(super) static DEADLINE_SMOOTHED: Code = warning(
     "deadline-smoothed",
     "A flow with a deadline waits for credits in a traffic smoother.",
-    "A smoother tells real-time packets by their DSCP or protocol, not by the deadline in the \
-     scenario. What it takes for bulk traffic it holds back for as long as it likes.",
+    "A smoother recognizes real-time packets by DSCP or protocol, not by the deadline in the \
+     scenario. What it classifies as bulk may be held back for any time.",
 );
 pub(super) static UNUSED_NODE: Code = warning(
     "unused-node",
@@ -275,7 +275,7 @@ pub(super) static UNUSED_STACK: Code = warning(
 pub(super) static NOTHING_TO_RUN: Code = error(
     "nothing-to-run",
     "There are no flows.",
-    "Without traffic there is no latency to find.",
+    "Without traffic there is no latency to measure.",
 );
 pub(super) static WARMUP_TOO_LONG: Code = error(
     "warmup-too-long",
@@ -307,24 +307,24 @@ pub(super) static IDLE_REQUIREMENT: Code = error(
 pub(super) static DEADLINE_NOT_JUDGED: Code = warning(
     "deadline-not-judged",
     "A flow has a deadline, and no line of `accept:` limits its latency or misses.",
-    "With `accept:` only what it says is required. Add a line with `sim: deadline` for the flow, \
+    "With `accept:`, only its lines are required. Add a line with `sim: deadline` for the flow, \
      or leave `accept:` out.",
 );
 pub(super) static NO_COLLISIONS_SEEN: Code = error(
     "no-collisions-seen",
-    "The smoother of a shim waits for collisions, and nothing tells it of any.",
-    "It would take any network for idle. A port by itself does not see collisions, and at full \
+    "The smoother of a shim waits for collisions, but no signal reports them.",
+    "It would assume that any network is idle. A port by itself does not see collisions, and at full \
      duplex there are none. Say with `signal:` where they are counted, or give the smoother another \
      detector.",
 );
 pub(super) static BACKEND_CANNOT: Code = error(
     "backend-cannot",
-    "The back end of a shim cannot do what is asked, or not while it is at work.",
+    "The back end of a shim does not support an option, or not while the shim is running.",
     "The label says why. [The guide](../guides/shim.md#two-back-ends) has a table of what each can do.",
 );
 pub(super) static UNKNOWN_PATH: Code = error(
     "unknown-path",
-    "An override names a place that does not exist.",
+    "An override refers to a path that does not exist.",
     "A path is keys and names joined by dots: `flows.setpoint.period`, `links.0.rate`, \
      `run.seeds`.",
 );

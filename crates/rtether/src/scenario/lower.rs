@@ -235,7 +235,7 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 "a character that turns the direction of text"
             }
-            _ => "a character that nobody sees",
+            _ => "an invisible character",
         };
         reason = format!("it holds {kind}, U+{:04X}", u32::from(unseen));
         &reason

@@ -322,12 +322,12 @@ impl Drop for Bed {
     }
 }
 
-/// Waits until a shim reports that it is at work.
+/// Waits until a shim reports that it is running.
 pub(crate) fn until_at_work(mut shim: Child) -> Child {
     // Octet by octet, so that the rest stays for the final output.
     let mut said = String::new();
     let mut output = shim.stderr.take().unwrap();
-    while !said.contains("at work") {
+    while !said.contains("running") {
         let mut octet = [0];
         let size = output.read(&mut octet).unwrap();
         assert!(size > 0, "it ended: {said}");

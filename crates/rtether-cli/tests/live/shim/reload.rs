@@ -112,7 +112,7 @@ fn a_wrong_configuration_changes_nothing() {
         ),
         (
             "rtether: 1\nrate: 5 Mbit/s\nreceive_queues: { selection: instances }\n",
-            "the kernel has one stack",
+            "the kernel has a single stack",
         ),
     ] {
         let output = set(&bed, text);

@@ -90,7 +90,7 @@ fn an_agent_that_makes_no_sense_is_named() {
         (
             "overflow",
             "echo '{\"stalls\":[[9223372036854775807,0]]}'",
-            "cannot be",
+            "implausible values",
         ),
     ] {
         let script = format!("{hello}\n{script}\ncat > /dev/null");

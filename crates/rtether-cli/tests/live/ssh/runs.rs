@@ -203,7 +203,10 @@ fn a_host_that_falls_out_is_named() {
         (Some(0), Some("no-answer"))
     );
     assert!(
-        udp["reasons"][0].as_str().unwrap().contains("`b` fell out"),
+        udp["reasons"][0]
+            .as_str()
+            .unwrap()
+            .contains("`b` dropped out"),
         "{udp}"
     );
     assert_eq!(bed.left(), [""; 0]);

@@ -54,10 +54,10 @@ impl Default for StoreOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another writer has opened the store.
-    #[error("{}: another writer keeps its samples there", .0.display())]
+    #[error("{}: another writer has opened this store", .0.display())]
     Taken(PathBuf),
     /// The file is not a store.
-    #[error("{}: no file of kept samples, left as it is", .0.display())]
+    #[error("{}: not a store; left unchanged", .0.display())]
     Foreign(PathBuf),
     /// The file has an unsupported format version.
     #[error(
@@ -72,7 +72,7 @@ pub enum StoreError {
     },
     /// The file was made for more instances or larger samples than the options allow.
     #[error(
-        "{}: made for {}, which is beyond the limits asked for now; left as it is",
+        "{}: made for {}, above the current limits; left unchanged",
         .path.display(), made_for(*.instances, *.sample)
     )]
     Limits {
@@ -84,7 +84,7 @@ pub enum StoreError {
         sample: u64,
     },
     /// The maximum number of instances is reached.
-    #[error("there is room for {0} kept instances only")]
+    #[error("the limit of {0} stored instances is reached")]
     Full(usize),
     /// The sample is too large.
     #[error("a sample of {0} octets is too large to be kept")]
@@ -153,7 +153,7 @@ impl fmt::Display for Damage {
                 f.write_str(" is damaged")
             }
             Damaged::Records(count) => write!(f, "{count} records are damaged"),
-            Damaged::Tail => f.write_str("no whole record at the end, as after a crash"),
+            Damaged::Tail => f.write_str("the last record is incomplete, as after a crash"),
         }
     }
 }

@@ -197,7 +197,7 @@ impl Shim {
         let read = self.netlink.classes(self.plan.index, &mut self.classes);
         read.map_err(|source| self.gone(source))?;
         if self.classes.is_empty() {
-            let source = io::Error::other("its queues have been removed by somebody else");
+            let source = io::Error::other("its queues have been removed by another program");
             let device = self.plan.device.clone();
             return Err(ShimError::Gone { device, source });
         }

@@ -17,12 +17,12 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
         ..
     } = &settings.layer;
     if settings.rate == BitRate::from_bps(0) {
-        return refuse("rate", "a link of no rate sends nothing");
+        return refuse("rate", "a link with rate zero sends nothing");
     }
     if settings.probes.is_some() {
         return refuse(
             "probes",
-            "there is nobody to send and answer them in time; leave it out, or use the back end \
+            "the kernel cannot send and answer probes in time; omit this, or use the back end \
              `user`",
         );
     }
@@ -31,8 +31,8 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
         Some(Receive::Queues(_)) => {
             return refuse(
                 "receive",
-                "the kernel hands frames to the stack as they come, without queues in between; \
-                 leave it out, or use the back end `user`",
+                "the kernel passes frames to the stack as they arrive, without queues; omit \
+                 this, or use the back end `user`",
             );
         }
         Some(Receive::Instances { .. }) => {
@@ -54,22 +54,22 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
         Mode::Nt(_) => {
             return refuse(
                 "smoother.mode",
-                "`nt` releases an amount at once and nothing in between, HTB a rate; use \
-                 `adaptive`, or the back end `user`",
+                "`nt` releases an amount per period, but HTB enforces a rate; use `himd`, or the \
+             back end `user`",
             );
         }
         Mode::Rtether(_) => {
             return refuse(
                 "smoother.mode",
-                "`rtether` needs to know when each frame got through, which the kernel does not \
-                 tell; use `adaptive`, or the back end `user`",
+                "`rtether` needs the time at which each frame got through, which the kernel does \
+             not report; use `himd`, or the back end `user`",
             );
         }
     }
     if smoothing.config.limits.mtu < Bytes::new(mtu as u64) {
         return refuse(
             "smoother.mtu",
-            "HTB does not look at the length of packets; give the device that MTU",
+            "HTB does not check packet lengths; set the device to that MTU",
         );
     }
     check_detector(smoothing.detector)
@@ -78,7 +78,7 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
 #[allow(
     clippy::wildcard_enum_match_arm,
     clippy::match_wildcard_for_single_variants,
-    reason = "a detector that comes is refused until there is something to feed it with"
+    reason = "a new detector is refused until this back end can feed it"
 )]
 fn check_detector(detector: Detector) -> Result<(), Refusal> {
     match detector {
@@ -88,8 +88,8 @@ fn check_detector(detector: Detector) -> Result<(), Refusal> {
         | Detector::Marks { .. } => Ok(()),
         _ => refuse(
             "smoother.detector",
-            "this one needs to know of each frame, such as when it got through, and the kernel \
-             does not tell; use another detector, or the back end `user`",
+            "this detector needs data on each frame, which the kernel does not report; use \
+             another detector, or the back end `user`",
         ),
     }
 }
@@ -99,31 +99,31 @@ fn check_transmit(transmit: &TransmitConfig, classes: u8) -> Result<(), Refusal>
         TransmitStrategy::Fifo => Ok(()),
         TransmitStrategy::Strict { .. } => refuse(
             "transmit.strategy",
-            "`strict` lets a low frame follow each high one, and HTB none; use `moderate`, or the \
-             back end `user`",
+            "`strict` lets a low frame follow each high one, which HTB cannot do; use \
+             `moderate`, or the back end `user`",
         ),
         TransmitStrategy::Moderate {
             empty: RingEmpty::NoneWaiting,
         } => refuse(
             "transmit.empty",
-            "HTB hands a frame over when the one before is out, which is `strict_empty`; use that, \
-             or the back end `user`",
+            "HTB hands over a frame when the previous one is out, which is `empty: idle`; use \
+             that, or the back end `user`",
         ),
         TransmitStrategy::Moderate { .. } => {
             let top = transmit.queue_limits.len().saturating_sub(1);
             match transmit.high_from {
                 Some(class) if usize::from(class) < top => refuse(
                     "transmit.high_from",
-                    "HTB keeps a queue for each class, and never one order of arrival for several; \
-                     leave it out, or use the back end `user`",
+                    "HTB has one queue per class, without a common order of arrival; omit this, \
+                     or use the back end `user`",
                 ),
                 _ => Ok(()),
             }
         }
         TransmitStrategy::Rings { count } if count < classes => refuse(
             "transmit.rings",
-            "HTB keeps a queue for each class, and no ring that several share; give each class a \
-             ring, or use the back end `user`",
+            "HTB has one queue per class and no shared rings; give each class a ring, or use the \
+             back end `user`",
         ),
         TransmitStrategy::Rings { .. } => Ok(()),
     }
@@ -133,14 +133,14 @@ fn check_adaptive(adaptive: &Adaptive) -> Result<(), Refusal> {
     if adaptive.doubling == Doubling::PerCall {
         return refuse(
             "smoother.doubling",
-            "the law is not asked for each packet; use `per_report`, or the back end `user`",
+            "the law does not run for each packet; use `per-report`, or the back end `user`",
         );
     }
     if adaptive.shift_refresh || adaptive.forgive_debt {
         return refuse(
             "smoother.shift_refresh, smoother.forgive_debt",
-            "a class of HTB gains credits all the time and nobody empties its bucket; leave them \
-             out, or use the back end `user`",
+            "an HTB class gains credits continuously and its bucket cannot be emptied; omit \
+             them, or use the back end `user`",
         );
     }
     Ok(())

@@ -96,7 +96,7 @@ fn process(page: &mut Page, report: &Report) {
     }
     let help = "Rate of the link.";
     page.one("link_rate_bits_per_second", help, report.rate.as_bps());
-    page.counter("reloads_total", "Configurations by what became of them.");
+    page.counter("reloads_total", "Reloads by outcome.");
     for (outcome, count) in [("taken", report.reloads.0), ("refused", report.reloads.1)] {
         page.sample("reloads_total", &[("outcome", outcome)], count);
     }
@@ -124,7 +124,7 @@ fn traffic(page: &mut Page, report: &Report) {
     for (direction, traffic, _) in ways {
         page.sample("bytes_total", &way(direction), traffic.octets);
     }
-    let help = "Frames that passed by because the shim gave no sign of life.";
+    let help = "Frames that bypassed the shim because it gave no sign of life.";
     page.counter("bypassed_frames_total", help);
     for (direction, _, bypassed) in ways {
         page.sample("bypassed_frames_total", &way(direction), bypassed);
@@ -133,7 +133,7 @@ fn traffic(page: &mut Page, report: &Report) {
     for (reason, count) in status.drops.named() {
         page.sample("dropped_frames_total", &[("reason", reason)], count);
     }
-    let help = "Frames that contradict themselves, by reason; they are forwarded.";
+    let help = "Malformed frames by reason; they are forwarded.";
     page.counter("malformed_frames_total", help);
     for (reason, count) in malformed(status) {
         page.sample("malformed_frames_total", &[("reason", reason)], count);
@@ -141,14 +141,11 @@ fn traffic(page: &mut Page, report: &Report) {
 }
 
 fn reports(page: &mut Page, report: &Report) {
-    let help = "Reports of a hub that were waited for in vain.";
+    let help = "Hub reports that did not come.";
     page.counter("missed_reports_total", help);
     page.sample("missed_reports_total", &[], report.status.missed_reports);
     if let Some(probes) = &report.status.probes {
-        page.counter(
-            "probes_total",
-            "Probes between shims, by what became of them.",
-        );
+        page.counter("probes_total", "Probes between shims, by outcome.");
         for (outcome, count) in probes.named() {
             page.sample("probes_total", &[("outcome", outcome)], count);
         }
@@ -242,7 +239,7 @@ fn packets(page: &mut Page, smoother: &SmootherStatus) {
     }
     page.counter(
         "smoother_dropped_packets_total",
-        "Packets that found no room.",
+        "Packets dropped because a queue was full.",
     );
     for (name, class) in classes {
         page.sample(

@@ -100,7 +100,7 @@ impl<'a> Duty<'a> {
 
     pub(super) fn watch(&mut self, is_watched: bool) {
         let event = if is_watched {
-            "the watchdog has ended and was started again"
+            "the watchdog ended and was restarted"
         } else {
             "the watchdog has ended: `rtether shim down` is needed if the shim dies"
         };
@@ -209,7 +209,7 @@ impl<'a> Duty<'a> {
         let begun = Instant::now();
         while self.handle.published() < published + 2 {
             if begun.elapsed() > SET_PATIENCE {
-                return Err(Wrong::machine("the thread of the shim does not go on"));
+                return Err(Wrong::machine("the shim's thread is stuck"));
             }
             std::thread::sleep(Duration::from_millis(5));
         }

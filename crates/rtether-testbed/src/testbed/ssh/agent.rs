@@ -42,7 +42,7 @@ pub enum AgentError {
     },
     /// The coordinator sent something else.
     #[error(
-        "what comes in is not from a coordinator of rtether: {0}; `rtether live --backend ssh` is one"
+        "the input is not from a coordinator of rtether: {0}; `rtether live --backend ssh` is one"
     )]
     Malformed(String),
     /// The connection ended.
@@ -286,7 +286,7 @@ impl<W: Write> Agent<W> {
 
 fn player(role: &Role, text: &str) -> Result<Player, AgentError> {
     if role.changes.len() > CHANGES_MAX {
-        return Err(AgentError::Malformed("more changes than can be".into()));
+        return Err(AgentError::Malformed("too many changes".into()));
     }
     Player::new(role, text).map_err(|refusal| AgentError::Refused {
         why: refusal.why,

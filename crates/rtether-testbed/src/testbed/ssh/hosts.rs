@@ -110,7 +110,7 @@ fn remote(scenario: &Scenario, text: &str) -> Result<Remote, String> {
     };
     if !matches!(found.kind, NodeKind::EndStation(_)) {
         return Err(wrong(&format!(
-            "`{name}` is no end station; between hosts is what is there"
+            "`{name}` is not an end station; the network between hosts is the real one"
         )));
     }
     if !is_host(target) {

@@ -142,7 +142,7 @@ pub(super) fn withhold(
             .find(|node| of(*node).is_none());
         if let Some(gone) = gone {
             *stream = MeasuredStream {
-                withheld: Some(format!("the host of `{}` fell out", name(gone))),
+                withheld: Some(format!("the host of `{}` dropped out", name(gone))),
                 ..MeasuredStream::default()
             };
             continue;
@@ -192,7 +192,7 @@ fn reason(stream: &MeasuredStream, end: &Ends) -> Option<String> {
     };
     (known.as_ps() >= scale.as_ps() / PART).then(|| {
         format!(
-            "their clocks are known to {}, which is not below a tenth of the {what}, {}",
+            "the error of their clocks is up to {}, not below a tenth of the {what}, {}",
             time(known),
             time(scale)
         )

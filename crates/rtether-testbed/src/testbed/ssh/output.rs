@@ -53,7 +53,7 @@ fn line(scenario: &Scenario, host: &HostReport) -> String {
                 Basis::Synchronized => "both synchronized".into(),
             };
             format!(
-                "clock off by {}, known to {} ({basis}), moved by {}",
+                "clock offset {}, error at most {} ({basis}), moved by {}",
                 seconds(offset_ns),
                 time(uncertainty),
                 time(moved)

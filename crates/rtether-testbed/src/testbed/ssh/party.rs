@@ -159,7 +159,7 @@ impl<'r> Party<'r> {
                 is_input,
             },
             Event::Word(_, word) if !word.is_sound() => {
-                session.malformed("values that cannot be".into())
+                session.malformed("implausible values".into())
             }
             Event::Word(at, word) => return Some((at, word)),
             Event::Malformed(what) => session.malformed(what),

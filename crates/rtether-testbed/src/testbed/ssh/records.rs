@@ -134,7 +134,7 @@ impl Report {
     /// of a report. Records beyond the limit of a station are only counted.
     pub(super) fn take(&mut self, word: Word) -> Result<bool, &'static str> {
         if !word.is_sound() {
-            return Err("values that cannot be");
+            return Err("implausible values");
         }
         if self.is_over {
             return Err("something after its end");

@@ -84,7 +84,7 @@ fn all_that_is_wrong_with_hosts_is_said() {
     ]);
     for part in [
         "there is no node `alpa`; did you mean `alpha`?",
-        "`sw` is no end station",
+        "`sw` is not an end station",
         "`--host alpha`: write NODE=TARGET",
         "`-oProxyCommand=false` is no host",
         "`` is no name of a device",
@@ -344,7 +344,7 @@ fn delays_between_clocks_need_a_tenth_of_the_deadline_or_median() {
     assert_eq!(streams[1].uncertainty, Duration::ZERO);
     let why = streams[2].withheld.as_deref().expect("no deadline");
     assert!(
-        why.contains("known to 20 us") && why.contains("a tenth of the median"),
+        why.contains("up to 20 us") && why.contains("a tenth of the median"),
         "{why}"
     );
     assert_eq!((streams[2].latency.count, streams[2].lost), (0, 2));

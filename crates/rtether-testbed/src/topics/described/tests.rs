@@ -108,16 +108,16 @@ fn mistakes_have_a_place_and_a_remedy() {
             "{on: 1}",
             "member `on`: a truth value expected at line 1, column 6; write `true` or `false`",
         ),
-        ("{tiny: 128}", "no whole number of -128 to 127"),
+        ("{tiny: 128}", "not an integer from -128 to 127"),
         (
             "{large: -1}",
-            "no whole number of 0 to 18446744073709551615",
+            "not an integer from 0 to 18446744073709551615",
         ),
         (
             "{name: longer}",
             "a text of 6 octets at line 1, column 8; the type allows 5",
         ),
-        ("{raw: [256]}", "no whole number of 0 to 255"),
+        ("{raw: [256]}", "not an integer from 0 to 255"),
         (
             "{path: [{}, {}, {}]}",
             "3 elements at line 1, column 8; the type allows 2",

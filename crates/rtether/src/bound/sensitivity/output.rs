@@ -35,13 +35,13 @@ impl Sensitivity {
         let idle = self.trials.len() - useful.len();
         let mut words = vec![plural(self.trials.len(), "single change") + " tried"];
         if hidden > 0 {
-            words.push(format!("{hidden} that gain less are not shown"));
+            words.push(format!("{hidden} with smaller gains not shown"));
         }
         if idle > 0 {
-            words.push(format!("{idle} gain nothing"));
+            words.push(format!("{idle} without gain"));
         }
         if self.partial {
-            words.push("interrupted before the others".into());
+            words.push("interrupted before all were tried".into());
         }
         format!(
             "{}\n{}, {} > {}: bound {}{slack}\n{table}\n{}.\n{METHOD_NOTE}\n",

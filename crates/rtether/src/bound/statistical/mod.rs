@@ -35,7 +35,7 @@ use medium::Medium;
 use way::Access;
 
 /// The assumptions in one sentence, shown with every number.
-pub const MODEL: &str = "statistical is no bound: 1-persistent CSMA/CD with binary exponential \
+pub const MODEL: &str = "statistical, not a bound: 1-persistent CSMA/CD with binary exponential \
     back-off (IEEE 802.3), Poisson arrivals at the offered load, attempts and stations independent \
     of each other, no wait in queues; check it by simulation.";
 

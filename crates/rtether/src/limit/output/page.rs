@@ -18,7 +18,7 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
             (Tone::Good, "\u{2713} The present load is within the limit")
         }
         End::Found { .. } | End::Unlimited { .. } | End::Never => {
-            (Tone::Bad, "\u{2717} The present load is too much")
+            (Tone::Bad, "\u{2717} The present load exceeds the limit")
         }
         End::TooFew { .. } | End::Interrupted => (Tone::Neutral, "? No answer"),
     };
@@ -62,9 +62,9 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
 }
 
 const LOADS_NOTE: &str = "Each load was simulated with the same seeds. The upper limit is that of \
-    the miss ratio of the flow that is worst off.";
+    the miss ratio of the worst flow.";
 const STATIONS_NOTE: &str = "The limit of the network, the same for every station or the same \
-    multiple of what each sends now. A credit bucket charges real-time packets, too: RP lets \
+    multiple of the present load of each. A credit bucket also charges real-time packets: RP lets \
     through the limit and the other flows of the station.";
 const ACCESS_NOTE: &str = "Closed forms of IEEE 802.3 for the access of one frame, and how often \
     attempts collided at the limit.";
@@ -128,7 +128,7 @@ fn throughput(limit: &Limit) -> Markup {
         .into_iter()
         .map(|trial| (trial.load_bps * MEGA, trial.throughput_bps * MEGA));
     LineChart {
-        title: "Payload that arrives".into(),
+        title: "Delivered payload".into(),
         note: "of the scaled flows".into(),
         x: load_axis(),
         y: Axis::number("Mbit/s"),

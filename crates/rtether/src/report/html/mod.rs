@@ -84,7 +84,7 @@ pub fn render(checked: &Checked) -> String {
 const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the talker's application \
     to the delivery to the listener's; with a reply, back to the talker. The margin is the deadline \
     minus the largest latency seen; where a requirement failed, its limit minus what failed. The word \
-    below a time is what its column says: a bound proves, packets that were in time only show.";
+    below a time is what its column says: a bound is a proof, packets in time are not.";
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \

@@ -37,7 +37,7 @@ fn buckets(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: R
     };
     let rule = format!("at least {shortest} with {streams} streams");
     let found = plan.bucket.to_string();
-    let why = "ten million points on all time axes together";
+    let why = "at most ten million time-series points in total";
     reader.out_of_range("bucket", span, &rule, &found, why);
 }
 
@@ -62,7 +62,7 @@ fn length(reader: &mut Reader<'_>, plant: &Plant, plan: &RunPlan, places: RunPla
     }
     let Some(span) = places.length else { return };
     let title = format!(
-        "{} runs of {} are more time than can be added up",
+        "{} runs of {} add up to more time than can be represented",
         plan.runs, plan.duration
     );
     let label = format!("at most {most} over all runs of this plant");

@@ -377,7 +377,7 @@ fn check_payload(
         let help = "write `kind: bulk` and `total` for a file, which may have a `deadline` too";
         ("of a message over TCP, or a sample".to_owned(), help)
     } else if over == Encapsulation::Udp {
-        let label = "a datagram has 65535 B, 28 of them headers, whatever its fragments";
+        let label = "a datagram has at most 65535 B, 28 of them headers, however it is fragmented";
         let help = "write `over: tcp` or `over: rtps`, whose messages may be larger";
         (label.to_owned(), help)
     } else {

@@ -105,7 +105,7 @@ fn quantiles(reader: &mut Reader<'_>, inner: &Fields<'_>, key: &'static str) -> 
             let span = index
                 .and_then(|index| items.get(index))
                 .map_or(place, |item| item.span);
-            let title = format!("`{key}` is no distribution");
+            let title = format!("`{key}` is not a distribution");
             let label = error.to_string();
             let example = inner
                 .section

@@ -149,7 +149,8 @@ fn errors(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, ends: Opt
         let name = |hub: NodeId| quote(&plant.network.node(hub).name);
         let (a, b) = (name(first), name(second));
         let title = format!("the link between hubs {a} and {b} cannot have `errors`");
-        let label = "all behind it would have to get the same ones, which is not modeled";
+        let label = "every station behind it would have to see the same errors, which is not \
+                     modeled";
         reader.report(
             Diagnostic::new(&codes::CONFLICTING_KEYS, title, errors.span, label)
                 .also(plant.node_spans[first.index()], "a hub")
@@ -200,7 +201,7 @@ pub(in crate::scenario) fn rate(
     {
         return Some(rate);
     }
-    let title = format!("{rate} is no rate of Ethernet");
+    let title = format!("{rate} is not an Ethernet rate");
     let label = "10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s";
     let next = STANDARD_MBPS
         .iter()

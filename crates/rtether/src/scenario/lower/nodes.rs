@@ -69,7 +69,7 @@ fn station(
     if !fields.has("stack") {
         let title = format!("{} has no `stack`", fields.owner);
         let some: Vec<String> = declared.keys().take(5).map(|name| quote(name)).collect();
-        let label = "what its protocol stack costs is not said";
+        let label = "the cost of its protocol stack is missing";
         let names = match some.len() {
             0 => String::new(),
             _ => format!("declared stacks are {}", some.join(", ")),

@@ -160,7 +160,7 @@ fn probes(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<Probing> {
             return None;
         };
         let Ok(address) = text.parse::<MacAddress>() else {
-            let title = format!("`{text}` is no Ethernet address");
+            let title = format!("`{text}` is not an Ethernet address");
             let label = "six octets in hexadecimal are needed";
             reader.report(
                 Diagnostic::new(&codes::WRONG_TYPE, title, item.span, label).help(
@@ -214,8 +214,8 @@ fn refuse_to_be_deaf(reader: &mut Reader<'_>, top: &Fields<'_>, layer: &Layer, s
         "smoother"
     };
     let place = top.key_span(key).unwrap_or(top.at);
-    let title = "the smoother waits for collisions and is told of none";
-    let label = "so it takes the network for idle";
+    let title = "the smoother waits for collisions but no signal reports them";
+    let label = "so it assumes that the network is idle";
     reader.report(
         Diagnostic::new(&codes::NO_COLLISIONS_SEEN, title, place, label)
             .help("on half duplex: `signal: { from: driver }`")

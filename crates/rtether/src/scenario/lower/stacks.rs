@@ -89,7 +89,7 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
     } else if fields.has("send") || fields.has("receive") {
         linear(reader, fields)
     } else {
-        let title = format!("{} says nothing of its cost", fields.owner);
+        let title = format!("{} has no cost", fields.owner);
         let label = "belongs to this";
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
@@ -136,7 +136,7 @@ fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Stat
     if let Some(Detector::ProbeDelay { .. } | Detector::Marks { .. }) = detector {
         let title = "this detector is for shims of real interfaces";
         let at = fields.key_span("smoother").unwrap_or(fields.at);
-        let label = "nothing simulated would tell it of congestion";
+        let label = "the simulator cannot feed this detector";
         reader.report(
             Diagnostic::new(&codes::MISPLACED_KEY, title, at, label)
                 .help("use `collisions`, `clearing-rate`, `backlog` or `utilization`"),

@@ -149,7 +149,7 @@ fn how_often(reader: &mut Reader<'_>, fields: &Fields<'_>, time_key: &str) -> Op
         return reader.interval(fields, "rate");
     }
     if !fields.has(time_key) {
-        let title = format!("how often {} sends is not said", fields.owner);
+        let title = format!("{} has neither a period nor a rate", fields.owner);
         let label = "belongs to this";
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)

@@ -140,7 +140,7 @@ fn smaller_limits_are_refused_and_larger_ones_taken_up() {
         let refused = Store::open(&folder.journal(), options).expect_err("smaller limits");
         let text = refused.to_string();
         let expected = "topic: made for 4 instances with samples of 100 octets, \
-                        which is beyond the limits asked for now; left as it is";
+                        above the current limits; left unchanged";
         assert!(text.ends_with(expected), "{text}");
         assert_eq!(fs::read(folder.journal()).expect("a file"), file);
     }

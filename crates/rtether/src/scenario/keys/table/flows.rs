@@ -269,7 +269,7 @@ pub(in crate::scenario) static TCP: Section = Section {
             Kind::Count { min: 1, max: 100 },
             Default("2"),
             "2",
-            "An acknowledgement for every so many segments.",
+            "Number of segments per acknowledgment.",
         ),
         key(
             "ack_delay",

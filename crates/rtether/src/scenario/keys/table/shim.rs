@@ -30,7 +30,8 @@ pub(in crate::scenario) static SHIM: Section = Section {
             Kind::Word(&["user", "kernel"]),
             Default("user"),
             "kernel",
-            "Who carries it out: the engines in a thread of the shim, which can do everything, or filters and queues of the kernel, which cost less and can do less.",
+            "Back end: the engines in a thread of the shim, which can do everything, or filters \
+             and queues of the kernel, which cost less and can do less.",
         ),
         key(
             "rate",
@@ -55,7 +56,7 @@ pub(in crate::scenario) static SHIM: Section = Section {
             Kind::One(&SIGNAL),
             Optional,
             "{ from: driver }",
-            "What the detector of the smoother is fed with. What the port knows itself if it is not given.",
+            "Signal for the smoother's detector; the port's own state if not given.",
         ),
         key(
             "probes",
@@ -83,7 +84,8 @@ pub(in crate::scenario) static SHIM: Section = Section {
             Kind::Word(&["block", "spin"]),
             Default("block"),
             "spin",
-            "Whether the thread sleeps while there is nothing to do, or keeps looking, which takes a whole core and saves the wake-up.",
+            "Whether the idle thread sleeps, or polls, which occupies a core and saves the \
+             wake-up.",
         ),
     ],
 };
@@ -142,7 +144,7 @@ pub(in crate::scenario) static SIGNAL: Section = Section {
 pub(in crate::scenario) static PROBES: Section = Section {
     name: "probes",
     noun: "probes",
-    description: "Small frames that tell how long the way to another station takes.",
+    description: "Small frames that measure the delay to another station.",
     keys: &[
         key(
             "to",

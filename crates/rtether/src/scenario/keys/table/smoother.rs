@@ -157,14 +157,16 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             TIME,
             Default("40 ms"),
             "40 ms",
-            "`rtether`: over which time the station hears for how long anybody sends, and how often its rate changes.",
+            "`rtether`: window over which the station measures how busy the medium is; its rate \
+             changes once per window.",
         ),
         key(
             "target",
             RATIO,
             Default("65 %"),
             "65 %",
-            "`rtether`: share of the time in which anybody sends that all stations together aim at, in whole per cent.",
+            "`rtether`: target utilization of the medium by all stations together, in whole \
+             percent.",
         ),
         key(
             "gain",
@@ -185,7 +187,8 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             Kind::One(&DETECTOR),
             Optional,
             "{ kind: collisions }",
-            "What tells of congestion; the station's own collisions if not given. Not for `none`, `fixed` and `rtether`, which listens itself.",
+            "How congestion is detected; by the station's own collisions if not given. Not for \
+             `none`, `fixed` and `rtether`, which listens itself.",
         ),
     ],
 };
@@ -193,7 +196,7 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
 pub(in crate::scenario) static DETECTOR: Section = Section {
     name: "detector",
     noun: "a detector",
-    description: "What tells a smoother of congestion.",
+    description: "How a smoother detects congestion.",
     keys: &[
         key(
             "kind",

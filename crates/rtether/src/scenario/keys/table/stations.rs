@@ -153,7 +153,9 @@ const EMULATE_KEY: Key = key(
     Kind::Flag,
     Default("false"),
     "true",
-    "What a live test bed makes of all this: whether it is emulated between this host, whose own costs come on top, and the network, or left to the host's own stack. Simulation and bounds are the same either way.",
+    "How a live test bed treats the stack: whether it is emulated between this host, whose own \
+     costs come on top, and the network, or left to the host's own stack. Simulation and bounds \
+     are the same either way.",
 );
 
 pub(in crate::scenario) static TASKS: Section = Section {
