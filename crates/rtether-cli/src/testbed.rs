@@ -15,7 +15,7 @@ use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::progress::with_testbed;
 use crate::scenario::{self, Loaded};
-use crate::terminal;
+use crate::{stop, terminal};
 
 /// Runs `live`.
 pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
@@ -206,7 +206,13 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     }
     // An error also ends a run early, without a request to stop.
     if let Some(error) = measured.errors.first() {
-        return exit::fail(&format!("the measurement ended early: {error}"));
+        let exit = exit::fail(&format!("the measurement ended early: {error}"));
+        // Stations that end on request break the connections of those that still run.
+        return if stop::is_asked() {
+            Exit::Interrupted
+        } else {
+            exit
+        };
     }
     if measured.is_partial {
         return Exit::Interrupted;
