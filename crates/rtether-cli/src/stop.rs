@@ -69,12 +69,6 @@ pub(crate) fn listen() -> Result<(), Exit> {
         .map_err(|error| exit::fail(&format!("listening for Ctrl-C: {error}")))
 }
 
-/// Returns whether a signal has asked the command to end.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_asked() -> bool {
-    state().is_asked
-}
-
 fn on_signal() {
     let mut state = state();
     let is_first = !mem::replace(&mut state.is_asked, true);

@@ -15,7 +15,7 @@ use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::progress::with_testbed;
 use crate::scenario::{self, Loaded};
-use crate::{stop, terminal};
+use crate::terminal;
 
 /// Runs `live`.
 pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
@@ -207,8 +207,9 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     // An error also ends a run early, without a request to stop.
     if let Some(error) = measured.errors.first() {
         let exit = exit::fail(&format!("the measurement ended early: {error}"));
-        // Stations that end on request break the connections of those that still run.
-        return if stop::is_asked() {
+        // Each host hears of the request at a moment of its own: the first to end breaks the
+        // connections of the others.
+        return if measured.backend == Backend::Ssh && measured.is_partial {
             Exit::Interrupted
         } else {
             exit
