@@ -2,32 +2,49 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-#[cfg(target_os = "linux")]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
-#[cfg(target_os = "linux")]
-use std::time::Instant;
 
+use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtether::bound::Steps;
 use rtether::run::Progress;
-#[cfg(target_os = "linux")]
-use rtether_testbed::testbed;
 
-use crate::args::Global;
+use crate::number;
 use crate::stop::{Care, Work};
+
+/// Flags of verbs that run for a while.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// No progress on standard error (the default if it is not a terminal)
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    /// Threads for replications, at most four per core; results do not depend on it [default: all
+    /// cores]
+    #[arg(short, long, value_name = "N", value_parser = number::threads)]
+    pub(crate) jobs: Option<NonZeroUsize>,
+}
 
 /// Interval of progress updates.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
+
+impl Pace {
+    /// Returns the flags of a verb without `--jobs`.
+    pub(crate) const fn shown(is_shown: bool) -> Self {
+        Self {
+            no_progress: !is_shown,
+            jobs: None,
+        }
+    }
+}
 
 /// Runs `work` on `--jobs` threads, shows progress, and ends it on Ctrl-C.
 ///
 /// `simulated_ms` is the simulated time expected over all replications; zero if unknown. `care`
 /// tells what the work leaves behind if it is ended at once.
 pub(crate) fn with_progress<T: Send>(
-    global: &Global,
+    pace: Pace,
     simulated_ms: u64,
     care: Care,
     work: impl FnOnce(&Progress) -> T + Send,
@@ -36,10 +53,10 @@ pub(crate) fn with_progress<T: Send>(
     let asked = Arc::clone(&progress);
     let _work = Work::new(care, move || asked.cancel());
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads(global))
+        .num_threads(threads(pace))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
-    let bar = bar(global, simulated_ms);
+    let bar = bar(pace, simulated_ms);
     let show = || bar.set_position(milliseconds(&progress));
     let outcome = watched(show, || pool.install(|| work(&progress)));
     bar.finish_and_clear();
@@ -47,11 +64,11 @@ pub(crate) fn with_progress<T: Send>(
 }
 
 /// Runs `work` on this thread, shows the steps done if it takes long, and ends it on Ctrl-C.
-pub(crate) fn with_steps<T: Send>(global: &Global, work: impl FnOnce(&Steps) -> T + Send) -> T {
+pub(crate) fn with_steps<T: Send>(pace: Pace, work: impl FnOnce(&Steps) -> T + Send) -> T {
     let steps = Arc::new(Steps::default());
     let asked = Arc::clone(&steps);
     let _work = Work::new(Care::None, move || asked.cancel());
-    let bar = steps_bar(global);
+    let bar = steps_bar(pace);
     let show = || {
         let (done, total) = steps.position();
         bar.set_length(total as u64);
@@ -63,7 +80,7 @@ pub(crate) fn with_steps<T: Send>(global: &Global, work: impl FnOnce(&Steps) -> 
 }
 
 /// Runs `work` and calls `show` from time to time until it is done.
-fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
+pub(crate) fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -93,47 +110,9 @@ impl Drop for EndOfWork<'_> {
     }
 }
 
-/// Runs a test bed, shows progress, and ends it on Ctrl-C.
-#[cfg(target_os = "linux")]
-pub(crate) fn with_testbed<T: Send>(
-    global: &Global,
-    commands: usize,
-    seconds: u64,
-    work: impl FnOnce(&testbed::Progress) -> T + Send,
-) -> T {
-    let progress = Arc::new(testbed::Progress::default());
-    let asked = Arc::clone(&progress);
-    let cancel = move || asked.stop.store(true, Ordering::Relaxed);
-    let _work = Work::new(Care::Once, cancel);
-    let bar = new_bar(
-        global,
-        commands as u64,
-        "setting up {wide_bar} {pos} of {len} commands",
-    );
-    let running: OnceLock<Instant> = OnceLock::new();
-    let show = || {
-        if !progress.is_running.load(Ordering::Relaxed) {
-            bar.set_position(progress.commands.load(Ordering::Relaxed) as u64);
-            return;
-        }
-        let begun = running.get_or_init(|| {
-            let template = "measuring {wide_bar} {pos} of {len} s";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style);
-            }
-            bar.set_length(seconds);
-            Instant::now()
-        });
-        bar.set_position(begun.elapsed().as_secs());
-    };
-    let outcome = watched(show, || work(&progress));
-    bar.finish_and_clear();
-    outcome
-}
-
-fn new_bar(global: &Global, length: u64, template: &str) -> ProgressBar {
+pub(crate) fn new_bar(pace: Pace, length: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::new(length);
-    bar.set_draw_target(if global.no_progress {
+    bar.set_draw_target(if pace.no_progress {
         ProgressDrawTarget::hidden()
     } else {
         ProgressDrawTarget::stderr()
@@ -144,18 +123,17 @@ fn new_bar(global: &Global, length: u64, template: &str) -> ProgressBar {
     bar
 }
 
-fn steps_bar(global: &Global) -> ProgressBar {
+fn steps_bar(pace: Pace) -> ProgressBar {
     let template = "trying changes {wide_bar} {pos} of {len}  {eta} left";
-    new_bar(global, 0, template)
+    new_bar(pace, 0, template)
 }
 
 /// Returns the number of threads; zero for the number of cores. More than a few per core only cost
 /// memory.
-fn threads(global: &Global) -> usize {
+fn threads(pace: Pace) -> usize {
     const MOST_PER_CORE: usize = 4;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    global
-        .jobs
+    pace.jobs
         .map_or(0, |jobs| jobs.get().min(MOST_PER_CORE * cores))
 }
 
@@ -163,13 +141,13 @@ fn milliseconds(progress: &Progress) -> u64 {
     u64::try_from(progress.simulated().as_ps() / 1_000_000_000).unwrap_or(0)
 }
 
-fn bar(global: &Global, simulated_ms: u64) -> ProgressBar {
+fn bar(pace: Pace, simulated_ms: u64) -> ProgressBar {
     let bar = if simulated_ms > 0 {
         ProgressBar::new(simulated_ms)
     } else {
         ProgressBar::new_spinner()
     };
-    bar.set_draw_target(if global.no_progress {
+    bar.set_draw_target(if pace.no_progress {
         ProgressDrawTarget::hidden()
     } else {
         ProgressDrawTarget::stderr()

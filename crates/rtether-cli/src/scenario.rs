@@ -2,19 +2,49 @@
 
 use std::path::Path;
 
+use clap::Args;
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, FlowId, Override, Scenario, Source};
 
-use crate::args::{MessageFormat, Overrides, RunOverrides};
 use crate::exit::Exit;
-use crate::{files, terminal};
+use crate::terminal::MessageFormat;
+use crate::{files, number, terminal};
+
+/// Changes to a scenario.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Override a value of the scenario, for example flows.setpoint.period=1ms
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Format of error messages
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) message_format: MessageFormat,
+}
+
+/// Changes to a scenario to be simulated.
+#[derive(Args, Debug, Default)]
+pub(crate) struct RunOverrides {
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Seed of the first replication
+    #[arg(long, value_name = "N", value_parser = number::seed)]
+    pub(crate) seed: Option<u64>,
+    /// Number of replications
+    #[arg(long, value_name = "N", value_parser = number::within(0..=u32::MAX))]
+    pub(crate) runs: Option<u32>,
+    /// Simulated time of each replication
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Start of each replication left out of the statistics
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warmup: Option<String>,
+}
 
 /// A scenario that can be run, and its text.
 pub(crate) struct Loaded {
     pub(crate) scenario: Scenario,
     pub(crate) text: String,
     /// Overrides of its values.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for other hosts"))]
     pub(crate) changes: Vec<Override>,
 }
 

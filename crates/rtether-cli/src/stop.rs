@@ -6,12 +6,6 @@
 //! host is waited for, since it must remove it.
 
 use std::mem;
-#[cfg(target_os = "linux")]
-use std::ops::Deref;
-#[cfg(target_os = "linux")]
-use std::sync::Arc;
-#[cfg(target_os = "linux")]
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -32,10 +26,8 @@ pub(crate) enum Care {
     /// Nothing but drafts of files.
     None,
     /// A test bed, which `rtether live` removes later, too: a second signal ends it at once.
-    #[cfg(target_os = "linux")]
     Once,
     /// Something on this host that is not removed otherwise.
-    #[cfg(target_os = "linux")]
     Always,
 }
 
@@ -82,9 +74,7 @@ fn on_signal() {
     }
     match state.care() {
         Care::None => leave(),
-        #[cfg(target_os = "linux")]
         Care::Once => leave(),
-        #[cfg(target_os = "linux")]
         Care::Always => {}
     }
 }
@@ -149,34 +139,5 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         state().work = None;
-    }
-}
-
-/// A flag set by a signal, for work that polls it.
-#[cfg(target_os = "linux")]
-pub(crate) struct Stop {
-    flag: Arc<AtomicBool>,
-    _work: Work,
-}
-
-#[cfg(target_os = "linux")]
-impl Stop {
-    pub(crate) fn new(care: Care) -> Self {
-        let flag = Arc::new(AtomicBool::new(false));
-        let on_signal = Arc::clone(&flag);
-        let ask = move || on_signal.store(true, Ordering::Relaxed);
-        Self {
-            flag,
-            _work: Work::new(care, ask),
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Deref for Stop {
-    type Target = AtomicBool;
-
-    fn deref(&self) -> &AtomicBool {
-        &self.flag
     }
 }

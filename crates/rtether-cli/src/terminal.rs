@@ -3,10 +3,32 @@
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::ValueEnum;
 use serde_json::json;
 
-use crate::args::{ColorChoice, Global, MessageFormat};
 use crate::exit::Exit;
+use crate::verbs::host::is_output_closed;
+
+/// When to use colors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Format of diagnostics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MessageFormat {
+    /// Text with source line and caret.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
 /// Writes data to standard output. A reader that stops early is not an error; an output closed from
 /// the start is one, as is a full disk.
@@ -34,8 +56,7 @@ pub(crate) fn is_written(written: io::Result<()>) -> Exit {
 /// Returns an error if standard output was closed when the program began, since writing to it then
 /// loses data without an error.
 pub(crate) fn is_open() -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    if rtether_testbed::is_output_closed() {
+    if is_output_closed() {
         return Err(io::Error::other("it is closed"));
     }
     Ok(())
@@ -79,8 +100,8 @@ pub(crate) fn remark(text: &str) {
 }
 
 /// Applies `--color` to both streams; `auto` respects `NO_COLOR` and pipes.
-pub(crate) fn choose_color(global: &Global) {
-    let choice = match global.color {
+pub(crate) fn choose_color(choice: ColorChoice) {
+    let choice = match choice {
         ColorChoice::Auto => return,
         ColorChoice::Always => anstream::ColorChoice::AlwaysAnsi,
         ColorChoice::Never => anstream::ColorChoice::Never,

@@ -1,16 +1,46 @@
 //! `reproduce`: repeats experiments of the papers.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use rtether_papers::{Mode, ReproduceError, Reproduction, Status};
 
-use crate::args::{Global, ReproduceArgs};
 use crate::exit::{self, Exit};
-use crate::progress::with_progress;
+use crate::progress::{Pace, with_progress};
 use crate::stop::Care;
 use crate::{files, terminal};
 
+/// Arguments of `reproduce`.
+#[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct ReproduceArgs {
+    /// Experiments, or `all`
+    #[arg(required_unless_present = "list")]
+    pub(crate) experiments: Vec<String>,
+    /// List the experiments
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Simulate or compute (the default)
+    #[arg(long)]
+    pub(crate) sim: bool,
+    /// Measure on this host, over emulated networks between namespaces (Linux, root)
+    #[arg(long, conflicts_with = "sim")]
+    pub(crate) live: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print comparisons and claims as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
+}
+
 /// Runs `reproduce`.
-pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
+pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
     if arguments.list {
         return terminal::print(&rtether_papers::list_text());
     }
@@ -26,15 +56,12 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
             return Exit::WrongInput;
         }
     };
-    #[cfg(target_os = "linux")]
     let care = if arguments.live {
         Care::Once
     } else {
         Care::None
     };
-    #[cfg(not(target_os = "linux"))]
-    let care = Care::None;
-    let run = with_progress(global, 0, care, |progress| {
+    let run = with_progress(arguments.pace, 0, care, |progress| {
         let mut found = Vec::new();
         for id in &ids {
             match rtether_papers::reproduce(id, mode, progress) {

@@ -2,17 +2,46 @@
 
 use std::sync::atomic::Ordering;
 
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use rtether_testbed::doctor::{self, DoctorOptions, RemoteError, Report};
+use rtether_testbed::Duration;
+use rtether_testbed::doctor::{self, DoctorOptions, GOALS, RemoteError, Report};
 
-use crate::args::{DoctorArgs, Global};
+use super::quantity::at_most;
+use super::stop::Stop;
 use crate::exit::Exit;
-use crate::stop::{Care, Stop};
+use crate::stop::Care;
 use crate::terminal;
 
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+#[command(after_help = DOCTOR_CODES)]
+pub(crate) struct DoctorArgs {
+    /// Examine this host through ssh instead; it needs rtether there
+    pub(crate) host: Option<String>,
+    /// Check whether this is possible; may be given several times
+    #[arg(long = "for", value_name = "WHAT", value_parser = PossibleValuesParser::new(GOALS.map(|goal| goal.name)))]
+    pub(crate) goals: Vec<String>,
+    /// How long to watch for gaps in which nothing runs; `0 s` to skip
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = at_most(3_600))]
+    pub(crate) watch: Duration,
+    /// Do not probe queueing disciplines and the like in a scratch namespace
+    #[arg(long)]
+    pub(crate) no_probe: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per finding
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const DOCTOR_CODES: &str = "Exit codes: 0 examined, and what --for asks is possible, 2 the host \
+cannot be examined, 4 what --for asks is not possible; the remedy is printed, 130 interrupted.";
+
 /// Runs `doctor`.
-pub(crate) fn run(arguments: &DoctorArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
+pub(crate) fn run(arguments: &DoctorArgs) -> Exit {
     // Another host may answer late or never, and there is nothing to remove here.
     let care = match arguments.host {
         Some(_) => Care::None,

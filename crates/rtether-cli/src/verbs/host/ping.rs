@@ -1,29 +1,112 @@
-//! `ping` and `echo`: round trips on this host.
+//! `ping`: round trips to a host.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration as WallDuration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
 use rtether::meter::{self, Measurement};
-use rtether_testbed::topics::{Place, Trace};
 use rtether_testbed::{
-    self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
-    Marks, PingOptions, Placement, Profile, Thread, Waiting,
+    self, BitRate, Command, Config, Duration, Event, Interval, LiveError, PingOptions,
 };
 
-use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
+use super::awake;
+use super::domain::{DomainArgs, end_trace};
+use super::quantity::{rate, time};
+use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
+use super::stop::Stop;
 use crate::exit::{self, Exit};
-use crate::stop::{Care, Stop};
-use crate::topic::{end_trace, place, tracing};
-use crate::{awake, confine, files, terminal};
+use crate::number;
+use crate::stop::Care;
+use crate::{files, terminal};
+
+/// Arguments of `ping`.
+#[derive(Args, Debug)]
+#[command(after_help = PING_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct PingArgs {
+    /// Host name or address, with `:PORT` if not the default; Ethernet address for raw and xdp;
+    /// none for rtps, where every responder in the domain answers
+    pub(crate) target: Option<String>,
+    /// How payloads travel
+    #[arg(long, value_name = "WAY", default_value = "udp")]
+    pub(crate) via: Way,
+    /// Requests per series
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(0..=u32::MAX))]
+    pub(crate) count: u32,
+    /// Number of series
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(0..=u32::MAX))]
+    pub(crate) series: u32,
+    /// Time between series
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
+    pub(crate) pause: Duration,
+    /// Time between requests; `0 s` to send the next on the answer to the last
+    #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = time)]
+    pub(crate) interval: Duration,
+    /// Time after which a request is lost
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = time)]
+    pub(crate) timeout: Duration,
+    /// Octets of payload; raised to the least size of the format
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 64, value_parser = number::octets)]
+    pub(crate) size: usize,
+    /// Round trips longer than this count as missed, as lost ones do; exit code 1 if there are any
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) deadline: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    /// Split round trips by the kernel's time stamps, on both sides if `rtether echo --stamps`
+    /// answers (udp and raw)
+    #[arg(long)]
+    pub(crate) stamps: bool,
+    /// Measure one-way delays; refused unless both sides have one clock, or clocks synchronized by
+    /// PTP or NTP
+    #[arg(long)]
+    pub(crate) one_way: bool,
+    /// The peer is on this host: stalls of all cores count, not only those of the measuring one
+    #[arg(long)]
+    pub(crate) same_host: bool,
+    /// Also measure over loopback, and split half a round trip into stack, card and a wire of this
+    /// rate (udp and raw; the method of Valentim et al.)
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "one_way")]
+    pub(crate) valentim: Option<BitRate>,
+    /// CNDEP command: `test`, `get:ID` or `set:ID:HEX`
+    #[arg(long, value_name = "COMMAND", default_value = "test")]
+    pub(crate) command: String,
+    /// CNDEP packets carry a sequence octet
+    #[arg(long)]
+    pub(crate) numbered: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per series
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one CSV row per round trip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) samples: Option<PathBuf>,
+    /// Write one CSV row per round trip with its parts (needs `--stamps`)
+    #[arg(long, value_name = "FILE", requires = "stamps")]
+    pub(crate) parts: Option<PathBuf>,
+    /// Write an `HdrHistogram` interval log
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr: Option<PathBuf>,
+    /// Write counters and percentiles as Prometheus text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics: Option<PathBuf>,
+}
+
+const PING_CODES: &str = "Exit codes: 0 every request was answered within the deadline, 1 one was \
+not, 3 none was answered, 4 the machine cannot do it, 130 interrupted.";
 
 /// Interval of progress updates.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
 
 /// Runs `ping`.
-pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
+pub(crate) fn run(arguments: &PingArgs) -> Exit {
     let mut options = match options(arguments) {
         Ok(options) => options,
         Err(message) => {
@@ -37,7 +120,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
     };
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
-    let measurement = measure(&options, arguments.valentim, &stop, global);
+    let measurement = measure(&options, arguments.valentim, &stop);
     end_trace(&options.place);
     let measurement = match measurement {
         Ok(measurement) => measurement,
@@ -120,53 +203,6 @@ fn target(arguments: &PingArgs) -> Result<String, String> {
     }
 }
 
-fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {
-    // The trace is started once everything else has been checked.
-    place(domain, socket.device.as_deref(), socket.vlan, None)
-}
-
-/// Starts a trace, which only topics have.
-fn trace(domain: &DomainArgs, via: Way) -> Result<Option<Trace>, Exit> {
-    if domain.trace.is_some() && via != Way::Rtps {
-        let message = "`--trace` is of `--via rtps`; for other ways use `tcpdump` or Wireshark";
-        terminal::complain(message);
-        return Err(Exit::WrongInput);
-    }
-    tracing(domain)
-}
-
-fn marks(socket: &SocketArgs) -> Marks {
-    Marks {
-        dscp: socket.dscp,
-        pcp: socket.pcp,
-        vid: socket.vlan,
-    }
-}
-
-/// Returns the placement and waiting of the thread.
-pub(crate) fn thread_of(wishes: &ThreadArgs) -> Thread {
-    Thread {
-        placement: Placement {
-            core: wishes.core,
-            priority: wishes.priority,
-            lock_memory: wishes.priority.is_some(),
-        },
-        waiting: if wishes.spin {
-            Waiting::Spin
-        } else {
-            Waiting::Block
-        },
-        awake: wishes.awake,
-    }
-}
-
-fn profile(has_sequence: bool) -> Profile {
-    Profile {
-        has_sequence,
-        ..Profile::DEFAULT
-    }
-}
-
 /// Parses `test`, `get:ID` or `set:ID:HEX`.
 fn command(text: &str) -> Result<Command, String> {
     let wrong = || format!("`{text}` is no CNDEP command; write test, get:ID or set:ID:HEX");
@@ -183,25 +219,14 @@ fn command(text: &str) -> Result<Command, String> {
     }
 }
 
-fn hex(text: &str) -> Option<Vec<u8>> {
-    if !text.is_ascii() || !text.len().is_multiple_of(2) {
-        return None;
-    }
-    let pairs = (0..text.len()).step_by(2).map(|at| &text[at..at + 2]);
-    pairs
-        .map(|pair| u8::from_str_radix(pair, 16).ok())
-        .collect()
-}
-
 /// Measures in a separate thread, to which a real-time priority is confined, and shows progress.
 fn measure(
     options: &PingOptions,
     valentim: Option<BitRate>,
     stop: &AtomicBool,
-    global: &Global,
 ) -> Result<Measurement, LiveError> {
     let total = u64::from(options.config.series) * u64::from(options.config.samples);
-    let bar = bar(global, total);
+    let bar = bar(total);
     let (done, worst) = (AtomicU64::new(0), AtomicU64::new(0));
     let outcome = thread::scope(|scope| {
         let meter = scope.spawn(|| {
@@ -236,28 +261,13 @@ fn measure(
     }
 }
 
-fn bar(global: &Global, total: u64) -> ProgressBar {
+fn bar(total: u64) -> ProgressBar {
     let bar = ProgressBar::new(total);
-    bar.set_draw_target(if global.no_progress {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    });
     let template = "measuring {wide_bar} {pos} of {len}  {msg}  {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar
-}
-
-/// Reports why a measurement is not possible.
-pub(crate) fn refuse(error: &LiveError) -> Exit {
-    terminal::complain(&error.to_string());
-    if error.is_wrong_input() {
-        Exit::WrongInput
-    } else {
-        Exit::Unfit
-    }
 }
 
 fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), String> {
@@ -274,66 +284,4 @@ fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), St
         files::write(path, &meter::prometheus(measurement))?;
     }
     Ok(())
-}
-
-/// Runs `echo` until Ctrl-C, its normal end.
-pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
-    let board = match board(&arguments.parameter) {
-        Ok(board) => board,
-        Err(message) => {
-            terminal::complain(&message);
-            return Exit::WrongInput;
-        }
-    };
-    let trace = match trace(&arguments.domain, arguments.via) {
-        Ok(trace) => trace,
-        Err(exit) => return exit,
-    };
-    let mut options = EchoOptions {
-        listen: arguments.listen.clone(),
-        via: arguments.via.into(),
-        device: arguments.socket.device.clone(),
-        place: place_of(&arguments.domain, &arguments.socket),
-        marks: marks(&arguments.socket),
-        thread: thread_of(&arguments.socket.thread),
-        delay: arguments.delay,
-        profile: profile(arguments.numbered),
-        board,
-        stamps: arguments.stamps,
-        confinement: None,
-        of_peer: usize::try_from(arguments.limit_peer).unwrap_or(1),
-        idle: arguments.limit_idle,
-    };
-    options.place.trace = trace;
-    options.confinement = match confine::wished(&arguments.confine) {
-        Ok(confinement) => confinement,
-        Err(exit) => return exit,
-    };
-    options.place.confinement.clone_from(&options.confinement);
-    let stop = Stop::new(Care::None);
-    awake::keep(arguments.socket.thread.awake);
-    let answered = rtether_testbed::echo(&options, &stop, |at| {
-        terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
-    });
-    end_trace(&options.place);
-    match answered {
-        Ok(answered) if arguments.json => terminal::print(&rtether_testbed::echo_json(&answered)),
-        Ok(answered) => terminal::print(&rtether_testbed::echo_line(&answered, options.via)),
-        Err(error) => refuse(&error),
-    }
-}
-
-/// Parses parameters of a board: `ID=HEX`, or `ID:=HEX` if they can be set.
-fn board(parameters: &[String]) -> Result<Board, String> {
-    let mut board = Board::default();
-    for text in parameters {
-        let wrong =
-            || format!("`{text}` is no parameter; write 7=0a1b, or 7:=0a1b to let it be set");
-        let (id, value) = text.split_once('=').ok_or_else(wrong)?;
-        let (id, is_writable) = id.strip_suffix(':').map_or((id, false), |id| (id, true));
-        let id = id.parse().map_err(|_| wrong())?;
-        board.define(id, &hex(value).ok_or_else(wrong)?, is_writable);
-    }
-    Ok(board)
 }

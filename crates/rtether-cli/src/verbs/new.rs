@@ -2,12 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use rtether::characters::is_unseen;
 use rtether::scenario::template::{Template, template};
 
-use crate::args::NewArgs;
 use crate::exit::{self, Exit};
 use crate::{files, terminal};
+
+/// Arguments of `new`.
+#[derive(Args, Debug)]
+pub(crate) struct NewArgs {
+    /// File to write; .yaml is added to a name without extension [default: the shape]
+    pub(crate) name: Option<PathBuf>,
+    /// Shape of the plant: line, star, ring, substation or hub
+    #[arg(long, value_name = "SHAPE", default_value = "star")]
+    pub(crate) template: String,
+    /// Replace an existing file
+    #[arg(long)]
+    pub(crate) force: bool,
+}
 
 /// Runs `new`.
 pub(crate) fn run(arguments: &NewArgs) -> Exit {

@@ -1,17 +1,59 @@
 //! `limit`: finds how much other traffic is possible while flows keep their deadlines.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use rtether::limit::{self, End, Limit, Question};
 
-use crate::args::{Global, LimitArgs};
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
-use crate::progress::with_progress;
+use crate::number::{share, tolerance};
+use crate::progress::{Pace, with_progress};
+use crate::scenario::{self, RunOverrides};
 use crate::stop::Care;
-use crate::{scenario, terminal};
+use crate::terminal;
+
+/// Arguments of `limit`.
+#[derive(Args, Debug)]
+#[command(after_help = LIMIT_CODES)]
+pub(crate) struct LimitArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// Flows whose load is scaled: name, class or a pattern with `*` [default: all without deadline]
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) flows: Option<String>,
+    /// Largest ratio of late or lost packets of each flow with a deadline
+    #[arg(long, value_name = "RATIO", default_value = "1e-3", value_parser = share)]
+    pub(crate) miss: f64,
+    /// Confidence of the answer
+    #[arg(long, value_name = "RATIO", default_value = "95%", value_parser = share)]
+    pub(crate) confidence: f64,
+    /// Distance between the load that passes and the load that fails
+    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = tolerance)]
+    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) overrides: RunOverrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print loads and limits of stations as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Print the answer as one line only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Write one self-contained HTML page with charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
+}
+
+const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
+3 too few packets to say.";
 
 /// Runs `limit`.
-pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
+pub(crate) fn run(arguments: &LimitArgs) -> Exit {
     let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
@@ -28,7 +70,7 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
         tolerance: arguments.tolerance,
     };
     // The number of loads is not known in advance.
-    let found = with_progress(global, 0, Care::None, |progress| {
+    let found = with_progress(arguments.pace, 0, Care::None, |progress| {
         limit::find(scenario, &question, progress)
     });
     let limit = match found {

@@ -3,6 +3,7 @@
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, ValueEnum};
 use rtether::scenario::Scenario;
 use rtether::verdict::{Assessment, Verdict};
 use rtether_testbed::testbed::ssh::{self, HostError};
@@ -10,16 +11,98 @@ use rtether_testbed::testbed::{
     self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
 };
 
-use crate::args::{Global, LiveArgs};
+use super::progress::with_testbed;
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
-use crate::progress::with_testbed;
-use crate::scenario::{self, Loaded};
+use crate::number;
+use crate::progress::Pace;
+use crate::scenario::{self, Loaded, RunOverrides};
 use crate::terminal;
 
+/// Default real-time priority of stations: above the kernel's ordinary threads, below those of
+/// interrupts (50 on kernels with threaded interrupts).
+pub(super) const PRIORITY: u8 = 40;
+
+/// Arguments of `live`.
+#[derive(Args, Debug)]
+#[command(after_help = LIVE_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct LiveArgs {
+    /// Scenario file, or `-` for standard input
+    #[arg(required_unless_present = "clean")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// What carries frames between the stations
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub(crate) backend: LiveBackend,
+    /// Play an end station on another host, by `ssh TARGET`, optionally on this device; once per
+    /// end station, with `--backend ssh`
+    #[arg(long, value_name = "NODE=TARGET[%DEVICE]")]
+    pub(crate) host: Vec<String>,
+    /// Real-time priority of the stations (`SCHED_FIFO`, 1 to 80), memory locked; 0 for none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = PRIORITY,
+        value_parser = number::within(0_u8..=80)
+    )]
+    pub(crate) priority: u8,
+    /// Print the commands that create and remove the test bed, and do nothing
+    #[arg(long, conflicts_with_all = ["json", "csv", "report", "packets"])]
+    pub(crate) dry_run: bool,
+    /// Remove what test beds, `calibrate` and `doctor` of ended processes left behind
+    #[arg(
+        long,
+        conflicts_with_all = ["scenario", "dry_run", "host", "json", "csv", "report", "packets"]
+    )]
+    pub(crate) clean: bool,
+    #[command(flatten)]
+    pub(crate) overrides: RunOverrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the distribution of each flow
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write one CSV line per measured packet, at most a million
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<PathBuf>,
+    /// No progress on standard error (the default if it is not a terminal)
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+const LIVE_CODES: &str = "Exit codes: 0 every requirement holds as measured, 1 one does not, \
+2 wrong input or a scenario that a test bed cannot have, 3 nothing arrived, 4 the machine cannot \
+do it, 130 interrupted. --runs is that of the simulation and does nothing here. --warmup, or what the \
+scenario says, is the start that does not count; without it, a tenth of the run and a second at most.";
+
+/// What carries frames between the stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LiveBackend {
+    /// Virtual Ethernet, bridges and queueing disciplines of the kernel.
+    #[default]
+    Kernel,
+    /// The switches and hubs of the simulator in real time.
+    Emulated,
+    /// The network between real hosts.
+    Ssh,
+}
+
+impl From<LiveBackend> for Backend {
+    fn from(choice: LiveBackend) -> Self {
+        match choice {
+            LiveBackend::Kernel => Self::Kernel,
+            LiveBackend::Emulated => Self::Emulated,
+            LiveBackend::Ssh => Self::Ssh,
+        }
+    }
+}
+
 /// Runs `live`.
-pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
-    terminal::choose_color(global);
+pub(crate) fn run(arguments: &LiveArgs) -> Exit {
     let Some(path) = arguments.scenario.as_deref() else {
         return clean();
     };
@@ -35,7 +118,13 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
         priority: NonZeroU8::new(arguments.priority).map(NonZeroU8::get),
     };
     if options.backend == Backend::Ssh {
-        return on_hosts(path, arguments, &loaded, &options, global);
+        return on_hosts(
+            path,
+            arguments,
+            &loaded,
+            &options,
+            Pace::shown(!arguments.no_progress),
+        );
     }
     if !arguments.host.is_empty() {
         terminal::complain("`--host` is for `--backend ssh`");
@@ -52,7 +141,12 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
-    match measure(scenario, &plan, &options, global) {
+    match measure(
+        scenario,
+        &plan,
+        &options,
+        Pace::shown(!arguments.no_progress),
+    ) {
         Ok(measured) => show(arguments, outputs, &loaded, &measured),
         Err(exit) => exit,
     }
@@ -130,7 +224,7 @@ fn on_hosts(
     arguments: &LiveArgs,
     loaded: &Loaded,
     options: &Options,
-    global: &Global,
+    pace: Pace,
 ) -> Exit {
     let scenario = &loaded.scenario;
     let plan = match ssh::Plan::new(scenario, &arguments.host) {
@@ -148,7 +242,7 @@ fn on_hosts(
         text: &loaded.text,
         changes: &loaded.changes,
     };
-    let outcome = with_testbed(global, plan.hosts.len(), seconds(options), |progress| {
+    let outcome = with_testbed(pace, plan.hosts.len(), seconds(options), |progress| {
         ssh::run(scenario, source, &plan, options, progress)
     });
     match outcome {
@@ -168,10 +262,10 @@ pub(crate) fn measure(
     scenario: &Scenario,
     plan: &Plan,
     options: &Options,
-    global: &Global,
+    pace: Pace,
 ) -> Result<Measured, Exit> {
     let commands = plan.set_up.len();
-    let outcome = with_testbed(global, commands, seconds(options), |progress| {
+    let outcome = with_testbed(pace, commands, seconds(options), |progress| {
         testbed::run(scenario, plan, options, progress)
     });
     outcome.map_err(|error| refuse(&error))

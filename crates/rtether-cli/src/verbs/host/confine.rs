@@ -1,10 +1,21 @@
 //! What services give up once they run.
 
+use clap::Args;
 use rtether_testbed::{Confinement, User};
 
-use crate::args::ConfineArgs;
 use crate::exit::Exit;
 use crate::terminal;
+
+/// What to give up once sockets and files are open.
+#[derive(Args, Debug)]
+pub(crate) struct ConfineArgs {
+    /// As root: user to become once sockets and files are open, by name or number [default: nobody]
+    #[arg(long, value_name = "USER")]
+    pub(crate) user: Option<String>,
+    /// Keep user and rights, and bar neither files nor system calls
+    #[arg(long, conflicts_with = "user")]
+    pub(crate) unconfined: bool,
+}
 
 /// Returns what to give up by the arguments.
 pub(crate) fn wished(arguments: &ConfineArgs) -> Result<Option<Confinement>, Exit> {

@@ -1,7 +1,9 @@
-//! `check` and `sim`: run a scenario and judge it.
+//! `check`: judges every flow of a scenario against its deadline.
 
 use std::io;
+use std::path::PathBuf;
 
+use clap::Args;
 use rtether::check;
 use rtether::report::{self, Checked};
 use rtether::run::{self, Progress, Results};
@@ -9,44 +11,46 @@ use rtether::scenario::Scenario;
 use rtether::trace::{CaptureLog, PacketLog};
 use rtether::verdict::Conclusion;
 
-use crate::args::{CheckArgs, Format, Global, Output, SimArgs};
+use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::{self, Exit};
-use crate::live::{Measured, TestBed};
-use crate::outputs::{Outputs, Traces};
-use crate::progress::with_progress;
-use crate::scenario::{self, Loaded};
+use crate::outputs::{Format, Output, Outputs, Traces};
+use crate::progress::{Pace, with_progress};
+use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::Care;
 use crate::terminal;
 
-/// Runs `check`.
-pub(crate) fn run(arguments: &CheckArgs, global: &Global) -> Exit {
-    let traces = Traces {
-        #[cfg(target_os = "linux")]
-        live_packets: arguments.live.live_packets.as_deref(),
-        ..Traces::default()
-    };
-    judge(arguments, global, traces, true)
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) live: CheckLive,
+    #[command(flatten)]
+    pub(crate) overrides: RunOverrides,
+    #[command(flatten)]
+    pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }
 
-/// Runs `sim`.
-pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
+/// Runs `check`.
+pub(crate) fn run(arguments: &CheckArgs) -> Exit {
     let traces = Traces {
-        pcap: arguments.pcap.as_deref(),
-        packets: arguments.packets.as_deref(),
+        live_packets: arguments.live.packets(),
         ..Traces::default()
     };
-    judge(&arguments.check, global, traces, false)
+    judge(arguments, traces, true)
 }
 
 /// Simulates, traces and judges. `proves` tells whether bounds are computed, too.
-fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: bool) -> Exit {
-    terminal::choose_color(global);
+pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> Exit {
     let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let test_bed = match TestBed::plan(arguments, &loaded.scenario, proves) {
+    let test_bed = match TestBed::plan(&arguments.live, &loaded.scenario, proves) {
         Ok(test_bed) => test_bed,
         Err(exit) => return exit,
     };
@@ -54,7 +58,13 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
-    match observe(&loaded.scenario, global, traces, &mut outputs, test_bed) {
+    match observe(
+        &loaded.scenario,
+        arguments.pace,
+        traces,
+        &mut outputs,
+        test_bed,
+    ) {
         Ok(observed) => conclude(arguments, loaded, outputs, observed, proves),
         Err(exit) => exit,
     }
@@ -70,17 +80,17 @@ struct Observed {
 /// Simulates, and measures if a test bed was asked for.
 fn observe(
     scenario: &Scenario,
-    global: &Global,
+    pace: Pace,
     traces: Traces<'_>,
     outputs: &mut Outputs,
     test_bed: TestBed,
 ) -> Result<Observed, Exit> {
-    let (results, traced) = simulate(scenario, global, traces, outputs)?;
+    let (results, traced) = simulate(scenario, pace, traces, outputs)?;
     // After an interrupted simulation, do not start a measurement.
     let measured = if results.partial {
         Measured::default()
     } else {
-        test_bed.measure(scenario, outputs.live_packets.take(), global)?
+        test_bed.measure(scenario, outputs.live_packets.take(), pace)?
     };
     Ok(Observed {
         results,
@@ -135,7 +145,7 @@ type Traced = [Option<Result<(), String>>; 2];
 /// Runs all replications, then the traces.
 fn simulate(
     scenario: &Scenario,
-    global: &Global,
+    pace: Pace,
     traces: Traces<'_>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Traced), Exit> {
@@ -144,7 +154,7 @@ fn simulate(
     let total = plan.duration.as_ps() / 1_000_000_000 * runs;
     let (pcap, packets) = (outputs.pcap.take(), outputs.packets.take());
     let run = with_progress(
-        global,
+        pace,
         u64::try_from(total).unwrap_or(0),
         Care::None,
         |progress| {

@@ -1,12 +1,20 @@
-//! Arguments of `calibrate`.
+//! `calibrate`: cost of this host's network stack.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
-use rtether_testbed::calibrate::{Path, Protocol, SIZE_MAX, SIZE_MIN};
+use indicatif::{ProgressBar, ProgressStyle};
+use rtether_testbed::calibrate::{self, CalibrateOptions, Path, Protocol, SIZE_MAX, SIZE_MIN};
 use rtether_testbed::{Duration, Waiting};
 
-use super::number;
+use super::awake;
+use super::quantity::at_most;
+use super::stop::Stop;
+use crate::exit::{self, Exit};
+use crate::number;
+use crate::stop::Care;
+use crate::{files, terminal};
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
@@ -35,7 +43,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(1_u32..=1_000_000))]
     pub(crate) count: u32,
     /// Time between requests
-    #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = interval)]
+    #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = at_most(10))]
     pub(crate) interval: Duration,
     /// Cores of both ends, for example 0,1 [default: the first two allowed]
     #[arg(long, value_name = "N,N", value_parser = cores)]
@@ -115,13 +123,6 @@ impl From<How> for Waiting {
     }
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
-    match rtether::scenario::time(text)? {
-        time if time > Duration::from_secs(10) => Err("write at most 10 s".into()),
-        time => Ok(time),
-    }
-}
-
 fn size(text: &str) -> Result<usize, String> {
     let size = text.parse().ok();
     let size = size.filter(|size| (SIZE_MIN..=SIZE_MAX).contains(size));
@@ -141,5 +142,70 @@ fn name(text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     } else {
         Err("write a letter, then letters, digits, - and _".into())
+    }
+}
+
+/// Runs `calibrate`.
+pub(crate) fn run(arguments: &CalibrateArgs) -> Exit {
+    let stop = Stop::new(Care::Always);
+    awake::keep(arguments.awake);
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos} of {len}  {msg}  {eta} left")
+    {
+        bar.set_style(style);
+    }
+    let measured = calibrate::calibrate(&options(arguments), &stop, |done, total, what| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(what.to_owned());
+    });
+    bar.finish_and_clear();
+    let calibration = match measured {
+        Ok(calibration) => calibration,
+        Err(error) => return exit::fail(&error.to_string()),
+    };
+    if let Some(path) = &arguments.out {
+        let profile = calibrate::yaml(&calibration, &arguments.name);
+        if let Err(message) = files::write(path, &profile) {
+            return exit::fail(&message);
+        }
+    }
+    let printed = terminal::print(&if arguments.json {
+        calibrate::json(&calibration)
+    } else if arguments.csv {
+        calibrate::csv(&calibration)
+    } else {
+        calibrate::table(&calibration)
+    });
+    if printed != Exit::Ok {
+        printed
+    } else if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        Exit::Ok
+    }
+}
+
+fn options(arguments: &CalibrateArgs) -> CalibrateOptions {
+    let usual = CalibrateOptions::default();
+    CalibrateOptions {
+        paths: chosen(&arguments.over, usual.paths),
+        protocols: chosen(&arguments.via, usual.protocols),
+        waitings: chosen(&arguments.waiting, usual.waitings),
+        sizes: chosen(&arguments.size, usual.sizes),
+        samples: arguments.count,
+        interval: arguments.interval,
+        cores: arguments.cores,
+        priority: arguments.priority,
+        awake: arguments.awake,
+    }
+}
+
+/// Returns the chosen values, or all if there are none.
+fn chosen<T: Copy, U: From<T>>(named: &[T], all: Vec<U>) -> Vec<U> {
+    if named.is_empty() {
+        all
+    } else {
+        named.iter().map(|&one| one.into()).collect()
     }
 }

@@ -10,7 +10,8 @@ use rtether::scenario::render::{self, Style};
 use rtether_testbed::idl::{FILE_MAX, Library};
 use rtether_testbed::topics::{Kind, Values, lines_of, values_of};
 
-use crate::args::{PubArgs, TopicArgs};
+use super::publish::PubArgs;
+use super::topic::TopicArgs;
 use crate::exit::Exit;
 use crate::terminal;
 

@@ -1,0 +1,67 @@
+//! `admit`: whether flows may be added to a plant.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rtether::bound::{Decision, admit};
+
+use crate::exit::Exit;
+use crate::scenario::{self, Overrides};
+use crate::terminal;
+
+/// Arguments of `admit`.
+#[derive(Args, Debug)]
+#[command(after_help = ADMIT_CODES)]
+pub(crate) struct AdmitArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// File with a flow, or a list of flows, as under `flows:` in a scenario
+    #[arg(required_unless_present = "flow")]
+    pub(crate) file: Option<PathBuf>,
+    /// A flow, for example '{ name: x, from: a, to: b, period: 1 ms, size: 100 B, deadline: 1 ms
+    /// }'; may be given several times
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream whose bound changes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const ADMIT_CODES: &str = "Exit codes: 0 yes, 1 no: a deadline would be missed or a place \
+overloaded, 3 a flow with a deadline would have no bound.";
+
+pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
+    let file = arguments.file.as_deref();
+    let loaded = scenario::load_and_add(
+        &arguments.scenario,
+        &arguments.overrides,
+        file,
+        &arguments.flow,
+    );
+    let (scenario, added) = match loaded {
+        Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let admission = admit(&scenario, &added);
+    let text = if arguments.json {
+        admission.json()
+    } else if arguments.csv {
+        admission.csv()
+    } else {
+        admission.table()
+    };
+    let printed = terminal::print(&text);
+    if printed != Exit::Ok {
+        return printed;
+    }
+    match admission.decision {
+        Decision::Yes => Exit::Ok,
+        Decision::No => Exit::Failed,
+        Decision::Unknown => Exit::NoAnswer,
+    }
+}

@@ -1,0 +1,166 @@
+//! `bound`: proved bounds of a scenario, without simulation.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtether::bound::{self, SensitivityError};
+
+use crate::exit::{self, Exit};
+use crate::progress::{Pace, with_steps};
+use crate::scenario::{self, Overrides};
+use crate::{files, terminal};
+
+/// Arguments of `bound`.
+#[derive(Args, Debug)]
+#[command(after_help = BOUND_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct BoundArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// Show the effect of changing a value of the scenario, for example `flows.setpoint.pcp=6` or
+    /// `links[3].rate=1Gbit/s`; may be given several times
+    #[arg(long, value_name = "PATH=VALUE", conflicts_with_all = ["sensitivity", "ports"])]
+    pub(crate) what_if: Vec<String>,
+    /// Try single changes and rank them by their gain for the stream with the least slack
+    #[arg(long, conflicts_with = "ports")]
+    pub(crate) sensitivity: bool,
+    /// Rank them for this flow instead
+    #[arg(long, value_name = "NAME", requires = "sensitivity")]
+    pub(crate) flow: Option<String>,
+    /// No progress on standard error (the default if it is not a terminal)
+    #[arg(long, requires = "sensitivity")]
+    pub(crate) no_progress: bool,
+    /// Show ports and stacks instead of streams: utilization, longest wait, memory
+    #[arg(long)]
+    pub(crate) ports: bool,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream, port or change
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the parts of each bound
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
+    pub(crate) report: Option<PathBuf>,
+    /// Analysis methods
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t, conflicts_with_all = ["what_if", "sensitivity"])]
+    pub(crate) methods: MethodChoice,
+}
+
+const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
+with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
+change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
+
+/// Analysis methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// All; the smallest bound of each stream counts.
+    #[default]
+    All,
+    /// Total flow analysis only, which is faster.
+    TotalFlow,
+}
+
+impl From<MethodChoice> for rtether::bound::Methods {
+    fn from(choice: MethodChoice) -> Self {
+        match choice {
+            MethodChoice::All => Self::All,
+            MethodChoice::TotalFlow => Self::TotalFlow,
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &BoundArgs) -> Exit {
+    let done = if !arguments.what_if.is_empty() {
+        what_if(arguments)
+    } else if arguments.sensitivity {
+        sensitivity(arguments)
+    } else {
+        bounds(arguments)
+    };
+    done.unwrap_or_else(|exit| exit)
+}
+
+/// Prints a text and returns `exit`, unless printing fails.
+fn print(text: &str, exit: Exit) -> Exit {
+    let printed = terminal::print(text);
+    if printed == Exit::Ok { exit } else { printed }
+}
+
+/// Returns the exit code for these bounds.
+fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> Exit {
+    let counts = bound::counts(scenario, analysis);
+    if counts.late > 0 {
+        Exit::Failed
+    } else if counts.unknown > 0 {
+        Exit::NoAnswer
+    } else {
+        Exit::Ok
+    }
+}
+
+fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
+    let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    let scenario = &loaded.scenario;
+    let analysis = bound::analyze_with(scenario, arguments.methods.into());
+    if let Some(path) = &arguments.report {
+        files::write(path, &bound::html(scenario, &analysis))
+            .map_err(|message| exit::fail(&message))?;
+    }
+    let text = match (arguments.json, arguments.csv, arguments.ports) {
+        (true, _, _) => bound::json(scenario, &analysis),
+        (_, true, true) => bound::ports_csv(scenario, &analysis),
+        (_, true, false) => bound::csv(scenario, &analysis),
+        (_, _, true) => bound::ports_table(scenario, &analysis),
+        (_, _, false) => bound::table(scenario, &analysis),
+    };
+    Ok(print(&text, judge(scenario, &analysis)))
+}
+
+fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
+    let (before, after, changes) = scenario::load_both(
+        &arguments.scenario,
+        &arguments.overrides,
+        &arguments.what_if,
+    )?;
+    let found = bound::what_if(&before, &after, &changes);
+    let text = if arguments.json {
+        found.json(&before)
+    } else if arguments.csv {
+        found.csv()
+    } else {
+        found.table(&before)
+    };
+    Ok(print(&text, judge(&after, &found.after)))
+}
+
+fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {
+    let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    let scenario = &loaded.scenario;
+    let flow = arguments.flow.as_deref();
+    let found = with_steps(Pace::shown(!arguments.no_progress), |steps| {
+        bound::sensitivity(scenario, flow, steps)
+    });
+    let found = found.map_err(|error| {
+        terminal::complain(&error.to_string());
+        match error {
+            SensitivityError::NoFlow { .. } => Exit::WrongInput,
+            SensitivityError::NoBound { .. } | SensitivityError::Nothing => Exit::NoAnswer,
+        }
+    })?;
+    let text = if arguments.json {
+        found.json(scenario)
+    } else if arguments.csv {
+        found.csv()
+    } else {
+        found.table(scenario)
+    };
+    let exit = if found.partial {
+        Exit::Interrupted
+    } else {
+        Exit::Ok
+    };
+    Ok(print(&text, exit))
+}

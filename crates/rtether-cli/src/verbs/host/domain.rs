@@ -1,0 +1,124 @@
+//! The place of a participant of an RTPS domain, and its trace.
+
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use clap::Args;
+use rtether_testbed::Vid;
+use rtether_testbed::topics::{EthernetOptions, Happening, Peer, Place, Ports, Trace};
+
+use super::socket::vid;
+use crate::drafts;
+use crate::exit::{self, Exit};
+use crate::{number, terminal};
+
+/// Where in the network a participant is.
+#[derive(Args, Debug)]
+pub(crate) struct DomainArgs {
+    /// RTPS: the domain
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u16..=Ports::DOMAIN_MAX))]
+    pub(crate) domain: u16,
+    /// RTPS: address of this host that selects the network [default: the first that is not
+    /// loopback]
+    #[arg(long, value_name = "ADDRESS", value_parser = number::ipv4)]
+    pub(crate) interface: Option<Ipv4Addr>,
+    /// RTPS: address of a host that multicast does not reach, with --device of a station;
+    /// repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = peer)]
+    pub(crate) peer: Vec<Peer>,
+    /// RTPS: do not announce by multicast or listen to it; needs `--peer`, on one of the sides
+    #[arg(long)]
+    pub(crate) no_multicast: bool,
+    /// RTPS: accept messages of a participant from any address, not only from those it has
+    /// announced, and send to addresses that have never answered
+    #[arg(long)]
+    pub(crate) any_source: bool,
+    /// RTPS: `EtherType` of frames on --device
+    #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
+    pub(crate) ethertype: u16,
+    /// RTPS: write everything sent and received to this pcapng file, up to 1 GiB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+/// Frames on a device.
+#[derive(Args, Debug)]
+pub(crate) struct FrameArgs {
+    /// RTPS: use Ethernet frames on this device, without IP (needs the right to raw frames)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// RTPS: VLAN in the tags of frames on --device
+    #[arg(long, value_name = "N", value_parser = vid, requires = "device")]
+    pub(crate) vlan: Option<Vid>,
+}
+
+pub(super) fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Trace>) -> Place {
+    place(domain, frames.device.as_deref(), frames.vlan, trace)
+}
+
+/// Creates the file of a trace, if one is requested.
+pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
+    let made = domain.trace.as_deref().map(|path| {
+        let file = drafts::overwrite(path).map_err(|message| exit::fail(&message))?;
+        Trace::begin_in(file)
+            .map_err(|error| exit::fail(&format!("writing a trace to {}: {error}", path.display())))
+    });
+    made.transpose()
+}
+
+/// Finishes a trace, once its participant is gone, and reports its outcome.
+pub(crate) fn end_trace(place: &Place) {
+    let Some(trace) = &place.trace else { return };
+    let traced = trace.finish();
+    let count = traced.datagrams;
+    terminal::tell(&match (traced.ended, traced.missing) {
+        (None, 0) => format!("{count} datagrams in the trace"),
+        (None, missing) => format!("{count} datagrams in the trace, {missing} did not fit a frame"),
+        (Some(why), missing) => format!(
+            "the trace ended after {count} datagrams, the last {missing} are missing: {why}"
+        ),
+    });
+}
+
+/// Returns the place of the participant.
+pub(crate) fn place(
+    domain: &DomainArgs,
+    device: Option<&str>,
+    vlan: Option<Vid>,
+    trace: Option<Trace>,
+) -> Place {
+    let ethernet = device.map(|device| EthernetOptions {
+        ethertype: domain.ethertype,
+        vlan: vlan.map_or(0, Vid::get),
+        ..EthernetOptions::on(device)
+    });
+    Place {
+        ethernet,
+        domain: domain.domain,
+        interface: domain.interface,
+        peers: domain.peer.clone(),
+        multicast: !domain.no_multicast,
+        any_source: domain.any_source,
+        trace,
+        confinement: None,
+    }
+}
+
+pub(super) fn tell(happening: &Happening) {
+    let head = if happening.is_warning() {
+        "warning: "
+    } else {
+        ""
+    };
+    terminal::tell(&format!("{head}{happening}"));
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let wrong = |_| "write an address, such as 10.0.0.2 or 02:00:00:00:00:01".into();
+    text.parse().map_err(wrong)
+}
+
+fn ethertype(text: &str) -> Result<u16, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u16::from_str_radix(digits, 16).map_err(|_| "write four hexadecimal digits".into())
+}

@@ -1,0 +1,84 @@
+//! Verbs on a Linux host, and what `check` has from them. `no_host` stands in for all of it
+//! elsewhere.
+
+mod agent;
+mod awake;
+mod calibrate;
+mod confine;
+mod doctor;
+mod domain;
+mod echo;
+mod live;
+mod load;
+mod ping;
+mod progress;
+mod publish;
+mod quantity;
+mod shim;
+mod socket;
+mod spy;
+mod stop;
+mod subscribe;
+mod test_bed;
+mod topic;
+mod types;
+
+use clap::Subcommand;
+
+use crate::exit::Exit;
+
+pub(crate) use rtether_testbed::is_output_closed;
+pub(crate) use test_bed::{CheckLive, Measured, TestBed};
+
+/// A verb on this host.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostVerb {
+    /// Measure round trips to a host
+    Ping(ping::PingArgs),
+    /// Answer the requests of `ping`, or act as a controller board
+    Echo(echo::EchoArgs),
+    /// Publish samples of a topic over RTPS
+    Pub(publish::PubArgs),
+    /// Subscribe to a topic over RTPS and show its samples
+    Sub(subscribe::SubArgs),
+    /// List the participants of an RTPS domain, and the writers and readers that do not match
+    Spy(spy::SpyArgs),
+    /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
+    Live(live::LiveArgs),
+    /// Play an end station for `live --backend ssh` of another host, over standard input and output
+    #[command(hide = true)]
+    LiveAgent,
+    /// Generate background load, or receive it
+    Load(load::LoadArgs),
+    /// Measure the cost of this host's network stack, and write a profile of it for scenarios
+    Calibrate(calibrate::CalibrateArgs),
+    /// Check whether this host is fit for measurements, and how to fix what is not
+    Doctor(doctor::DoctorArgs),
+    /// Run the end-node layer between the stack of this host and a device: queues, tags, smoother
+    Shim(shim::ShimArgs),
+}
+
+impl HostVerb {
+    /// Runs it.
+    pub(crate) fn run(&self) -> Exit {
+        match self {
+            Self::Ping(arguments) => ping::run(arguments),
+            Self::Echo(arguments) => echo::run(arguments),
+            Self::Pub(arguments) => publish::run(arguments),
+            Self::Sub(arguments) => subscribe::run(arguments),
+            Self::Spy(arguments) => spy::run(arguments),
+            Self::Live(arguments) => live::run(arguments),
+            Self::LiveAgent => agent::run(),
+            Self::Load(arguments) => load::run(arguments),
+            Self::Calibrate(arguments) => calibrate::run(arguments),
+            Self::Doctor(arguments) => doctor::run(arguments),
+            Self::Shim(arguments) => shim::run(arguments),
+        }
+    }
+
+    /// Returns whether it ends in its own way when signalled: a shim does, and an agent ends with
+    /// its coordinator.
+    pub(crate) const fn handles_signals(&self) -> bool {
+        matches!(self, Self::Shim(_) | Self::LiveAgent)
+    }
+}

@@ -1,0 +1,74 @@
+//! The verbs: one module each, with arguments and work.
+
+mod admit;
+mod bound;
+mod check;
+mod completions;
+mod limit;
+mod man;
+mod new;
+mod reproduce;
+mod schema;
+mod sim;
+
+/// What needs sockets, namespaces and time stamps of Linux.
+#[cfg(target_os = "linux")]
+pub(crate) mod host;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_host.rs"]
+pub(crate) mod host;
+
+use clap::Subcommand;
+
+use crate::exit::Exit;
+
+/// The verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Judge every flow of a scenario against its deadline: the main verb
+    Check(check::CheckArgs),
+    /// Simulate a scenario, with traces on request; proved bounds are not judged
+    Sim(sim::SimArgs),
+    /// Prove how long packets can take at most, without simulation
+    Bound(bound::BoundArgs),
+    /// Decide whether flows may be added: yes if all deadlines are proved to hold with them
+    Admit(admit::AdmitArgs),
+    /// Find the highest load of other traffic at which deadlines still hold
+    Limit(limit::LimitArgs),
+    #[command(flatten)]
+    Host(host::HostVerb),
+    /// Write a commented scenario that already passes
+    New(new::NewArgs),
+    /// Print the JSON Schema of scenario files, for editors
+    Schema(schema::SchemaArgs),
+    /// Repeat experiments of the five papers and judge their claims
+    Reproduce(reproduce::ReproduceArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page of the command or of a verb
+    Man(man::ManArgs),
+}
+
+impl Verb {
+    /// Runs it.
+    pub(crate) fn run(&self) -> Exit {
+        match self {
+            Self::Check(arguments) => check::run(arguments),
+            Self::Sim(arguments) => sim::run(arguments),
+            Self::Bound(arguments) => bound::run(arguments),
+            Self::Admit(arguments) => admit::run(arguments),
+            Self::Limit(arguments) => limit::run(arguments),
+            Self::Host(verb) => verb.run(),
+            Self::New(arguments) => new::run(arguments),
+            Self::Schema(arguments) => schema::run(arguments),
+            Self::Reproduce(arguments) => reproduce::run(arguments),
+            Self::Completions(arguments) => completions::run(arguments),
+            Self::Man(arguments) => man::run(arguments),
+        }
+    }
+
+    /// Returns whether it ends in its own way when signalled.
+    pub(crate) const fn handles_signals(&self) -> bool {
+        matches!(self, Self::Host(verb) if verb.handles_signals())
+    }
+}
