@@ -10,8 +10,8 @@ use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::codes;
-use super::diagnostic::{Diagnostic, quote};
-use super::lower::{Overload, Plant, ports_of};
+use super::diagnostic::{Diagnostic, Severity, quote};
+use super::lower::{Plant, ports_of};
 use super::reader::Reader;
 
 mod deadline;
@@ -23,7 +23,7 @@ mod smoothed;
 pub use domain::Domains;
 
 /// Checks the plant as a whole.
-pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) {
+pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) {
     let routing = Routing::new(&plant.network);
     loops(reader, plant, &routing);
     let domains = Domains::new(&plant.network);

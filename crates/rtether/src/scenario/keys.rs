@@ -4,8 +4,10 @@
 //! disagree.
 
 pub(super) mod table;
+mod words;
 
 use super::units::Quantity;
+pub(super) use words::{Texts, Word, Words};
 
 /// The keys of one kind of map.
 pub(super) struct Section {
@@ -44,7 +46,7 @@ pub(super) enum Kind {
     /// The name of something declared elsewhere.
     Name(&'static str),
     /// One of these words.
-    Word(&'static [&'static str]),
+    Word(&'static dyn Texts),
     /// `true` or `false`.
     Flag,
     /// A whole number.

@@ -32,7 +32,7 @@ pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
-pub(super) use run::{Overload, RunPlaces, run};
+pub(super) use run::{RunPlaces, run};
 pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
 

@@ -9,7 +9,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
-use super::keys::{Key, Kind, Presence, Section};
+use super::keys::{Key, Kind, Presence, Section, Texts, Word, Words};
 use super::suggest;
 use super::tree::{Data, Entry, Value};
 use super::units::{self, Problem, Quantity, UnitError};

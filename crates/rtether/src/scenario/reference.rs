@@ -91,8 +91,8 @@ fn type_of(kind: &Kind) -> String {
         Kind::Text => "text".into(),
         Kind::Name(what) => format!("name of a {what}"),
         Kind::Word(words) => {
-            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            words.join(", ")
+            let words = words.texts().into_iter().map(|word| format!("`{word}`"));
+            words.collect::<Vec<String>>().join(", ")
         }
         Kind::Flag => "`true`, `false`".into(),
         Kind::Count { min, max } if min == max => format!("`{min}`"),

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS};
-use super::keys::{Key, Kind, Presence, Section};
+use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS, STATISTIC};
+use super::keys::{Key, Kind, Presence, Section, Texts};
 use super::units::Quantity;
 
 /// A number as accepted before a unit.
@@ -81,7 +81,7 @@ fn shape(kind: &Kind) -> Value {
     match kind {
         // YAML reads a name such as 12 as a number.
         Kind::Text | Kind::Name(_) => json!({ "type": ["string", "number"] }),
-        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Word(words) => json!({ "enum": words.texts() }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count { min, max } => {
             let mut count = json!({ "type": "integer", "minimum": min });
@@ -111,15 +111,19 @@ fn shape(kind: &Kind) -> Value {
         }),
         Kind::Values(kind) => json!({ "type": "array", "items": shape(kind) }),
         Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(shape).collect::<Vec<_>>() }),
-        Kind::Statistics => json!({
-            "type": "object",
-            "patternProperties": {
-                "^(mean|median|max|p[0-9]{1,2}(\\.[0-9]{1,6})?)$": {
-                    "anyOf": [{ "const": "deadline" }, shape(&Kind::Quantity(Quantity::Time))],
-                },
-            },
-            "additionalProperties": false,
-        }),
+        Kind::Statistics => {
+            let names = STATISTIC.texts().join("|");
+            let name = format!("^({names}|p[0-9]{{1,2}}(\\.[0-9]{{1,6}})?)$");
+            let limit = [
+                json!({ "const": "deadline" }),
+                shape(&Kind::Quantity(Quantity::Time)),
+            ];
+            json!({
+                "type": "object",
+                "patternProperties": { name: { "anyOf": limit } },
+                "additionalProperties": false,
+            })
+        }
     }
 }
 

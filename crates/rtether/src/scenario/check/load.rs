@@ -10,7 +10,7 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{self, Encapsulation, Frames};
 
 use super::domain::Domains;
-use super::{Overload, Plant, codes, each_hop, flow_of, port_name, quote};
+use super::{Plant, codes, each_hop, flow_of, port_name, quote};
 use crate::scenario::codes::Code;
 use crate::scenario::diagnostic::{Diagnostic, Severity, Span};
 use crate::scenario::reader::Reader;
@@ -45,7 +45,7 @@ struct Total {
 /// Routes and collision domains.
 type Paths<'p> = (&'p Routing, &'p Domains);
 
-pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, overload: Overload) {
+pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, overload: Severity) {
     let mut totals: BTreeMap<Resource, Total> = BTreeMap::new();
     for flow in &plant.flows {
         visit(plant, paths, flow, &mut |resource, share| {
@@ -286,16 +286,16 @@ fn report(
     plant: &Plant,
     (resource, total, what): (Resource, Total, Option<Description>),
     mut shares: Vec<(u64, FlowId)>,
-    overload: Overload,
+    overload: Severity,
 ) {
     let Some((code, title, span, label)) = what else {
         return;
     };
     let floods_only = total.real_time <= FULL;
-    let severity = if floods_only || overload == Overload::Allow {
+    let severity = if floods_only {
         Severity::Warning
     } else {
-        Severity::Error
+        overload
     };
     let mut diagnostic = Diagnostic::new(code, title, span, label).with_severity(severity);
     shares.sort_by_key(|&(share, id)| (std::cmp::Reverse(share), id));

@@ -1,7 +1,9 @@
 //! The table of keys: top level, run and accept here, the rest in submodules.
 
 use super::Presence::{Default, Optional, Required};
-use super::{Key, Kind, Presence, Section};
+use super::{Key, Kind, Presence, Section, Words};
+use crate::scenario::diagnostic::Severity;
+use crate::scenario::plan::{Limit, Requirement, Statistic};
 use crate::scenario::units::Quantity;
 
 mod flows;
@@ -12,14 +14,13 @@ mod smoother;
 mod stations;
 mod substation;
 
-pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
-pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
-pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
-pub(in crate::scenario) use shim::{PROBES, SIGNAL, TAGS};
-pub(in crate::scenario) use shim::{SHIM, SHIM_SECTIONS};
-pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};
-pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, QUANTILE, STACK, TASKS};
-pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};
+pub(in crate::scenario) use flows::*;
+pub(in crate::scenario) use layer::*;
+pub(in crate::scenario) use network::*;
+pub(in crate::scenario) use shim::*;
+pub(in crate::scenario) use smoother::*;
+pub(in crate::scenario) use stations::*;
+pub(in crate::scenario) use substation::*;
 
 const TIME: Kind = Kind::Quantity(Quantity::Time);
 const SIZE: Kind = Kind::Quantity(Quantity::Size);
@@ -41,6 +42,25 @@ const fn key(
         description,
         example,
     }
+}
+
+/// A key whose value is a word, the first one by default.
+const fn choice<T: Sync>(
+    words: &'static Words<T>,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    word(words, Default(words.first()), example, description)
+}
+
+/// A key whose value is a word.
+const fn word<T: Sync>(
+    words: &'static Words<T>,
+    presence: Presence,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    key(words.key, Kind::Word(words), presence, example, description)
 }
 
 /// All sections, in the order of the reference.
@@ -151,14 +171,38 @@ pub(in crate::scenario) static SCENARIO: Section = Section {
             "How to simulate.",
         ),
         key(
-            "accept",
-            Kind::Any(&[Kind::Word(&["proved"]), Kind::List(&ACCEPT)]),
+            PROVED.key,
+            Kind::Any(&[Kind::Word(&PROVED), Kind::List(&ACCEPT)]),
             Optional,
             "[{ flow: \"*\", sim: deadline, lost: 0 }]",
             "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`. `proved` stands for `[{ flow: \"*\", sim: deadline, bound: deadline, lost: 0 }]`.",
         ),
     ],
 };
+
+/// Short forms of `accept`.
+pub(in crate::scenario) static PROVED: Words<fn() -> Requirement> =
+    Words::new("accept", &[("proved", Requirement::proved_for_all)]);
+
+/// How an overload is reported.
+pub(in crate::scenario) static OVERLOAD: Words<Severity> = Words::new(
+    "overload",
+    &[("refuse", Severity::Error), ("allow", Severity::Warning)],
+);
+
+/// Limits with a name, of `sim`, `live` and `bound`.
+pub(in crate::scenario) static DEADLINE: Words<Limit> =
+    Words::new("bound", &[("deadline", Limit::Deadline)]);
+
+/// Statistics with a name; quantiles are written `p99.9`.
+pub(in crate::scenario) static STATISTIC: Words<Statistic> = Words::new(
+    "sim",
+    &[
+        ("mean", Statistic::Mean),
+        ("median", Statistic::Quantile { part: 1, whole: 2 }),
+        ("max", Statistic::Max),
+    ],
+);
 
 pub(in crate::scenario) static RUN: Section = Section {
     name: "run",
@@ -206,10 +250,8 @@ pub(in crate::scenario) static RUN: Section = Section {
             "1.6 s",
             "Length of the buckets on the time axis; a hundredth of the run if not given, longer with more than 100 000 streams. All streams together have ten million at most.",
         ),
-        key(
-            "overload",
-            Kind::Word(&["refuse", "allow"]),
-            Default("refuse"),
+        choice(
+            &OVERLOAD,
             "allow",
             "Whether a plant may have more to carry than it can.",
         ),
@@ -230,21 +272,21 @@ pub(in crate::scenario) static ACCEPT: Section = Section {
         ),
         key(
             "sim",
-            Kind::Any(&[Kind::Word(&["deadline"]), TIME, Kind::Statistics]),
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME, Kind::Statistics]),
             Optional,
             "{ p99.9: 600 us }",
             "Upper limit of the largest simulated latency, or of statistics: `mean`, `max`, and quantiles such as `p50` and `p99.9`. `deadline` is the deadline of each flow.",
         ),
         key(
             "live",
-            Kind::Any(&[Kind::Word(&["deadline"]), TIME, Kind::Statistics]),
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME, Kind::Statistics]),
             Optional,
             "{ max: deadline }",
             "The same of measured latencies, for `rtether live` and `rtether check --live`. Without it, what stands under `sim` limits them, too.",
         ),
         key(
             "bound",
-            Kind::Any(&[Kind::Word(&["deadline"]), TIME]),
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME]),
             Optional,
             "deadline",
             "Upper limit of the proved bound, so that simulation alone is not enough; judged by `rtether check` and not by `rtether sim`.",

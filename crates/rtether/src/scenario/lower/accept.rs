@@ -7,7 +7,7 @@ use super::Plant;
 use super::links::head;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
-use crate::scenario::keys::table::ACCEPT;
+use crate::scenario::keys::table::{ACCEPT, DEADLINE, PROVED, STATISTIC};
 use crate::scenario::plan::{Limit, Requirement, Statistic};
 use crate::scenario::reader::{At, Fields, Reader, picoseconds};
 use crate::scenario::suggest;
@@ -22,8 +22,11 @@ pub(in crate::scenario) fn accept(
     plant: &Plant,
     flows_are_complete: bool,
 ) -> Vec<Requirement> {
-    if is_proved(top) {
-        return vec![Requirement::proved_for_all()];
+    if let Some(entry) = top.get(PROVED.key)
+        && let Data::Scalar(text) = &entry.value.data
+        && let Some(requirement) = PROVED.means(text)
+    {
+        return vec![requirement()];
     }
     let items = reader.items(top, "accept");
     if items.is_empty() {
@@ -187,16 +190,8 @@ fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement
 
 fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limit> {
     let At { value: text, .. } = reader.scalar(fields, key)?;
-    if text == "deadline" {
-        return Some(Limit::Deadline);
-    }
-    reader.time(fields, key).map(|time| Limit::Time(time.value))
-}
-
-/// Returns whether `accept:` is the word `proved` rather than a list.
-fn is_proved(top: &Fields<'_>) -> bool {
-    let entry = top.get("accept");
-    entry.is_some_and(|entry| matches!(&entry.value.data, Data::Scalar(word) if word == "proved"))
+    let limit = DEADLINE.means(text);
+    limit.or_else(|| reader.time(fields, key).map(|time| Limit::Time(time.value)))
 }
 
 /// Reads the value of `sim` or `live`.
@@ -240,8 +235,8 @@ fn statistic_limit(
         reader.wrong_type(fields, key, &entry.value, "a time or `deadline`");
         return None;
     };
-    if text == "deadline" {
-        return Some(Limit::Deadline);
+    if let Some(limit) = DEADLINE.means(text) {
+        return Some(limit);
     }
     let (key, span) = (entry.key.as_str(), entry.value.span);
     let ps = reader.quantity_of(fields, key, text, span, Quantity::Time)?;
@@ -251,13 +246,8 @@ fn statistic_limit(
 
 /// Parses `mean`, `median`, `max`, `p50`, `p99.9`.
 fn statistic(name: &str) -> Option<Statistic> {
-    match name {
-        "mean" => return Some(Statistic::Mean),
-        "max" => return Some(Statistic::Max),
-        "median" => {
-            return Some(Statistic::Quantile { part: 1, whole: 2 });
-        }
-        _ => {}
+    if let Some(statistic) = STATISTIC.means(name) {
+        return Some(statistic);
     }
     let digits = name.strip_prefix('p')?;
     let (whole_part, fraction) = digits.split_once('.').unwrap_or((digits, ""));

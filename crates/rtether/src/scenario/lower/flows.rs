@@ -8,11 +8,11 @@ use rtether_model::wire::Encapsulation;
 use super::bulk;
 use super::links::head;
 use super::switches::{pcp, vid};
-use super::traffic::{self, BULK_ONLY, Kind};
+use super::traffic::{self, BULK_ONLY};
 use super::{Plant, check_name};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::{FLOW, REPLY};
+use crate::scenario::keys::table::{DELIVERY, FLOW, KIND, OVER, REPLY, Release};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::tree::{Data, Value};
@@ -79,12 +79,12 @@ fn flow(
     let connection = connection(reader, fields, kind, encapsulation);
     let deadline = reader.positive_time(fields, "deadline");
     match kind {
-        Kind::Flood => {
+        Release::Flood => {
             let what = "a flood, which sends without regard to what arrives";
             reader.misplaced(fields, &["reply", "deadline"], what);
         }
-        Kind::Bulk => reader.misplaced(fields, &["reply"], "a bulk transfer"),
-        Kind::Periodic | Kind::Sporadic | Kind::Poisson | Kind::Adaptive => {}
+        Release::Bulk => reader.misplaced(fields, &["reply"], "a bulk transfer"),
+        Release::Periodic | Release::Sporadic | Release::Poisson | Release::Adaptive => {}
     }
     bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
@@ -198,25 +198,17 @@ fn listeners(
 }
 
 fn encapsulation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Encapsulation {
-    let over = reader.word(fields, "over").map(|word| word.value);
-    match over {
-        Some("raw") => Encapsulation::Raw,
-        Some("goose") => Encapsulation::Goose,
-        Some("sv") => Encapsulation::SampledValues,
-        Some("profinet") => Encapsulation::Profinet,
-        Some("icmp") => Encapsulation::Icmp,
-        Some("tcp") => Encapsulation::Tcp,
-        Some("rtps") => Encapsulation::Rtps { is_reliable: true },
-        Some("rtps-best-effort") => Encapsulation::Rtps { is_reliable: false },
-        // A flow that is evidently bulk needs no `over: tcp`.
-        None if !fields.has("over") && says_bulk(fields) => Encapsulation::Tcp,
-        _ => Encapsulation::Udp,
+    // A flow that is evidently bulk needs no `over: tcp`.
+    if !fields.has(OVER.key) && says_bulk(fields) {
+        return Encapsulation::Tcp;
     }
+    reader.meaning(fields, &OVER)
 }
 
 fn says_bulk(fields: &Fields<'_>) -> bool {
-    match fields.get("kind").map(|entry| &entry.value.data) {
-        Some(kind) => matches!(kind, Data::Scalar(text) if text == "bulk"),
+    let is_bulk = |text: &str| KIND.means(text) == Some(Release::Bulk);
+    match fields.get(KIND.key).map(|entry| &entry.value.data) {
+        Some(kind) => matches!(kind, Data::Scalar(text) if is_bulk(text)),
         None => BULK_ONLY.iter().any(|key| fields.has(key)),
     }
 }
@@ -243,11 +235,14 @@ fn dscp(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> u8
 }
 
 fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Delivery {
-    let word = reader.word(fields, "delivery");
-    let multicast = match word.map(|word| word.value) {
-        Some(word) => word == "multicast",
-        None => matches!(over, Encapsulation::Goose | Encapsulation::SampledValues),
+    let word = reader.word(fields, &DELIVERY);
+    let is_group = matches!(over, Encapsulation::Goose | Encapsulation::SampledValues);
+    let usual = if is_group {
+        Delivery::Multicast
+    } else {
+        Delivery::Unicast
     };
+    let delivery = word.as_ref().map_or(usual, |word| word.means);
     let obstacle = if over == Encapsulation::Tcp {
         Some(("TCP has no multicast", "a connection has one receiver"))
     } else if matches!(over, Encapsulation::Rtps { .. }) {
@@ -258,25 +253,21 @@ fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -
     } else {
         None
     };
-    if let (true, Some((title, label)), Some(word)) = (multicast, obstacle, word) {
+    if let (Delivery::Multicast, Some((title, label)), Some(word)) = (delivery, obstacle, word) {
         reader.report(
             Diagnostic::new(&codes::CONFLICTING_KEYS, title, word.span, label)
                 .help("remove `delivery`, or use `over: udp`"),
         );
     }
-    if multicast {
-        Delivery::Multicast
-    } else {
-        Delivery::Unicast
-    }
+    delivery
 }
 
 /// Reports several listeners of traffic that follows the answers of one.
-fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, listeners: &[NodeId]) {
+fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Release, listeners: &[NodeId]) {
     let what = match kind {
-        Kind::Bulk => "a transfer has one receiver",
-        Kind::Adaptive => "the next request waits for one answer",
-        Kind::Periodic | Kind::Sporadic | Kind::Poisson | Kind::Flood => return,
+        Release::Bulk => "a transfer has one receiver",
+        Release::Adaptive => "the next request waits for one answer",
+        Release::Periodic | Release::Sporadic | Release::Poisson | Release::Flood => return,
     };
     if listeners.len() > 1 {
         let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
@@ -292,10 +283,10 @@ fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, listen
 fn connection(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
-    kind: Kind,
+    kind: Release,
     over: Encapsulation,
 ) -> Option<TcpParameters> {
-    if over != Encapsulation::Tcp || kind == Kind::Bulk {
+    if over != Encapsulation::Tcp || kind == Release::Bulk {
         return None;
     }
     Some(bulk::tcp(reader, fields))
@@ -336,10 +327,10 @@ fn check_times(
 fn payload(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
-    kind: Kind,
+    kind: Release,
     over: Encapsulation,
 ) -> Option<Bytes> {
-    if kind == Kind::Bulk {
+    if kind == Release::Bulk {
         if let Some(span) = fields.key_span("size") {
             let title = "`size` has no meaning for a bulk transfer";
             let label = "TCP decides what goes into a packet";

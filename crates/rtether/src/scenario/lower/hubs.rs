@@ -6,7 +6,7 @@ use rtether_model::quantity::{BitRate, Duration};
 use super::{Plant, check_name};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::HUB;
+use crate::scenario::keys::table::{BACKOFF, HUB};
 use crate::scenario::reader::{Fields, Reader, bits_per_second};
 use crate::scenario::units::Quantity;
 
@@ -46,10 +46,7 @@ fn hub(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Hub> {
     });
     let second = Duration::from_secs(1);
     let delay = reader.time_up_to(fields, "delay", second, "of a hub");
-    let backoff = match reader.word(fields, "backoff").map(|word| word.value) {
-        Some("upper-end-included") => Backoff::UpperEndIncluded,
-        _ => Backoff::Standard,
-    };
+    let backoff = reader.meaning(fields, &BACKOFF);
     given.then_some(())?;
     Some(Hub {
         rate: rate?,

@@ -1,10 +1,8 @@
 //! Priority queues between stack and driver.
 
-use std::num::NonZeroU32;
-
 use rtether_model::endnode::{
-    DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, Layer, LowTurn, Receive, ReceiveConfig, ReceiveSelection,
-    RingEmpty, Smoothing, TransmitConfig, TransmitStrategy,
+    DEFAULT_IDLE_RELEASE, Layer, Receive, ReceiveConfig, ReceiveSelection, Smoothing,
+    TransmitConfig, TransmitStrategy,
 };
 use rtether_model::quantity::Duration;
 use rtether_proto::endnode::{ReceiveQueues, TransmitQueues};
@@ -13,7 +11,10 @@ use super::priorities::{Priorities, priorities};
 use super::smoother::smoother;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span};
-use crate::scenario::keys::table::{PRIORITIES, RECEIVE_QUEUES, SMOOTHER, TRANSMIT_QUEUES};
+use crate::scenario::keys::table::{
+    EMPTY, IDLE_RELEASE, LOW_TURN, PRIORITIES, RECEIVE_QUEUES, RECEIVE_SELECTION, SMOOTHER,
+    STRATEGY, TRANSMIT_QUEUES,
+};
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::tree::Data;
 
@@ -246,56 +247,51 @@ fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Limit> {
         let count = reader.count_in("limit", text, span, RANGE)?;
         return Some(Limit::Same(narrow(count)));
     }
-    let list = super::switches::counts(reader, fields, "limit", RANGE)?;
+    let list = reader.counts(fields, "limit", RANGE)?;
     Some(Limit::Each(list.into_iter().map(narrow).collect(), span))
 }
 
 /// Reads a time or `never`.
 fn idle_release(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Duration> {
-    let Some(text) = reader.scalar(fields, "idle_release") else {
+    let Some(text) = reader.scalar(fields, IDLE_RELEASE.key) else {
         return Some(DEFAULT_IDLE_RELEASE);
     };
-    if text.value == "never" {
-        return None;
-    }
-    let time = reader.positive_time(fields, "idle_release");
-    Some(time.map_or(DEFAULT_IDLE_RELEASE, |time| time.value))
+    IDLE_RELEASE.means(text.value).unwrap_or_else(|| {
+        let time = reader.positive_time(fields, IDLE_RELEASE.key);
+        Some(time.map_or(DEFAULT_IDLE_RELEASE, |time| time.value))
+    })
 }
 
 fn receive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReceivePart> {
-    reader.require(fields, "selection");
-    let word = reader.word(fields, "selection").map(|word| word.value);
+    reader.require(fields, RECEIVE_SELECTION.key);
+    let word = reader.word(fields, &RECEIVE_SELECTION);
     for (key, kinds) in [
         ("picks", &["promoting"] as &[&str]),
         ("idle_release", &["low-flag"]),
         ("low_turn", &["low-flag"]),
         ("input_limit", &["highest-first", "promoting", "low-flag"]),
     ] {
-        if let Some(word) = word.filter(|word| !kinds.contains(word)) {
-            let what = format!("receive queues with `selection: {word}`");
+        if let Some(word) = word.as_ref().filter(|word| !kinds.contains(&word.text)) {
+            let what = format!("receive queues with `selection: {}`", word.text);
             reader.misplaced(fields, &[key], &what);
         }
     }
     let picks = reader.count(fields, "picks");
-    let picks = picks.and_then(|picks| NonZeroU32::new(u32::try_from(picks.value).ok()?));
+    let picks = picks.and_then(|picks| u32::try_from(picks.value).ok()?.try_into().ok());
     let idle_release = idle_release(reader, fields);
-    let low_turn = match reader.word(fields, "low_turn").map(|word| word.value) {
-        Some("below-top") => LowTurn::BelowTop,
-        _ => LowTurn::AllQueues,
-    };
+    let low_turn = reader.meaning(fields, &LOW_TURN);
     let input_limit = frames(reader, fields, "input_limit", LIMIT);
     let limit = limit(reader, fields)?;
-    let selection = match word? {
-        "instances" => None,
-        "promoting" => Some(ReceiveSelection::Promoting {
-            picks: picks.unwrap_or(DEFAULT_PICKS),
-        }),
-        "low-flag" => Some(ReceiveSelection::LowFlag {
+    let selection = word?.means.map(|selection| match selection {
+        ReceiveSelection::HighestFirst => selection,
+        ReceiveSelection::Promoting { picks: usual } => ReceiveSelection::Promoting {
+            picks: picks.unwrap_or(usual),
+        },
+        ReceiveSelection::LowFlag { .. } => ReceiveSelection::LowFlag {
             idle_release,
             low_turn,
-        }),
-        _ => Some(ReceiveSelection::HighestFirst),
-    };
+        },
+    });
     Some(ReceivePart {
         selection,
         input_limit,
@@ -305,32 +301,30 @@ fn receive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReceivePart> 
 }
 
 fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart> {
-    reader.require(fields, "strategy");
-    let word = reader.word(fields, "strategy").map(|word| word.value);
+    reader.require(fields, STRATEGY.key);
+    let word = reader.word(fields, &STRATEGY);
     for (key, kinds) in [
         ("high_from", &["moderate", "strict"] as &[&str]),
         ("empty", &["moderate"]),
         ("idle_release", &["strict"]),
         ("rings", &["rings"]),
     ] {
-        if let Some(word) = word.filter(|word| !kinds.contains(word)) {
-            let what = format!("transmit queues with `strategy: {word}`");
+        if let Some(word) = word.as_ref().filter(|word| !kinds.contains(&word.text)) {
+            let what = format!("transmit queues with `strategy: {}`", word.text);
             reader.misplaced(fields, &[key], &what);
         }
     }
-    if word == Some("rings") {
+    let strategy = word.map(|word| word.means);
+    if let Some(TransmitStrategy::Rings { .. }) = strategy {
         reader.require(fields, "rings");
     }
     let rings = small(reader, fields, "rings");
     let high_from = small(reader, fields, "high_from");
     let idle_release = idle_release(reader, fields);
-    let empty = match reader.word(fields, "empty").map(|word| word.value) {
-        Some("none-waiting") => RingEmpty::NoneWaiting,
-        _ => RingEmpty::NoneWaitingOrSending,
-    };
+    let empty = reader.meaning(fields, &EMPTY);
     let ring_limit = frames(reader, fields, "ring", TransmitConfig::DEFAULT_RING_LIMIT);
     let limit = limit(reader, fields)?;
-    if let (Some("fifo"), Limit::Each(_, span)) = (word, &limit) {
+    if let (Some(TransmitStrategy::Fifo), Limit::Each(_, span)) = (strategy, &limit) {
         let title = "`limit` is one number for `fifo`, found a list";
         let label = "all frames wait in one queue";
         reader.report(
@@ -339,13 +333,13 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         );
         return None;
     }
-    let strategy = match word? {
-        "moderate" => TransmitStrategy::Moderate { empty },
-        "strict" => TransmitStrategy::Strict { idle_release },
-        "rings" => TransmitStrategy::Rings {
+    let strategy = match strategy? {
+        TransmitStrategy::Fifo => TransmitStrategy::Fifo,
+        TransmitStrategy::Moderate { .. } => TransmitStrategy::Moderate { empty },
+        TransmitStrategy::Strict { .. } => TransmitStrategy::Strict { idle_release },
+        TransmitStrategy::Rings { .. } => TransmitStrategy::Rings {
             count: rings?.value,
         },
-        _ => TransmitStrategy::Fifo,
     };
     Some(TransmitPart {
         strategy,

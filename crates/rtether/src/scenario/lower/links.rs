@@ -7,7 +7,7 @@ use super::Plant;
 use super::hubs::runs_half_duplex;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::LINK;
+use crate::scenario::keys::table::{DUPLEX, LINK};
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second, found, picoseconds};
 use crate::scenario::tree::{Data, Value};
 use crate::scenario::units::Quantity;
@@ -110,9 +110,11 @@ fn duplex(
     ends: Option<Ends>,
     rate: Option<BitRate>,
 ) -> Duplex {
-    let word = reader.word(fields, "duplex");
+    let word = reader.word(fields, &DUPLEX);
     let hub = hubs_of(plant, ends).next();
-    if let (Some((hub, _)), Some(word)) = (hub, word.filter(|word| word.value == "full")) {
+    if let (Some((hub, _)), Some(word)) =
+        (hub, word.as_ref().filter(|word| word.means == Duplex::Full))
+    {
         let name = quote(&plant.network.node(hub).name);
         let title = format!("a link of hub {name} cannot be full-duplex");
         let label = "only one station at a hub may send at a time";
@@ -123,7 +125,7 @@ fn duplex(
         );
         return Duplex::Half;
     }
-    if hub.is_none() && word.is_none_or(|word| word.value == "full") {
+    if hub.is_none() && word.is_none_or(|word| word.means == Duplex::Full) {
         return Duplex::Full;
     }
     if let (None, Some(rate), Some(entry)) = (hub, rate, fields.get("rate")) {

@@ -11,7 +11,7 @@ use super::links::head;
 use super::switches::queues;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
-use crate::scenario::keys::table::RULE;
+use crate::scenario::keys::table::{PROTOCOL, RULE};
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::units;
 
@@ -122,20 +122,12 @@ fn ethertype(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u16> {
 }
 
 fn protocol(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u8> {
-    let At { value: text, span } = reader.scalar(fields, "protocol")?;
-    match text {
-        "icmp" => Some(1),
-        "tcp" => Some(6),
-        "udp" => Some(17),
-        _ if units::read_count(text).is_ok() => {
-            let number = reader.count_in("protocol", text, span, (0, 255))?;
-            u8::try_from(number).ok()
-        }
-        _ => {
-            reader.unknown_word("protocol", text, span, &["icmp", "tcp", "udp"]);
-            None
-        }
+    let At { value: text, span } = reader.scalar(fields, PROTOCOL.key)?;
+    if units::read_count(text).is_ok() {
+        let number = reader.count_in(PROTOCOL.key, text, span, (0, 255))?;
+        return u8::try_from(number).ok();
     }
+    Some(reader.word(fields, &PROTOCOL)?.means)
 }
 
 /// Reads `5000` or `5000-5010`.

@@ -3,17 +3,10 @@
 use rtether_model::quantity::Duration;
 
 use crate::scenario::codes;
-use crate::scenario::diagnostic::{Diagnostic, Span};
-use crate::scenario::keys::table::RUN;
+use crate::scenario::diagnostic::{Diagnostic, Severity, Span};
+use crate::scenario::keys::table::{OVERLOAD, RUN};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{Fields, Reader};
-
-/// How to treat an overload.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::scenario) enum Overload {
-    Refuse,
-    Allow,
-}
 
 /// Places of the values of `run:` that need the whole plant to check.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,11 +17,11 @@ pub(in crate::scenario) struct RunPlaces {
     pub(in crate::scenario) length: Option<Span>,
 }
 
-/// Reads `run:`.
+/// Reads `run:`; also returns how to report an overload.
 pub(in crate::scenario) fn run(
     reader: &mut Reader<'_>,
     top: &Fields<'_>,
-) -> (RunPlan, Overload, RunPlaces) {
+) -> (RunPlan, Severity, RunPlaces) {
     let default = RunPlan {
         duration: Duration::from_secs(10),
         warmup: Duration::ZERO,
@@ -37,17 +30,14 @@ pub(in crate::scenario) fn run(
         bucket: Duration::from_ms(100),
     };
     let Some(fields) = reader.one(top, "run", &RUN) else {
-        return (default, Overload::Refuse, RunPlaces::default());
+        return (default, OVERLOAD.default(), RunPlaces::default());
     };
     let duration = reader.positive_time(&fields, "for");
     let warmup = reader.time(&fields, "warmup");
     let runs = reader.count(&fields, "seeds");
     let seed = reader.count(&fields, "seed");
     let bucket = reader.positive_time(&fields, "bucket");
-    let overload = match reader.word(&fields, "overload").map(|word| word.value) {
-        Some("allow") => Overload::Allow,
-        _ => Overload::Refuse,
-    };
+    let overload = reader.meaning(&fields, &OVERLOAD);
     let length = duration.map_or(default.duration, |time| time.value);
     if let Some(warmup) = warmup
         && warmup.value >= length

@@ -4,15 +4,14 @@ use rtether_model::endnode::{Detector, Layer};
 use rtether_model::mac::MacAddress;
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Duration};
-use rtether_model::shim::{Backend, Probing, Settings, Signal, Tags, Waiting};
+use rtether_model::shim::{Backend, Probing, Settings, Signal, Tags};
 use rtether_model::smoother::Mode;
 
 use super::layer::{Parts, small};
-use super::switches::counts;
 use super::version;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::Diagnostic;
-use crate::scenario::keys::table::{PROBES, SIGNAL, TAGS};
+use crate::scenario::keys::table::{BACKEND, PROBES, SIGNAL, SIGNAL_FROM, TAGS, WAITING};
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::tree::Data;
 use crate::scenario::units::Quantity;
@@ -34,10 +33,7 @@ pub(in crate::scenario) fn shim(
 ) -> Option<(Backend, Settings)> {
     let errors = reader.sink.errors();
     version(reader, top);
-    let backend = match reader.word(top, "backend").map(|word| word.value) {
-        Some("kernel") => Backend::Kernel,
-        _ => Backend::User,
-    };
+    let backend = reader.meaning(top, &BACKEND);
     reader.require(top, "rate");
     let rate = rate(reader, top);
     let layer = Parts::read(reader, top).join(reader);
@@ -47,10 +43,7 @@ pub(in crate::scenario) fn shim(
     let probes = probes(reader, top);
     let core = reader.count(top, "core");
     let priority = small(reader, top, "priority").map(|priority| priority.value);
-    let waiting = match reader.word(top, "waiting").map(|word| word.value) {
-        Some("spin") => Waiting::Spin,
-        _ => Waiting::Block,
-    };
+    let waiting = reader.meaning(top, &WAITING);
     refuse_to_be_deaf(reader, top, &layer, signal);
     if reader.sink.errors() > errors {
         return None;
@@ -105,7 +98,7 @@ fn tags(reader: &mut Reader<'_>, top: &Fields<'_>, queues: u8) -> Tags {
 /// Reads the PCP of each queue.
 fn insert(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<[Pcp; 8]> {
     let span = fields.get("insert")?.value.span;
-    let list = counts(reader, fields, "insert", (0, 7))?;
+    let list = reader.values(fields, "insert")?;
     if list.len() != usize::from(queues) {
         let title = format!("`insert` needs {queues} priorities, found {}", list.len());
         let label = "one for each queue, from queue 0";
@@ -124,16 +117,11 @@ fn insert(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<[P
 }
 
 fn signal(reader: &mut Reader<'_>, top: &Fields<'_>) -> Signal {
-    const EVERY: Duration = Duration::from_ms(1);
     let Some(fields) = reader.one(top, "signal", &SIGNAL) else {
         return Signal::default();
     };
-    reader.require(&fields, "from");
-    let from = reader.word(&fields, "from").map(|word| word.value);
-    if let Some(from) = from.filter(|from| *from != "driver") {
-        let what = format!("a signal from `{from}`");
-        reader.misplaced(&fields, &["every"], &what);
-    }
+    reader.require(&fields, SIGNAL_FROM.key);
+    let from = reader.word(&fields, &SIGNAL_FROM);
     let every = reader.time(&fields, "every");
     if let Some(At { value, span }) = every
         && !(READINGS.0..=READINGS.1).contains(&value)
@@ -142,13 +130,17 @@ fn signal(reader: &mut Reader<'_>, top: &Fields<'_>) -> Signal {
         let why = "time between two readings of the driver's counter";
         reader.out_of_range("every", span, &rule, &value.to_string(), why);
     }
-    match from {
-        Some("driver") => Signal::DriverCollisions {
-            every: every.map_or(EVERY, |every| every.value),
-        },
-        Some("reports") => Signal::Reports,
-        _ => Signal::Port,
+    let Some(mut from) = from else {
+        return Signal::default();
+    };
+    match &mut from.means {
+        Signal::DriverCollisions { every: own } => *own = every.map_or(*own, |every| every.value),
+        Signal::Port | Signal::Reports => {
+            let what = format!("a signal from `{}`", from.text);
+            reader.misplaced(&fields, &["every"], &what);
+        }
     }
+    from.means
 }
 
 fn probes(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<Probing> {

@@ -2,15 +2,14 @@
 
 use rtether_model::endnode::{Detector, Smoothing, TosMatch};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{
-    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,
-};
+use rtether_model::smoother::{Adaptive, Config, Fixed, Increase, Limits, Mode, Nt, Places, Rule};
 use rtether_proto::smoother::{ConfigError, Smoother};
 
 use super::layer::frames;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::Diagnostic;
-use crate::scenario::keys::table::DETECTOR;
+use crate::scenario::keys::Texts;
+use crate::scenario::keys::table::{CLASSIFY, DETECTOR, DETECTORS, DOUBLING, DetectorKind, MODE};
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::units::{self, Quantity};
 
@@ -47,24 +46,24 @@ const MODE_KEYS: &[(&str, &[&str])] = &[
 
 /// Reads `smoother:`.
 pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Smoothing> {
-    reader.require(fields, "mode");
-    let word = reader.word(fields, "mode")?.value;
+    reader.require(fields, MODE.key);
+    let word = reader.word(fields, &MODE)?;
     for (key, modes) in MODE_KEYS {
-        if !modes.contains(&word) {
-            let what = format!("a smoother in mode `{word}`");
+        if !modes.contains(&word.text) {
+            let what = format!("a smoother in mode `{}`", word.text);
             reader.misplaced(fields, &[key], &what);
         }
     }
     let errors = reader.sink.errors();
-    let mode = match word {
-        "fixed" => Mode::Fixed(fixed(reader, fields)),
-        "himd" => Mode::Adaptive(adaptive(reader, fields, Adaptive::HIMD)),
-        "slow-start" => Mode::Adaptive(adaptive(reader, fields, Adaptive::SLOW_START)),
-        "linear" => Mode::Adaptive(adaptive(reader, fields, Adaptive::LINEAR)),
-        "nt" => Mode::Nt(nt(reader, fields)),
-        "rtether" => Mode::Rtether(places(reader, fields)),
-        _ => Mode::None,
-    };
+    let mut mode = word.means;
+    match &mut mode {
+        Mode::None => {}
+        Mode::Fixed(own) => fixed(reader, fields, own),
+        Mode::Adaptive(own) => adaptive(reader, fields, own),
+        Mode::Nt(own) => nt(reader, fields, own),
+        Mode::Rtether(own) => places(reader, fields, own),
+    }
+    let is_nt = matches!(mode, Mode::Nt(_));
     let limits = Limits::default();
     let config = Config {
         mode,
@@ -76,9 +75,9 @@ pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<S
     };
     let smoothing = Smoothing {
         config,
-        rule: rule(reader, fields, word),
+        rule: rule(reader, fields, is_nt),
         ring: frames(reader, fields, "ring", 2),
-        detector: detector(reader, fields, word),
+        detector: detector(reader, fields, is_nt),
     };
     (reader.sink.errors() == errors).then_some(())?;
     engine_takes(reader, fields, config)?;
@@ -139,11 +138,10 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
     None
 }
 
-fn fixed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Fixed {
-    let mut fixed = Fixed::PAPER;
-    set_size(reader, fields, "depth", &mut fixed.depth);
+fn fixed(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Fixed) {
+    set_size(reader, fields, "depth", &mut own.depth);
     let Some(text) = reader.scalar(fields, "period") else {
-        return fixed;
+        return;
     };
     if text.value.contains("..") {
         let title = "`period` is one time in mode `fixed`, found a range";
@@ -153,13 +151,11 @@ fn fixed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Fixed {
                 .help("for example `period: 36 ms`"),
         );
     } else if let Some(period) = reader.positive_time(fields, "period") {
-        fixed.period = period.value;
+        own.period = period.value;
     }
-    fixed
 }
 
-fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Adaptive {
-    let mut own = paper;
+fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Adaptive) {
     set_size(reader, fields, "depth", &mut own.depth);
     set_time(reader, fields, "hold", &mut own.hold);
     set_time(reader, fields, "tick", &mut own.tick);
@@ -172,29 +168,22 @@ fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Ad
         Increase::Linear(step) => rate_step(reader, fields, step),
     }
     growth(reader, fields, &mut own.growth_percent);
-    if let Some("per-call") = reader.word(fields, "doubling").map(|word| word.value) {
-        own.doubling = Doubling::PerCall;
-    }
+    own.doubling = reader.meaning(fields, &DOUBLING);
     own.shift_refresh = reader.flag(fields, "shift_refresh").unwrap_or(false);
     own.forgive_debt = reader.flag(fields, "forgive_debt").unwrap_or(false);
-    own
 }
 
-fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Nt {
-    // Each station gets its own seed when it is added to the plant.
-    let mut nt = Nt::paper(0);
-    set_size(reader, fields, "depth", &mut nt.depth_max);
-    set_size(reader, fields, "depth_step", &mut nt.depth_step);
+fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Nt) {
+    set_size(reader, fields, "depth", &mut own.depth_max);
+    set_size(reader, fields, "depth_step", &mut own.depth_step);
     if let Some((low, high)) = reader.time_range(fields, "period") {
-        (nt.period_min, nt.period_max) = (low, high);
+        (own.period_min, own.period_max) = (low, high);
     }
-    set_time(reader, fields, "delta", &mut nt.delta);
-    set_time(reader, fields, "jitter", &mut nt.jitter);
-    nt
+    set_time(reader, fields, "delta", &mut own.delta);
+    set_time(reader, fields, "jitter", &mut own.jitter);
 }
 
-fn places(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Places {
-    let mut own = Places::DEFAULT;
+fn places(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Places) {
     set_size(reader, fields, "depth", &mut own.depth);
     set_time(reader, fields, "guard", &mut own.guard);
     if let Some((low, high)) = reader.time_range(fields, "period") {
@@ -214,7 +203,6 @@ fn places(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Places {
     }
     rate_step(reader, fields, &mut own.step);
     growth(reader, fields, &mut own.growth_percent);
-    own
 }
 
 fn growth(reader: &mut Reader<'_>, fields: &Fields<'_>, slot: &mut u16) {
@@ -241,28 +229,26 @@ fn set_time(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, slot: &mut 
     }
 }
 
-fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Rule {
-    let otherwise = if mode == "nt" { Rule::NT } else { Rule::LINUX };
-    let Some(At { value: text, span }) = reader.scalar(fields, "classify") else {
+fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, is_nt: bool) -> Rule {
+    let otherwise = if is_nt { Rule::NT } else { Rule::LINUX };
+    let Some(At { value: text, span }) = reader.scalar(fields, CLASSIFY.key) else {
         return otherwise;
     };
-    match text {
-        "tos" => Rule::LINUX,
-        "udp" => Rule::NT,
-        _ if units::read_count(text).is_ok() => {
-            let Some(dscp) = reader.count_in("classify", text, span, (0, 63)) else {
-                return otherwise;
-            };
-            let tos = TosMatch::dscp(u8::try_from(dscp).unwrap_or(0));
-            Rule::TypeOfService {
-                mask: tos.mask,
-                values: [tos.value; 2],
-            }
-        }
-        _ => {
-            reader.unknown_word("classify", text, span, &["tos", "udp", "a DSCP 0 to 63"]);
-            otherwise
-        }
+    if let Some(rule) = CLASSIFY.means(text) {
+        return rule;
+    }
+    if units::read_count(text).is_err() {
+        let forms = [CLASSIFY.texts(), vec!["a DSCP 0 to 63"]].concat();
+        reader.unknown_word(CLASSIFY.key, text, span, &forms);
+        return otherwise;
+    }
+    let Some(dscp) = reader.count_in(CLASSIFY.key, text, span, (0, 63)) else {
+        return otherwise;
+    };
+    let tos = TosMatch::dscp(u8::try_from(dscp).unwrap_or(0));
+    Rule::TypeOfService {
+        mask: tos.mask,
+        values: [tos.value; 2],
     }
 }
 
@@ -280,42 +266,44 @@ const DETECTOR_KEYS: &[(&str, &[&str])] = &[
 /// The optional ones among [`DETECTOR_KEYS`].
 const DETECTOR_OPTIONAL: [&str; 2] = ["visibility", "epoch"];
 
-fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detector {
+fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, is_nt: bool) -> Detector {
     // Packet status is polled while others are queued (catalogue 3b, NT CheckCollisions).
-    let visibility_per_million = if mode == "nt" { 250_000 } else { 1_000_000 };
+    let visibility_per_million = if is_nt { 250_000 } else { 1_000_000 };
     let otherwise = Detector::OwnCollisions {
         visibility_per_million,
     };
     let Some(inner) = reader.one(fields, "detector", &DETECTOR) else {
         return otherwise;
     };
-    reader.require(&inner, "kind");
-    let Some(kind) = reader.word(&inner, "kind") else {
+    reader.require(&inner, DETECTORS.key);
+    let Some(kind) = reader.word(&inner, &DETECTORS) else {
         return otherwise;
     };
     for (key, owners) in DETECTOR_KEYS {
-        if !owners.contains(&kind.value) {
-            let what = format!("a detector of kind `{}`", kind.value);
+        if !owners.contains(&kind.text) {
+            let what = format!("a detector of kind `{}`", kind.text);
             reader.misplaced(&inner, &[key], &what);
         } else if !DETECTOR_OPTIONAL.contains(key) {
             reader.require(&inner, key);
         }
     }
-    let read = match kind.value {
-        "clearing-rate" => clearing_rate(reader, &inner),
-        "backlog" => backlog(reader, &inner),
-        "utilization" => {
+    let read = match kind.means {
+        DetectorKind::ClearingRate => clearing_rate(reader, &inner),
+        DetectorKind::Backlog => backlog(reader, &inner),
+        DetectorKind::Utilization => {
             share(reader, &inner).map(|(threshold_percent, window)| Detector::Utilization {
                 threshold_percent,
                 window,
             })
         }
-        "marks" => share(reader, &inner).map(|(threshold_percent, window)| Detector::Marks {
-            threshold_percent,
-            window,
-        }),
-        "probe-delay" => probe_delay(reader, &inner),
-        _ => {
+        DetectorKind::Marks => {
+            share(reader, &inner).map(|(threshold_percent, window)| Detector::Marks {
+                threshold_percent,
+                window,
+            })
+        }
+        DetectorKind::ProbeDelay => probe_delay(reader, &inner),
+        DetectorKind::Collisions => {
             let seen = parts(reader, &inner, "visibility", 1_000, "1 ppm");
             seen.map(|visibility_per_million| Detector::OwnCollisions {
                 visibility_per_million,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::endnode::Detector;
-use rtether_model::network::{EndStation, LinearStack, RtosStack, Servers, Stack, Tasks};
+use rtether_model::network::{EndStation, LinearStack, RtosStack, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::check_name;
@@ -12,7 +12,7 @@ use super::layer::Parts;
 use crate::profiles;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::{STACK, TASKS};
+use crate::scenario::keys::table::{ORDER, SERVERS, STACK, TASKS};
 use crate::scenario::reader::{Fields, Reader, picoseconds};
 use crate::scenario::units;
 
@@ -147,11 +147,10 @@ fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Stat
 fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Tasks {
     let mut time = |key| reader.time_up_to(fields, key, LONGEST, "of a single packet");
     let (message, segment) = (time("message"), time("segment"));
-    let order = reader.word(fields, "order").map(|word| word.value);
     Tasks {
         message: message.unwrap_or(Duration::ZERO),
         segment: segment.unwrap_or(Duration::ZERO),
-        messages_first: order == Some("messages-first"),
+        messages_first: reader.meaning(fields, &ORDER),
     }
 }
 
@@ -226,10 +225,7 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     let send = reader.cost(fields, "send");
     let receive = reader.cost(fields, "receive");
     let interface = reader.cost(fields, "interface");
-    let servers = match reader.word(fields, "servers").map(|word| word.value) {
-        Some("per-direction") => Servers::PerDirection,
-        _ => Servers::Shared,
-    };
+    let servers = reader.meaning(fields, &SERVERS);
     let jitter = jitter(reader, fields);
     both.then_some(())?;
     Some(Stack::Linear(LinearStack {

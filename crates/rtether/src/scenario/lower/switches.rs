@@ -1,5 +1,7 @@
 //! Switches and port settings.
 
+use std::collections::BTreeSet;
+
 use rtether_model::network::{
     AddressTable, Buffer, ForwardingMode, MulticastForwarding, NodeKind, Pcp, PortVlan, QueueMap,
     Selection, Switch, SwitchPort, TagHandling, Vid,
@@ -9,7 +11,9 @@ use rtether_model::quantity::{Bytes, Duration};
 use super::{Plant, check_name};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
-use crate::scenario::keys::table::{PORT, SWITCH};
+use crate::scenario::keys::table::{
+    ADDRESSES, FORWARDING, MULTICAST, PORT, SELECTION, SWITCH, Selected, TAGGING, TRUNK,
+};
 use crate::scenario::reader::{At, Fields, Reader, found};
 use crate::scenario::tree::{Data, Entry};
 
@@ -62,25 +66,20 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     let latency = reader.time_up_to(fields, "latency", second, "of a switch");
     let latency = latency.unwrap_or(Duration::ZERO);
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), latency);
-    if let Some("cut-through") = word(reader, fields, "mode") {
-        switch.mode = ForwardingMode::CutThrough;
-    }
+    switch.mode = reader.meaning(fields, &FORWARDING);
     switch.queues = queues(reader, fields, 1);
     switch.selection = selection(reader, fields, switch.queues.count());
     switch.buffer = buffer(reader, fields);
     let aging = reader.positive_time(fields, "aging");
-    if let Some("learning") = word(reader, fields, "addresses") {
-        let aging = aging.map_or(Duration::from_secs(300), |aging| aging.value);
-        switch.addresses = AddressTable::Learning { aging };
-    } else {
-        reader.misplaced(fields, &["aging"], "a switch that does not learn addresses");
+    switch.addresses = reader.meaning(fields, &ADDRESSES);
+    match &mut switch.addresses {
+        AddressTable::Learning { aging: own } => *own = aging.map_or(*own, |aging| aging.value),
+        AddressTable::Static => {
+            reader.misplaced(fields, &["aging"], "a switch that does not learn addresses");
+        }
     }
-    if let Some("unmanaged") = word(reader, fields, "multicast") {
-        switch.multicast = MulticastForwarding::Unmanaged;
-    }
-    if let Some("strip") = word(reader, fields, "tags") {
-        switch.tags = TagHandling::Strip;
-    }
+    switch.multicast = reader.meaning(fields, &MULTICAST);
+    switch.tags = reader.meaning(fields, &TAGGING);
     if let Some(pcp) = pcp(reader, fields, "default_pcp") {
         for port in &mut switch.ports {
             port.default_pcp = pcp;
@@ -90,10 +89,6 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
         port_setting(reader, fields, entry, &mut switch.ports);
     }
     switch
-}
-
-fn word(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<&'static str> {
-    reader.word(fields, key).map(|word| word.value)
 }
 
 pub(super) fn pcp(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Pcp> {
@@ -106,27 +101,6 @@ pub(super) fn vid(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Op
     Vid::new(u16::try_from(count).ok()?)
 }
 
-/// Reads a list of counts within `limits`; `None` if any is wrong.
-pub(super) fn counts(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    key: &str,
-    limits: (u64, u64),
-) -> Option<Vec<u64>> {
-    let mut list = Some(Vec::new());
-    for item in reader.items(fields, key) {
-        let Data::Scalar(text) = &item.data else {
-            reader.wrong_type(fields, key, item, "a list of whole numbers");
-            return None;
-        };
-        match (reader.count_in(key, text, item.span, limits), &mut list) {
-            (Some(count), Some(list)) => list.push(count),
-            _ => list = None,
-        }
-    }
-    list
-}
-
 /// Reads `queues` and `pcp_map`.
 pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u64) -> QueueMap {
     let count = reader
@@ -137,7 +111,7 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
     let Some(entry) = fields.get("pcp_map") else {
         return standard;
     };
-    let Some(map) = counts(reader, fields, "pcp_map", (0, u64::from(count) - 1)) else {
+    let Some(map) = reader.counts(fields, "pcp_map", (0, u64::from(count) - 1)) else {
         return standard;
     };
     let map: Vec<u8> = map.iter().filter_map(|&q| u8::try_from(q).ok()).collect();
@@ -157,49 +131,47 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
 }
 
 fn selection(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Selection {
-    let chosen = word(reader, fields, "selection").unwrap_or("strict");
-    let weighted = matches!(chosen, "wrr" | "strict+wrr");
-    if !weighted {
-        reader.misplaced(fields, &["weights"], "this selection");
-        return match chosen {
-            "fcfs" => Selection::Fcfs,
-            "edf" => Selection::EarliestDeadline,
-            _ => Selection::StrictPriority,
-        };
+    let selected = reader.meaning(fields, &SELECTION);
+    let keys: BTreeSet<&str> = SELECTION.meanings().filter_map(Selected::key).collect();
+    for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
+        reader.misplaced(fields, &[key], "this selection");
     }
-    let mut weights = [1; 8];
-    if let Some(entry) = fields.get("weights") {
-        let list = counts(reader, fields, "weights", (1, 255)).unwrap_or_default();
-        let lengths_differ = !list.is_empty() && list.len() != usize::from(queues);
-        for (slot, weight) in weights.iter_mut().zip(&list) {
-            *slot = u8::try_from(*weight).unwrap_or(u8::MAX);
-        }
-        if lengths_differ {
-            let title = format!("`weights` needs {queues} values, found {}", list.len());
-            let label = "one for each queue, from queue 0";
-            let place = entry.value.span;
-            reader.report(Diagnostic::new(
-                &codes::VALUE_OUT_OF_RANGE,
-                title,
-                place,
-                label,
-            ));
-        }
-    } else {
-        let title = format!("{} has no `weights`", fields.owner);
-        let at = fields.key_span("selection").unwrap_or(fields.at);
-        let list: Vec<String> = (1..=queues).map(|weight| weight.to_string()).collect();
+    match selected {
+        Selected::Alone(selection) => selection,
+        Selected::PerQueue(key, make) => make(per_queue(reader, fields, key, queues)),
+    }
+}
+
+/// Reads one value for each queue.
+fn per_queue(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, queues: u8) -> [u64; 8] {
+    let mut values = [1; 8];
+    let Some(entry) = fields.get(key) else {
+        let title = format!("{} has no `{key}`", fields.owner);
+        let at = fields.key_span(SELECTION.key).unwrap_or(fields.at);
+        let list: Vec<String> = (1..=queues).map(|value| value.to_string()).collect();
         let label = "this selection gives each queue its share";
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, at, label)
-                .help(format!("add `weights: [{}]`", list.join(", "))),
+                .help(format!("add `{key}: [{}]`", list.join(", "))),
         );
+        return values;
+    };
+    let list = reader.values(fields, key).unwrap_or_default();
+    for (slot, value) in values.iter_mut().zip(&list) {
+        *slot = *value;
     }
-    if chosen == "wrr" {
-        Selection::Wrr { weights }
-    } else {
-        Selection::StrictWrr { weights }
+    if !list.is_empty() && list.len() != usize::from(queues) {
+        let title = format!("`{key}` needs {queues} values, found {}", list.len());
+        let label = "one for each queue, from queue 0";
+        let place = entry.value.span;
+        reader.report(Diagnostic::new(
+            &codes::VALUE_OUT_OF_RANGE,
+            title,
+            place,
+            label,
+        ));
     }
+    values
 }
 
 fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
@@ -278,17 +250,18 @@ fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pc
     let native = vid(reader, fields, "native");
     let vlan = if let Some(entry) = fields.get("trunk") {
         let allowed = match &entry.value.data {
-            Data::Scalar(text) if text == "all" => None,
-            Data::Scalar(text) => {
+            Data::Scalar(text) => TRUNK.means(text).unwrap_or_else(|| {
                 let title = format!("`trunk` is a list of VLANs or `all`, found {}", found(text));
                 let help = format!("write `trunk: [{text}]`");
                 let label = format!("of {}", fields.owner);
                 let place = entry.value.span;
                 reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, place, label).help(help));
                 None
-            }
+            }),
             Data::Null | Data::List(_) | Data::Map(_) => {
-                let list = counts(reader, fields, "trunk", (1, 4094)).unwrap_or_default();
+                let list = reader
+                    .counts(fields, "trunk", (1, 4094))
+                    .unwrap_or_default();
                 let vids = list
                     .iter()
                     .filter_map(|&v| Vid::new(u16::try_from(v).ok()?));

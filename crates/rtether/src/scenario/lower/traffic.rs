@@ -7,70 +7,59 @@ use rtether_model::wire::{self, Encapsulation, Frames};
 use super::bulk::bulk;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
+use crate::scenario::keys::table::{KIND, PHASE, Release};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::units::{self, Quantity};
 
-/// The kinds of traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Periodic,
-    Sporadic,
-    Poisson,
-    Adaptive,
-    Flood,
-    Bulk,
-}
-
 /// Keys that only some kinds have, with those kinds.
-const KIND_KEYS: &[(&str, &[Kind])] = &[
-    ("period", &[Kind::Periodic]),
+const KIND_KEYS: &[(&str, &[Release])] = &[
+    ("period", &[Release::Periodic]),
     (
         "rate",
-        &[Kind::Periodic, Kind::Poisson, Kind::Flood, Kind::Bulk],
+        &[
+            Release::Periodic,
+            Release::Poisson,
+            Release::Flood,
+            Release::Bulk,
+        ],
     ),
-    ("phase", &[Kind::Periodic]),
-    ("jitter", &[Kind::Periodic]),
-    ("min_gap", &[Kind::Sporadic]),
-    ("mean_gap", &[Kind::Sporadic, Kind::Poisson]),
-    ("burst", &[Kind::Sporadic]),
-    ("total", &[Kind::Bulk]),
-    ("every", &[Kind::Bulk]),
-    ("transfers", &[Kind::Bulk]),
-    ("bursts", &[Kind::Bulk]),
-    ("pause", &[Kind::Adaptive]),
-    ("timeout", &[Kind::Adaptive]),
+    ("phase", &[Release::Periodic]),
+    ("jitter", &[Release::Periodic]),
+    ("min_gap", &[Release::Sporadic]),
+    ("mean_gap", &[Release::Sporadic, Release::Poisson]),
+    ("burst", &[Release::Sporadic]),
+    ("total", &[Release::Bulk]),
+    ("every", &[Release::Bulk]),
+    ("transfers", &[Release::Bulk]),
+    ("bursts", &[Release::Bulk]),
+    ("pause", &[Release::Adaptive]),
+    ("timeout", &[Release::Adaptive]),
 ];
 
 /// Keys of bulk transfers only; any of them selects that kind.
 pub(super) const BULK_ONLY: [&str; 3] = ["total", "transfers", "bursts"];
 
 /// Returns the kind, as stated or as implied by the keys.
-pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Kind {
-    let word = reader.word(fields, "kind");
-    let kind = match word.map(|word| word.value) {
-        Some("sporadic") => Kind::Sporadic,
-        Some("poisson") => Kind::Poisson,
-        Some("adaptive") => Kind::Adaptive,
-        Some("flood") => Kind::Flood,
-        Some("bulk") => Kind::Bulk,
-        Some(_) => Kind::Periodic,
-        None if BULK_ONLY.iter().any(|key| fields.has(key)) => Kind::Bulk,
-        None if fields.has("min_gap") => Kind::Sporadic,
+pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Release {
+    let kind = match reader.word(fields, &KIND) {
+        Some(word) => word.means,
+        None if BULK_ONLY.iter().any(|key| fields.has(key)) => Release::Bulk,
+        None if fields.has("min_gap") => Release::Sporadic,
         // TCP segments a transfer itself, so no `size` means bulk; a message has a size.
         None if over == Encapsulation::Tcp && !fields.has("size") && !fields.has("period") => {
-            Kind::Bulk
+            Release::Bulk
         }
-        None => Kind::Periodic,
+        None => Release::Periodic,
     };
     check_transport(reader, fields, kind, over);
     let what = match kind {
-        Kind::Periodic => "a periodic flow",
-        Kind::Sporadic => "a sporadic flow",
-        Kind::Poisson => "a poisson flow",
-        Kind::Adaptive => "an adaptive flow",
-        Kind::Flood => "a flood",
-        Kind::Bulk => "a bulk transfer",
+        Release::Periodic => "a periodic flow",
+        Release::Sporadic => "a sporadic flow",
+        Release::Poisson => "a poisson flow",
+        Release::Adaptive => "an adaptive flow",
+        Release::Flood => "a flood",
+        Release::Bulk => "a bulk transfer",
     };
     for (key, kinds) in KIND_KEYS {
         if !kinds.contains(&kind) {
@@ -81,23 +70,28 @@ pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsula
 }
 
 /// Reports kinds that TCP does not carry, and bulk over anything else.
-fn check_transport(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, over: Encapsulation) {
+fn check_transport(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    kind: Release,
+    over: Encapsulation,
+) {
     let tcp = over == Encapsulation::Tcp;
     let (title, help) = match kind {
-        Kind::Bulk if !tcp => (
+        Release::Bulk if !tcp => (
             "bulk transfers use TCP",
             "remove `over`, or write `over: tcp`",
         ),
-        Kind::Flood if tcp => (
+        Release::Flood if tcp => (
             "a flood has no connection",
             "write `kind: bulk` to send as much as TCP can, or `over: udp`",
         ),
-        Kind::Periodic
-        | Kind::Sporadic
-        | Kind::Poisson
-        | Kind::Adaptive
-        | Kind::Flood
-        | Kind::Bulk => {
+        Release::Periodic
+        | Release::Sporadic
+        | Release::Poisson
+        | Release::Adaptive
+        | Release::Flood
+        | Release::Bulk => {
             if !tcp {
                 reader.misplaced(fields, &["tcp"], "a flow that is not over TCP");
             }
@@ -115,17 +109,17 @@ fn check_transport(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, ove
 pub(super) fn traffic(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
-    kind: Kind,
+    kind: Release,
     frame: (Option<Bytes>, Encapsulation, Option<Tag>),
     run: &RunPlan,
 ) -> Option<Traffic> {
     match kind {
-        Kind::Periodic => periodic(reader, fields),
-        Kind::Sporadic => sporadic(reader, fields),
-        Kind::Poisson => poisson(reader, fields),
-        Kind::Adaptive => adaptive(reader, fields),
-        Kind::Flood => flood(reader, fields, frame),
-        Kind::Bulk => bulk(reader, fields, run).map(Traffic::Bulk),
+        Release::Periodic => periodic(reader, fields),
+        Release::Sporadic => sporadic(reader, fields),
+        Release::Poisson => poisson(reader, fields),
+        Release::Adaptive => adaptive(reader, fields),
+        Release::Flood => flood(reader, fields, frame),
+        Release::Bulk => bulk(reader, fields, run).map(Traffic::Bulk),
     }
 }
 
@@ -164,14 +158,12 @@ fn how_often(reader: &mut Reader<'_>, fields: &Fields<'_>, time_key: &str) -> Op
 fn periodic(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
     let period = how_often(reader, fields, "period");
     let jitter = reader.time(fields, "jitter");
-    let phase = match reader.scalar(fields, "phase").map(|phase| phase.value) {
-        None | Some("random") => Phase::Random,
-        Some("synchronized") => Phase::Fixed(Duration::ZERO),
-        Some(_) => {
-            let time = reader.time(fields, "phase");
-            Phase::Fixed(time.map_or(Duration::ZERO, |time| time.value))
-        }
-    };
+    let phase = reader.scalar(fields, PHASE.key).map(|phase| phase.value);
+    let phase = phase.map_or(Some(PHASE.default()), |text| PHASE.means(text));
+    let phase = phase.unwrap_or_else(|| {
+        let time = reader.time(fields, PHASE.key);
+        Phase::Fixed(time.map_or(Duration::ZERO, |time| time.value))
+    });
     let period = period?.value;
     if let Some(jitter) = jitter.filter(|jitter| jitter.value >= period) {
         let found = jitter.value.to_string();

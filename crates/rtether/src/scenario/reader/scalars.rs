@@ -3,9 +3,13 @@
 use rtether_model::network::Cost;
 
 use super::{
-    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span,
-    UnitError, Value, codes, expectation, found, octets, picoseconds, quote, suggest, units,
+    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span, Texts,
+    UnitError, Value, Word, Words, codes, expectation, found, octets, picoseconds, quote, suggest,
+    units,
 };
+
+/// What `true` and `false` mean.
+const FLAG: [(&str, bool); 2] = [("true", true), ("false", false)];
 
 impl Reader<'_> {
     /// Returns the text of a scalar.
@@ -91,23 +95,28 @@ impl Reader<'_> {
         None
     }
 
-    /// Returns one of the words of the table.
-    pub(in crate::scenario) fn word(
+    /// Returns one of the words of a key, with its meaning.
+    pub(in crate::scenario) fn word<T: Clone + Sync>(
         &mut self,
         fields: &Fields<'_>,
-        key: &str,
-    ) -> Option<At<&'static str>> {
-        let words: &[&'static str] = if let Kind::Word(words) = &fields.spec(key).kind {
-            words
-        } else {
-            &["true", "false"]
-        };
-        let At { value: text, span } = self.scalar(fields, key)?;
-        if let Some(word) = words.iter().find(|word| **word == text) {
-            return Some(At { value: word, span });
+        words: &Words<T>,
+    ) -> Option<Word<T>> {
+        let At { value: text, span } = self.scalar(fields, words.key)?;
+        let word = words.find(text, span);
+        if word.is_none() {
+            self.unknown_word(words.key, text, span, &words.texts());
         }
-        self.unknown_word(key, text, span, words);
-        None
+        word
+    }
+
+    /// Returns what the word of a key means, or its default.
+    pub(in crate::scenario) fn meaning<T: Clone + Sync>(
+        &mut self,
+        fields: &Fields<'_>,
+        words: &Words<T>,
+    ) -> T {
+        let word = self.word(fields, words);
+        word.map_or_else(|| words.default(), |word| word.means)
     }
 
     pub(in crate::scenario) fn unknown_word(
@@ -125,7 +134,68 @@ impl Reader<'_> {
     }
 
     pub(in crate::scenario) fn flag(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
-        self.word(fields, key).map(|word| word.value == "true")
+        let At { value: text, span } = self.scalar(fields, key)?;
+        let flag = FLAG.into_iter().find(|(word, _)| *word == text);
+        if flag.is_none() {
+            self.unknown_word(key, text, span, &FLAG.map(|(word, _)| word));
+        }
+        Some(flag?.1)
+    }
+
+    /// Returns a list of counts or quantities as the table states them; `None` if any is wrong.
+    pub(in crate::scenario) fn values(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<Vec<u64>> {
+        let Kind::Values(item) = fields.spec(key).kind else {
+            unreachable!("`{key}` is not a list");
+        };
+        if let &Kind::Count { min, max } = item {
+            return self.counts(fields, key, (min, max));
+        }
+        let &Kind::Quantity(want) = item else {
+            unreachable!("`{key}` is not a list of counts or quantities");
+        };
+        self.list(fields, key, "a list of quantities", |reader, text, span| {
+            reader.quantity_of(fields, key, text, span, want)
+        })
+    }
+
+    /// Returns a list of counts within `limits`; `None` if any is wrong.
+    pub(in crate::scenario) fn counts(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        limits: (u64, u64),
+    ) -> Option<Vec<u64>> {
+        self.list(
+            fields,
+            key,
+            "a list of whole numbers",
+            |reader, text, span| reader.count_in(key, text, span, limits),
+        )
+    }
+
+    fn list(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&mut Self, &str, Span) -> Option<u64>,
+    ) -> Option<Vec<u64>> {
+        let mut list = Some(Vec::new());
+        for item in self.items(fields, key) {
+            let Data::Scalar(text) = &item.data else {
+                self.wrong_type(fields, key, item, expected);
+                return None;
+            };
+            match (read(self, text, item.span), &mut list) {
+                (Some(value), Some(list)) => list.push(value),
+                (None, _) | (_, None) => list = None,
+            }
+        }
+        list
     }
 
     /// Returns a quantity in base units.
@@ -386,5 +456,43 @@ fn limit_reason(key: &str) -> &'static str {
         "core" => "cores count from 0",
         "weights" => "every queue needs its turn",
         _ => "outside what can be run",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::diagnostic::Sink;
+    use crate::scenario::keys::{Key, Presence, Section};
+    use crate::scenario::tree;
+
+    static QUEUES: Section = Section {
+        name: "queues",
+        noun: "queues",
+        description: "",
+        keys: &[Key {
+            name: "quanta",
+            kind: Kind::Values(&Kind::Quantity(Quantity::Size)),
+            presence: Presence::Optional,
+            description: "",
+            example: "[64 B]",
+        }],
+    };
+
+    fn quanta(text: &str) -> (Option<Vec<u64>>, usize) {
+        let mut sink = Sink::default();
+        let root = tree::parse(0, text, &mut sink).expect("YAML");
+        let mut reader = Reader::new(sink, &[]);
+        let fields = reader.fields(&root, &QUEUES, "queues".into(), root.span);
+        let values = reader.values(&fields.expect("a map"), "quanta");
+        (values, reader.sink.errors())
+    }
+
+    /// 1.5 kB are 1500 octets.
+    #[test]
+    fn a_list_holds_quantities_in_base_units() {
+        let read = quanta("quanta: [64 B, 1.5 kB]");
+        assert_eq!(read, (Some(vec![64, 1500]), 0));
+        assert_eq!(quanta("quanta: [64, 1 ms, 64 B]"), (None, 2));
     }
 }

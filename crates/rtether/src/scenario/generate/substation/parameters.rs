@@ -8,7 +8,7 @@ use rtether_model::wire::Encapsulation;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::Diagnostic;
 use crate::scenario::keys::Presence;
-use crate::scenario::keys::table::SUBSTATION;
+use crate::scenario::keys::table::{PHASE, SUBSTATION};
 use crate::scenario::lower;
 use crate::scenario::reader::{Fields, Reader, bits_per_second, picoseconds};
 use crate::scenario::units::{self, Quantity};
@@ -145,7 +145,7 @@ pub(in crate::scenario::generate) fn parameters(
     let samples = values.stream("sample_rate", "sample_size", deadline);
     let commands = values.stream("command_rate", "command_size", deadline);
     let exchange = values.stream("exchange_rate", "exchange_size", None);
-    let phase = values.reader.word(&values.fields, "phase");
+    let phase = values.reader.meaning(&values.fields, &PHASE);
     let files = files(&mut values);
     Some(Parameters {
         bays,
@@ -156,10 +156,7 @@ pub(in crate::scenario::generate) fn parameters(
         samples,
         commands,
         exchange,
-        phase: match phase.map(|word| word.value) {
-            Some("synchronized") => Phase::Fixed(Duration::ZERO),
-            _ => Phase::Random,
-        },
+        phase,
         files,
     })
 }

@@ -1,6 +1,71 @@
 //! The keys of a flow.
 
-use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, Required, SIZE, Section, TIME, key};
+use rtether_model::flow::{Delivery, Phase};
+use rtether_model::quantity::Duration;
+use rtether_model::wire::Encapsulation;
+
+use super::{
+    BIT_RATE, Default, Kind, Optional, PACKET_RATE, Required, SIZE, Section, TIME, Words, choice,
+    key, word,
+};
+
+pub(in crate::scenario) static DELIVERY: Words<Delivery> = Words::new(
+    "delivery",
+    &[
+        ("unicast", Delivery::Unicast),
+        ("multicast", Delivery::Multicast),
+    ],
+);
+
+pub(in crate::scenario) static OVER: Words<Encapsulation> = Words::new(
+    "over",
+    &[
+        ("udp", Encapsulation::Udp),
+        ("raw", Encapsulation::Raw),
+        ("goose", Encapsulation::Goose),
+        ("sv", Encapsulation::SampledValues),
+        ("profinet", Encapsulation::Profinet),
+        ("icmp", Encapsulation::Icmp),
+        ("tcp", Encapsulation::Tcp),
+        ("rtps", Encapsulation::Rtps { is_reliable: true }),
+        (
+            "rtps-best-effort",
+            Encapsulation::Rtps { is_reliable: false },
+        ),
+    ],
+);
+
+/// When the frames of a flow are released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scenario) enum Release {
+    Periodic,
+    Sporadic,
+    Poisson,
+    Adaptive,
+    Flood,
+    Bulk,
+}
+
+pub(in crate::scenario) static KIND: Words<Release> = Words::new(
+    "kind",
+    &[
+        ("periodic", Release::Periodic),
+        ("sporadic", Release::Sporadic),
+        ("poisson", Release::Poisson),
+        ("adaptive", Release::Adaptive),
+        ("flood", Release::Flood),
+        ("bulk", Release::Bulk),
+    ],
+);
+
+/// Phases with a name, of a flow and of all streams of a substation.
+pub(in crate::scenario) static PHASE: Words<Phase> = Words::new(
+    "phase",
+    &[
+        ("random", Phase::Random),
+        ("synchronized", Phase::Fixed(Duration::ZERO)),
+    ],
+);
 
 pub(in crate::scenario) static FLOW: Section = Section {
     name: "flow",
@@ -29,35 +94,19 @@ pub(in crate::scenario) static FLOW: Section = Section {
             "drive1",
             "End station that receives, or a list of them.",
         ),
-        key(
-            "delivery",
-            Kind::Word(&["unicast", "multicast"]),
+        word(
+            &DELIVERY,
             Optional,
             "multicast",
             "One frame for each listener, sent in the order of the list, or one frame that the switches copy. Multicast for `goose` and `sv`, else unicast, if not given.",
         ),
-        key(
-            "over",
-            Kind::Word(&[
-                "udp",
-                "raw",
-                "goose",
-                "sv",
-                "profinet",
-                "icmp",
-                "tcp",
-                "rtps",
-                "rtps-best-effort",
-            ]),
-            Default("udp"),
+        choice(
+            &OVER,
             "raw",
             "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4, RTPS over UDP. Messages over TCP travel in order over one connection with each listener, open from the start. Over RTPS a flow is a topic: its samples are published once its listeners are found, and lost ones are sent again, unless `rtps-best-effort` is said.",
         ),
-        key(
-            "kind",
-            Kind::Word(&[
-                "periodic", "sporadic", "poisson", "adaptive", "flood", "bulk",
-            ]),
+        word(
+            &KIND,
             Optional,
             "poisson",
             "When frames are released. Follows from the other keys if not given.",
@@ -84,9 +133,9 @@ pub(in crate::scenario) static FLOW: Section = Section {
             "Periodic and poisson: packets per second, to each listener; the interval is rounded to the nearest picosecond. Flood: packets per second, or bit/s on the wire with preamble and gap. Bulk: bit/s at which the application hands data to TCP, as fast as it goes if not given.",
         ),
         key(
-            "phase",
-            Kind::Any(&[Kind::Word(&["random", "synchronized"]), TIME]),
-            Default("random"),
+            PHASE.key,
+            Kind::Any(&[Kind::Word(&PHASE), TIME]),
+            Default(PHASE.first()),
             "0 us",
             "Periodic: first release after the start. Drawn from the seed, zero for all (`synchronized`), or a time.",
         ),

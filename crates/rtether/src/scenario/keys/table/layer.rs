@@ -1,6 +1,9 @@
 //! The keys of the priority queues between stack and driver.
 
-use super::{Default, Kind, Optional, Required, Section, TIME, key};
+use rtether_model::endnode::{LowTurn, ReceiveSelection, RingEmpty, TransmitStrategy};
+use rtether_model::quantity::Duration;
+
+use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
 
 /// Number of a queue.
 const QUEUE: Kind = Kind::Count { min: 0, max: 7 };
@@ -10,7 +13,7 @@ pub(super) const FRAMES: Kind = Kind::Count {
     max: 10_000_000,
 };
 const FRAMES_EACH: Kind = Kind::Any(&[FRAMES, Kind::Values(&FRAMES)]);
-const SPAN_OR_NEVER: Kind = Kind::Any(&[TIME, Kind::Word(&["never"])]);
+const SPAN_OR_NEVER: Kind = Kind::Any(&[TIME, Kind::Word(&IDLE_RELEASE)]);
 const PORTS: Kind = Kind::Any(&[
     Kind::Count {
         min: 0,
@@ -18,6 +21,52 @@ const PORTS: Kind = Kind::Any(&[
     },
     Kind::Text,
 ]);
+
+/// Idle releases with a name.
+pub(in crate::scenario) static IDLE_RELEASE: Words<Option<Duration>> =
+    Words::new("idle_release", &[("never", None)]);
+
+/// Numbers of protocols above IP.
+pub(in crate::scenario) static PROTOCOL: Words<u8> =
+    Words::new("protocol", &[("icmp", 1), ("tcp", 6), ("udp", 17)]);
+
+/// Selections of receive queues; `None` for stack instances.
+pub(in crate::scenario) static RECEIVE_SELECTION: Words<Option<ReceiveSelection>> = Words::new(
+    "selection",
+    &[
+        ("highest-first", Some(ReceiveSelection::HighestFirst)),
+        ("promoting", Some(ReceiveSelection::PROMOTING)),
+        ("low-flag", Some(ReceiveSelection::LOW_FLAG)),
+        ("instances", None),
+    ],
+);
+
+pub(in crate::scenario) static LOW_TURN: Words<LowTurn> = Words::new(
+    "low_turn",
+    &[
+        ("all", LowTurn::AllQueues),
+        ("below-top", LowTurn::BelowTop),
+    ],
+);
+
+/// Transmit strategies with their defaults; the number of rings is always given.
+pub(in crate::scenario) static STRATEGY: Words<TransmitStrategy> = Words::new(
+    "strategy",
+    &[
+        ("fifo", TransmitStrategy::Fifo),
+        ("moderate", TransmitStrategy::MODERATE),
+        ("strict", TransmitStrategy::STRICT),
+        ("rings", TransmitStrategy::Rings { count: 1 }),
+    ],
+);
+
+pub(in crate::scenario) static EMPTY: Words<RingEmpty> = Words::new(
+    "empty",
+    &[
+        ("idle", RingEmpty::NoneWaitingOrSending),
+        ("none-waiting", RingEmpty::NoneWaiting),
+    ],
+);
 
 pub(in crate::scenario) static PRIORITIES: Section = Section {
     name: "priorities",
@@ -76,11 +125,8 @@ pub(in crate::scenario) static RULE: Section = Section {
             "Differentiated services code point.",
         ),
         key(
-            "protocol",
-            Kind::Any(&[
-                Kind::Word(&["icmp", "tcp", "udp"]),
-                Kind::Count { min: 0, max: 255 },
-            ]),
+            PROTOCOL.key,
+            Kind::Any(&[Kind::Word(&PROTOCOL), Kind::Count { min: 0, max: 255 }]),
             Optional,
             "udp",
             "Protocol above IP, by name or number.",
@@ -128,9 +174,8 @@ pub(in crate::scenario) static RECEIVE_QUEUES: Section = Section {
     noun: "receive queues",
     description: "How received frames reach the stack: several queues in front of one stack, or one stack instance for each queue.",
     keys: &[
-        key(
-            "selection",
-            Kind::Word(&["highest-first", "promoting", "low-flag", "instances"]),
+        word(
+            &RECEIVE_SELECTION,
             Required,
             "highest-first",
             "`highest-first`: the highest queue that is not empty (algorithm A of Skeie). `promoting`: the same, and after some frames the head of every queue moves one queue up (B). `low-flag`: a frame of the top queue sets a flag that lets the next frame pass whatever its queue (C). `instances`: a stack instance for each queue, the higher ones preempt.",
@@ -160,16 +205,14 @@ pub(in crate::scenario) static RECEIVE_QUEUES: Section = Section {
             "`promoting`: frames between two promotions.",
         ),
         key(
-            "idle_release",
+            IDLE_RELEASE.key,
             SPAN_OR_NEVER,
             Default("1 ms"),
             "never",
             "`low-flag`: time without a frame of the top queue after which the flag counts as set. With `never`, lower queues starve without top traffic, as printed.",
         ),
-        key(
-            "low_turn",
-            Kind::Word(&["all", "below-top"]),
-            Default("all"),
+        choice(
+            &LOW_TURN,
             "below-top",
             "`low-flag`: queues that are looked at when the flag is set; the top one last with `below-top`.",
         ),
@@ -181,9 +224,8 @@ pub(in crate::scenario) static TRANSMIT_QUEUES: Section = Section {
     noun: "transmit queues",
     description: "When frames move from software queues into the ring of the network interface.",
     keys: &[
-        key(
-            "strategy",
-            Kind::Word(&["fifo", "moderate", "strict", "rings"]),
+        word(
+            &STRATEGY,
             Required,
             "strict",
             "`fifo`: one queue, a frame enters whenever there is room. `moderate`: a high frame enters at once, a low one when the ring is empty. `strict`: a high frame enters at once, and the first low one behind it. `rings`: the interface has several rings and serves the highest first.",
@@ -209,15 +251,13 @@ pub(in crate::scenario) static TRANSMIT_QUEUES: Section = Section {
             "1",
             "`moderate` and `strict`: lowest queue that counts as high. The highest one only if not given.",
         ),
-        key(
-            "empty",
-            Kind::Word(&["idle", "none-waiting"]),
-            Default("idle"),
+        choice(
+            &EMPTY,
             "none-waiting",
             "`moderate`: the ring is empty when no frame waits there and none is in transmission (`idle`), or while one may be in transmission.",
         ),
         key(
-            "idle_release",
+            IDLE_RELEASE.key,
             SPAN_OR_NEVER,
             Default("1 ms"),
             "never",

@@ -1,8 +1,108 @@
 //! The keys of switches, hubs and links.
 
-use super::{
-    BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, key,
+use rtether_model::network::{
+    AddressTable, Backoff, Duplex, ForwardingMode, MulticastForwarding, Selection, TagHandling, Vid,
 };
+use rtether_model::quantity::Duration;
+
+use super::{
+    BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
+    choice, key, word,
+};
+
+pub(in crate::scenario) static FORWARDING: Words<ForwardingMode> = Words::new(
+    "mode",
+    &[
+        ("store-and-forward", ForwardingMode::StoreAndForward),
+        ("cut-through", ForwardingMode::CutThrough),
+    ],
+);
+
+/// What a word of `selection` means.
+#[derive(Clone, Copy)]
+pub(in crate::scenario) enum Selected {
+    /// A selection that needs nothing else.
+    Alone(Selection),
+    /// A selection made from the values of a key, one for each queue; 1 for queues beyond the last.
+    PerQueue(&'static str, fn([u64; 8]) -> Selection),
+}
+
+pub(in crate::scenario) static SELECTION: Words<Selected> = Words::new(
+    "selection",
+    &[
+        ("strict", Selected::Alone(Selection::StrictPriority)),
+        ("fcfs", Selected::Alone(Selection::Fcfs)),
+        (
+            "wrr",
+            Selected::PerQueue("weights", |weights| Selection::Wrr {
+                weights: narrow(weights),
+            }),
+        ),
+        (
+            "strict+wrr",
+            Selected::PerQueue("weights", |weights| Selection::StrictWrr {
+                weights: narrow(weights),
+            }),
+        ),
+        ("edf", Selected::Alone(Selection::EarliestDeadline)),
+    ],
+);
+
+impl Selected {
+    /// Returns the key that holds its values.
+    pub(in crate::scenario) const fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Alone(_) => None,
+            Self::PerQueue(key, _) => Some(*key),
+        }
+    }
+}
+
+/// Narrows values that the table limits to below 256.
+fn narrow(values: [u64; 8]) -> [u8; 8] {
+    values.map(|value| u8::try_from(value).unwrap_or(u8::MAX))
+}
+
+pub(in crate::scenario) static ADDRESSES: Words<AddressTable> = Words::new(
+    "addresses",
+    &[
+        ("static", AddressTable::Static),
+        (
+            "learning",
+            AddressTable::Learning {
+                aging: Duration::from_secs(300),
+            },
+        ),
+    ],
+);
+
+pub(in crate::scenario) static MULTICAST: Words<MulticastForwarding> = Words::new(
+    "multicast",
+    &[
+        ("managed", MulticastForwarding::Managed),
+        ("unmanaged", MulticastForwarding::Unmanaged),
+    ],
+);
+
+pub(in crate::scenario) static TAGGING: Words<TagHandling> = Words::new(
+    "tags",
+    &[("keep", TagHandling::Keep), ("strip", TagHandling::Strip)],
+);
+
+/// VLANs of a trunk; `None` for every one.
+pub(in crate::scenario) static TRUNK: Words<Option<Vec<Vid>>> =
+    Words::new("trunk", &[("all", None)]);
+
+pub(in crate::scenario) static BACKOFF: Words<Backoff> = Words::new(
+    "backoff",
+    &[
+        ("standard", Backoff::Standard),
+        ("upper-end-included", Backoff::UpperEndIncluded),
+    ],
+);
+
+pub(in crate::scenario) static DUPLEX: Words<Duplex> =
+    Words::new("duplex", &[("full", Duplex::Full), ("half", Duplex::Half)]);
 
 pub(in crate::scenario) static SWITCH: Section = Section {
     name: "switch",
@@ -23,10 +123,8 @@ pub(in crate::scenario) static SWITCH: Section = Section {
             "10 us",
             "Time from the moment a frame may be forwarded to its entry into the egress queue.",
         ),
-        key(
-            "mode",
-            Kind::Word(&["store-and-forward", "cut-through"]),
-            Default("store-and-forward"),
+        choice(
+            &FORWARDING,
             "cut-through",
             "Forward after the last bit and drop frames with errors, or after the header. Cut-through applies towards ports that are not faster than the one a frame arrives on.",
         ),
@@ -44,10 +142,8 @@ pub(in crate::scenario) static SWITCH: Section = Section {
             "[1, 0, 0, 1, 2, 2, 3, 3]",
             "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
         ),
-        key(
-            "selection",
-            Kind::Word(&["strict", "fcfs", "wrr", "strict+wrr", "edf"]),
-            Default("strict"),
+        choice(
+            &SELECTION,
             "wrr",
             "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
         ),
@@ -72,10 +168,8 @@ pub(in crate::scenario) static SWITCH: Section = Section {
             "512 KiB",
             "Octets that may wait in the whole switch, if its ports share one memory.",
         ),
-        key(
-            "addresses",
-            Kind::Word(&["static", "learning"]),
-            Default("static"),
+        choice(
+            &ADDRESSES,
             "learning",
             "Address table filled before the run by shortest paths, or empty and learned from source addresses while unknown destinations are flooded.",
         ),
@@ -86,17 +180,13 @@ pub(in crate::scenario) static SWITCH: Section = Section {
             "300 s",
             "Age at which a learned address is forgotten.",
         ),
-        key(
-            "multicast",
-            Kind::Word(&["managed", "unmanaged"]),
-            Default("managed"),
+        choice(
+            &MULTICAST,
             "unmanaged",
             "Multicast only towards its listeners, or to every port of the VLAN.",
         ),
-        key(
-            "tags",
-            Kind::Word(&["keep", "strip"]),
-            Default("keep"),
+        choice(
+            &TAGGING,
             "strip",
             "Whether tags survive. `strip` honours the priority of tagged frames and sends all frames untagged.",
         ),
@@ -130,9 +220,9 @@ pub(in crate::scenario) static PORT: Section = Section {
             "Member of this VLAN only, untagged.",
         ),
         key(
-            "trunk",
+            TRUNK.key,
             Kind::Any(&[
-                Kind::Word(&["all"]),
+                Kind::Word(&TRUNK),
                 Kind::Values(&Kind::Count { min: 1, max: 4094 }),
             ]),
             Optional,
@@ -182,10 +272,8 @@ pub(in crate::scenario) static HUB: Section = Section {
             "500 ns",
             "From the first bit at one port to the first bit at the others.",
         ),
-        key(
-            "backoff",
-            Kind::Word(&["standard", "upper-end-included"]),
-            Default("standard"),
+        choice(
+            &BACKOFF,
             "standard",
             "Slots that a station may wait after its n-th collision with one frame: 0 to 2^k - 1 with k = min(n, 10), or 0 to 2^k as some papers print it. Hubs of one collision domain agree.",
         ),
@@ -211,9 +299,8 @@ pub(in crate::scenario) static LINK: Section = Section {
             "100 Mbit/s",
             "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s. Needed but for links of a hub, which have its rate.",
         ),
-        key(
-            "duplex",
-            Kind::Word(&["full", "half"]),
+        word(
+            &DUPLEX,
             Optional,
             "half",
             "Both ends may send at once, or one at a time by CSMA/CD (10 and 100 Mbit/s only). Half for links of a hub, else full, if not given.",

@@ -1,9 +1,15 @@
 //! The keys of a shim: its own, and those of the layer, which scenario stacks share.
 
+use rtether_model::quantity::Duration;
+use rtether_model::shim::{Backend, Signal, Waiting};
+
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 use super::smoother::{DETECTOR, SMOOTHER};
 use super::stations::{PRIORITIES_KEY, RECEIVE_KEY, SMOOTHER_KEY, TRANSMIT_KEY};
-use super::{BIT_RATE, Default, Kind, Optional, Required, Section, TIME, VERSION_KEY, key};
+use super::{
+    BIT_RATE, Default, Kind, Optional, Required, Section, TIME, VERSION_KEY, Words, choice, key,
+    word,
+};
 
 /// All sections of a shim configuration, in the order of the reference.
 pub(in crate::scenario) static SHIM_SECTIONS: &[&Section] = &[
@@ -19,16 +25,38 @@ pub(in crate::scenario) static SHIM_SECTIONS: &[&Section] = &[
     &DETECTOR,
 ];
 
+pub(in crate::scenario) static BACKEND: Words<Backend> = Words::new(
+    "backend",
+    &[("user", Backend::User), ("kernel", Backend::Kernel)],
+);
+
+pub(in crate::scenario) static WAITING: Words<Waiting> = Words::new(
+    "waiting",
+    &[("block", Waiting::Block), ("spin", Waiting::Spin)],
+);
+
+pub(in crate::scenario) static SIGNAL_FROM: Words<Signal> = Words::new(
+    "from",
+    &[
+        ("port", Signal::Port),
+        (
+            "driver",
+            Signal::DriverCollisions {
+                every: Duration::from_ms(1),
+            },
+        ),
+        ("reports", Signal::Reports),
+    ],
+);
+
 pub(in crate::scenario) static SHIM: Section = Section {
     name: "shim",
     noun: "a shim configuration",
     description: "The whole file. Keys that begin with `x-` are ignored: a place for anchors. `priorities`, `receive_queues`, `transmit_queues` and `smoother` are those of stacks in [scenarios](scenario.md#stack).",
     keys: &[
         VERSION_KEY,
-        key(
-            "backend",
-            Kind::Word(&["user", "kernel"]),
-            Default("user"),
+        choice(
+            &BACKEND,
             "kernel",
             "Back end: the engines in a thread of the shim, which can do everything, or filters \
              and queues of the kernel, which cost less and can do less.",
@@ -79,10 +107,8 @@ pub(in crate::scenario) static SHIM: Section = Section {
             "40",
             "Real-time priority of the shim's thread (`SCHED_FIFO`); an ordinary thread if it is not given.",
         ),
-        key(
-            "waiting",
-            Kind::Word(&["block", "spin"]),
-            Default("block"),
+        choice(
+            &WAITING,
             "spin",
             "Whether the idle thread sleeps, or polls, which occupies a core and saves the \
              wake-up.",
@@ -124,9 +150,8 @@ pub(in crate::scenario) static SIGNAL: Section = Section {
     noun: "a signal",
     description: "Where the detector of a smoother gets what it needs.",
     keys: &[
-        key(
-            "from",
-            Kind::Word(&["port", "driver", "reports"]),
+        word(
+            &SIGNAL_FROM,
             Required,
             "driver",
             "`port`: sizes, times and what waits; no collision is ever seen. `driver`: the collisions that the driver counts, on half duplex. `reports`: those that an emulated hub reports.",

@@ -1,31 +1,76 @@
 //! The keys of the traffic smoother.
 
+use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Nt, Places, Rule};
+
 use super::layer::FRAMES;
-use super::{BIT_RATE, Default, Kind, Optional, RATIO, Required, SIZE, Section, TIME, key};
+use super::{
+    BIT_RATE, Default, Kind, Optional, RATIO, Required, SIZE, Section, TIME, Words, choice, key,
+    word,
+};
+
+/// Modes with the values of the papers.
+pub(in crate::scenario) static MODE: Words<Mode> = Words::new(
+    "mode",
+    &[
+        ("none", Mode::None),
+        ("fixed", Mode::Fixed(Fixed::PAPER)),
+        ("himd", Mode::Adaptive(Adaptive::HIMD)),
+        ("slow-start", Mode::Adaptive(Adaptive::SLOW_START)),
+        ("linear", Mode::Adaptive(Adaptive::LINEAR)),
+        // Each station gets its own seed when it is added to the plant.
+        ("nt", Mode::Nt(Nt::paper(0))),
+        ("rtether", Mode::Rtether(Places::DEFAULT)),
+    ],
+);
+
+pub(in crate::scenario) static CLASSIFY: Words<Rule> =
+    Words::new("classify", &[("tos", Rule::LINUX), ("udp", Rule::NT)]);
+
+pub(in crate::scenario) static DOUBLING: Words<Doubling> = Words::new(
+    "doubling",
+    &[
+        ("per-report", Doubling::PerReport),
+        ("per-call", Doubling::PerCall),
+    ],
+);
+
+/// Kinds of detectors.
+#[derive(Clone, Copy)]
+pub(in crate::scenario) enum DetectorKind {
+    Collisions,
+    ClearingRate,
+    Backlog,
+    Utilization,
+    Marks,
+    ProbeDelay,
+}
+
+pub(in crate::scenario) static DETECTORS: Words<DetectorKind> = Words::new(
+    "kind",
+    &[
+        ("collisions", DetectorKind::Collisions),
+        ("clearing-rate", DetectorKind::ClearingRate),
+        ("backlog", DetectorKind::Backlog),
+        ("utilization", DetectorKind::Utilization),
+        ("marks", DetectorKind::Marks),
+        ("probe-delay", DetectorKind::ProbeDelay),
+    ],
+);
 
 pub(in crate::scenario) static SMOOTHER: Section = Section {
     name: "smoother",
     noun: "a smoother",
     description: "Holds bulk packets back and lets real-time packets go first (Kweon). Defaults are the values of the paper.",
     keys: &[
-        key(
-            "mode",
-            Kind::Word(&[
-                "none",
-                "fixed",
-                "himd",
-                "slow-start",
-                "linear",
-                "nt",
-                "rtether",
-            ]),
+        word(
+            &MODE,
             Required,
             "himd",
             "`none`: real-time packets go first, nothing is held back. `fixed`: a credit bucket with a constant period. `himd`, `slow-start` and `linear`: the period doubles on congestion and shrinks by a time, to one half, or so that the rate grows by a step. `nt`: a limited amount each period, both of which follow congestion. `rtether`: a credit bucket whose rate follows how much is sent on the medium, which all stations hear alike, and which keeps its place there: equal shares, and more of the medium than with `himd` and `linear`, at the price of a few misses ([figures](../models/smoother-laws.md)).",
         ),
         key(
-            "classify",
-            Kind::Any(&[Kind::Word(&["tos", "udp"]), Kind::Count { min: 0, max: 63 }]),
+            CLASSIFY.key,
+            Kind::Any(&[Kind::Word(&CLASSIFY), Kind::Count { min: 0, max: 63 }]),
             Optional,
             "tos",
             "Which packets are real-time: those with DSCP 46 or the low-delay bit (`tos`), those over UDP (`udp`), or those with this DSCP. `udp` for `nt`, else `tos`, if not given.",
@@ -100,10 +145,8 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             "4 kbit/s",
             "`linear`: by how much the rate grows every tick. `rtether`: by how much every window, 5 kbit/s if not given.",
         ),
-        key(
-            "doubling",
-            Kind::Word(&["per-report", "per-call"]),
-            Default("per-report"),
+        choice(
+            &DOUBLING,
             "per-call",
             "`himd`, `slow-start`, `linear`: a collision doubles the period once, or at every call that finds a bulk packet held back by it, as printed.",
         ),
@@ -198,16 +241,8 @@ pub(in crate::scenario) static DETECTOR: Section = Section {
     noun: "a detector",
     description: "How a smoother detects congestion.",
     keys: &[
-        key(
-            "kind",
-            Kind::Word(&[
-                "collisions",
-                "clearing-rate",
-                "backlog",
-                "utilization",
-                "marks",
-                "probe-delay",
-            ]),
+        word(
+            &DETECTORS,
             Required,
             "collisions",
             "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN), or the one-way delay of probes to other shims ([probes](shim.md#probes)).",

@@ -1,8 +1,21 @@
 //! The keys of stacks and nodes.
 
+use rtether_model::network::Servers;
+
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
 use super::smoother::SMOOTHER;
-use super::{Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, key};
+use super::{
+    Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, Words, choice,
+    key,
+};
+
+pub(in crate::scenario) static SERVERS: Words<Servers> = Words::new(
+    "servers",
+    &[
+        ("shared", Servers::Shared),
+        ("per-direction", Servers::PerDirection),
+    ],
+);
 
 pub(in crate::scenario) static STACK: Section = Section {
     name: "stack",
@@ -65,10 +78,8 @@ pub(in crate::scenario) static STACK: Section = Section {
             "2 us",
             "Delay of the network interface, each way; it does not occupy the processor.",
         ),
-        key(
-            "servers",
-            Kind::Word(&["shared", "per-direction"]),
-            Default("shared"),
+        choice(
+            &SERVERS,
             "shared",
             "One processor for both directions, or one for each.",
         ),
@@ -158,6 +169,10 @@ const EMULATE_KEY: Key = key(
      are the same either way.",
 );
 
+/// Whether messages go first.
+pub(in crate::scenario) static ORDER: Words<bool> =
+    Words::new("order", &[("arrival", false), ("messages-first", true)]);
+
 pub(in crate::scenario) static TASKS: Section = Section {
     name: "tasks",
     noun: "tasks",
@@ -177,10 +192,8 @@ pub(in crate::scenario) static TASKS: Section = Section {
             "40 us",
             "Time for a data segment of a bulk transfer, each way.",
         ),
-        key(
-            "order",
-            Kind::Word(&["arrival", "messages-first"]),
-            Default("arrival"),
+        choice(
+            &ORDER,
             "messages-first",
             "All in order of arrival, or messages preempt bulk transfers.",
         ),

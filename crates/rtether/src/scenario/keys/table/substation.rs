@@ -1,6 +1,7 @@
 //! The keys of the generator for substations.
 
-use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, SIZE, Section, TIME, key};
+use super::flows::PHASE;
+use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, SIZE, Section, TIME, choice, key};
 
 pub(in crate::scenario) static GENERATE: Section = Section {
     name: "generate",
@@ -151,13 +152,7 @@ pub(in crate::scenario) static SUBSTATION: Section = Section {
             "1 ms",
             "Deadline of samples and commands; the slow exchange has none.",
         ),
-        key(
-            "phase",
-            Kind::Word(&["random", "synchronized"]),
-            Default("random"),
-            "synchronized",
-            "Phases of the streams.",
-        ),
+        choice(&PHASE, "synchronized", "Phases of the streams."),
         key(
             "files",
             Kind::Flag,
