@@ -136,26 +136,35 @@ fn without_tails(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns the verbs that a help text lists under `Commands:`, without `help` itself.
+/// Returns the verbs that a help text lists, without `help` itself: the entries of all its lists
+/// except arguments and options.
 fn verbs_in(help: &str) -> Vec<String> {
-    let listing = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let entries = listing.take_while(|line| line.is_empty() || line.starts_with("  "));
-    let names = entries.filter_map(|line| line.strip_prefix("  "));
-    let verbs = names
-        .filter(|name| !name.starts_with(' '))
-        .filter_map(|name| {
-            let verb = name.split_whitespace().next()?;
-            (verb != "help").then(|| verb.to_owned())
-        });
-    verbs.collect()
+    let mut is_verbs = false;
+    let mut verbs = Vec::new();
+    for line in help.lines() {
+        if let Some(title) = line.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
+            is_verbs = !matches!(title, "Arguments" | "Options");
+        } else if !line.starts_with("  ") && !line.is_empty() {
+            is_verbs = false;
+        }
+        let entry = line
+            .strip_prefix("  ")
+            .filter(|entry| !entry.starts_with(' '));
+        let name = entry.and_then(|entry| entry.split_whitespace().next());
+        verbs.extend(
+            name.filter(|name| is_verbs && *name != "help")
+                .map(str::to_owned),
+        );
+    }
+    verbs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TOP: &str = "Delay of plants\n\nUsage: rtether <COMMAND>\n\nCommands:\n  check  Proves\n         \
-                       and compares\n  shim   Runs the layer\n  help   Prints help\n\nOptions:\n  -h\n";
+    const TOP: &str = "Delay of plants\n\nUsage: rtether <COMMAND>\n\nPlan:\n  check  Proves\n         \
+                       and compares\n\nRun:\n  shim   Runs the layer\n  help   Prints help\n\nOptions:\n  -h\n";
 
     fn fake(verbs: &[&str]) -> Option<String> {
         let text = match verbs {

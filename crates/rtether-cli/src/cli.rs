@@ -1,6 +1,9 @@
 //! The definition of the command line.
 
-use clap::Parser;
+use std::fmt::Write;
+
+use clap::builder::Styles;
+use clap::{Command, CommandFactory, Parser};
 
 use crate::terminal::ColorChoice;
 use crate::verbs::Verb;
@@ -20,7 +23,128 @@ pub(crate) struct Cli {
     /// When to use colors; `auto` respects pipes and the variable `NO_COLOR`
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
+    /// Tell on standard error what is done and when: files, seeds, phases
+    ///
+    /// Times count from the start of the command. Left out if messages are JSON.
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
 (also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), or a measured one does with the host inside its stated profile, 130 interrupted.";
+
+/// Groups of verbs in the help.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Plan", &["check", "sim", "bound", "admit", "limit"]),
+    (
+        "Measure",
+        &["live", "ping", "echo", "load", "calibrate", "doctor"],
+    ),
+    ("Run", &["shim"]),
+    ("Publish and subscribe", &["pub", "sub", "spy"]),
+    (
+        "Tools",
+        &["new", "schema", "reproduce", "completions", "man"],
+    ),
+];
+
+/// Returns the definition of the command, with its verbs in groups.
+pub(crate) fn command() -> Command {
+    let command = Cli::command();
+    let verbs = listing(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{verbs}\n{}\n{{options}}{{after-help}}",
+        heading("Options")
+    ))
+}
+
+fn heading(text: &str) -> String {
+    let style = Styles::styled();
+    let style = style.get_header();
+    format!("{style}{text}:{style:#}")
+}
+
+/// Lists the verbs of each group with what they do. A verb that this system does not have is left
+/// out.
+fn listing(command: &Command) -> String {
+    let mut text = String::new();
+    let styles = Styles::styled();
+    let literal = styles.get_literal();
+    for (group, names) in GROUPS {
+        let verbs = names
+            .iter()
+            .filter_map(|name| command.find_subcommand(name));
+        let lines: Vec<String> = verbs
+            .map(|verb| {
+                let about = verb.get_about().map(ToString::to_string);
+                let about = about.unwrap_or_default();
+                format!("  {literal}{:<11}{literal:#}  {about}\n", verb.get_name())
+            })
+            .collect();
+        if !lines.is_empty() {
+            _ = write!(text, "\n{}\n{}", heading(group), lines.concat());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Verbs shown in the help, with those below them.
+    fn shown<'a>(command: &'a Command, path: &str, found: &mut Vec<(String, &'a Command)>) {
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            let path = format!("{path} {}", verb.get_name());
+            shown(verb, &path, found);
+            found.push((path, verb));
+        }
+    }
+
+    /// Oracle: the verbs that clap knows.
+    #[test]
+    fn each_verb_is_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| verbs.iter().copied())
+            .collect();
+        let command = command();
+        let all = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let mut all: Vec<&str> = all.map(Command::get_name).collect();
+        grouped.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+    }
+
+    /// Oracle: the width of the least terminal.
+    #[test]
+    fn each_verb_takes_one_line() {
+        for line in command()
+            .render_help()
+            .to_string()
+            .lines()
+            .take_while(|line| *line != "Options:")
+        {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+
+    /// Oracle: clap.
+    #[test]
+    fn each_verb_has_an_example_that_parses() {
+        let command = command();
+        let mut verbs = Vec::new();
+        shown(&command, "rtether", &mut verbs);
+        for (path, verb) in verbs {
+            let notes = verb.get_after_help().map(ToString::to_string);
+            let notes = notes.unwrap_or_default();
+            let example = notes
+                .lines()
+                .find_map(|line| line.strip_prefix("Example: "));
+            let example = example.unwrap_or_else(|| panic!("{path} has no example"));
+            assert!(example.starts_with(&path), "{path}: {example}");
+            let parsed = command.clone().try_get_matches_from(example.split(' '));
+            assert!(parsed.is_ok(), "{example}: {parsed:?}");
+        }
+    }
+}

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::FileType;
 
 use crate::folder::{self, Folder, Place};
+use crate::terminal;
 
 /// Incomplete drafts.
 static OPEN: Mutex<Vec<(Arc<Folder>, OsString)>> = Mutex::new(Vec::new());
@@ -125,6 +126,9 @@ pub(crate) fn publish(files: &[Complete]) -> Result<(), String> {
                 return Err(format!("writing `{}`: {error}", draft.path.display()));
             }
         }
+    }
+    for Complete(draft) in files {
+        terminal::detail(|| format!("wrote {}", draft.path.display()));
     }
     let mut last: Option<&Arc<Folder>> = None;
     for (names, _) in &done {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::drafts::Draft;
 use crate::folder::{self, Made};
+use crate::terminal;
 
 /// Largest scenario file read; the loader has smaller limits of its own.
 const LARGEST_INPUT: u64 = 64 << 20;
@@ -24,6 +25,7 @@ pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
     };
     let octets =
         octets.map_err(|error| format!("reading `{shown}`: {}", why(path, start, &error)))?;
+    terminal::detail(|| format!("read {shown}: {} octets", octets.len()));
     String::from_utf8(octets).map_err(|error| {
         let octets = error.as_bytes();
         format!(

@@ -24,14 +24,15 @@ mod verbs;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 use cli::Cli;
 use exit::Exit;
 
 /// Runs the command with these arguments; the first is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let parsed = cli::command().try_get_matches_from(args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors; clap knows the right stream.
@@ -45,6 +46,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     terminal::choose_color(cli.color);
+    if cli.verbose {
+        terminal::choose_verbose();
+    }
     if !cli.verb.handles_signals()
         && let Err(exit) = stop::listen()
     {
@@ -55,5 +59,5 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Returns the definition of the command, for generated pages.
 pub fn command() -> clap::Command {
-    Cli::command()
+    cli::command()
 }

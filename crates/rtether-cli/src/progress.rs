@@ -13,6 +13,7 @@ use rtether::run::Progress;
 
 use crate::number;
 use crate::stop::{Care, Work};
+use crate::terminal;
 
 /// Flags of verbs that run for a while.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -60,6 +61,11 @@ pub(crate) fn with_progress<T: Send>(
     let show = || bar.set_position(milliseconds(&progress));
     let outcome = watched(show, || pool.install(|| work(&progress)));
     bar.finish_and_clear();
+    terminal::detail(|| {
+        let threads = pool.current_num_threads();
+        let simulated = progress.simulated();
+        format!("simulated {simulated} of plant time on {threads} threads")
+    });
     Ok(outcome)
 }
 

@@ -1,7 +1,9 @@
 //! Standard output and standard error.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use clap::ValueEnum;
 use serde_json::json;
@@ -96,6 +98,25 @@ pub(crate) fn complain(message: &str) {
 pub(crate) fn remark(text: &str) {
     if !IS_JSON.load(Ordering::Relaxed) {
         tell(text);
+    }
+}
+
+/// When the command began, if it tells what it does.
+static BEGIN: OnceLock<Instant> = OnceLock::new();
+
+/// Applies `--verbose` from now on.
+pub(crate) fn choose_verbose() {
+    BEGIN.get_or_init(Instant::now);
+}
+
+/// Tells with `--verbose` what is done, and when.
+pub(crate) fn detail(text: impl FnOnce() -> String) {
+    if let Some(begin) = BEGIN.get() {
+        remark(&format!(
+            "[{:8.3} s] {}",
+            begin.elapsed().as_secs_f64(),
+            text()
+        ));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::terminal;
 
 /// Arguments of `admit`.
 #[derive(Args, Debug)]
-#[command(after_help = ADMIT_CODES)]
+#[command(after_help = ADMIT_NOTES)]
 pub(crate) struct AdmitArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
@@ -32,7 +32,7 @@ pub(crate) struct AdmitArgs {
     pub(crate) csv: bool,
 }
 
-const ADMIT_CODES: &str = "Exit codes: 0 yes, 1 no: a deadline would be missed or a place \
+const ADMIT_NOTES: &str = "Example: rtether admit plant.yaml new-flow.yaml\n\nExit codes: 0 yes, 1 no: a deadline would be missed or a place \
 overloaded, 3 a flow with a deadline would have no bound.";
 
 pub(crate) fn run(arguments: &AdmitArgs) -> Exit {

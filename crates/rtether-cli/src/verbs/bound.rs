@@ -12,7 +12,7 @@ use crate::{files, terminal};
 
 /// Arguments of `bound`.
 #[derive(Args, Debug)]
-#[command(after_help = BOUND_CODES)]
+#[command(after_help = BOUND_NOTES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct BoundArgs {
     /// Scenario file, or `-` for standard input
@@ -49,7 +49,7 @@ pub(crate) struct BoundArgs {
     pub(crate) methods: MethodChoice,
 }
 
-const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
+const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
 with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
 change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
 
@@ -104,6 +104,7 @@ fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> 
 fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
     let scenario = &loaded.scenario;
+    terminal::detail(|| format!("bounding {} flows", scenario.flows.len()));
     let analysis = bound::analyze_with(scenario, arguments.methods.into());
     if let Some(path) = &arguments.report {
         files::write(path, &bound::html(scenario, &analysis))

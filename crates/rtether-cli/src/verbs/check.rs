@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rtether::check;
+use rtether::report::text::plural;
 use rtether::report::{self, Checked};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
@@ -120,6 +121,7 @@ fn conclude(
         source: Some(loaded.text),
         evidence: measured.evidence,
     };
+    terminal::detail(|| "computing bounds and judging".to_owned());
     let checked = check::conclude(&loaded.scenario, results, options);
     failed.extend(outputs.write(&checked));
     let printed = print(&checked, &arguments.output, failed.is_empty());
@@ -153,6 +155,14 @@ fn simulate(
     let runs = i64::from(plan.runs) + traces.count();
     let total = plan.duration.as_ps() / 1_000_000_000 * runs;
     let (pcap, packets) = (outputs.pcap.take(), outputs.packets.take());
+    terminal::detail(|| {
+        format!(
+            "simulating {} of {}, seeds from {}",
+            plural(usize::try_from(plan.runs).unwrap_or(usize::MAX), "run"),
+            plan.duration,
+            plan.seed
+        )
+    });
     let run = with_progress(
         pace,
         u64::try_from(total).unwrap_or(0),

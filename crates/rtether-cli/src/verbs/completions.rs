@@ -7,6 +7,7 @@ use crate::terminal;
 
 /// Arguments of `completions`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether completions bash")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     shell: clap_complete::Shell,

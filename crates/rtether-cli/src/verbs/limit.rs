@@ -15,7 +15,7 @@ use crate::terminal;
 
 /// Arguments of `limit`.
 #[derive(Args, Debug)]
-#[command(after_help = LIMIT_CODES)]
+#[command(after_help = LIMIT_NOTES)]
 pub(crate) struct LimitArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
@@ -49,7 +49,7 @@ pub(crate) struct LimitArgs {
     pub(crate) pace: Pace,
 }
 
-const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
+const LIMIT_NOTES: &str = "Example: rtether limit plant.yaml --flows bulk* --miss 1e-4\n\nExit codes: 0 the present load is within the limit, 1 it is not, \
 3 too few packets to say.";
 
 /// Runs `limit`.

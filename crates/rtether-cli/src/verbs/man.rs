@@ -7,6 +7,7 @@ use crate::terminal;
 
 /// Arguments of `man`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether man check")]
 pub(crate) struct ManArgs {
     /// The verb, for example `check`
     verb: Option<String>,

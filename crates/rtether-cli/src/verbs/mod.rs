@@ -25,15 +25,17 @@ use crate::exit::Exit;
 /// The verb.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Judge every flow of a scenario against its deadline: the main verb
+    /// Judge every flow of a scenario against its deadline: start here
+    #[command(after_help = "Example: rtether check plant.yaml --report plant.html")]
     Check(check::CheckArgs),
-    /// Simulate a scenario, with traces on request; proved bounds are not judged
+    /// Simulate a scenario without proofs, with traces on request
+    #[command(after_help = "Example: rtether sim plant.yaml --pcap plant.pcapng")]
     Sim(sim::SimArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(bound::BoundArgs),
-    /// Decide whether flows may be added: yes if all deadlines are proved to hold with them
+    /// Decide whether flows may be added with all deadlines proved
     Admit(admit::AdmitArgs),
-    /// Find the highest load of other traffic at which deadlines still hold
+    /// Find the highest load of other traffic that deadlines allow
     Limit(limit::LimitArgs),
     #[command(flatten)]
     Host(host::HostVerb),

@@ -11,6 +11,7 @@ use crate::{files, terminal};
 
 /// Arguments of `new`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether new plant --template ring")]
 pub(crate) struct NewArgs {
     /// File to write; .yaml is added to a name without extension [default: the shape]
     pub(crate) name: Option<PathBuf>,

@@ -13,6 +13,7 @@ use crate::{files, terminal};
 /// Arguments of `reproduce`.
 #[derive(Args, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+#[command(after_help = "Example: rtether reproduce all --report papers.html")]
 pub(crate) struct ReproduceArgs {
     /// Experiments, or `all`
     #[arg(required_unless_present = "list")]

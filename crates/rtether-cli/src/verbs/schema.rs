@@ -7,6 +7,7 @@ use crate::terminal;
 
 /// Arguments of `schema`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether schema")]
 pub(crate) struct SchemaArgs {
     /// The schema of `shim` configurations instead
     #[arg(long)]

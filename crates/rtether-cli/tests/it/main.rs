@@ -75,6 +75,22 @@ fn another_seed_is_another_run() {
     assert_ne!(result("1").stdout, result("2").stdout);
 }
 
+/// Oracle: the output without the flag, and the arguments.
+#[test]
+fn verbose_tells_what_is_done_and_changes_no_result() {
+    let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "--seed", "7"];
+    let (plain, verbose) = (run(&arguments), run(&[&arguments[..], &["-v"]].concat()));
+    assert_eq!(plain.stdout, verbose.stdout);
+    for said in [
+        "read dolejs-4nodes.yaml: ",
+        "of 1 s, seeds from 7",
+        "simulated ",
+    ] {
+        assert!(stderr(&verbose).contains(said), "{}", stderr(&verbose));
+        assert!(!stderr(&plain).contains(said), "{}", stderr(&plain));
+    }
+}
+
 #[test]
 fn json_holds_what_it_promises() {
     let output = run(&["check", "dolejs-4nodes.yaml", "--json", "--for", "1s"]);

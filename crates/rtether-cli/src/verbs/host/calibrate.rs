@@ -18,7 +18,7 @@ use crate::{files, terminal};
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
-#[command(after_help = CALIBRATE_CODES)]
+#[command(after_help = CALIBRATE_NOTES)]
 pub(crate) struct CalibrateArgs {
     /// Write the profile as YAML, to be pasted into a scenario
     #[arg(short, long, value_name = "FILE")]
@@ -63,7 +63,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) csv: bool,
 }
 
-const CALIBRATE_CODES: &str = "Exit codes: 0 everything was measured, 4 the machine cannot do it, \
+const CALIBRATE_NOTES: &str = "Example: rtether calibrate --over veth --out host.yaml\n\nExit codes: 0 everything was measured, 4 the machine cannot do it, \
 130 interrupted; what was measured so far is printed and written.";
 
 /// Path between both ends.

@@ -16,7 +16,7 @@ use crate::terminal;
 
 /// Arguments of `doctor`.
 #[derive(Args, Debug)]
-#[command(after_help = DOCTOR_CODES)]
+#[command(after_help = DOCTOR_NOTES)]
 pub(crate) struct DoctorArgs {
     /// Examine this host through ssh instead; it needs rtether there
     pub(crate) host: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) csv: bool,
 }
 
-const DOCTOR_CODES: &str = "Exit codes: 0 examined, and what --for asks is possible, 2 the host \
+const DOCTOR_NOTES: &str = "Example: rtether doctor --for testbed-kernel\n\nExit codes: 0 examined, and what --for asks is possible, 2 the host \
 cannot be examined, 4 what --for asks is not possible; the remedy is printed, 130 interrupted.";
 
 /// Runs `doctor`.

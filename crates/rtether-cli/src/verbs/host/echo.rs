@@ -16,6 +16,7 @@ use crate::terminal;
 
 /// Arguments of `echo`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether echo --via raw --device eth0")]
 pub(crate) struct EchoArgs {
     /// Address to listen on, with `:PORT` if not the default
     #[arg(default_value = "0.0.0.0")]

@@ -25,7 +25,7 @@ pub(super) const PRIORITY: u8 = 40;
 
 /// Arguments of `live`.
 #[derive(Args, Debug)]
-#[command(after_help = LIVE_CODES)]
+#[command(after_help = LIVE_NOTES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct LiveArgs {
     /// Scenario file, or `-` for standard input
@@ -74,7 +74,7 @@ pub(crate) struct LiveArgs {
     pub(crate) no_progress: bool,
 }
 
-const LIVE_CODES: &str = "Exit codes: 0 every requirement holds as measured, 1 one does not, \
+const LIVE_NOTES: &str = "Example: rtether live plant.yaml --for 10s --report plant.html\n\nExit codes: 0 every requirement holds as measured, 1 one does not, \
 2 wrong input or a scenario that a test bed cannot have, 3 nothing arrived, 4 the machine cannot \
 do it, 130 interrupted. --runs is that of the simulation and does nothing here. --warmup, or what the \
 scenario says, is the start that does not count; without it, a tenth of the run and a second at most.";

@@ -23,7 +23,7 @@ use crate::terminal;
 /// Arguments of `load`.
 #[derive(Args, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
-#[command(after_help = LOAD_CODES)]
+#[command(after_help = LOAD_NOTES)]
 pub(crate) struct LoadArgs {
     /// Address or name of the sink, with `:PORT` if not the default; with `--sink` the address to
     /// listen on [default with --sink: 0.0.0.0]
@@ -83,7 +83,7 @@ pub(crate) struct LoadArgs {
     pub(crate) csv: bool,
 }
 
-const LOAD_CODES: &str = "Exit codes: 0 the load was there, 3 nothing has arrived, 4 the sink \
+const LOAD_NOTES: &str = "Example: rtether load 10.0.0.2 --kind udp --rate 50Mbit/s --for 30s\n\nExit codes: 0 the load was there, 3 nothing has arrived, 4 the sink \
 cannot be reached or a connection ended early, 130 interrupted; the figures so far are printed. The \
 sink ends with Ctrl-C and 0.";
 

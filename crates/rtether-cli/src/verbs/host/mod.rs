@@ -41,20 +41,20 @@ pub(crate) enum HostVerb {
     Pub(publish::PubArgs),
     /// Subscribe to a topic over RTPS and show its samples
     Sub(subscribe::SubArgs),
-    /// List the participants of an RTPS domain, and the writers and readers that do not match
+    /// List the participants of an RTPS domain and what does not match
     Spy(spy::SpyArgs),
-    /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
+    /// Run a scenario in network namespaces or on hosts, and measure it
     Live(live::LiveArgs),
     /// Play an end station for `live --backend ssh` of another host, over standard input and output
     #[command(hide = true)]
     LiveAgent,
     /// Generate background load, or receive it
     Load(load::LoadArgs),
-    /// Measure the cost of this host's network stack, and write a profile of it for scenarios
+    /// Measure the cost of this host's network stack, for scenarios
     Calibrate(calibrate::CalibrateArgs),
-    /// Check whether this host is fit for measurements, and how to fix what is not
+    /// Check whether this host is fit for measurements, with remedies
     Doctor(doctor::DoctorArgs),
-    /// Run the end-node layer between the stack of this host and a device: queues, tags, smoother
+    /// Put queues, tags and smoother between the stack and a device
     Shim(shim::ShimArgs),
 }
 

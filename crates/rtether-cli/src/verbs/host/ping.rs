@@ -24,7 +24,7 @@ use crate::{files, terminal};
 
 /// Arguments of `ping`.
 #[derive(Args, Debug)]
-#[command(after_help = PING_CODES)]
+#[command(after_help = PING_NOTES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct PingArgs {
     /// Host name or address, with `:PORT` if not the default; Ethernet address for raw and xdp;
@@ -99,7 +99,7 @@ pub(crate) struct PingArgs {
     pub(crate) metrics: Option<PathBuf>,
 }
 
-const PING_CODES: &str = "Exit codes: 0 every request was answered within the deadline, 1 one was \
+const PING_NOTES: &str = "Example: rtether ping 10.0.0.2 --count 10000 --deadline 1ms\n\nExit codes: 0 every request was answered within the deadline, 1 one was \
 not, 3 none was answered, 4 the machine cannot do it, 130 interrupted.";
 
 /// Interval of progress updates.

@@ -9,6 +9,7 @@ use rtether_testbed::testbed;
 
 use crate::progress::{Pace, new_bar, watched};
 use crate::stop::{Care, Work};
+use crate::terminal;
 
 /// Runs a test bed, shows progress, and ends it on Ctrl-C.
 pub(crate) fn with_testbed<T: Send>(
@@ -21,6 +22,7 @@ pub(crate) fn with_testbed<T: Send>(
     let asked = Arc::clone(&progress);
     let cancel = move || asked.stop.store(true, Ordering::Relaxed);
     let _work = Work::new(Care::Once, cancel);
+    terminal::detail(|| format!("setting up: {commands} commands"));
     let bar = new_bar(
         pace,
         commands as u64,
@@ -38,11 +40,13 @@ pub(crate) fn with_testbed<T: Send>(
                 bar.set_style(style);
             }
             bar.set_length(seconds);
+            terminal::detail(|| format!("measuring for {seconds} s"));
             Instant::now()
         });
         bar.set_position(begun.elapsed().as_secs());
     };
     let outcome = watched(show, || work(&progress));
     bar.finish_and_clear();
+    terminal::detail(|| "the test bed is gone".to_owned());
     outcome
 }

@@ -16,7 +16,7 @@ use crate::number;
 
 /// Arguments of `pub`.
 #[derive(Args, Debug)]
-#[command(after_help = PUB_CODES)]
+#[command(after_help = PUB_NOTES)]
 pub(crate) struct PubArgs {
     #[command(flatten)]
     pub(crate) topic: TopicArgs,
@@ -57,7 +57,7 @@ pub(crate) struct PubArgs {
     pub(crate) dscp: u8,
 }
 
-const PUB_CODES: &str = "Exit codes: 0 all was written and every deadline held, 1 a deadline was \
+const PUB_NOTES: &str = "Example: rtether pub Square --reliable --period 20ms\n\nExit codes: 0 all was written and every deadline held, 1 a deadline was \
 missed or a reliable reader has not acknowledged everything within --linger, 3 no reader, 4 the machine cannot do it, 130 interrupted.";
 
 /// Runs `pub`.

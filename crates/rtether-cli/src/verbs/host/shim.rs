@@ -26,13 +26,13 @@ use crate::{files, terminal};
 
 /// Arguments of `shim`.
 #[derive(Args, Debug)]
-#[command(after_help = SHIM_CODES)]
+#[command(after_help = SHIM_NOTES)]
 pub(crate) struct ShimArgs {
     #[command(subcommand)]
     pub(crate) verb: ShimVerb,
 }
 
-const SHIM_CODES: &str = "A shim belongs to a device and the network namespace in which the command \
+const SHIM_NOTES: &str = "Example: rtether shim up eth0 --config shim.yaml\n\nA shim belongs to a device and the network namespace in which the command \
 runs (`ip netns exec NAME rtether shim ...`). Its files are in /run/rtether, or in the folder that \
 RUNTIME_DIRECTORY names.\n\nExit codes: 0 done, 2 wrong input or an option that the back end cannot \
 do, 3 there is no shim, 4 the machine cannot do it.";
@@ -43,6 +43,7 @@ pub(crate) enum ShimVerb {
     /// Put a shim between the stack and a device, until Ctrl-C
     Up(UpArgs),
     /// Stop the shim of a device and restore the device, also after the shim has died
+    #[command(after_help = "Example: rtether shim down eth0")]
     Down(DeviceArgs),
     /// Show queues, credits, rates, losses
     Status(StatusArgs),
@@ -88,11 +89,12 @@ pub(crate) struct UpArgs {
     pub(crate) json: bool,
 }
 
-const UP_NOTES: &str = "SIGHUP makes it read the configuration file again, Ctrl-C and SIGTERM end \
+const UP_NOTES: &str = "Example: rtether shim up eth0 --config shim.yaml\n\nSIGHUP makes it read the configuration file again, Ctrl-C and SIGTERM end \
 it. With NOTIFY_SOCKET and WATCHDOG_USEC set it tells systemd how it is.";
 
 /// Arguments of `shim status`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether shim status eth0 --json")]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
@@ -106,6 +108,7 @@ pub(crate) struct StatusArgs {
 
 /// Arguments of `shim set`.
 #[derive(Args, Debug)]
+#[command(after_help = "Example: rtether shim set eth0 --config shim.yaml")]
 pub(crate) struct SetArgs {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,

@@ -17,7 +17,7 @@ use crate::terminal;
 
 /// Arguments of `spy`.
 #[derive(Args, Debug)]
-#[command(after_help = SPY_CODES)]
+#[command(after_help = SPY_NOTES)]
 pub(crate) struct SpyArgs {
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
@@ -39,7 +39,7 @@ pub(crate) struct SpyArgs {
     pub(crate) csv: bool,
 }
 
-const SPY_CODES: &str = "Exit codes: 0 all writers and readers of a topic match, 1 some \
+const SPY_NOTES: &str = "Example: rtether spy --domain 7 --for 10s --rates\n\nExit codes: 0 all writers and readers of a topic match, 1 some \
 do not, 3 no other participant was found, 4 the machine cannot do it, 130 interrupted.";
 
 /// Runs `spy`.

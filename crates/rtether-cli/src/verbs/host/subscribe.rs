@@ -13,7 +13,7 @@ use crate::exit::Exit;
 
 /// Arguments of `sub`.
 #[derive(Args, Debug)]
-#[command(after_help = SUB_CODES)]
+#[command(after_help = SUB_NOTES)]
 pub(crate) struct SubArgs {
     #[command(flatten)]
     pub(crate) topic: TopicArgs,
@@ -25,7 +25,7 @@ pub(crate) struct SubArgs {
     pub(crate) filter: Duration,
 }
 
-const SUB_CODES: &str = "Exit codes: 0 samples came and every deadline held, 1 a deadline was missed \
+const SUB_NOTES: &str = "Example: rtether sub Square --deadline 50ms --count 100\n\nExit codes: 0 samples came and every deadline held, 1 a deadline was missed \
 or fewer than --count came, 3 none came, 4 the machine cannot do it, 130 interrupted.";
 
 /// Runs `sub`.
