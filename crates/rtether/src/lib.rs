@@ -7,16 +7,13 @@
 //! The library does not print, exit or read arguments: that is left to the command line.
 
 pub mod bound;
-pub mod characters;
 pub mod check;
 pub mod csma;
 pub mod limit;
 pub mod measured;
 pub mod meter;
-pub mod profiles;
 pub mod report;
 pub mod run;
-pub mod scenario;
 pub mod sheet;
 pub mod stats;
 pub mod trace;
@@ -24,3 +21,5 @@ pub mod verdict;
 
 pub use check::check;
 pub use report::Checked;
+pub use rtether_scenario as scenario;
+pub use rtether_scenario::{characters, profiles};

@@ -7,12 +7,11 @@
 mod judge;
 
 use rtether_bounds::Analysis;
-use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
 use crate::run::Results;
-use crate::scenario::{Requirement, Scenario, Statistic};
+use crate::scenario::{Scenario, Statistic};
 use judge::{Judge, Proof};
 
 /// Judgment on one stream; later variants outweigh earlier ones.
@@ -309,45 +308,10 @@ pub fn add_measured(assessments: &mut [Assessment], measured: &[Assessment]) {
 
 fn assess_stream(scenario: &Scenario, judge: &mut Judge<'_>, proof: Proof<'_>) {
     let flow = judge.flow;
-    for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
+    for requirement in scenario.accept.iter().filter(|r| r.matches(flow)) {
         judge.seen(requirement);
         judge.proved(requirement, proof);
     }
-}
-
-/// Returns whether a requirement applies to this flow: by name, class, or a pattern with `*`.
-pub fn matches(requirement: &Requirement, flow: &Flow) -> bool {
-    let pattern = &requirement.flow;
-    matches_pattern(pattern, &flow.name)
-        || (!flow.class.is_empty() && matches_pattern(pattern, &flow.class))
-}
-
-/// Returns whether any requirement limits the lateness of this flow's packets.
-pub fn judges_deadline(accept: &[Requirement], flow: &Flow) -> bool {
-    let limits_delay = |requirement: &&Requirement| {
-        !requirement.simulated.is_empty()
-            || requirement.bound.is_some()
-            || requirement.miss_per_billion.is_some()
-    };
-    accept
-        .iter()
-        .filter(limits_delay)
-        .any(|requirement| matches(requirement, flow))
-}
-
-fn matches_pattern(pattern: &str, text: &str) -> bool {
-    let Some((head, rest)) = pattern.split_once('*') else {
-        return pattern == text;
-    };
-    let Some(tail) = text.strip_prefix(head) else {
-        return false;
-    };
-    rest.is_empty()
-        || tail
-            .char_indices()
-            .map(|(at, _)| &tail[at..])
-            .chain([""])
-            .any(|tail| matches_pattern(rest, tail))
 }
 
 /// Returns the usual name of a statistic: `p99.9`, `max`.

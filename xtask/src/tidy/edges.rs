@@ -72,11 +72,17 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: "rtether-scenario",
+        ours: &["rtether-model", "rtether-proto"],
+        outside: Outside::WithReason,
+    },
+    Room {
         name: "rtether",
         ours: &[
             "rtether-bounds",
             "rtether-model",
             "rtether-proto",
+            "rtether-scenario",
             "rtether-sim",
         ],
         outside: Outside::WithReason,

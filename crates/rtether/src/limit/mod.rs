@@ -23,7 +23,6 @@ pub use split::{DEPTH, Share, Station};
 
 use crate::run::Progress;
 use crate::scenario::{Requirement, Scenario};
-use crate::verdict;
 
 /// Parameters of the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,7 +234,7 @@ fn choose(scenario: &Scenario, question: &Question) -> Result<Vec<FlowId>, Limit
                 flow: pattern.clone(),
                 ..Requirement::default_for_all()
             };
-            Box::new(move |flow| verdict::matches(&pattern, flow))
+            Box::new(move |flow| pattern.matches(flow))
         }
     };
     let numbered = (0u32..).map(FlowId).zip(&scenario.flows);

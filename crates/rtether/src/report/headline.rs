@@ -1,7 +1,7 @@
 //! The outcome in a few sentences: counts per verdict, their basis, and the worst stream.
 
 use crate::run::Results;
-use crate::verdict::{self, Assessment, Blame, Column, Standing, Verdict};
+use crate::verdict::{Assessment, Blame, Column, Standing, Verdict};
 
 use super::checked::{Checked, Stream};
 use super::text;
@@ -190,7 +190,8 @@ impl Checked {
     fn ignored_deadlines(&self) -> String {
         let accept = &self.scenario.accept;
         let is_ignored = |stream: &Stream<'_>| {
-            stream.flow.deadline.is_some() && !verdict::judges_deadline(accept, stream.flow)
+            stream.flow.deadline.is_some()
+                && !accept.iter().any(|line| line.judges_deadline(stream.flow))
         };
         match self.streams().filter(is_ignored).count() {
             0 => String::new(),

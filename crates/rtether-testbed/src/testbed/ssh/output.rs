@@ -9,7 +9,7 @@ use super::{Basis, HostClock, HostReport};
 use crate::testbed::Measured;
 use rtether::report::text::{plain_line, plural, time};
 use rtether::scenario::Scenario;
-use rtether::verdict::{self, Assessment, Verdict};
+use rtether::verdict::{Assessment, Verdict};
 
 /// Returns facts about the hosts, one line each.
 pub(in crate::testbed) fn lines(scenario: &Scenario, measured: &Measured) -> Vec<String> {
@@ -120,7 +120,11 @@ pub(in crate::testbed) fn leave_open(
     why: &str,
     assessment: &mut Assessment,
 ) {
-    let is_due = flow.deadline.is_some() && verdict::judges_deadline(&scenario.accept, flow);
+    let is_due = flow.deadline.is_some()
+        && scenario
+            .accept
+            .iter()
+            .any(|line| line.judges_deadline(flow));
     if is_due {
         assessment.verdict = assessment.verdict.max(Verdict::NoAnswer);
     }

@@ -1,0 +1,311 @@
+//! The table of keys: top level, run and accept here, the rest in submodules.
+
+use super::Presence::{Default, Optional, Required};
+use super::{Key, Kind, Presence, Section, Words};
+use crate::diagnostic::Severity;
+use crate::plan::{Limit, Requirement, Statistic};
+use crate::units::Quantity;
+
+mod flows;
+mod layer;
+mod network;
+mod shim;
+mod smoother;
+mod stations;
+mod substation;
+
+pub(crate) use flows::*;
+pub(crate) use layer::*;
+pub(crate) use network::*;
+pub(crate) use shim::*;
+pub(crate) use smoother::*;
+pub(crate) use stations::*;
+pub(crate) use substation::*;
+
+const TIME: Kind = Kind::Quantity(Quantity::Time);
+const SIZE: Kind = Kind::Quantity(Quantity::Size);
+const RATIO: Kind = Kind::Quantity(Quantity::Ratio);
+const BIT_RATE: Kind = Kind::Quantity(Quantity::BitRate);
+const PACKET_RATE: Kind = Kind::Quantity(Quantity::PacketRate);
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    presence: Presence,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        presence,
+        description,
+        example,
+    }
+}
+
+/// A key whose value is a word, the first one by default.
+const fn choice<T: Sync>(
+    words: &'static Words<T>,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    word(words, Default(words.first()), example, description)
+}
+
+/// A key whose value is a word.
+const fn word<T: Sync>(
+    words: &'static Words<T>,
+    presence: Presence,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    key(words.key, Kind::Word(words), presence, example, description)
+}
+
+/// All sections, in the order of the reference.
+pub(crate) static SECTIONS: &[&Section] = &[
+    &SCENARIO,
+    &STACK,
+    &JITTER,
+    &QUANTILE,
+    &OUTLIERS,
+    &TASKS,
+    &PRIORITIES,
+    &RULE,
+    &RECEIVE_QUEUES,
+    &TRANSMIT_QUEUES,
+    &SMOOTHER,
+    &DETECTOR,
+    &NODE,
+    &SWITCH,
+    &PORT,
+    &HUB,
+    &LINK,
+    &FLOW,
+    &REPLY,
+    &TCP,
+    &BULK_TRANSFER,
+    &BURSTS,
+    &RUN,
+    &ACCEPT,
+    &GENERATE,
+    &SUBSTATION,
+];
+
+const VERSION_KEY: Key = key(
+    "rtether",
+    Kind::Count { min: 1, max: 1 },
+    Required,
+    "1",
+    "Version of the format.",
+);
+
+pub(crate) static SCENARIO: Section = Section {
+    name: "scenario",
+    noun: "a scenario",
+    description: "The whole file. Keys that begin with `x-` are ignored: a place for anchors.",
+    keys: &[
+        VERSION_KEY,
+        key(
+            "name",
+            Kind::Text,
+            Optional,
+            "bottling line 3",
+            "Title; the name of the file if it is not given.",
+        ),
+        key(
+            "stacks",
+            Kind::Named(&STACK),
+            Optional,
+            "{ plc: { rate: 20000 packets/s } }",
+            "What the protocol stacks of end stations cost. The stack `zero`, which takes no time, needs no declaration, nor do the [built-in ones](#built-in-stacks).",
+        ),
+        key(
+            "nodes",
+            Kind::Named(&NODE),
+            Optional,
+            "{ plc1: { stack: plc } }",
+            "End stations: they send and receive, and have one network interface.",
+        ),
+        key(
+            "switches",
+            Kind::Named(&SWITCH),
+            Optional,
+            "{ sw1: { ports: 8 } }",
+            "Switches. Nodes, switches and hubs share their names.",
+        ),
+        key(
+            "hubs",
+            Kind::Named(&HUB),
+            Optional,
+            "{ hub1: { ports: 8, rate: 10 Mbit/s } }",
+            "Shared segments at half duplex.",
+        ),
+        key(
+            "links",
+            Kind::List(&LINK),
+            Optional,
+            "[{ ends: [plc1, \"sw1:1\"], rate: 100 Mbit/s }]",
+            "Links between the ports of all these.",
+        ),
+        key(
+            "flows",
+            Kind::List(&FLOW),
+            Optional,
+            "[{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
+            "Who sends what to whom.",
+        ),
+        key(
+            "generate",
+            Kind::One(&GENERATE),
+            Optional,
+            "{ substation: {} }",
+            "Nodes, links and flows made from parameters, in addition to those that are written out.",
+        ),
+        key(
+            "run",
+            Kind::One(&RUN),
+            Optional,
+            "{ for: 10 s, seeds: 8 }",
+            "How to simulate.",
+        ),
+        key(
+            PROVED.key,
+            Kind::Any(&[Kind::Word(&PROVED), Kind::List(&ACCEPT)]),
+            Optional,
+            "[{ flow: \"*\", sim: deadline, lost: 0 }]",
+            "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`. `proved` stands for `[{ flow: \"*\", sim: deadline, bound: deadline, lost: 0 }]`.",
+        ),
+    ],
+};
+
+/// Short forms of `accept`.
+pub(crate) static PROVED: Words<fn() -> Requirement> =
+    Words::new("accept", &[("proved", Requirement::proved_for_all)]);
+
+/// How an overload is reported.
+pub(crate) static OVERLOAD: Words<Severity> = Words::new(
+    "overload",
+    &[("refuse", Severity::Error), ("allow", Severity::Warning)],
+);
+
+/// Limits with a name, of `sim`, `live` and `bound`.
+pub(crate) static DEADLINE: Words<Limit> = Words::new("bound", &[("deadline", Limit::Deadline)]);
+
+/// Statistics with a name; quantiles are written `p99.9`.
+pub(crate) static STATISTIC: Words<Statistic> = Words::new(
+    "sim",
+    &[
+        ("mean", Statistic::Mean),
+        ("median", Statistic::Quantile { part: 1, whole: 2 }),
+        ("max", Statistic::Max),
+    ],
+);
+
+pub(crate) static RUN: Section = Section {
+    name: "run",
+    noun: "a run",
+    description: "How to simulate. A seed fixes every result.",
+    keys: &[
+        key(
+            "for",
+            TIME,
+            Default("10 s"),
+            "10 s",
+            "Simulated time of one run, warm-up included.",
+        ),
+        key(
+            "warmup",
+            TIME,
+            Default("0 s"),
+            "1 s",
+            "Start of every run that does not count.",
+        ),
+        key(
+            "seeds",
+            Kind::Count {
+                min: 1,
+                max: 1_000_000,
+            },
+            Default("1"),
+            "32",
+            "Number of runs, each with its own seed. All together may take some ten days of plant time.",
+        ),
+        key(
+            "seed",
+            Kind::Count {
+                min: 0,
+                max: u64::MAX >> 1,
+            },
+            Default("1"),
+            "48151",
+            "Seed of the first run; the others follow.",
+        ),
+        key(
+            "bucket",
+            TIME,
+            Optional,
+            "1.6 s",
+            "Length of the buckets on the time axis; a hundredth of the run if not given, longer with more than 100 000 streams. All streams together have ten million at most.",
+        ),
+        choice(
+            &OVERLOAD,
+            "allow",
+            "Whether a plant may have more to carry than it can.",
+        ),
+    ],
+};
+
+pub(crate) static ACCEPT: Section = Section {
+    name: "accept",
+    noun: "a line of `accept`",
+    description: "A requirement on the flows that match it.",
+    keys: &[
+        key(
+            "flow",
+            Kind::Text,
+            Required,
+            "\"*\"",
+            "Name of a flow, a class, or a pattern in which `*` stands for any text.",
+        ),
+        key(
+            "sim",
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME, Kind::Statistics]),
+            Optional,
+            "{ p99.9: 600 us }",
+            "Upper limit of the largest simulated latency, or of statistics: `mean`, `max`, and quantiles such as `p50` and `p99.9`. `deadline` is the deadline of each flow.",
+        ),
+        key(
+            "live",
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME, Kind::Statistics]),
+            Optional,
+            "{ max: deadline }",
+            "The same of measured latencies, for `rtether live` and `rtether check --live`. Without it, what stands under `sim` limits them, too.",
+        ),
+        key(
+            "bound",
+            Kind::Any(&[Kind::Word(&DEADLINE), TIME]),
+            Optional,
+            "deadline",
+            "Upper limit of the proved bound, so that simulation alone is not enough; judged by `rtether check` and not by `rtether sim`.",
+        ),
+        key(
+            "lost",
+            Kind::Count {
+                min: 0,
+                max: u64::MAX >> 1,
+            },
+            Optional,
+            "0",
+            "Packets that may be lost, over all runs.",
+        ),
+        key(
+            "missed",
+            RATIO,
+            Optional,
+            "0.1 %",
+            "Largest share of packets that are later than their deadline or lost.",
+        ),
+    ],
+};

@@ -1,0 +1,336 @@
+//! The keys of switches, hubs and links.
+
+use rtether_model::network::{
+    AddressTable, Backoff, Duplex, ForwardingMode, MulticastForwarding, Selection, TagHandling, Vid,
+};
+use rtether_model::quantity::Duration;
+
+use super::{
+    BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
+    choice, key, word,
+};
+
+pub(crate) static FORWARDING: Words<ForwardingMode> = Words::new(
+    "mode",
+    &[
+        ("store-and-forward", ForwardingMode::StoreAndForward),
+        ("cut-through", ForwardingMode::CutThrough),
+    ],
+);
+
+/// What a word of `selection` means.
+#[derive(Clone, Copy)]
+pub(crate) enum Selected {
+    /// A selection that needs nothing else.
+    Alone(Selection),
+    /// A selection made from the values of a key, one for each queue; 1 for queues beyond the last.
+    PerQueue(&'static str, fn([u64; 8]) -> Selection),
+}
+
+pub(crate) static SELECTION: Words<Selected> = Words::new(
+    "selection",
+    &[
+        ("strict", Selected::Alone(Selection::StrictPriority)),
+        ("fcfs", Selected::Alone(Selection::Fcfs)),
+        (
+            "wrr",
+            Selected::PerQueue("weights", |weights| Selection::Wrr {
+                weights: narrow(weights),
+            }),
+        ),
+        (
+            "strict+wrr",
+            Selected::PerQueue("weights", |weights| Selection::StrictWrr {
+                weights: narrow(weights),
+            }),
+        ),
+        ("edf", Selected::Alone(Selection::EarliestDeadline)),
+    ],
+);
+
+impl Selected {
+    /// Returns the key that holds its values.
+    pub(crate) const fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::Alone(_) => None,
+            Self::PerQueue(key, _) => Some(*key),
+        }
+    }
+}
+
+/// Narrows values that the table limits to below 256.
+fn narrow(values: [u64; 8]) -> [u8; 8] {
+    values.map(|value| u8::try_from(value).unwrap_or(u8::MAX))
+}
+
+pub(crate) static ADDRESSES: Words<AddressTable> = Words::new(
+    "addresses",
+    &[
+        ("static", AddressTable::Static),
+        (
+            "learning",
+            AddressTable::Learning {
+                aging: Duration::from_secs(300),
+            },
+        ),
+    ],
+);
+
+pub(crate) static MULTICAST: Words<MulticastForwarding> = Words::new(
+    "multicast",
+    &[
+        ("managed", MulticastForwarding::Managed),
+        ("unmanaged", MulticastForwarding::Unmanaged),
+    ],
+);
+
+pub(crate) static TAGGING: Words<TagHandling> = Words::new(
+    "tags",
+    &[("keep", TagHandling::Keep), ("strip", TagHandling::Strip)],
+);
+
+/// VLANs of a trunk; `None` for every one.
+pub(crate) static TRUNK: Words<Option<Vec<Vid>>> = Words::new("trunk", &[("all", None)]);
+
+pub(crate) static BACKOFF: Words<Backoff> = Words::new(
+    "backoff",
+    &[
+        ("standard", Backoff::Standard),
+        ("upper-end-included", Backoff::UpperEndIncluded),
+    ],
+);
+
+pub(crate) static DUPLEX: Words<Duplex> =
+    Words::new("duplex", &[("full", Duplex::Full), ("half", Duplex::Half)]);
+
+pub(crate) static SWITCH: Section = Section {
+    name: "switch",
+    noun: "a switch",
+    description: "A bridge in the sense of IEEE 802.1Q. Ports count from 1.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "8",
+            "Number of ports.",
+        ),
+        key(
+            "latency",
+            TIME,
+            Default("0 us"),
+            "10 us",
+            "Time from the moment a frame may be forwarded to its entry into the egress queue.",
+        ),
+        choice(
+            &FORWARDING,
+            "cut-through",
+            "Forward after the last bit and drop frames with errors, or after the header. Cut-through applies towards ports that are not faster than the one a frame arrives on.",
+        ),
+        key(
+            "queues",
+            Kind::Count { min: 1, max: 8 },
+            Default("1"),
+            "4",
+            "Egress queues per port. A higher number is more urgent.",
+        ),
+        key(
+            "pcp_map",
+            Kind::Values(&Kind::Count { min: 0, max: 7 }),
+            Optional,
+            "[1, 0, 0, 1, 2, 2, 3, 3]",
+            "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
+        ),
+        choice(
+            &SELECTION,
+            "wrr",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
+        ),
+        key(
+            "weights",
+            Kind::Values(&Kind::Count { min: 1, max: 255 }),
+            Optional,
+            "[1, 2, 4, 8]",
+            "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
+        ),
+        key(
+            "buffer",
+            SIZE,
+            Default("1 MiB"),
+            "64 KiB",
+            "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
+        ),
+        key(
+            "shared_buffer",
+            SIZE,
+            Optional,
+            "512 KiB",
+            "Octets that may wait in the whole switch, if its ports share one memory.",
+        ),
+        choice(
+            &ADDRESSES,
+            "learning",
+            "Address table filled before the run by shortest paths, or empty and learned from source addresses while unknown destinations are flooded.",
+        ),
+        key(
+            "aging",
+            TIME,
+            Default("300 s"),
+            "300 s",
+            "Age at which a learned address is forgotten.",
+        ),
+        choice(
+            &MULTICAST,
+            "unmanaged",
+            "Multicast only towards its listeners, or to every port of the VLAN.",
+        ),
+        choice(
+            &TAGGING,
+            "strip",
+            "Whether tags survive. `strip` honours the priority of tagged frames and sends all frames untagged.",
+        ),
+        key(
+            "default_pcp",
+            Kind::Count { min: 0, max: 7 },
+            Default("0"),
+            "0",
+            "Priority of untagged frames, at ports without a setting of their own.",
+        ),
+        key(
+            "port_settings",
+            Kind::Named(&PORT),
+            Optional,
+            "{ 1: { access: 10 }, 2-4: { trunk: all } }",
+            "Settings of single ports, by number or range.",
+        ),
+    ],
+};
+
+pub(crate) static PORT: Section = Section {
+    name: "port",
+    noun: "a port setting",
+    description: "VLAN membership and default priority of ports. A port without `access` and `trunk` is not VLAN-aware: every frame passes and tags stay as they are.",
+    keys: &[
+        key(
+            "access",
+            Kind::Count { min: 1, max: 4094 },
+            Optional,
+            "10",
+            "Member of this VLAN only, untagged.",
+        ),
+        key(
+            TRUNK.key,
+            Kind::Any(&[
+                Kind::Word(&TRUNK),
+                Kind::Values(&Kind::Count { min: 1, max: 4094 }),
+            ]),
+            Optional,
+            "[10, 20]",
+            "Member of these VLANs, or of all, tagged.",
+        ),
+        key(
+            "native",
+            Kind::Count { min: 1, max: 4094 },
+            Optional,
+            "1",
+            "VLAN that travels untagged over a trunk. Without it, a trunk takes no untagged frames.",
+        ),
+        key(
+            "default_pcp",
+            Kind::Count { min: 0, max: 7 },
+            Optional,
+            "5",
+            "Priority of untagged frames that arrive here.",
+        ),
+    ],
+};
+
+pub(crate) static HUB: Section = Section {
+    name: "hub",
+    noun: "a hub",
+    description: "A repeater: what one port receives all others send. Its stations, and those of the hubs it is linked to, share one collision domain with CSMA/CD. Ports count from 1.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "8",
+            "Number of ports.",
+        ),
+        key(
+            "rate",
+            BIT_RATE,
+            Required,
+            "10 Mbit/s",
+            "Rate of the hub and of all its links: 10 or 100 Mbit/s.",
+        ),
+        key(
+            "delay",
+            TIME,
+            Default("0 us"),
+            "500 ns",
+            "From the first bit at one port to the first bit at the others.",
+        ),
+        choice(
+            &BACKOFF,
+            "standard",
+            "Slots that a station may wait after its n-th collision with one frame: 0 to 2^k - 1 with k = min(n, 10), or 0 to 2^k as some papers print it. Hubs of one collision domain agree.",
+        ),
+    ],
+};
+
+pub(crate) static LINK: Section = Section {
+    name: "link",
+    noun: "a link",
+    description: "A link between two ports.",
+    keys: &[
+        key(
+            "ends",
+            Kind::Values(&Kind::Name("node")),
+            Required,
+            "[plc1, \"sw1:1\"]",
+            "The two ends: `NODE`, `SWITCH:PORT` or `HUB:PORT`.",
+        ),
+        key(
+            "rate",
+            BIT_RATE,
+            Optional,
+            "100 Mbit/s",
+            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s. Needed but for links of a hub, which have its rate.",
+        ),
+        word(
+            &DUPLEX,
+            Optional,
+            "half",
+            "Both ends may send at once, or one at a time by CSMA/CD (10 and 100 Mbit/s only). Half for links of a hub, else full, if not given.",
+        ),
+        key(
+            "length",
+            Kind::Quantity(Quantity::Length),
+            Default("0 m"),
+            "20 m",
+            "Length of the cable, 5 ns a metre.",
+        ),
+        key(
+            "propagation",
+            TIME,
+            Optional,
+            "100 ns",
+            "Propagation delay, instead of the length.",
+        ),
+        key(
+            "errors",
+            RATIO,
+            Default("0"),
+            "1e-9",
+            "Share of frames that arrive with a wrong FCS, in whole parts of a billion; not between two hubs.",
+        ),
+        key(
+            "standby",
+            Kind::Flag,
+            Default("false"),
+            "true",
+            "Blocked by a redundancy protocol: carries nothing.",
+        ),
+    ],
+};

@@ -1,0 +1,326 @@
+//! The keys of stacks and nodes.
+
+use rtether_model::network::Servers;
+
+use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
+use super::smoother::SMOOTHER;
+use super::{
+    Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, Words, choice,
+    key,
+};
+
+pub(crate) static SERVERS: Words<Servers> = Words::new(
+    "servers",
+    &[
+        ("shared", Servers::Shared),
+        ("per-direction", Servers::PerDirection),
+    ],
+);
+
+pub(crate) static STACK: Section = Section {
+    name: "stack",
+    noun: "a stack",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last six keys are for nodes as well; what a node says counts instead of what its stack says.",
+    keys: &[
+        key(
+            "rate",
+            PACKET_RATE,
+            Optional,
+            "5000 packets/s",
+            "Packets the stack handles in a second, sent and received together. The time per packet is rounded to the nearest picosecond.",
+        ),
+        key(
+            "service",
+            TIME,
+            Optional,
+            "200 us",
+            "The same as a time per packet.",
+        ),
+        key(
+            "send",
+            Kind::Cost,
+            Optional,
+            "8 us + 12 ns/B",
+            "From the application's call to the driver queue, per frame. `/B` counts octets of the untagged frame, addresses to FCS. Needs `receive`.",
+        ),
+        key(
+            "receive",
+            Kind::Cost,
+            Optional,
+            "12 us",
+            "From the driver to the application, per frame. Needs `send`.",
+        ),
+        key(
+            "datagram",
+            Kind::Cost,
+            Optional,
+            "101 us",
+            "A packet that is not TCP. Needs `segment` and `acknowledgement`.",
+        ),
+        key(
+            "segment",
+            Kind::Cost,
+            Optional,
+            "50 us",
+            "A TCP segment with data.",
+        ),
+        key(
+            "acknowledgement",
+            Kind::Cost,
+            Optional,
+            "25 us",
+            "A TCP segment without data.",
+        ),
+        key(
+            "interface",
+            Kind::Cost,
+            Default("0 us"),
+            "2 us",
+            "Delay of the network interface, each way; it does not occupy the processor.",
+        ),
+        choice(
+            &SERVERS,
+            "shared",
+            "One processor for both directions, or one for each.",
+        ),
+        key(
+            "jitter",
+            Kind::Any(&[TIME, Kind::One(&JITTER)]),
+            Optional,
+            "30 us",
+            "Random addition to every cost: uniform up to this time, or a map for another distribution. None if not given.",
+        ),
+        key(
+            "outliers",
+            Kind::One(&OUTLIERS),
+            Optional,
+            "{ ratio: 100 ppm, delay: 1 ms .. 5 ms }",
+            "Rare large additions on top. None if not given.",
+        ),
+        key(
+            "stack_queue",
+            Kind::Count {
+                min: 1,
+                max: 10_000_000,
+            },
+            Default("1000"),
+            "1000",
+            "Packets that may wait for the stack, both directions together; more are dropped.",
+        ),
+        key(
+            "driver_queue",
+            SIZE,
+            Default("1 MB"),
+            "1 MB",
+            "Octets of frames that may wait in the FIFO queue of the driver; more are dropped.",
+        ),
+        TASKS_KEY,
+        PRIORITIES_KEY,
+        RECEIVE_KEY,
+        TRANSMIT_KEY,
+        SMOOTHER_KEY,
+        EMULATE_KEY,
+    ],
+};
+
+// The keys below apply to a stack and to a single node.
+const TASKS_KEY: Key = key(
+    "tasks",
+    Kind::One(&TASKS),
+    Optional,
+    "{ message: 5 us, segment: 40 us }",
+    "Processor time of the applications. They take none if not given.",
+);
+pub(super) const PRIORITIES_KEY: Key = key(
+    "priorities",
+    Kind::One(&PRIORITIES),
+    Optional,
+    "{ queues: 2 }",
+    "Which queue a frame uses, for `receive_queues` and `transmit_queues`.",
+);
+pub(super) const RECEIVE_KEY: Key = key(
+    "receive_queues",
+    Kind::One(&RECEIVE_QUEUES),
+    Optional,
+    "{ selection: highest-first }",
+    "Priority queues between driver and stack. One FIFO queue if not given.",
+);
+pub(super) const TRANSMIT_KEY: Key = key(
+    "transmit_queues",
+    Kind::One(&TRANSMIT_QUEUES),
+    Optional,
+    "{ strategy: strict }",
+    "Priority queues between stack and driver. One FIFO queue if not given.",
+);
+pub(super) const SMOOTHER_KEY: Key = key(
+    "smoother",
+    Kind::One(&SMOOTHER),
+    Optional,
+    "{ mode: himd }",
+    "Traffic smoother above the transmit queues. None if not given.",
+);
+const EMULATE_KEY: Key = key(
+    "emulate",
+    Kind::Flag,
+    Default("false"),
+    "true",
+    "How a live test bed treats the stack: whether it is emulated between this host, whose own \
+     costs come on top, and the network, or left to the host's own stack. Simulation and bounds \
+     are the same either way.",
+);
+
+/// Whether messages go first.
+pub(crate) static ORDER: Words<bool> =
+    Words::new("order", &[("arrival", false), ("messages-first", true)]);
+
+pub(crate) static TASKS: Section = Section {
+    name: "tasks",
+    noun: "tasks",
+    description: "Application tasks that share a processor of their own. A message takes it before it enters the sending stack and after it has left the receiving one; so does each data segment of a bulk transfer, for the program that writes or reads the file.",
+    keys: &[
+        key(
+            "message",
+            TIME,
+            Default("0 us"),
+            "5 us",
+            "Time for a message, each way.",
+        ),
+        key(
+            "segment",
+            TIME,
+            Default("0 us"),
+            "40 us",
+            "Time for a data segment of a bulk transfer, each way.",
+        ),
+        choice(
+            &ORDER,
+            "messages-first",
+            "All in order of arrival, or messages preempt bulk transfers.",
+        ),
+    ],
+};
+
+pub(crate) static JITTER: Section = Section {
+    name: "jitter",
+    noun: "a jitter",
+    description: "Distribution of the everyday jitter of a stack: uniform from zero to `max`, or with `mean` exponential and cut at `max`; or as it was measured, with `quantiles`, or with `send` and `receive`. `rtether calibrate` writes such tables.",
+    keys: &[
+        key(
+            "max",
+            TIME,
+            Optional,
+            "100 us",
+            "Largest addition. Required without a table.",
+        ),
+        key(
+            "mean",
+            TIME,
+            Optional,
+            "10 us",
+            "Mean of the exponential distribution, before the cut.",
+        ),
+        key(
+            "quantiles",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 99 %, add: 5 us }, { share: 100 %, add: 40 us }]",
+            "Points of the distribution, 2 to 64, for both directions; linear in between. The first is at 0 %, the last at 100 %.",
+        ),
+        key(
+            "send",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 4 us }]",
+            "The same for sending alone. Needs `receive`.",
+        ),
+        key(
+            "receive",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 30 us }]",
+            "The same for receiving alone. Needs `send`.",
+        ),
+    ],
+};
+
+pub(crate) static QUANTILE: Section = Section {
+    name: "quantile",
+    noun: "a quantile",
+    description: "One point of a measured distribution.",
+    keys: &[
+        key(
+            "share",
+            RATIO,
+            Required,
+            "99 %",
+            "Share of packets with at most this addition, in whole parts of a million. Each is larger than the one before.",
+        ),
+        key(
+            "add",
+            TIME,
+            Required,
+            "5 us",
+            "The addition. None is smaller than the one before.",
+        ),
+    ],
+};
+
+pub(crate) static OUTLIERS: Section = Section {
+    name: "outliers",
+    noun: "outliers",
+    description: "Rare large delays of a stack.",
+    keys: &[
+        key(
+            "ratio",
+            RATIO,
+            Required,
+            "100 ppm",
+            "Share of packets that are hit, in whole parts of a million.",
+        ),
+        key(
+            "delay",
+            Kind::TimeRange,
+            Required,
+            "1 ms .. 5 ms",
+            "Uniform between two times.",
+        ),
+    ],
+};
+
+pub(crate) static NODE: Section = Section {
+    name: "node",
+    noun: "a node",
+    description: "An end station.",
+    keys: &[
+        key(
+            "stack",
+            Kind::Any(&[Kind::Name("stack"), Kind::One(&STACK)]),
+            Required,
+            "zero",
+            "Name of a stack, `zero`, a [built-in one](#built-in-stacks), or a stack written out here.",
+        ),
+        key(
+            "stack_queue",
+            Kind::Count {
+                min: 1,
+                max: 10_000_000,
+            },
+            Optional,
+            "1000",
+            "Instead of that of the stack.",
+        ),
+        key(
+            "driver_queue",
+            SIZE,
+            Optional,
+            "1 MB",
+            "Instead of that of the stack.",
+        ),
+        TASKS_KEY,
+        PRIORITIES_KEY,
+        RECEIVE_KEY,
+        TRANSMIT_KEY,
+        SMOOTHER_KEY,
+        EMULATE_KEY,
+    ],
+};

@@ -1,0 +1,277 @@
+//! What is written: scenario files, their syntax, diagnostics and lowering to the model.
+//!
+//! [`load`] reads a file and returns the [`Scenario`] that the engines use, together with every
+//! mistake and its place. The format is a table of keys (`keys`), from which the [`schema()`] for
+//! editors and the [`reference`](mod@reference) are made. Stages: `tree` (YAML with places),
+//! `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
+//! a whole). Configurations of [`shim`]s share keys, reader and lowering.
+//!
+//! Files are untrusted: size, depth and the output of generators are limited.
+
+mod additions;
+pub mod characters;
+mod check;
+pub mod codes;
+pub mod diagnostic;
+mod generate;
+mod keys;
+mod lower;
+mod overrides;
+pub mod plan;
+pub mod profiles;
+mod reader;
+pub mod reference;
+pub mod render;
+mod schema;
+pub mod shim;
+mod suggest;
+pub mod template;
+mod tree;
+mod units;
+
+pub use check::Domains;
+pub use diagnostic::quote;
+pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
+pub use overrides::Override;
+pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
+pub use schema::{schema, shim_schema};
+pub use suggest::nearest_name;
+pub use tree::MAX_FILE_SIZE;
+
+use diagnostic::Sink;
+use lower::Plant;
+use reader::Reader;
+pub use rtether_model::flow::FlowId;
+pub use tree::{Data, Value};
+
+/// Parses YAML, of which JSON is a subset, into a tree whose nodes know their places.
+pub fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
+    let mut sink = Sink::default();
+    let value = tree::parse(0, text, &mut sink);
+    match (value, sink.finish().into_iter().next()) {
+        (_, Some(mistake)) => Err(Box::new(mistake)),
+        (Some(value), None) => Ok(value),
+        // Unreachable: without a diagnostic there is a tree.
+        (None, None) => Ok(Value {
+            span: Span::default(),
+            data: Data::Null,
+        }),
+    }
+}
+
+/// Parses a time in scenario syntax: `250 us`.
+///
+/// # Errors
+/// A message with an example.
+pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
+    let wrong =
+        || "write a number with its unit, for example 2 ms (ps, ns, us, ms or s)".to_owned();
+    let ps = units::read(text, units::Quantity::Time).map_err(|_| wrong())?;
+    let ps = i64::try_from(ps).map_err(|_| wrong())?;
+    Ok(rtether_model::quantity::Duration::from_ps(ps))
+}
+
+/// Parses a bit rate in scenario syntax: `100 Mbit/s`.
+///
+/// # Errors
+/// A message with an example.
+pub fn rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
+    let wrong = || {
+        "write a number with its unit, for example 100 Mbit/s (bit/s, kbit/s, Mbit/s or Gbit/s)"
+            .to_owned()
+    };
+    let bps = units::read(text, units::Quantity::BitRate).map_err(|_| wrong())?;
+    match bps {
+        0 => Err(wrong()),
+        bps => Ok(rtether_model::quantity::BitRate::from_bps(bps)),
+    }
+}
+
+/// Parses a size in scenario syntax: `10 MB`.
+///
+/// # Errors
+/// A message with an example.
+pub fn size(text: &str) -> Result<rtether_model::quantity::Bytes, String> {
+    let size = units::read(text, units::Quantity::Size);
+    size.map(rtether_model::quantity::Bytes::new)
+        .map_err(|_| "write a number with its unit, for example 10 MB".to_owned())
+}
+
+/// The result of reading a file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The scenario; `None` if there are errors.
+    pub scenario: Option<Scenario>,
+    /// All diagnostics, in file order; a scenario can still have warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that spans point into: the file, one for each override, and added flows.
+    pub sources: Vec<Source>,
+    /// Where nodes, links and flows of the scenario were declared.
+    pub places: Places,
+    /// Index of the first source with added flows.
+    first_added: usize,
+}
+
+/// Where things were declared, in the order of the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Of each node.
+    pub nodes: Vec<Span>,
+    /// Of each link.
+    pub links: Vec<Span>,
+    /// Of each flow.
+    pub flows: Vec<Span>,
+}
+
+impl Loaded {
+    /// Returns all diagnostics as text for a terminal.
+    pub fn text(&self, style: render::Style) -> String {
+        render::all(&self.diagnostics, &self.sources, style)
+    }
+
+    /// Returns the flows that were added to those of the file.
+    pub fn added(&self) -> Vec<FlowId> {
+        let flows = (0u32..).map(FlowId).zip(&self.places.flows);
+        let added = flows.filter(|(_, span)| span.source as usize >= self.first_added);
+        added.map(|(flow, _)| flow).collect()
+    }
+
+    /// Returns all diagnostics as one JSON array.
+    pub fn json(&self) -> serde_json::Value {
+        let list = self.diagnostics.iter();
+        list.map(|diagnostic| render::json(diagnostic, &self.sources))
+            .collect()
+    }
+
+    /// Returns all diagnostics as JSON, one object per line, without a trailing newline.
+    pub fn json_lines(&self) -> String {
+        let list = self.diagnostics.iter();
+        let lines: Vec<String> = list
+            .map(|diagnostic| render::json(diagnostic, &self.sources).to_string())
+            .collect();
+        lines.join("\n")
+    }
+
+    /// Returns whether any diagnostic is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}
+
+/// Reads a scenario. `source_name` is shown in diagnostics.
+pub fn load(source_name: &str, text: &str) -> Loaded {
+    load_with(source_name, text, &[])
+}
+
+/// Reads a scenario after replacing values in it, as `--set PATH=VALUE` does.
+pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loaded {
+    load_and_add(source_name, text, overrides, &[])
+}
+
+/// Reads a scenario after replacing values and adding flows. Each text in `flows` is one flow or a
+/// list of flows; [`Loaded::added`] returns those flows.
+pub fn load_and_add(
+    source_name: &str,
+    text: &str,
+    overrides: &[Override],
+    flows: &[Source],
+) -> Loaded {
+    let mut sources = vec![Source {
+        name: source_name.to_owned(),
+        text: text.to_owned(),
+    }];
+    sources.extend(overrides.iter().map(Override::source));
+    let first_added = sources.len();
+    sources.extend(flows.iter().cloned());
+    let mut sink = Sink::default();
+    let root = tree::parse(0, text, &mut sink);
+    let root = root.map(|mut root| {
+        for (source, change) in (1..).zip(overrides) {
+            change.apply(&mut root, source, &mut sink);
+        }
+        for (source, text) in (1..).zip(&sources[1..]).skip(overrides.len()) {
+            additions::apply(&mut root, source, text, &mut sink);
+        }
+        root
+    });
+    let mut reader = Reader::new(sink, &sources);
+    let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
+    let errors = reader.sink.errors();
+    let diagnostics = reader.sink.finish();
+    let (scenario, places) = match lowered {
+        Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
+        None => (None, Places::default()),
+    };
+    Loaded {
+        scenario,
+        diagnostics,
+        sources,
+        places,
+        first_added,
+    }
+}
+
+fn lower_all(
+    reader: &mut Reader<'_>,
+    root: &Value,
+    source_name: &str,
+) -> Option<(Scenario, Places)> {
+    let start = Span {
+        end: root.span.start,
+        ..root.span
+    };
+    if matches!(root.data, Data::Null) {
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, "the file is empty", start, "")
+                .help("`rtether new NAME` writes a scenario to start from"),
+        );
+        return None;
+    }
+    let at = match &root.data {
+        Data::Map(entries) => entries.first().map_or(start, |entry| entry.key_span),
+        Data::Null | Data::Scalar(_) | Data::List(_) => start,
+    };
+    let top = reader.fields(root, &keys::table::SCENARIO, "the scenario".into(), at)?;
+    let name = lower::header(reader, &top, source_name);
+    let mut plant = Plant::default();
+    let (mut run, overload, run_places) = lower::run(reader, &top);
+    lower::nodes(reader, &top, &mut plant);
+    lower::switches(reader, &top, &mut plant);
+    lower::hubs(reader, &top, &mut plant);
+    let generated = generate::nodes(reader, &top, &mut plant);
+    lower::links(reader, &top, &mut plant);
+    // If the plant has errors, checking flows against it would only repeat them.
+    let plant_is_whole = reader.sink.errors() == 0;
+    lower::flows(reader, &top, &mut plant, &run);
+    if let Some(generated) = &generated {
+        generate::flows(reader, &mut plant, generated, &run);
+    }
+    let flows_are_complete = reader.sink.errors() == 0;
+    if plant.flows.is_empty() && flows_are_complete {
+        let title = "there are no flows, so there is nothing to run";
+        let place = top.key_span("flows").unwrap_or(at);
+        let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
+                    period: 2 ms, size: 64 B }]`";
+        reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
+    }
+    check::size::check(reader, &plant, &mut run, run_places);
+    let accept = lower::accept(reader, &top, &plant, flows_are_complete);
+    if plant_is_whole {
+        check::check(reader, &plant, overload);
+    }
+    let places = Places {
+        nodes: plant.node_spans,
+        links: plant.link_spans,
+        flows: plant.flow_spans,
+    };
+    let scenario = Scenario {
+        name,
+        network: plant.network,
+        flows: plant.flows,
+        run,
+        accept,
+    };
+    Some((scenario, places))
+}

@@ -1,0 +1,268 @@
+//! Requirements.
+
+use rtether_model::flow::Flow;
+use rtether_model::quantity::Duration;
+
+use super::Plant;
+use super::links::head;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, quote};
+use crate::keys::table::{ACCEPT, DEADLINE, PROVED, STATISTIC};
+use crate::plan::{Limit, Requirement, Statistic};
+use crate::reader::{At, Fields, Reader, picoseconds};
+use crate::suggest;
+use crate::tree::{Data, Entry};
+use crate::units::Quantity;
+
+/// Reads `accept:`; without it, no packet may be lost or late.
+pub(crate) fn accept(
+    reader: &mut Reader<'_>,
+    top: &Fields<'_>,
+    plant: &Plant,
+    flows_are_complete: bool,
+) -> Vec<Requirement> {
+    if let Some(entry) = top.get(PROVED.key)
+        && let Data::Scalar(text) = &entry.value.data
+        && let Some(requirement) = PROVED.means(text)
+    {
+        return vec![requirement()];
+    }
+    let items = reader.items(top, "accept");
+    if items.is_empty() {
+        return vec![Requirement::default_for_all()];
+    }
+    let mut list = Vec::new();
+    for item in items {
+        let owner = "a line of `accept`".to_owned();
+        let Some(fields) = reader.fields(item, &ACCEPT, owner, head(item)) else {
+            continue;
+        };
+        reader.require(&fields, "flow");
+        let flow = reader.scalar(&fields, "flow");
+        let requirement = Requirement {
+            flow: flow.map_or("*", |flow| flow.value).to_owned(),
+            simulated: statistics(reader, &fields, "sim"),
+            measured: statistics(reader, &fields, "live"),
+            bound: limit(reader, &fields, "bound"),
+            lost: reader.count(&fields, "lost").map(|count| count.value),
+            miss_per_billion: reader
+                .quantity(&fields, "missed", Quantity::Ratio)
+                .map(|ratio| ratio.value),
+        };
+        if !["sim", "live", "bound", "lost", "missed"]
+            .iter()
+            .any(|key| fields.has(key))
+        {
+            let title = "this line of `accept` requires nothing";
+            let label = "belongs to this";
+            reader.report(
+                Diagnostic::new(&codes::NOTHING_REQUIRED, title, fields.at, label)
+                    .help("add `sim: deadline` or `lost: 0`"),
+            );
+        }
+        if let Some(flow) = flow.filter(|_| flows_are_complete) {
+            check_match(reader, plant, &requirement, flow);
+            check_use(reader, plant, &requirement, &fields);
+        }
+        list.push(requirement);
+    }
+    if flows_are_complete {
+        check_deadlines(reader, plant, &list);
+    }
+    list
+}
+
+/// Reports conditions that apply to none of the flows a line matches.
+fn check_use(
+    reader: &mut Reader<'_>,
+    plant: &Plant,
+    requirement: &Requirement,
+    fields: &Fields<'_>,
+) {
+    if requirement.flow.matches('*').count() > MOST_STARS {
+        return;
+    }
+    let flows: Vec<&Flow> = plant
+        .flows
+        .iter()
+        .filter(|flow| requirement.matches(flow))
+        .collect();
+    if flows.is_empty() {
+        return;
+    }
+    let mut idle = |key: &str, lacks: &str, help: &str| {
+        let Some(span) = fields.key_span(key) else {
+            return;
+        };
+        let title = format!(
+            "`{key}` applies to no flow that {} matches",
+            quote(&requirement.flow)
+        );
+        let label = format!("none of them {lacks}");
+        reader.report(Diagnostic::new(&codes::IDLE_REQUIREMENT, title, span, label).help(help));
+    };
+    if flows.iter().all(|flow| flow.deadline.is_none()) {
+        let lacks = "has a deadline";
+        let help = "give the flow a `deadline`, or write a time such as `sim: 5 ms`";
+        let has_deadline = |limits: &[(Statistic, Limit)]| {
+            let mut limits = limits.iter();
+            limits.any(|(_, limit)| *limit == Limit::Deadline)
+        };
+        if has_deadline(&requirement.simulated) {
+            idle("sim", lacks, help);
+        }
+        if has_deadline(&requirement.measured) {
+            idle("live", lacks, help);
+        }
+        if requirement.bound == Some(Limit::Deadline) {
+            idle("bound", lacks, help);
+        }
+        if requirement.miss_per_billion.is_some() {
+            idle("missed", lacks, "give the flow a `deadline`");
+        }
+    }
+    if requirement.lost.is_some() && flows.iter().all(|flow| !flow.is_real_time()) {
+        let lacks = "is anything but a flood or a bulk transfer, which may lose packets";
+        idle("lost", lacks, "remove `lost`, or name other flows");
+    }
+}
+
+/// Warns once about all deadlines that no line of `accept` judges.
+fn check_deadlines(reader: &mut Reader<'_>, plant: &Plant, accept: &[Requirement]) {
+    if accept
+        .iter()
+        .any(|line| line.flow.matches('*').count() > MOST_STARS)
+    {
+        return;
+    }
+    let mut ignored = plant
+        .flows
+        .iter()
+        .zip(&plant.flow_spans)
+        .filter(|(flow, _)| {
+            flow.deadline.is_some() && !accept.iter().any(|line| line.judges_deadline(flow))
+        });
+    let Some((flow, &span)) = ignored.next() else {
+        return;
+    };
+    let others = match ignored.count() {
+        0 => String::new(),
+        1 => " and of another flow".to_owned(),
+        more => format!(" and of {more} other flows"),
+    };
+    let name = quote(&flow.name);
+    let title = format!("no line of `accept` judges the deadline of {name}{others}");
+    let label = "a packet that is late would not fail";
+    let help = "add `{ flow: \"*\", sim: deadline }` to `accept`";
+    reader.report(Diagnostic::new(&codes::DEADLINE_NOT_JUDGED, title, span, label).help(help));
+}
+
+/// Patterns with more stars are slow to match against long names.
+const MOST_STARS: usize = 3;
+
+fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement, flow: At<&str>) {
+    if flow.value.matches('*').count() > MOST_STARS {
+        let title = format!("{} has more than three `*`", quote(flow.value));
+        let label = "name the flows more closely";
+        reader.report(Diagnostic::new(
+            &codes::VALUE_OUT_OF_RANGE,
+            title,
+            flow.span,
+            label,
+        ));
+        return;
+    }
+    if plant.flows.iter().any(|f| requirement.matches(f)) {
+        return;
+    }
+    let names = plant
+        .flows
+        .iter()
+        .flat_map(|flow: &Flow| [flow.name.as_str(), flow.class.as_str()])
+        .filter(|name| !name.is_empty());
+    let near = (!reader.sink.is_full())
+        .then(|| suggest::nearest_name(flow.value, names))
+        .flatten();
+    let title = format!("no flow matches {}", quote(flow.value));
+    let label = "this line would judge nothing";
+    let help = near.map(|near| format!("did you mean `flow: {near}`?"));
+    reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, flow.span, label).help_if(help));
+}
+
+fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limit> {
+    let At { value: text, .. } = reader.scalar(fields, key)?;
+    let limit = DEADLINE.means(text);
+    limit.or_else(|| reader.time(fields, key).map(|time| Limit::Time(time.value)))
+}
+
+/// Reads the value of `sim` or `live`.
+fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(Statistic, Limit)> {
+    let Some(entry) = fields.get(key) else {
+        return Vec::new();
+    };
+    let Data::Map(entries) = &entry.value.data else {
+        let limit = limit(reader, fields, key);
+        return limit
+            .map(|limit| (Statistic::Max, limit))
+            .into_iter()
+            .collect();
+    };
+    let mut list = Vec::new();
+    for entry in entries {
+        let statistic = statistic(&entry.key);
+        if statistic.is_none() {
+            let title = format!("{} is not a statistic", quote(&entry.key));
+            let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
+            let words = ["mean", "max", "p50", "p99.9", "p99"];
+            let near = suggest::nearest(&entry.key, words.into_iter());
+            let help = near.map(|near| format!("did you mean `{near}`?"));
+            reader.report(
+                Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help),
+            );
+        }
+        let limit = statistic_limit(reader, fields, key, entry);
+        list.extend(statistic.zip(limit));
+    }
+    list
+}
+
+fn statistic_limit(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    entry: &Entry,
+) -> Option<Limit> {
+    let Data::Scalar(text) = &entry.value.data else {
+        reader.wrong_type(fields, key, &entry.value, "a time or `deadline`");
+        return None;
+    };
+    if let Some(limit) = DEADLINE.means(text) {
+        return Some(limit);
+    }
+    let (key, span) = (entry.key.as_str(), entry.value.span);
+    let ps = reader.quantity_of(fields, key, text, span, Quantity::Time)?;
+    let time: Duration = picoseconds(ps);
+    Some(Limit::Time(time))
+}
+
+/// Parses `mean`, `median`, `max`, `p50`, `p99.9`.
+fn statistic(name: &str) -> Option<Statistic> {
+    if let Some(statistic) = STATISTIC.means(name) {
+        return Some(statistic);
+    }
+    let digits = name.strip_prefix('p')?;
+    let (whole_part, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole_part.is_empty() || whole_part.len() > 2 || fraction.len() > 6 {
+        return None;
+    }
+    if !is_number(whole_part) || !is_number(fraction) || digits.ends_with('.') {
+        return None;
+    }
+    let scale = 10u64.pow(u32::try_from(fraction.len()).ok()?);
+    let part: u64 = format!("{whole_part}{fraction}").parse().ok()?;
+    (part > 0).then_some(Statistic::Quantile {
+        part,
+        whole: 100 * scale,
+    })
+}

@@ -1,0 +1,135 @@
+//! End stations.
+
+use rtether_model::network::{EndStation, NodeKind};
+use rtether_model::smoother::Mode;
+
+use super::stacks::{self, Declared, Station};
+use super::{Plant, check_name};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, quote};
+use crate::keys::table::{NODE, STACK};
+use crate::profiles::{self, PROFILES};
+use crate::reader::{At, Fields, Reader};
+use crate::suggest;
+use crate::tree::Data;
+use std::collections::BTreeMap;
+
+pub(crate) use stacks::{default_interval, station_of_interval};
+
+/// Reads `stacks:` and `nodes:`.
+pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
+    let mut declared = stacks::stacks(reader, top);
+    let errors = reader.sink.errors();
+    let entries = reader.named(top, "nodes");
+    plant.names_are_missing |= reader.sink.errors() > errors;
+    for entry in entries {
+        check_name(reader, "node", &entry.key, entry.key_span, &[':', '*']);
+        let owner = format!("node {}", quote(&entry.key));
+        let station = reader
+            .fields(&entry.value, &NODE, owner, entry.key_span)
+            .and_then(|fields| station(reader, &fields, &mut declared));
+        // A node with mistakes still has a name that links and flows may use.
+        let mut station = station.unwrap_or_else(stacks::zero);
+        seed_smoother(&mut station, plant.network.nodes.len());
+        let kind = NodeKind::EndStation(station);
+        plant.add_node(reader, &entry.key, entry.key_span, kind);
+    }
+    // After a mistake the stack may belong to the node that has it.
+    if reader.sink.errors() > 0 {
+        return;
+    }
+    for (name, stack) in &declared {
+        if !stack.used && name != "zero" {
+            let title = format!("no node has the stack {}", quote(name));
+            reader.report(Diagnostic::new(
+                &codes::UNUSED_STACK,
+                title,
+                stack.span,
+                "declared here",
+            ));
+        }
+    }
+}
+
+/// Gives each smoother with a random period its own seed, so that stations do not run in lockstep.
+fn seed_smoother(station: &mut EndStation, position: usize) {
+    if let Some(smoothing) = station.layer.as_mut().and_then(|l| l.smoother.as_mut())
+        && let Mode::Nt(nt) = &mut smoothing.config.mode
+    {
+        nt.seed = u64::try_from(position).unwrap_or(u64::MAX);
+    }
+}
+
+fn station(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    declared: &mut BTreeMap<String, Declared>,
+) -> Option<EndStation> {
+    let mut station = None;
+    if !fields.has("stack") {
+        let title = format!("{} has no `stack`", fields.owner);
+        let some: Vec<String> = declared.keys().take(5).map(|name| quote(name)).collect();
+        let label = "the cost of its protocol stack is missing";
+        let names = match some.len() {
+            0 => String::new(),
+            _ => format!("declared stacks are {}", some.join(", ")),
+        };
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
+                .help("add `stack: zero` for a node that takes no time")
+                .help_if((!names.is_empty()).then_some(names)),
+        );
+    } else if let Some(Data::Map(_)) = fields.get("stack").map(|entry| &entry.value.data) {
+        let inner = reader.one(fields, "stack", &STACK)?;
+        station = stacks::stack(reader, &inner);
+    } else if let Some(name) = reader.scalar(fields, "stack") {
+        station = by_name(reader, fields, declared, name);
+    }
+    let mut result = station.unwrap_or_else(|| stacks::zero().into());
+    stacks::settings(reader, fields, &mut result);
+    if !result.parts.has_queues()
+        && let Some(span) = fields.key_span("priorities")
+    {
+        let title = "`priorities` has no meaning without priority queues";
+        let label = format!("of {}", fields.owner);
+        reader.report(
+            Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
+                .help("add `transmit_queues: { strategy: strict }`")
+                .help("or `receive_queues: { selection: highest-first }`"),
+        );
+    }
+    Some(result.model)
+}
+
+/// Returns the stack with this name: declared, `zero`, or built in.
+fn by_name(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    declared: &mut BTreeMap<String, Declared>,
+    At { value: name, span }: At<&str>,
+) -> Option<Station> {
+    if let Some(stack) = declared.get_mut(name) {
+        stack.used = true;
+        return Some(stack.station.clone());
+    }
+    if name == "zero" {
+        return Some(stacks::zero().into());
+    }
+    if let Some(profile) = profiles::find(name) {
+        return Some(profile.station().into());
+    }
+    let built_in = PROFILES.iter().map(|profile| profile.name);
+    let known = declared.keys().map(String::as_str).chain(["zero"]);
+    let near = (!reader.sink.is_full())
+        .then(|| suggest::nearest_name(name, known.clone().chain(built_in)))
+        .flatten();
+    let list: Vec<String> = known.take(8).map(quote).collect();
+    let help = near.map_or_else(
+        || format!("known stacks are {}", list.join(", ")),
+        |near| format!("did you mean `stack: {near}`?"),
+    );
+    let title = format!("no stack named {}", quote(name));
+    let label = format!("stack of {}", fields.owner);
+    reader.report(Diagnostic::new(&codes::UNKNOWN_STACK, title, span, label).help(help));
+    None
+}

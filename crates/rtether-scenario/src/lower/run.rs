@@ -1,0 +1,80 @@
+//! Run parameters.
+
+use rtether_model::quantity::Duration;
+
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::keys::table::{OVERLOAD, RUN};
+use crate::plan::RunPlan;
+use crate::reader::{Fields, Reader};
+
+/// Places of the values of `run:` that need the whole plant to check.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunPlaces {
+    /// The key `bucket`, if it is given.
+    pub(crate) bucket: Option<Span>,
+    /// The key `seeds`, or else `for`.
+    pub(crate) length: Option<Span>,
+}
+
+/// Reads `run:`; also returns how to report an overload.
+pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Severity, RunPlaces) {
+    let default = RunPlan {
+        duration: Duration::from_secs(10),
+        warmup: Duration::ZERO,
+        runs: 1,
+        seed: 1,
+        bucket: Duration::from_ms(100),
+    };
+    let Some(fields) = reader.one(top, "run", &RUN) else {
+        return (default, OVERLOAD.default(), RunPlaces::default());
+    };
+    let duration = reader.positive_time(&fields, "for");
+    let warmup = reader.time(&fields, "warmup");
+    let runs = reader.count(&fields, "seeds");
+    let seed = reader.count(&fields, "seed");
+    let bucket = reader.positive_time(&fields, "bucket");
+    let overload = reader.meaning(&fields, &OVERLOAD);
+    let length = duration.map_or(default.duration, |time| time.value);
+    if let Some(warmup) = warmup
+        && warmup.value >= length
+    {
+        let title = format!("the warm-up of {} leaves nothing to measure", warmup.value);
+        let mut diagnostic = Diagnostic::new(
+            &codes::WARMUP_TOO_LONG,
+            title,
+            warmup.span,
+            format!("the run takes {length}, warm-up included"),
+        );
+        if let Some(duration) = duration {
+            diagnostic = diagnostic.also(duration.span, "");
+        }
+        let longer = warmup.value.checked_add(Duration::from_secs(10));
+        let help = longer.map(|longer| format!("write `for: {longer}`"));
+        reader.report(diagnostic.help_if(help));
+    }
+    let hundredth = Duration::from_ps((length.as_ps() / 100).max(1));
+    let bucket_length = bucket.map_or(hundredth, |bucket| bucket.value);
+    // One time-series point per bucket and stream is kept; a million exceeds any plot.
+    if let Some(bucket) = bucket
+        && length.as_ps() / bucket_length.as_ps() > 1_000_000
+    {
+        let found = bucket_length.to_string();
+        let rule = "at least a millionth of the run";
+        reader.out_of_range("bucket", bucket.span, rule, &found, "too many points");
+    }
+    let plan = RunPlan {
+        duration: length,
+        warmup: warmup.map_or(Duration::ZERO, |time| time.value),
+        runs: runs.map_or(1, |runs| u32::try_from(runs.value).unwrap_or(1)),
+        seed: seed.map_or(1, |seed| seed.value),
+        bucket: bucket_length,
+    };
+    let places = RunPlaces {
+        bucket: bucket.map(|bucket| bucket.span),
+        length: runs
+            .map(|runs| runs.span)
+            .or(duration.map(|time| time.span)),
+    };
+    (plan, overload, places)
+}

@@ -1,0 +1,252 @@
+//! Stacks and their costs.
+
+use std::collections::BTreeMap;
+
+use rtether_model::endnode::Detector;
+use rtether_model::network::{EndStation, LinearStack, RtosStack, Stack, Tasks};
+use rtether_model::quantity::{Bytes, Duration};
+
+use super::check_name;
+use super::jitter::jitter;
+use super::layer::Parts;
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::keys::table::{ORDER, SERVERS, STACK, TASKS};
+use crate::profiles;
+use crate::reader::{Fields, Reader, picoseconds};
+use crate::units;
+
+/// Longest time any part of a stack may take for one packet.
+pub(super) const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A stack and the layer below it.
+#[derive(Clone)]
+pub(super) struct Station {
+    pub(super) model: EndStation,
+    /// Layer settings as given, for nodes that override some.
+    pub(super) parts: Parts,
+}
+
+impl From<EndStation> for Station {
+    fn from(model: EndStation) -> Self {
+        let parts = Parts::default();
+        Self { model, parts }
+    }
+}
+
+/// A declared stack.
+pub(super) struct Declared {
+    pub(super) station: Station,
+    pub(super) span: Span,
+    pub(super) used: bool,
+}
+
+/// Reads `stacks:`; a stack with mistakes is kept at zero cost, so that its name is known.
+pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<String, Declared> {
+    let mut stacks = BTreeMap::new();
+    for entry in reader.named(top, "stacks") {
+        check_name(reader, "stack", &entry.key, entry.key_span, &[':', '*']);
+        let built_in = profiles::find(&entry.key).is_some();
+        if built_in || entry.key == "zero" {
+            let name = quote(&entry.key);
+            let label = if built_in {
+                format!("{name} is built in")
+            } else {
+                "`zero` is always there and takes no time".to_owned()
+            };
+            let title = format!("a stack is named {name}");
+            reader.report(
+                Diagnostic::new(&codes::DUPLICATE_NAME, title, entry.key_span, label)
+                    .help("give the stack another name"),
+            );
+        }
+        let owner = format!("stack {}", quote(&entry.key));
+        let station = reader
+            .fields(&entry.value, &STACK, owner, entry.key_span)
+            .and_then(|fields| stack(reader, &fields));
+        let declared = Declared {
+            station: station.unwrap_or_else(|| zero().into()),
+            span: entry.key_span,
+            used: false,
+        };
+        stacks.insert(entry.key.clone(), declared);
+    }
+    stacks
+}
+
+/// Returns a station with zero processing time.
+pub(crate) fn zero() -> EndStation {
+    EndStation::new(Stack::Zero)
+}
+
+/// Reads one stack.
+pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Station> {
+    let mut station = Station::from(zero());
+    let model = if fields.has("rate") || fields.has("service") {
+        ip_rate(reader, fields)
+    } else if RTOS_KEYS.iter().any(|key| fields.has(key)) {
+        rtos(reader, fields)
+    } else if fields.has("send") || fields.has("receive") {
+        linear(reader, fields)
+    } else {
+        let title = format!("{} has no cost", fields.owner);
+        let label = "belongs to this";
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
+                .help("add `rate: 5000 packets/s`, or `send: 50 us` and `receive: 50 us`")
+                .help("for a node that takes no time, write `stack: zero` there"),
+        );
+        None
+    };
+    settings(reader, fields, &mut station);
+    station.model.stack = model?;
+    Some(station)
+}
+
+/// Keys of a stack with a cost per kind of packet.
+const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
+
+/// Reads what nodes may set as well: limits, tasks, the layer below the stack, and emulation.
+pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut Station) {
+    limits(reader, fields, &mut station.model);
+    if let Some(emulate) = reader.flag(fields, "emulate") {
+        station.model.emulate = emulate;
+    }
+    if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
+        station.model.tasks = Some(tasks(reader, &inner));
+    }
+    let layer = [
+        "priorities",
+        "receive_queues",
+        "transmit_queues",
+        "smoother",
+    ];
+    if layer.iter().any(|key| fields.has(key)) {
+        station.parts = Parts::read(reader, fields).or(&station.parts);
+        station.model.layer = station.parts.join(reader);
+        refuse_wire_only(reader, fields, station);
+    }
+}
+
+/// Refuses detectors that a simulated network cannot feed: it carries neither probes nor marks.
+fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Station) {
+    let layer = station.model.layer.as_ref();
+    let smoother = layer.and_then(|layer| layer.smoother);
+    let detector = smoother.map(|smoothing| smoothing.detector);
+    if let Some(Detector::ProbeDelay { .. } | Detector::Marks { .. }) = detector {
+        let title = "this detector is for shims of real interfaces";
+        let at = fields.key_span("smoother").unwrap_or(fields.at);
+        let label = "the simulator cannot feed this detector";
+        reader.report(
+            Diagnostic::new(&codes::MISPLACED_KEY, title, at, label)
+                .help("use `collisions`, `clearing-rate`, `backlog` or `utilization`"),
+        );
+    }
+}
+
+fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Tasks {
+    let mut time = |key| reader.time_up_to(fields, key, LONGEST, "of a single packet");
+    let (message, segment) = (time("message"), time("segment"));
+    Tasks {
+        message: message.unwrap_or(Duration::ZERO),
+        segment: segment.unwrap_or(Duration::ZERO),
+        messages_first: reader.meaning(fields, &ORDER),
+    }
+}
+
+fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation) {
+    if let Some(limit) = reader.count(fields, "stack_queue") {
+        station.stack_queue = u32::try_from(limit.value).unwrap_or(u32::MAX);
+    }
+    if let Some(limit) = reader.size(fields, "driver_queue") {
+        // Below a full frame, an idle station would drop frames.
+        if limit.value < Bytes::new(1522) {
+            let found = limit.value.to_string();
+            let why = "a full frame has to fit";
+            reader.out_of_range("driver_queue", limit.span, "at least 1522 B", &found, why);
+        }
+        station.driver_queue = limit.value;
+    }
+}
+
+fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let other_models = [
+        "send",
+        "receive",
+        "interface",
+        "servers",
+        "jitter",
+        "outliers",
+        "datagram",
+        "segment",
+        "acknowledgement",
+    ];
+    reader.misplaced(
+        fields,
+        &other_models,
+        "a stack with one rate for all packets",
+    );
+    reader.conflict(fields, "rate", "service");
+    let service = if fields.has("rate") {
+        reader.interval(fields, "rate")?
+    } else {
+        reader.positive_time(fields, "service")?
+    };
+    if service.value > LONGEST {
+        let found = service.value.to_string();
+        let why = "an hour for one packet";
+        reader.out_of_range("service", service.span, "at most 3600 s", &found, why);
+        return None;
+    }
+    Some(Stack::IpRate {
+        service: service.value,
+    })
+}
+
+fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let linear_only = ["send", "receive", "interface", "servers"];
+    let what = "a stack with a cost for each kind of packet";
+    reader.misplaced(fields, &linear_only, what);
+    let mut costs = RTOS_KEYS.map(|key| {
+        reader.require(fields, key);
+        reader.cost(fields, key)
+    });
+    let jitter = jitter(reader, fields);
+    Some(Stack::Rtos(RtosStack {
+        datagram: costs[0].take()?,
+        segment: costs[1].take()?,
+        acknowledgement: costs[2].take()?,
+        jitter,
+    }))
+}
+
+fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let both = reader.require(fields, "send") & reader.require(fields, "receive");
+    let send = reader.cost(fields, "send");
+    let receive = reader.cost(fields, "receive");
+    let interface = reader.cost(fields, "interface");
+    let servers = reader.meaning(fields, &SERVERS);
+    let jitter = jitter(reader, fields);
+    both.then_some(())?;
+    Some(Stack::Linear(LinearStack {
+        send: send?,
+        receive: receive?,
+        interface: interface.unwrap_or_default(),
+        jitter,
+        servers,
+    }))
+}
+
+/// Returns a station with one rate for all packets; used by generators, whose default rates are
+/// text in the table of keys.
+pub(crate) fn station_of_interval(service: Duration) -> EndStation {
+    EndStation {
+        stack: Stack::IpRate { service },
+        ..zero()
+    }
+}
+
+/// Parses a default packet rate of the table as an interval.
+pub(crate) fn default_interval(text: &str) -> Duration {
+    units::read_interval(text).map_or(Duration::ZERO, picoseconds)
+}

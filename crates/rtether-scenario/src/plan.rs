@@ -1,0 +1,143 @@
+//! A scenario as the engines see it: after parsing, checking and lowering.
+
+use rtether_model::flow::Flow;
+use rtether_model::network::Network;
+use rtether_model::quantity::Duration;
+
+/// A plant, its traffic, how long to run it and what to accept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Title.
+    pub name: String,
+    /// Nodes and links.
+    pub network: Network,
+    /// All flows; indices are [`rtether_model::flow::FlowId`]s.
+    pub flows: Vec<Flow>,
+    /// How to simulate.
+    pub run: RunPlan,
+    /// The verdict: a stream fails if a requirement that matches it does not hold.
+    pub accept: Vec<Requirement>,
+}
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunPlan {
+    /// Simulated time of one run, warm-up included.
+    pub duration: Duration,
+    /// Warm-up: the start of every run, left out of statistics.
+    pub warmup: Duration,
+    /// Number of replications, at least one; their seeds are consecutive.
+    pub runs: u32,
+    /// Seed of the first replication.
+    pub seed: u64,
+    /// Bucket length of the time series.
+    pub bucket: Duration,
+}
+
+impl RunPlan {
+    /// Most time-series points held in memory at once, over all streams (about 500 MB). A single
+    /// run may not exceed it; runs with many points have fewer replications in parallel.
+    pub const MOST_POINTS: i64 = 10_000_000;
+
+    /// Returns the number of time-series points that `streams` streams take in one run.
+    pub fn points(&self, streams: usize) -> i64 {
+        let buckets = self.duration.as_ps().checked_div(self.bucket.as_ps());
+        let streams = i64::try_from(streams).unwrap_or(i64::MAX);
+        buckets.map_or(0, |buckets| buckets.saturating_mul(streams))
+    }
+}
+
+/// One line of `accept:`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// Flow name, class, or a pattern with `*`.
+    pub flow: String,
+    /// Upper limits on simulated statistics. Packets in flight past their deadline at the end of a
+    /// run count against quantiles and maximum.
+    pub simulated: Vec<(Statistic, Limit)>,
+    /// Upper limits on measured statistics; if empty, those of `simulated` apply.
+    pub measured: Vec<(Statistic, Limit)>,
+    /// Upper limit on the proved bound.
+    pub bound: Option<Limit>,
+    /// Packets that may be dropped, over all runs.
+    pub lost: Option<u64>,
+    /// Largest ratio of late or lost packets, in parts per billion.
+    pub miss_per_billion: Option<u64>,
+}
+
+/// A statistic of the latency of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// Mean.
+    Mean,
+    /// The quantile `part / whole`: 999/1000 for p99.9.
+    Quantile {
+        /// Numerator.
+        part: u64,
+        /// Denominator.
+        whole: u64,
+    },
+    /// Largest value seen.
+    Max,
+}
+
+/// An upper limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The flow's deadline; always met by flows without one.
+    Deadline,
+    /// A fixed time.
+    Time(Duration),
+}
+
+impl Requirement {
+    /// Returns the requirement of a scenario without `accept:`: no packet lost, and in simulation
+    /// no packet, delivered or in flight, later than its deadline.
+    pub fn default_for_all() -> Self {
+        Self {
+            flow: "*".into(),
+            simulated: vec![(Statistic::Max, Limit::Deadline)],
+            measured: Vec::new(),
+            bound: None,
+            lost: Some(0),
+            miss_per_billion: None,
+        }
+    }
+
+    /// Returns the requirement of `accept: proved`: the default, plus a bound within every
+    /// deadline.
+    pub fn proved_for_all() -> Self {
+        Self {
+            bound: Some(Limit::Deadline),
+            ..Self::default_for_all()
+        }
+    }
+
+    /// Returns whether it applies to this flow: by name, class, or a pattern with `*`.
+    pub fn matches(&self, flow: &Flow) -> bool {
+        matches_pattern(&self.flow, &flow.name)
+            || (!flow.class.is_empty() && matches_pattern(&self.flow, &flow.class))
+    }
+
+    /// Returns whether it limits the lateness of this flow's packets.
+    pub fn judges_deadline(&self, flow: &Flow) -> bool {
+        let limits_delay =
+            !self.simulated.is_empty() || self.bound.is_some() || self.miss_per_billion.is_some();
+        limits_delay && self.matches(flow)
+    }
+}
+
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(tail) = text.strip_prefix(head) else {
+        return false;
+    };
+    rest.is_empty()
+        || tail
+            .char_indices()
+            .map(|(at, _)| &tail[at..])
+            .chain([""])
+            .any(|tail| matches_pattern(rest, tail))
+}

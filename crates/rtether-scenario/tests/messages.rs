@@ -1,0 +1,207 @@
+//! Every mistake has a message that is understood at first sight: snapshots of all of them.
+//!
+//! `bad/` holds one file per mistake; the snapshots are reviewed, never accepted in bulk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rtether_scenario::{Override, codes, load, load_with, render};
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "yaml"));
+    paths.sort();
+    paths
+}
+
+#[test]
+fn bad_files_say_what_is_wrong() {
+    for path in files("tests/bad") {
+        let text = fs::read_to_string(&path).unwrap();
+        let file = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let loaded = load(&file, &text);
+        assert!(
+            !loaded.diagnostics.is_empty(),
+            "{file} loads without a word"
+        );
+        assert_eq!(loaded.scenario.is_none(), loaded.has_errors(), "{file}");
+        let stem = file.trim_end_matches(".yaml");
+        insta::with_settings!({ snapshot_path => "bad/snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(stem, loaded.text(render::Style::Plain));
+        });
+    }
+}
+
+#[test]
+fn good_files_load_without_a_word() {
+    let mut paths = files("../../scenarios");
+    paths.extend(files("../../benches/scenarios"));
+    assert!(paths.len() >= 8);
+    for path in paths {
+        let text = fs::read_to_string(&path).unwrap();
+        let loaded = load(&path.display().to_string(), &text);
+        let words = loaded.text(render::Style::Plain);
+        assert!(words.is_empty() && loaded.scenario.is_some(), "{words}");
+    }
+}
+
+#[test]
+fn every_kind_of_mistake_is_shown_by_a_file() {
+    let mut seen = BTreeSet::new();
+    for path in files("tests/bad") {
+        let text = fs::read_to_string(&path).unwrap();
+        seen.extend(load("", &text).diagnostics.iter().map(|d| d.code));
+    }
+    // These need a `--set` path, very many mistakes, or a shim configuration.
+    let elsewhere = [
+        "unknown-path",
+        "too-many-mistakes",
+        "no-collisions-seen",
+        "backend-cannot",
+    ];
+    for code in codes::ALL {
+        assert!(
+            seen.contains(code.name) || elsewhere.contains(&code.name),
+            "no file for {}",
+            code.name
+        );
+    }
+}
+
+#[test]
+fn messages_keep_the_house_style() {
+    for path in files("tests/bad") {
+        let text = fs::read_to_string(&path).unwrap();
+        let file = path.display().to_string();
+        for d in load(&file, &text).diagnostics {
+            let first = d.title.chars().next().unwrap();
+            assert!(!d.title.ends_with('.'), "{file}: {}", d.title);
+            assert!(
+                first.is_lowercase() || !first.is_alphabetic() || d.title.starts_with("TCP"),
+                "{file}: {}",
+                d.title
+            );
+            for word in ["invalid", "illegal", "failed to", "u64", "None"] {
+                assert!(!d.title.contains(word), "{file}: {}", d.title);
+            }
+            assert!(
+                codes::ALL.iter().any(|code| code.name == d.code),
+                "{}",
+                d.code
+            );
+        }
+    }
+}
+
+#[test]
+fn color_changes_nothing_but_color() {
+    let text = "rtether: 1\nnodes: 4\n";
+    let loaded = load("x.yaml", text);
+    let plain = loaded.text(render::Style::Plain);
+    let colored = loaded.text(render::Style::Colored);
+    let mut stripped = String::new();
+    let mut rest = colored.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        stripped.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    stripped.push_str(rest);
+    assert_ne!(plain, colored);
+    assert_eq!(plain, stripped);
+}
+
+#[test]
+fn programs_get_lines_and_columns() {
+    let loaded = load("x.yaml", "rtether: 1\nnodes:\n  \u{e4}: { stack: zreo }\n");
+    let json = loaded.json();
+    let first = &json[0];
+    assert_eq!(first["code"], "unknown-stack");
+    assert_eq!(first["severity"], "error");
+    // Columns count characters: two spaces, the name, `: { stack: `.
+    assert_eq!(first["spans"][0]["line"], 3);
+    assert_eq!(first["spans"][0]["column"], 15);
+    assert_eq!(first["spans"][0]["primary"], true);
+    assert_eq!(first["help"][0], "did you mean `stack: zero`?");
+}
+
+#[test]
+fn very_many_mistakes_are_counted() {
+    use std::fmt::Write;
+    let mut text = String::from("rtether: 1\nnodes:\n");
+    for n in 0..1000 {
+        writeln!(text, "  n{n}: {{ stack: missing }}").unwrap();
+    }
+    let loaded = load("x.yaml", &text);
+    assert!(loaded.diagnostics.len() < 300);
+    assert!(
+        loaded
+            .diagnostics
+            .iter()
+            .any(|d| d.code == "too-many-mistakes")
+    );
+}
+
+fn with(changes: &[&str]) -> rtether_scenario::Loaded {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottling-line.yaml");
+    let text = fs::read_to_string(path).expect("the scenario is there");
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).expect("PATH=VALUE"))
+        .collect();
+    load_with("bottling-line.yaml", &text, &changes)
+}
+
+#[test]
+fn overrides_replace_values() {
+    use rtether_model::flow::Traffic;
+    use rtether_model::quantity::{BitRate, Duration};
+    let loaded = with(&[
+        "flows.setpoint.period=1ms",
+        "nodes.hmi.stack=plc",
+        "run.seeds=4",
+        "run.seed=7",
+        "links.0.rate=1 Gbit/s",
+        "flows.poll io.reply.after=50 us",
+        "stacks.linux={ rate: 1000 packets/s }",
+    ]);
+    let scenario = loaded.scenario.expect("the overrides are sound");
+    assert_eq!((scenario.run.runs, scenario.run.seed), (4, 7));
+    assert_eq!(scenario.network.links[0].rate, BitRate::from_mbps(1000));
+    let Traffic::Periodic { period, .. } = scenario.flows[0].traffic else {
+        panic!("{:?}", scenario.flows[0]);
+    };
+    assert_eq!(period, Duration::from_ms(1));
+    assert_eq!(
+        scenario.flows[2].reply.unwrap().after,
+        Duration::from_us(50)
+    );
+}
+
+#[test]
+fn wrong_overrides_are_shown_like_any_mistake() {
+    let words: Vec<String> = [
+        "flows.setpiont.period=1ms",
+        "flows.setpoint.period=1",
+        "flows.setpoint.perod=1ms",
+        "nodes.hmi2.stack=linux",
+        "nodes.hmi.stack=linus",
+        "run.seeds.more=4",
+        "links.9.rate=1 Gbit/s",
+        "run.seeds=[4",
+    ]
+    .iter()
+    .map(|change| {
+        let loaded = with(&[change]);
+        assert!(loaded.has_errors(), "{change}");
+        loaded.text(render::Style::Plain)
+    })
+    .collect();
+    insta::with_settings!({ snapshot_path => "bad/snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("overrides", words.join("\n"));
+    });
+}
