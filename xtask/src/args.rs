@@ -11,6 +11,9 @@ usage: cargo xtask <command>
 
   test [--nightly] [--no-skip] [--part NAME]...
                                 set up, then run every check and every test, or the named parts
+  test --changed [--since REV] [--no-skip]
+                                the same for what the changes of this branch can affect: commits
+                                since it left `main`, or since REV, and what is not committed
   bare-root [COMMAND...]        a bare Debian root and a fresh clone in it; runs `.ci/run` there,
                                 or the command
   tidy                          crate edges, file lengths, words, links, dependency reasons
@@ -54,6 +57,10 @@ pub(crate) struct TestOptions {
     pub(crate) no_skip: bool,
     /// Parts to run; empty for all.
     pub(crate) parts: Vec<Part>,
+    /// Runs only what changes can affect.
+    pub(crate) changed: bool,
+    /// The revision with which to compare; `None` for the point at which the branch left `main`.
+    pub(crate) since: Option<String>,
 }
 
 /// Parses the arguments after `cargo xtask`; the error names the mistake.
@@ -105,8 +112,19 @@ fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
             }
             "--nightly" => options.nightly = true,
             "--no-skip" => options.no_skip = true,
+            "--changed" => options.changed = true,
+            "--since" => {
+                let revision = rest.next().ok_or("`--since` needs a revision")?;
+                options.since = Some(revision.clone());
+            }
             _ => return Err(format!("`test` has no option `{arg}`")),
         }
+    }
+    if options.since.is_some() && !options.changed {
+        return Err("`--since` goes with `--changed`".to_owned());
+    }
+    if options.changed && (options.nightly || !options.parts.is_empty()) {
+        return Err("`--changed` chooses the parts itself".to_owned());
     }
     Ok(options)
 }
@@ -155,7 +173,7 @@ mod tests {
         let nightly = TestOptions {
             nightly: true,
             no_skip: true,
-            parts: Vec::new(),
+            ..TestOptions::default()
         };
         assert_eq!(parsed("test"), Ok(Command::Test(TestOptions::default())));
         assert_eq!(
@@ -164,9 +182,18 @@ mod tests {
         );
         let soak = TestOptions {
             nightly: true,
-            no_skip: false,
             parts: vec![Part::Soak, Part::BareRoot],
+            ..TestOptions::default()
         };
+        let changed = TestOptions {
+            changed: true,
+            since: Some("HEAD~2".to_owned()),
+            ..TestOptions::default()
+        };
+        assert_eq!(
+            parsed("test --changed --since HEAD~2"),
+            Ok(Command::Test(changed))
+        );
         assert_eq!(
             parsed("test --nightly --part soak --part bare-root"),
             Ok(Command::Test(soak))
@@ -215,6 +242,8 @@ mod tests {
         assert!(parsed("c-library --fast").is_err());
         assert!(parsed("test --part all").unwrap_err().contains("soak"));
         assert!(parsed("test --part").is_err());
+        assert!(parsed("test --since main").is_err());
+        assert!(parsed("test --changed --nightly").is_err());
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
     }
 }

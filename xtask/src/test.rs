@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check and every test on a clean checkout, summarized in one line at
 //! the end.
 
+mod changed;
 mod long;
 pub(crate) mod needs;
 pub(crate) mod part;
@@ -20,6 +21,7 @@ use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
 use crate::tidy;
+use changed::Choice;
 use part::Part;
 use program::{Class, Program};
 use schedule::{Schedule, Task};
@@ -35,9 +37,18 @@ pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
     heed_signals()?;
     let is_strict = options.no_skip || is_set(env::var("CI").ok().as_deref());
     let folder = folder(repo)?;
+    let choice = if options.changed {
+        changed::choose(repo, options.since.as_deref())?
+    } else {
+        Choice::everything("as usual")
+    };
+    if options.changed {
+        choice.print();
+    }
     let mut run = TestRun {
         repo,
         nightly: options.nightly,
+        choice,
         started: Instant::now(),
         tally: Tally::default(),
         skip_log: folder.join("skipped-tests.log"),
@@ -46,11 +57,13 @@ pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
         tools: None,
     };
     fs::write(&run.skip_log, "").with_context(|| format!("clearing {}", run.skip_log.display()))?;
-    let parts = if options.parts.is_empty() {
-        Part::of_run(options.nightly)
-    } else {
-        options.parts.clone()
-    };
+    let mut parts = options.parts.clone();
+    if parts.is_empty() {
+        parts = Part::of_run(options.nightly);
+    }
+    if run.choice.is_empty() {
+        parts.retain(|part| !part.needs_programs());
+    }
     let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
     println!("--- parts: {}", names.join(", "));
     for part in parts {
@@ -84,6 +97,8 @@ fn folder(repo: &Repo) -> Result<PathBuf> {
 struct TestRun<'a> {
     repo: &'a Repo,
     nightly: bool,
+    /// What is checked and run.
+    choice: Choice,
     started: Instant,
     tally: Tally,
     skip_log: PathBuf,
@@ -119,7 +134,8 @@ impl TestRun<'_> {
             Part::Format => succeeds(&mut self.repo.cargo(&["fmt", "--all", "--check"])),
             Part::Clippy => succeeds(
                 self.repo
-                    .cargo(&["clippy", "--workspace", "--all-targets"])
+                    .cargo(&["clippy", "--all-targets"])
+                    .args(self.choice.arguments())
                     .args(["--", "--deny", "warnings"]),
             ),
             Part::Tests
@@ -142,17 +158,26 @@ impl TestRun<'_> {
         let mut tasks = Vec::new();
         if part != Part::Documentation {
             if self.programs.is_none() {
-                self.programs = program::build(self.repo, &self.logs, self.nightly)?;
+                self.programs = program::build(
+                    self.repo,
+                    &self.logs,
+                    &self.choice.arguments(),
+                    self.nightly,
+                )?;
             }
             let Some(programs) = &self.programs else {
                 self.tally.fail("a test program cannot be built");
                 return Ok(false);
             };
-            let own = programs.iter().filter(|own| part.has(own, self.nightly));
+            let own = programs.iter().filter(|own| {
+                let (package, label) = own.target();
+                self.choice.has(package, label) && part.has(own, self.nightly)
+            });
             tasks.extend(own.map(|own| self.task(own)));
         }
-        if matches!(part, Part::Tests | Part::Documentation) {
-            tasks.push(self.documentation());
+        let documented = self.choice.documented();
+        if matches!(part, Part::Tests | Part::Documentation) && !documented.is_empty() {
+            tasks.push(self.documentation(&documented));
         }
         Schedule::new(&self.logs, tasks)?.run(&mut self.tally)
     }
@@ -199,17 +224,15 @@ impl TestRun<'_> {
         }
     }
 
-    fn documentation(&self) -> Task {
+    fn documentation(&self, packages: &[String]) -> Task {
         // Examples marked `ignore` are not meant to run, so long runs skip them, too.
-        let mut command = self
-            .repo
-            .cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
-        self.equip(&mut command);
+        let mut command = self.repo.cargo(&["test", "--no-fail-fast", "--doc"]);
+        self.equip(command.args(packages));
         Task {
             name: "examples in the documentation".to_owned(),
             class: Class::Computes,
             command,
-            repeat: "cargo test --workspace --doc".to_owned(),
+            repeat: format!("cargo test {} --doc", packages.join(" ")),
         }
     }
 

@@ -89,6 +89,11 @@ impl Part {
         [Self::USUAL, long].concat()
     }
 
+    /// Returns whether the part builds programs of chosen packages.
+    pub(super) const fn needs_programs(self) -> bool {
+        !matches!(self, Self::Tidy | Self::Format)
+    }
+
     pub(super) fn name(self) -> &'static str {
         let entry = PARTS.iter().find(|(part, ..)| *part == self);
         entry.map_or("", |(_, name, _)| name)

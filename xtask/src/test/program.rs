@@ -52,6 +52,15 @@ pub(super) struct Program {
     pub(super) repeat: String,
 }
 
+impl Program {
+    /// Returns its package, and the label of its target.
+    pub(super) fn target(&self) -> (&str, &str) {
+        let (package, label) = self.name.split_once(' ').unwrap_or((&self.name, ""));
+        let label = label.split_once("::").map_or(label, |(label, _)| label);
+        (package, label)
+    }
+}
+
 /// One line of a package's table: all tests of a target, or those whose names start with a prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
@@ -60,11 +69,17 @@ struct Entry {
     class: Class,
 }
 
-/// Builds all test programs; `None` if one fails to build. The output of cargo goes to a file in
-/// the folder.
-pub(super) fn build(repo: &Repo, folder: &Path, examples: bool) -> Result<Option<Vec<Program>>> {
+/// Builds the test programs of the packages that cargo is told; `None` if one fails to build. The
+/// output of cargo goes to a file in the folder.
+pub(super) fn build(
+    repo: &Repo,
+    folder: &Path,
+    packages: &[String],
+    examples: bool,
+) -> Result<Option<Vec<Program>>> {
     let metadata = repo.metadata()?;
-    let mut command = repo.cargo(&["test", "--workspace", "--no-run"]);
+    let mut command = repo.cargo(&["test", "--no-run"]);
+    command.args(packages);
     if examples {
         command.args(["--lib", "--bins", "--tests", "--examples"]);
     }
@@ -238,6 +253,7 @@ mod tests {
             ("a lib", Class::Computes)
         );
         assert_eq!(runs[0].folder, Path::new("/w/a"));
+        assert_eq!(runs[0].target(), ("a", "lib"));
         assert_eq!(runs[0].repeat, "cargo test -p a --lib");
     }
 
@@ -259,6 +275,7 @@ mod tests {
             panic!("{runs:?}");
         };
         assert_eq!(load.name, "a live::load");
+        assert_eq!(load.target(), ("a", "live"));
         assert_eq!(load.class, Class::Measures);
         assert_eq!(load.arguments, ["--exact", "load::rate"]);
         assert_eq!((rest.name.as_str(), rest.class), ("a live", Class::Waits));
