@@ -9,14 +9,15 @@ use crate::test::part::Part;
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test [--nightly] [--no-skip] [--part NAME]...
-                                set up, then run every check and every test, or the named parts
+  test [--nightly [--record]] [--no-skip] [--part NAME]...
+                                set up, then run every check and every test, or the named parts;
+                                --record writes what has passed into docs/nightly.md
   test --changed [--since REV] [--no-skip]
                                 the same for what the changes of this branch can affect: commits
                                 since it left `main`, or since REV, and what is not committed
-  bare-root [COMMAND...]        a bare Debian root and a fresh clone in it; runs `.ci/run` there,
+  bare-root [COMMAND...]        a bare Debian root and a fresh clone in it; runs the tests there,
                                 or the command
-  tidy                          crate edges, file lengths, words, links, dependency reasons
+  tidy                          crate edges, circles of modules, words, links, dependency reasons
   generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
@@ -53,14 +54,23 @@ pub(crate) enum Command {
 pub(crate) struct TestOptions {
     /// Adds the long runs.
     pub(crate) nightly: bool,
+    /// Writes what has passed into the table of the long run.
+    pub(crate) record: bool,
     /// Whether a skipped test counts as failed.
     pub(crate) no_skip: bool,
     /// Parts to run; empty for all.
     pub(crate) parts: Vec<Part>,
-    /// Runs only what changes can affect.
-    pub(crate) changed: bool,
-    /// The revision with which to compare; `None` for the point at which the branch left `main`.
-    pub(crate) since: Option<String>,
+    /// Runs only what changes since then can affect.
+    pub(crate) changed: Option<Since>,
+}
+
+/// The commit with which files are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// Where this branch left `main`.
+    Branch,
+    /// Where it left this revision.
+    Revision(String),
 }
 
 /// Parses the arguments after `cargo xtask`; the error names the mistake.
@@ -103,6 +113,7 @@ fn parse_folder(rest: &[String]) -> Result<Command, String> {
 
 fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
     let mut options = TestOptions::default();
+    let (mut changed, mut since) = (false, None);
     let mut rest = rest.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
@@ -112,18 +123,20 @@ fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
             }
             "--nightly" => options.nightly = true,
             "--no-skip" => options.no_skip = true,
-            "--changed" => options.changed = true,
-            "--since" => {
-                let revision = rest.next().ok_or("`--since` needs a revision")?;
-                options.since = Some(revision.clone());
-            }
+            "--record" => options.record = true,
+            "--changed" => changed = true,
+            "--since" => since = Some(rest.next().ok_or("`--since` needs a revision")?.clone()),
             _ => return Err(format!("`test` has no option `{arg}`")),
         }
     }
-    if options.since.is_some() && !options.changed {
+    if options.record && !options.nightly {
+        return Err("`--record` goes with `--nightly`".to_owned());
+    }
+    if since.is_some() && !changed {
         return Err("`--since` goes with `--changed`".to_owned());
     }
-    if options.changed && (options.nightly || !options.parts.is_empty()) {
+    options.changed = changed.then(|| since.map_or(Since::Branch, Since::Revision));
+    if changed && (options.nightly || !options.parts.is_empty()) {
         return Err("`--changed` chooses the parts itself".to_owned());
     }
     Ok(options)
@@ -180,14 +193,14 @@ mod tests {
             parsed("test --no-skip --nightly"),
             Ok(Command::Test(nightly))
         );
-        let soak = TestOptions {
+        let parts = TestOptions {
             nightly: true,
-            parts: vec![Part::Soak, Part::BareRoot],
+            record: true,
+            parts: vec![Part::Fuzz, Part::BareRoot],
             ..TestOptions::default()
         };
         let changed = TestOptions {
-            changed: true,
-            since: Some("HEAD~2".to_owned()),
+            changed: Some(Since::Revision("HEAD~2".to_owned())),
             ..TestOptions::default()
         };
         assert_eq!(
@@ -195,8 +208,8 @@ mod tests {
             Ok(Command::Test(changed))
         );
         assert_eq!(
-            parsed("test --nightly --part soak --part bare-root"),
-            Ok(Command::Test(soak))
+            parsed("test --nightly --record --part fuzz --part bare-root"),
+            Ok(Command::Test(parts))
         );
         let command = vec!["cargo".to_owned(), "--version".to_owned()];
         assert_eq!(
@@ -240,8 +253,9 @@ mod tests {
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
         assert!(parsed("c-library --fast").is_err());
-        assert!(parsed("test --part all").unwrap_err().contains("soak"));
+        assert!(parsed("test --part all").unwrap_err().contains("soak-user"));
         assert!(parsed("test --part").is_err());
+        assert!(parsed("test --record").unwrap_err().contains("--nightly"));
         assert!(parsed("test --since main").is_err());
         assert!(parsed("test --changed --nightly").is_err());
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));

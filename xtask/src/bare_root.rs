@@ -12,14 +12,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::child::succeeds;
+use crate::child::{output_of, succeeds};
 use crate::repo::Repo;
 use crate::test::needs::{is_root, provide_one};
 
 /// Packages that a clone needs before its own command can run.
 const PACKAGES: &str = "ca-certificates,gcc,libc6-dev,git";
-/// Default command to run in the clone.
-const COMMAND: &[&str] = &["env", "CI=true", "bash", ".ci/run"];
+/// Default command to run in the clone. Lints say the same everywhere.
+const COMMAND: &[&str] = &[
+    "env", "CI=true", "bash", ".ci/run", "--part", "tidy", "--part", "tests",
+];
 /// Settings of this machine that downloads need; no others are passed.
 const VARIABLES: &[&str] = &[
     "http_proxy",
@@ -39,8 +41,8 @@ const CERTIFICATES: &str = "/etc/ssl/machine.crt";
 
 /// Outcome of the test.
 pub(crate) enum Outcome {
-    /// The command ended; whether it succeeded.
-    Ended(bool),
+    /// The command ended; whether it succeeded, and its output.
+    Ended(bool, String),
     /// Not possible here; the reason.
     Skipped(String),
 }
@@ -74,8 +76,8 @@ pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
         given => given.to_vec(),
     };
     println!("in the clone: {}", command.join(" "));
-    let is_good = succeeds(&mut root.inside(&toolchain, &command))?;
-    Ok(Outcome::Ended(is_good))
+    let (is_good, output) = output_of(&mut root.inside(&toolchain, &command))?;
+    Ok(Outcome::Ended(is_good, output))
 }
 
 /// The toolchain of this machine.

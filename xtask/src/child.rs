@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -143,6 +144,25 @@ pub(crate) fn succeeds(command: &mut Command) -> Result<bool> {
     Ok(Group::start(command)?.wait()?.success())
 }
 
+/// Runs a command whose output people read and the caller evaluates; returns also the output.
+pub(crate) fn output_of(command: &mut Command) -> Result<(bool, String)> {
+    let mut group = Group::start(command.stdout(Stdio::piped()))?;
+    let output = group.child.stdout.take().context("no output")?;
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            println!("{line}");
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    });
+    let status = group.wait()?;
+    let text = reader.join().unwrap_or_default();
+    Ok((status.success(), text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +191,14 @@ mod tests {
             assert!(begin.elapsed() < Duration::from_secs(40), "{all:?}");
             sleep(LOOK);
         }
+    }
+
+    #[test]
+    fn output_is_returned() {
+        let mut command = Command::new("sh");
+        let (is_good, output) = output_of(command.args(["-c", "echo a; echo b; exit 1"])).unwrap();
+        assert!(!is_good);
+        assert_eq!(output, "a\nb\n");
     }
 
     #[test]

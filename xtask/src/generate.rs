@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::c_library::{self, HEADER};
 use crate::repo::Repo;
-use crate::tidy::Finding;
+use crate::tidy::finding::Finding;
 
 const SCHEMA: &str = "docs/reference/scenario.schema.json";
 const CLI: &str = "docs/reference/cli.md";

@@ -6,13 +6,16 @@ mod long;
 pub(crate) mod needs;
 pub(crate) mod part;
 mod program;
+pub(crate) mod record;
 mod schedule;
 mod tally;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -29,7 +32,7 @@ use tally::Tally;
 
 /// Tests that cannot run here append a line to the file named by this variable.
 const SKIP_LOG: &str = "RTETHER_SKIP_LOG";
-/// Set for long runs; tests may then use more seeds.
+/// Set for long tests, which may then use more seeds.
 const NIGHTLY: &str = "RTETHER_NIGHTLY";
 
 /// Runs all parts, continues after a failed one, and prints the summary.
@@ -37,20 +40,20 @@ pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
     heed_signals()?;
     let is_strict = options.no_skip || is_set(env::var("CI").ok().as_deref());
     let folder = folder(repo)?;
-    let choice = if options.changed {
-        changed::choose(repo, options.since.as_deref())?
-    } else {
-        Choice::everything("as usual")
+    let choice = match &options.changed {
+        Some(since) => changed::choose(repo, since)?,
+        None => Choice::everything("as usual"),
     };
-    if options.changed {
-        choice.print();
-    }
+    let times_file = folder.join("part-times");
     let mut run = TestRun {
         repo,
         nightly: options.nightly,
+        records: options.record,
         choice,
         started: Instant::now(),
+        times: record::read_times(&times_file),
         tally: Tally::default(),
+        skips_read: 0,
         skip_log: folder.join("skipped-tests.log"),
         logs: folder.join("test-programs"),
         programs: None,
@@ -66,15 +69,17 @@ pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
     }
     let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
     println!("--- parts: {}", names.join(", "));
-    for part in parts {
-        run.check(part);
+    for (index, part) in parts.iter().enumerate() {
+        run.check(*part, &parts[index + 1..])?;
         if is_interrupted() {
             println!("interrupted");
             return Ok(false);
         }
     }
-    run.tally
-        .read_skips(&fs::read_to_string(&run.skip_log).unwrap_or_default());
+    // Times of a choice say nothing of the next run.
+    if options.changed.is_none() {
+        record::keep_times(&times_file, &run.times);
+    }
     Ok(run.finish(is_strict))
 }
 
@@ -97,35 +102,103 @@ fn folder(repo: &Repo) -> Result<PathBuf> {
 struct TestRun<'a> {
     repo: &'a Repo,
     nightly: bool,
+    /// Whether what passes is written into the table of the long run.
+    records: bool,
     /// What is checked and run.
     choice: Choice,
     started: Instant,
+    /// How long each part took in the last run that had it.
+    times: BTreeMap<String, Duration>,
     tally: Tally,
+    /// Octets of the log below that are counted.
+    skips_read: usize,
     skip_log: PathBuf,
     /// Folder of the outputs of test programs.
     logs: PathBuf,
     /// Programs built for an earlier part.
-    programs: Option<Vec<Program>>,
+    programs: Option<Rc<[Program]>>,
     /// Environment variables that name system programs.
     tools: Option<Vec<(&'static str, PathBuf)>>,
 }
 
 impl TestRun<'_> {
-    /// Runs one part, prints its times, and counts it as one failed test if it fails as a whole.
-    fn check(&mut self, part: Part) {
+    /// Runs one part, and prints its time and its counts. A part that fails as a whole is one failed
+    /// test, and one that counts no tests a passed one.
+    fn check(&mut self, part: Part, left: &[Part]) -> Result<()> {
         let name = part.name();
-        println!("--- {name} (after {})", elapsed(self.started.elapsed()));
+        println!(
+            "--- {name} (after {}){}",
+            elapsed(self.started.elapsed()),
+            self.ahead(part, left)
+        );
         let begin = Instant::now();
-        let failed_before = self.tally.failed;
+        let before = (self.tally.figures(), self.tally.executions);
         let outcome = self.perform(part).unwrap_or_else(|error| {
             println!("{name}: {error:#}");
             false
         });
-        if !outcome && self.tally.failed == failed_before {
+        self.read_skips();
+        if !outcome && self.tally.figures()[1] == before.0[1] {
             self.tally.fail(name);
         }
-        let verdict = if outcome { "ok" } else { "FAILED" };
-        println!("--- {name}: {verdict}, {}", elapsed(begin.elapsed()));
+        if outcome && self.tally.figures() == before.0 {
+            self.tally.pass();
+        }
+        let now = self.tally.figures();
+        let [passed, failed, skipped] =
+            [0, 1, 2].map(|index: usize| now[index].saturating_sub(before.0[index]));
+        let result = record::Outcome {
+            time: begin.elapsed(),
+            passed,
+            failed,
+            skipped,
+            executions: self.tally.executions - before.1,
+        };
+        let verdict = if outcome && failed == 0 {
+            "ok"
+        } else {
+            "FAILED"
+        };
+        println!("--- {name}: {verdict}, {}, {result}", elapsed(result.time));
+        if is_interrupted() {
+            return Ok(());
+        }
+        self.times.insert(name.to_owned(), result.time);
+        if self.records && verdict == "ok" {
+            record::write(self.repo, part, &result)?;
+        }
+        Ok(())
+    }
+
+    /// Says what is left after a part, and how long it took last time, as far as that is known.
+    fn ahead(&self, part: Part, left: &[Part]) -> String {
+        let mut text = String::new();
+        if let Some(time) = self.times.get(part.name()) {
+            text = format!(", {} last time", elapsed(*time));
+        }
+        if !left.is_empty() {
+            let names: Vec<&str> = left.iter().map(|part| part.name()).collect();
+            text = format!("{text}; then {}", names.join(", "));
+        }
+        let ahead = std::iter::once(&part).chain(left);
+        let times: Option<Vec<Duration>> = ahead
+            .map(|part| self.times.get(part.name()).copied())
+            .collect();
+        match times.filter(|_| !left.is_empty()) {
+            Some(times) => format!(
+                "{text}: {} if all goes as last time",
+                elapsed(times.iter().sum())
+            ),
+            None => text,
+        }
+    }
+
+    /// Takes in the tests that have skipped themselves since the last call.
+    fn read_skips(&mut self) {
+        let log = fs::read_to_string(&self.skip_log).unwrap_or_default();
+        self.tally
+            .read_skips(log.get(self.skips_read..).unwrap_or_default());
+        self.skips_read = log.len();
     }
 
     fn perform(&mut self, part: Part) -> Result<bool> {
@@ -138,12 +211,10 @@ impl TestRun<'_> {
                     .args(self.choice.arguments())
                     .args(["--", "--deny", "warnings"]),
             ),
-            Part::Tests
-            | Part::Waits
-            | Part::Computes
-            | Part::Measures
-            | Part::Documentation
-            | Part::Soak => self.tests(part),
+            Part::Tests | Part::Waits | Part::Computes | Part::Measures | Part::Documentation => {
+                self.tests(part)
+            }
+            Part::Long(long) => self.long(long),
             Part::Benches => self.benches(),
             Part::Fuzz => self.fuzz(),
             Part::Sanitizers => self.sanitizers(),
@@ -152,26 +223,17 @@ impl TestRun<'_> {
         }
     }
 
-    /// Runs the test programs of a part; in a long run also their long tests.
+    /// Runs the test programs of a part.
     fn tests(&mut self, part: Part) -> Result<bool> {
         self.provide()?;
         let mut tasks = Vec::new();
         if part != Part::Documentation {
-            if self.programs.is_none() {
-                self.programs = program::build(
-                    self.repo,
-                    &self.logs,
-                    &self.choice.arguments(),
-                    self.nightly,
-                )?;
-            }
-            let Some(programs) = &self.programs else {
-                self.tally.fail("a test program cannot be built");
+            let Some(programs) = self.programs()? else {
                 return Ok(false);
             };
             let own = programs.iter().filter(|own| {
                 let (package, label) = own.target();
-                self.choice.has(package, label) && part.has(own, self.nightly)
+                self.choice.has(package, label) && part.has(own)
             });
             tasks.extend(own.map(|own| self.task(own)));
         }
@@ -180,6 +242,19 @@ impl TestRun<'_> {
             tasks.push(self.documentation(&documented));
         }
         Schedule::new(&self.logs, tasks)?.run(&mut self.tally)
+    }
+
+    /// Builds the test programs, once; `None` if one fails to build.
+    fn programs(&mut self) -> Result<Option<Rc<[Program]>>> {
+        if self.programs.is_none() {
+            let packages = self.choice.arguments();
+            let built = program::build(self.repo, &self.logs, &packages, self.nightly)?;
+            self.programs = built.map(Rc::from);
+        }
+        if self.programs.is_none() {
+            self.tally.fail("a test program cannot be built");
+        }
+        Ok(self.programs.clone())
     }
 
     /// Looks for the system programs that tests run, once.
@@ -195,9 +270,6 @@ impl TestRun<'_> {
         command.env(SKIP_LOG, &self.skip_log);
         let tools = self.tools.iter().flatten();
         command.envs(tools.map(|(variable, path)| (variable, path)));
-        if self.nightly {
-            command.env(NIGHTLY, "1");
-        }
     }
 
     /// Returns a run of a test program, as cargo would start it.
@@ -206,9 +278,6 @@ impl TestRun<'_> {
         command
             .args(&program.arguments)
             .current_dir(&program.folder);
-        if self.nightly {
-            command.arg("--include-ignored");
-        }
         command.env("CARGO_MANIFEST_DIR", &program.folder);
         if program.class == Class::Waits && env::var_os("RUST_TEST_THREADS").is_none() {
             // Waiting tests leave their core to others.
@@ -225,7 +294,6 @@ impl TestRun<'_> {
     }
 
     fn documentation(&self, packages: &[String]) -> Task {
-        // Examples marked `ignore` are not meant to run, so long runs skip them, too.
         let mut command = self.repo.cargo(&["test", "--no-fail-fast", "--doc"]);
         self.equip(command.args(packages));
         Task {

@@ -1,40 +1,22 @@
 //! `cargo xtask tidy`: the project's rules that no compiler checks.
 
 mod catalogue;
+mod circles;
 mod codes;
 mod dependencies;
 mod edges;
+pub(crate) mod finding;
 mod glossary;
 mod length;
 mod links;
+mod nightly;
 mod words;
-
-use std::fmt;
 
 use anyhow::Result;
 
 use crate::generate;
 use crate::repo::Repo;
-
-/// A violation of a rule.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) path: String,
-    /// Counted from 1; `None` if the finding concerns the whole file.
-    pub(crate) line: Option<usize>,
-    /// What is wrong, and what to do.
-    pub(crate) message: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path)?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        write!(f, ": {}", self.message)
-    }
-}
+use finding::Finding;
 
 /// Checks every rule and prints the violations.
 pub(crate) fn run(repo: &Repo) -> Result<bool> {
@@ -46,6 +28,8 @@ pub(crate) fn run(repo: &Repo) -> Result<bool> {
     findings.extend(codes::check(&files));
     findings.extend(glossary::check(&files));
     findings.extend(catalogue::check(repo, &files));
+    findings.extend(circles::check(&files));
+    findings.extend(nightly::check(&files));
     findings.extend(links::check(repo, &files));
     findings.extend(generate::check(repo).unwrap_or_else(|error| vec![not_generated(&error)]));
     for finding in &findings {

@@ -114,7 +114,7 @@ pub(crate) fn fuzz_targets(repo: &Repo) -> Result<FuzzTargets> {
 }
 
 /// Runs the named targets one after another; continues after a failed one.
-pub(crate) fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<bool> {
+fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<bool> {
     let mut all_good = true;
     for name in names {
         println!("fuzz {name} for {seconds} s");
@@ -125,7 +125,7 @@ pub(crate) fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<b
 }
 
 /// Returns a `cargo fuzz` command; it needs the nightly compiler, hence rustup's `cargo`.
-fn cargo_fuzz(repo: &Repo, args: &[&str]) -> Command {
+pub(crate) fn cargo_fuzz(repo: &Repo, args: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command
         .args(["+nightly", "fuzz"])

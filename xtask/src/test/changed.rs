@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::args::Since;
 use crate::repo::{Repo, TextFile};
 
 /// Files and folders that every package depends on.
@@ -88,7 +89,7 @@ impl Choice {
     }
 
     /// Prints what was chosen, and why.
-    pub(super) fn print(&self) {
+    fn print(&self) {
         if let Some(reason) = &self.everything {
             println!("chosen: everything ({reason})");
             return;
@@ -109,9 +110,8 @@ impl Choice {
     }
 }
 
-/// Chooses what the changes since a revision can affect. Without one, compares with the point at
-/// which this branch left `main`.
-pub(super) fn choose(repo: &Repo, since: Option<&str>) -> Result<Choice> {
+/// Chooses what changes can affect, and prints it.
+pub(super) fn choose(repo: &Repo, since: &Since) -> Result<Choice> {
     let (base, name) = base(repo, since)?;
     let mut changed = lines(repo, &["diff", "--name-only", "--no-renames", "-z", &base])?;
     let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
@@ -119,12 +119,17 @@ pub(super) fn choose(repo: &Repo, since: Option<&str>) -> Result<Choice> {
     let short = base.get(..12).unwrap_or(&base);
     println!("{} files changed since {name} ({short})", changed.len());
     let plan = Plan::new(&repo.metadata()?, &repo.text_files()?);
-    Ok(plan.choose(&changed))
+    let choice = plan.choose(&changed);
+    choice.print();
+    Ok(choice)
 }
 
 /// Returns the commit to compare with, and its name for people.
-fn base(repo: &Repo, since: Option<&str>) -> Result<(String, String)> {
-    let names = since.map_or(vec!["main", "origin/main"], |name| vec![name]);
+fn base(repo: &Repo, since: &Since) -> Result<(String, String)> {
+    let names = match since {
+        Since::Branch => vec!["main", "origin/main"],
+        Since::Revision(name) => vec![name.as_str()],
+    };
     for name in &names {
         let output = git(repo, &["merge-base", name, "HEAD"])?;
         if let Some(text) = output {

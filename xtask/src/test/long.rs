@@ -1,10 +1,13 @@
 //! Parts of a long run.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::TestRun;
+use super::part::Long;
+use super::program::Class;
+use super::schedule::{Schedule, Task};
+use super::{NIGHTLY, TestRun};
 use crate::bare_root;
-use crate::child::succeeds;
+use crate::child::{output_of, succeeds};
 use crate::upkeep;
 
 /// Seconds for each fuzz target in a long run.
@@ -16,20 +19,60 @@ const SANITIZED: &[(&str, &str)] = &[
 ];
 
 impl TestRun<'_> {
-    pub(super) fn benches(&mut self) -> Result<bool> {
-        upkeep::provide_instruction_counter(self.repo)?;
-        succeeds(&mut self.repo.cargo(&["test", "--workspace", "--benches"]))
+    /// Runs long tests, one program after the other or side by side, as their classes permit.
+    pub(super) fn long(&mut self, long: &Long) -> Result<bool> {
+        self.provide()?;
+        let Some(programs) = self.programs()? else {
+            return Ok(false);
+        };
+        let mut tasks = Vec::new();
+        for group in long.tests {
+            let (program, prefix) = group.split_once("::").unwrap_or((group, ""));
+            let whole = programs.iter().find(|own| own.name == program);
+            let whole = whole.with_context(|| format!("there is no program `{program}`"))?;
+            let (prefix, mut task) = (prefix.to_owned(), self.task(&whole.only(prefix)?));
+            task.command.arg("--include-ignored").env(NIGHTLY, "1");
+            if !prefix.is_empty() {
+                task.name = format!("{program}::{prefix}");
+            }
+            tasks.push(task);
+        }
+        Schedule::new(&self.logs, tasks)?.run(&mut self.tally)
     }
 
+    pub(super) fn benches(&mut self) -> Result<bool> {
+        upkeep::provide_instruction_counter(self.repo)?;
+        let mut command = self.repo.cargo(&["test", "--workspace", "--benches"]);
+        let (is_good, output) = output_of(&mut command)?;
+        self.tally.read_output(&output);
+        // A benchmark runs without the test harness, and counts nothing.
+        if is_good {
+            self.tally.pass();
+        }
+        Ok(is_good)
+    }
+
+    /// Runs each fuzz target for a limited time, as many at once as there are cores.
     pub(super) fn fuzz(&mut self) -> Result<bool> {
         upkeep::provide_cargo_command(self.repo, "fuzz");
-        match upkeep::fuzz_targets(self.repo)? {
+        let names = match upkeep::fuzz_targets(self.repo)? {
             upkeep::FuzzTargets::Missing(how) => {
                 self.tally.skip(&format!("fuzz: {how}"));
-                Ok(true)
+                return Ok(true);
             }
-            upkeep::FuzzTargets::Ready(names) => upkeep::fuzz_each(self.repo, &names, FUZZ_SECONDS),
+            upkeep::FuzzTargets::Ready(names) => names,
+        };
+        if !succeeds(&mut upkeep::cargo_fuzz(self.repo, &["build"]))? {
+            return Ok(false);
         }
+        let limit = format!("-max_total_time={FUZZ_SECONDS}");
+        let tasks = names.iter().map(|name| Task {
+            name: format!("fuzz {name}"),
+            class: Class::Computes,
+            command: upkeep::cargo_fuzz(self.repo, &["run", name, "--", &limit]),
+            repeat: format!("cargo +nightly fuzz run {name}"),
+        });
+        Schedule::new(&self.logs, tasks.collect())?.run(&mut self.tally)
     }
 
     /// Runs the tests of the only crate with `unsafe` code, and of its C library, with every memory
@@ -67,7 +110,9 @@ impl TestRun<'_> {
                 .env("CARGO_TARGET_DIR", self.logs.with_file_name("sanitizers"))
                 .env("RTETHER_C_FLAGS", "-fsanitize=address")
                 .env("ASAN_OPTIONS", "detect_leaks=0");
-            is_good &= succeeds(&mut command)?;
+            let (has_passed, output) = output_of(&mut command)?;
+            self.tally.read_output(&output);
+            is_good &= has_passed;
         }
         Ok(is_good)
     }
@@ -93,7 +138,10 @@ impl TestRun<'_> {
 
     pub(super) fn bare_root(&mut self) -> Result<bool> {
         match bare_root::run(self.repo, &[])? {
-            bare_root::Outcome::Ended(is_good) => Ok(is_good),
+            bare_root::Outcome::Ended(is_good, output) => {
+                self.tally.read_output(&output);
+                Ok(is_good)
+            }
             bare_root::Outcome::Skipped(reason) => {
                 self.tally.skip(&format!("bare root: {reason}"));
                 Ok(true)

@@ -1,9 +1,7 @@
-//! The parts of `cargo xtask test`, each of which can be run alone.
+//! The parts of `cargo xtask test`, each of which can be run alone. Each part of a long run takes at
+//! most half an hour on two cores.
 
 use super::program::{Class, Program};
-
-/// The soak program, which is a separate part of a long run.
-const SOAK: &str = "rtether-cli soak";
 
 /// A part of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +14,22 @@ pub(crate) enum Part {
     Computes,
     Measures,
     Documentation,
-    Soak,
+    /// Tests that are too long to run before each change is merged.
+    Long(&'static Long),
     Benches,
     Fuzz,
     Sanitizers,
     Licenses,
     BareRoot,
+}
+
+/// A group of long tests.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Long {
+    name: &'static str,
+    purpose: &'static str,
+    /// `package target::prefix`: the tests of a program whose names begin so.
+    pub(super) tests: &'static [&'static str],
 }
 
 /// Name of each part, and its purpose.
@@ -50,9 +58,12 @@ const PARTS: &[(Part, &str, &str)] = &[
         "documentation",
         "of the tests, the examples in the documentation",
     ),
-    (Part::Soak, "soak", "the soak of the shim"),
     (Part::Benches, "benches", "one pass over the benchmarks"),
-    (Part::Fuzz, "fuzz", "each fuzz target for a limited time"),
+    (
+        Part::Fuzz,
+        "fuzz",
+        "each fuzz target for two minutes, one per core at once",
+    ),
     (
         Part::Sanitizers,
         "sanitizers",
@@ -66,16 +77,94 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::BareRoot,
         "bare-root",
-        "the whole command in a bare Debian root",
+        "a fresh clone in a bare Debian root: set-up, then every test but the lints",
     ),
+];
+
+/// The groups of long tests.
+const LONG: &[Long] = &[
+    Long {
+        name: "long-rtps",
+        purpose: "publish-subscribe: 100 000 plants with faults, 100 participants",
+        tests: &[
+            "rtether-rtps faults::nothing_is_lost_in_a_hundred_thousand_plants",
+            "rtether-rtps scale::many_find_each_other",
+        ],
+    },
+    Long {
+        name: "long-journal",
+        purpose: "the store of samples: 100 000 runs on a disk with faults",
+        tests: &["rtether-live lib::rtps::store::tests::faults::no_confirmed_sample"],
+    },
+    Long {
+        name: "long-interop",
+        purpose: "publish-subscribe with other implementations: further cases",
+        tests: &[
+            "rtether-live interop::further_cases",
+            "rtether-live interop::all_cases",
+        ],
+    },
+    Long {
+        name: "long-simulator",
+        purpose: "the simulator: 20 000 random plants, 10 000 with hubs, 100 participants",
+        tests: &[
+            "rtether-sim it::random::",
+            "rtether-sim it::hub::books_balance_on_random_plants",
+            "rtether-sim it::discovery::",
+        ],
+    },
+    Long {
+        name: "long-bounds",
+        purpose: "bounds against the simulator: 10 000 random plants",
+        tests: &["rtether bounds"],
+    },
+    Long {
+        name: "long-papers",
+        purpose: "all experiments of the papers, and the pages that show them",
+        tests: &[
+            "rtether-papers reproduce::all_experiments_judge_as_before",
+            "rtether-cli docs::reproduce",
+            "rtether-cli docs::limit",
+        ],
+    },
+    Long {
+        name: "long-live",
+        purpose: "this host: figures of the kernel shim, a busy host, the end of every verb",
+        tests: &[
+            "rtether-live lib::shim::kernel::tests::figures",
+            "rtether-live lib::shim::kernel::program::tests::",
+            "rtether-live it::shim::decides::a_busy_host",
+            "rtether-live it::shim_kernel::figures::",
+            "rtether-cli live::stop::sigterm_ends_every_verb_within_a_second",
+        ],
+    },
+    Long {
+        name: "soak-user",
+        purpose: "a shim in user space for 15 minutes",
+        tests: &["rtether-cli soak::user"],
+    },
+    Long {
+        name: "soak-kernel",
+        purpose: "a shim in the kernel for 15 minutes",
+        tests: &["rtether-cli soak::kernel"],
+    },
 ];
 
 impl Part {
     /// Parts that run before each change is merged.
     const USUAL: &[Self] = &[Self::Tidy, Self::Format, Self::Clippy, Self::Tests];
-    /// Additional parts of a long run.
-    const LONG: &[Self] = &[
-        Self::Soak,
+    /// The same in a long run, where the tests are run by class.
+    const BY_CLASS: &[Self] = &[
+        Self::Tidy,
+        Self::Format,
+        Self::Clippy,
+        Self::Documentation,
+        Self::Waits,
+        Self::Computes,
+        Self::Measures,
+    ];
+    /// Additional parts of a long run, beside the long tests.
+    const FURTHER: &[Self] = &[
         Self::Benches,
         Self::Fuzz,
         Self::Sanitizers,
@@ -84,9 +173,12 @@ impl Part {
     ];
 
     /// Returns the parts of a whole run.
-    pub(super) fn of_run(is_nightly: bool) -> Vec<Self> {
-        let long = if is_nightly { Self::LONG } else { &[] };
-        [Self::USUAL, long].concat()
+    pub(crate) fn of_run(is_nightly: bool) -> Vec<Self> {
+        if !is_nightly {
+            return Self::USUAL.to_vec();
+        }
+        let long: Vec<Self> = LONG.iter().map(Self::Long).collect();
+        [Self::BY_CLASS, &long, Self::FURTHER].concat()
     }
 
     /// Returns whether the part builds programs of chosen packages.
@@ -94,36 +186,49 @@ impl Part {
         !matches!(self, Self::Tidy | Self::Format)
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
+        self.names().0
+    }
+
+    pub(crate) fn purpose(self) -> &'static str {
+        self.names().1
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        if let Self::Long(long) = self {
+            return (long.name, long.purpose);
+        }
         let entry = PARTS.iter().find(|(part, ..)| *part == self);
-        entry.map_or("", |(_, name, _)| name)
+        entry.map_or(("", ""), |(_, name, purpose)| (name, purpose))
+    }
+
+    /// Returns every part.
+    fn all() -> impl Iterator<Item = Self> {
+        let long = LONG.iter().map(Self::Long);
+        PARTS.iter().map(|(part, ..)| *part).chain(long)
     }
 
     /// Returns the part with this name; the error lists them all.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
-        let entry = PARTS.iter().find(|(_, own, _)| *own == name);
-        entry.map(|(part, ..)| *part).ok_or_else(|| {
-            let lines = PARTS
-                .iter()
-                .map(|(_, name, what)| format!("  {name:<14} {what}\n"));
+        Self::all().find(|part| part.name() == name).ok_or_else(|| {
+            let lines =
+                Self::all().map(|part| format!("  {:<14} {}\n", part.name(), part.purpose()));
             format!("no part `{name}`; there are\n{}", lines.collect::<String>())
         })
     }
 
-    /// Returns whether a test program belongs to this part.
-    pub(super) fn has(self, program: &Program, is_nightly: bool) -> bool {
-        let is_soak = program.name == SOAK;
-        let of = |class| program.class == class && !(is_soak && is_nightly);
+    /// Returns whether a test program belongs to this part, without its long tests.
+    pub(super) fn has(self, program: &Program) -> bool {
         match self {
-            Self::Tests => !(is_soak && is_nightly),
-            Self::Waits => of(Class::Waits),
-            Self::Computes => of(Class::Computes),
-            Self::Measures => of(Class::Measures),
-            Self::Soak => is_soak,
+            Self::Tests => true,
+            Self::Waits => program.class == Class::Waits,
+            Self::Computes => program.class == Class::Computes,
+            Self::Measures => program.class == Class::Measures,
             Self::Tidy
             | Self::Format
             | Self::Clippy
             | Self::Documentation
+            | Self::Long(_)
             | Self::Benches
             | Self::Fuzz
             | Self::Sanitizers
@@ -136,34 +241,69 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::Repo;
 
     #[test]
     fn every_part_has_a_name_of_its_own() {
-        for (part, name, _) in PARTS {
-            assert_eq!(Part::named(name), Ok(*part));
-            assert_eq!(part.name(), *name);
+        for part in Part::all() {
+            assert_eq!(Part::named(part.name()), Ok(part));
+            assert!(!part.name().is_empty() && !part.purpose().is_empty());
         }
-        let all = Part::of_run(true);
-        assert!(all.iter().all(|part| !part.name().is_empty()));
         assert!(Part::named("nothing").unwrap_err().contains("bare-root"));
     }
 
     #[test]
-    fn the_soak_is_apart_in_a_long_run() {
-        let program = |name: &str, class| Program {
-            name: name.to_owned(),
-            class,
+    fn a_program_belongs_to_the_part_of_its_class() {
+        let program = Program {
+            name: "rtether-sim it".to_owned(),
+            class: Class::Computes,
             executable: "x".into(),
             folder: ".".into(),
             arguments: Vec::new(),
             repeat: String::new(),
         };
-        let soak = program(SOAK, Class::Measures);
-        assert!(Part::Tests.has(&soak, false) && Part::Measures.has(&soak, false));
-        assert!(!Part::Tests.has(&soak, true) && !Part::Measures.has(&soak, true));
-        assert!(Part::Soak.has(&soak, true));
-        let other = program("rtether-sim it", Class::Computes);
-        assert!(Part::Tests.has(&other, true) && Part::Computes.has(&other, true));
-        assert!(!Part::Waits.has(&other, true) && !Part::Soak.has(&other, true));
+        assert!(Part::Tests.has(&program) && Part::Computes.has(&program));
+        assert!(!Part::Waits.has(&program) && !Part::Fuzz.has(&program));
+    }
+
+    /// Returns the test program of a source, and its module in it.
+    fn place(path: &str) -> (String, String) {
+        let (package, rest) = path["crates/".len()..].split_once('/').unwrap();
+        let rest = rest.trim_end_matches(".rs");
+        let rest = rest.trim_end_matches("/mod").trim_end_matches("/main");
+        let (label, module) = match rest.strip_prefix("tests/") {
+            Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
+            None => ("lib", rest.trim_start_matches("src/")),
+        };
+        let mut module = module.replace('/', "::");
+        if !module.is_empty() {
+            module.push_str("::");
+        }
+        (format!("{package} {label}"), module)
+    }
+
+    #[test]
+    fn every_long_test_belongs_to_one_part() {
+        let files = Repo::find().unwrap().text_files().unwrap();
+        let groups = || LONG.iter().flat_map(|long| long.tests);
+        let of_program = |program: &str| {
+            let groups = groups()
+                .filter(|group| **group == program || group.starts_with(&format!("{program}::")));
+            groups.count()
+        };
+        let sources = files.iter().filter(|file| file.path.starts_with("crates/"));
+        for file in sources.filter(|file| file.path.ends_with("rs")) {
+            let (program, module) = place(&file.path);
+            if file.text.contains("(\"RTETHER_NIGHTLY\")") {
+                assert_ne!(of_program(&program), 0, "{} in no part", file.path);
+            }
+            for after in file.text.split("#[ignore = \"").skip(1) {
+                let name = after.split_once("\nfn ").unwrap().1;
+                let name = name.split_once('(').unwrap().0;
+                let whole = format!("{program}::{module}{name}");
+                let own = groups().filter(|group| whole.starts_with(**group));
+                assert_eq!(own.count(), 1, "{whole}");
+            }
+        }
     }
 }

@@ -59,6 +59,25 @@ impl Program {
         let label = label.split_once("::").map_or(label, |(label, _)| label);
         (package, label)
     }
+
+    /// Returns a run of the tests whose names begin with a prefix, also of those in other runs.
+    pub(super) fn only(&self, prefix: &str) -> Result<Self> {
+        let names = names_in(&self.executable.to_string_lossy())?;
+        let chosen = names.into_iter().filter(|name| name.starts_with(prefix));
+        let chosen: Vec<String> = chosen.collect();
+        if chosen.is_empty() {
+            bail!("no test of `{}` begins with `{prefix}`", self.name);
+        }
+        let exact = std::iter::once("--exact".to_owned());
+        Ok(Self {
+            arguments: exact.chain(chosen).collect(),
+            repeat: format!(
+                "RTETHER_NIGHTLY=1 {} -- --include-ignored {prefix}",
+                self.repeat
+            ),
+            ..self.clone()
+        })
+    }
 }
 
 /// One line of a package's table: all tests of a target, or those whose names start with a prefix.

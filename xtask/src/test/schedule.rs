@@ -54,6 +54,8 @@ pub(super) struct Schedule<'a> {
     running: Vec<Running>,
     took: Vec<Took>,
     count: usize,
+    /// How long each program took in the last run that had it, in milliseconds.
+    known: BTreeMap<String, u64>,
 }
 
 impl<'a> Schedule<'a> {
@@ -74,6 +76,7 @@ impl<'a> Schedule<'a> {
             waiting: tasks,
             running: Vec::new(),
             took: Vec::new(),
+            known,
         })
     }
 
@@ -162,10 +165,27 @@ impl<'a> Schedule<'a> {
         let running = running.collect::<Vec<_>>().join(", ");
         let done = self.took.len();
         let left = self.waiting.len();
+        let time = self.time_left().map_or(String::new(), |time| {
+            format!(", {} if all goes as last time", elapsed(time))
+        });
         format!(
-            "... {done} of {} done, {left} left; running: {running}",
+            "... {done} of {} done, {left} left{time}; running: {running}",
             self.count
         )
+    }
+
+    /// Returns the time until the end if every program takes as long as last time; `None` if one was
+    /// not there.
+    fn time_left(&self) -> Option<Duration> {
+        let waiting = self.waiting.iter().map(|task| (task, Duration::ZERO));
+        let running = self.running.iter();
+        let running = running.map(|own| (&own.task, own.begin.elapsed()));
+        let left = waiting.chain(running).map(|(task, gone)| {
+            let time = Duration::from_millis(*self.known.get(&task.name)?);
+            Some((task.class, time.saturating_sub(gone)))
+        });
+        let left: Vec<(Class, Duration)> = left.collect::<Option<_>>()?;
+        Some(time_of(&left, self.cores))
     }
 
     /// Prints what took longest, and keeps the times for the next run.
@@ -190,8 +210,12 @@ impl<'a> Schedule<'a> {
             elapsed(sum(|took| took.processor)),
             self.cores
         );
-        let lines = self.took.iter();
-        let lines = lines.map(|took| format!("{} {}\n", took.time.as_millis(), took.name));
+        for took in &self.took {
+            let time = u64::try_from(took.time.as_millis()).unwrap_or(u64::MAX);
+            self.known.insert(took.name.clone(), time);
+        }
+        let lines = self.known.iter();
+        let lines = lines.map(|(name, time)| format!("{time} {name}\n"));
         // Without them the next run only uses another order.
         drop(fs::write(
             self.folder.join("times"),
@@ -221,9 +245,7 @@ fn report(
     let (name, class) = (&own.task.name, own.task.class.name());
     println!("--- {name} ({class}): {how}, {time}, {processor} of processor time");
     let failed_before = tally.failed;
-    for line in output.lines() {
-        tally.read_line(line);
-    }
+    tally.read_output(&output);
     print!("{output}");
     if !is_good {
         println!("repeat: {}", own.task.repeat);
@@ -246,6 +268,21 @@ fn next(waiting: &[Class], running: &[Class], cores: usize) -> Option<usize> {
         // They come last, so that they have the machine to themselves in one go.
         Class::Measures => running.is_empty() && waiting.iter().all(|own| own == class),
     })
+}
+
+/// Returns how long programs take: waiting ones beside computing ones, then the measuring ones.
+fn time_of(programs: &[(Class, Duration)], cores: usize) -> Duration {
+    let of = |class| {
+        let own = programs.iter().filter(move |(own, _)| *own == class);
+        own.map(|(_, time)| *time)
+    };
+    let share = |class, places: usize| {
+        let sum: Duration = of(class).sum();
+        let longest = of(class).max().unwrap_or_default();
+        longest.max(sum / u32::try_from(places).unwrap_or(1))
+    };
+    let side_by_side = share(Class::Computes, cores);
+    side_by_side.max(share(Class::Waits, cores * WAITING_PER_CORE)) + of(Class::Measures).sum()
 }
 
 fn read_times(text: &str) -> BTreeMap<String, u64> {
@@ -280,6 +317,19 @@ mod tests {
         assert_eq!(next(&[Measures], &[], 2), Some(0));
         assert_eq!(next(&[Measures, Computes], &[], 2), Some(1));
         assert_eq!(next(&[Waits, Computes], &[Measures], 2), None);
+    }
+
+    #[test]
+    fn the_time_left_is_that_of_the_schedule() {
+        let seconds = Duration::from_secs;
+        // Two cores: 10 s of computing on each, beside 4 s of waiting; then 3 s of measuring.
+        let mut programs = vec![(Computes, seconds(5)); 4];
+        programs.extend([(Waits, seconds(8)); 2]);
+        programs.push((Measures, seconds(3)));
+        assert_eq!(time_of(&programs, 2), seconds(13));
+        // No program is faster on two cores.
+        assert_eq!(time_of(&[(Computes, seconds(9))], 2), seconds(9));
+        assert_eq!(time_of(&[], 2), seconds(0));
     }
 
     #[test]

@@ -10,6 +10,8 @@ pub(super) struct Tally {
     pub(super) failed: u64,
     /// Tests left to long runs.
     pub(super) ignored: u64,
+    /// Inputs that fuzz targets have run.
+    pub(super) executions: u64,
     /// Why tests were skipped, in the order of the reports.
     pub(super) skips: Vec<String>,
     /// Tests in `skips` that test programs counted as passed.
@@ -25,8 +27,34 @@ impl Tally {
             self.ended_well += count_before(counts, "passed");
             self.failed += count_before(counts, "failed");
             self.ignored += count_before(counts, "ignored");
+        } else if let Some(runs) = fuzzed(line) {
+            self.ended_well += 1;
+            self.executions += runs;
         } else if let Some(name) = failed_test(line) {
             self.failures.push(name.to_owned());
+        }
+    }
+
+    /// Processes the output of a command. If the command is a run of this one, its summary counts,
+    /// and not the tests before it.
+    pub(super) fn read_output(&mut self, output: &str) {
+        if let Some([passed, failed]) = output.lines().rev().find_map(summary) {
+            self.ended_well += passed;
+            self.failed += failed;
+            for name in output
+                .lines()
+                .filter_map(|line| line.strip_prefix("FAIL: "))
+            {
+                self.failures.push(name.to_owned());
+            }
+            let skips = output
+                .lines()
+                .filter_map(|line| line.strip_prefix("SKIP: "));
+            let mut skips: Vec<String> = skips.map(str::to_owned).collect();
+            skips.dedup();
+            self.skips.extend(skips);
+        } else {
+            output.lines().for_each(|line| self.read_line(line));
         }
     }
 
@@ -37,6 +65,11 @@ impl Tally {
                 .push(line.strip_prefix("SKIP: ").unwrap_or(line).to_owned());
             self.skips_in_programs += 1;
         }
+    }
+
+    /// Counts a step that ended well.
+    pub(super) fn pass(&mut self) {
+        self.ended_well += 1;
     }
 
     /// Counts a step that could not run here.
@@ -59,6 +92,12 @@ impl Tally {
         }
     }
 
+    /// Returns the numbers of passed, failed and skipped tests.
+    pub(super) fn figures(&self) -> [u64; 3] {
+        let skipped = u64::try_from(self.skips.len()).unwrap_or(u64::MAX);
+        [self.passed(), self.failed, skipped]
+    }
+
     fn passed(&self) -> u64 {
         self.ended_well.saturating_sub(self.skips_in_programs)
     }
@@ -66,13 +105,8 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let skipped = self.skips.len();
-        write!(
-            f,
-            "{} passed, {} failed, {skipped} skipped",
-            self.passed(),
-            self.failed
-        )
+        let [passed, failed, skipped] = self.figures();
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")
     }
 }
 
@@ -84,6 +118,21 @@ fn count_before(counts: &str, word: &str) -> u64 {
         .collect();
     let pair = words.windows(2).find(|pair| pair[1] == word);
     pair.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+}
+
+/// Returns the number of inputs in the last line of a fuzz target, `Done 12 runs in 3 second(s)`.
+fn fuzzed(line: &str) -> Option<u64> {
+    let (runs, _) = line.strip_prefix("Done ")?.split_once(" runs in ")?;
+    runs.parse().ok()
+}
+
+/// Returns passed and failed tests in the last line of this command.
+fn summary(line: &str) -> Option<[u64; 2]> {
+    let (passed, rest) = line.split_once(" passed, ")?;
+    let (failed, rest) = rest.split_once(" failed, ")?;
+    let skipped = rest.strip_suffix(" skipped")?;
+    skipped.parse::<u64>().ok()?;
+    Some([passed.parse().ok()?, failed.parse().ok()?])
 }
 
 /// Returns the name in a line such as `test queue::order ... FAILED`.
@@ -132,6 +181,25 @@ mod tests {
         tally.read_line(GOOD);
         tally.skip("fuzz: no cargo-fuzz");
         assert_eq!(tally.to_string(), "41 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn the_summary_of_another_run_counts_instead_of_its_tests() {
+        let mut tally = Tally::default();
+        tally.read_output(&format!(
+            "{GOOD}\nSKIP: a: b\n41 passed, 0 failed, 1 skipped\n"
+        ));
+        assert_eq!(tally.to_string(), "41 passed, 0 failed, 1 skipped");
+        tally.read_output(GOOD);
+        assert_eq!(tally.to_string(), "82 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_fuzz_target_is_a_test() {
+        // Oracle: the last line of libFuzzer.
+        let mut tally = Tally::default();
+        tally.read_line("Done 1234 runs in 121 second(s)");
+        assert_eq!((tally.executions, tally.figures()), (1_234, [1, 0, 0]));
     }
 
     #[test]

@@ -1,0 +1,17 @@
+//! Every part of the long run has a row in the table of its results.
+
+use super::Finding;
+use crate::repo::TextFile;
+use crate::test::record::{PAGE, mistakes};
+
+/// Compares the rows with the parts.
+pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
+    let page = files.iter().find(|file| file.path == PAGE);
+    let mistakes = mistakes(page.map_or("", |file| &file.text));
+    let findings = mistakes.into_iter().map(|message| Finding {
+        path: PAGE.to_owned(),
+        line: None,
+        message,
+    });
+    findings.collect()
+}
