@@ -70,27 +70,17 @@ fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
 }
 
 fn flow(talker: u32, listener: u32) -> Flow {
-    Flow {
-        name: format!("{talker} to {listener}"),
-        class: String::new(),
-        talker: NodeId(talker),
-        listeners: vec![NodeId(listener)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(100),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+    Flow::new(
+        format!("{talker} to {listener}"),
+        NodeId(talker),
+        vec![NodeId(listener)],
+        Bytes::new(100),
+        Traffic::Periodic {
             period: Duration::from_ms(1),
             phase: Phase::Random,
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    }
+    )
 }
 
 fn assert_no_bound(analysis: &Analysis, flow: u32) {

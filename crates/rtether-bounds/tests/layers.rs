@@ -11,7 +11,7 @@ use rtether_model::endnode::{
     Detector, Layer, LowTurn, Receive, ReceiveConfig, ReceiveSelection, RingEmpty, Smoothing,
     TransmitConfig, TransmitStrategy,
 };
-use rtether_model::flow::{Bulk, Delivery, Flow, Phase, Tag, TcpParameters, Traffic, Transfer};
+use rtether_model::flow::{Bulk, Flow, Phase, Tag, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{
     Duplex, EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Stack, Tasks, Vid,
 };
@@ -100,28 +100,21 @@ fn smoother(mode: Mode, detector: Detector) -> EndStation {
 /// Datagrams every 10 ms from station 0 to station 1.
 fn flow(payload: u64, pcp: Option<u8>) -> Flow {
     Flow {
-        name: String::new(),
-        class: String::new(),
-        talker: NodeId(0),
-        listeners: vec![NodeId(1)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(payload),
         tag: pcp.map(|pcp| Tag {
             pcp: Pcp::new(pcp).unwrap(),
             vid: Vid::PRIORITY_ONLY,
         }),
-        dscp: 0,
-        traffic: Traffic::Periodic {
-            period: Duration::from_ms(10),
-            phase: Phase::Random,
-            release_jitter: Duration::ZERO,
-        },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
+        ..Flow::new(
+            String::new(),
+            NodeId(0),
+            vec![NodeId(1)],
+            Bytes::new(payload),
+            Traffic::Periodic {
+                period: Duration::from_ms(10),
+                phase: Phase::Random,
+                release_jitter: Duration::ZERO,
+            },
+        )
     }
 }
 

@@ -3,14 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use rtether_bounds::{Analysis, Analyzer, Bound, Method, Reason, analyze};
-use rtether_model::flow::{Delivery, Flow, FlowId, Phase, Reply, Tag, Traffic};
+use rtether_model::flow::{Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
     MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
     Selection, Stack, Switch, SwitchPort, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::wire::Encapsulation;
 
 /// Stations 0 to 3 at a switch, node 4; 100 Mbit/s, no propagation, no latency.
 fn star(stack: &Stack, selection: Selection) -> Network {
@@ -66,27 +65,17 @@ fn star(stack: &Stack, selection: Selection) -> Network {
 
 /// A flow of UDP datagrams every millisecond.
 fn flow(talker: u32, listener: u32, payload: u64) -> Flow {
-    Flow {
-        name: format!("{talker} to {listener}"),
-        class: String::new(),
-        talker: NodeId(talker),
-        listeners: vec![NodeId(listener)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(payload),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+    Flow::new(
+        format!("{talker} to {listener}"),
+        NodeId(talker),
+        vec![NodeId(listener)],
+        Bytes::new(payload),
+        Traffic::Periodic {
             period: Duration::from_ms(1),
             phase: Phase::Random,
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    }
+    )
 }
 
 fn bound(analysis: &Analysis, stream: usize) -> &Bound {

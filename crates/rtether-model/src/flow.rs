@@ -56,6 +56,36 @@ pub struct Flow {
     pub deadline: Option<Duration>,
 }
 
+impl Flow {
+    /// Creates a flow in plain UDP, to each listener in turn, from the start of the run to its end:
+    /// without class, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
+    pub const fn new(
+        name: String,
+        talker: NodeId,
+        listeners: Vec<NodeId>,
+        payload: Bytes,
+        traffic: Traffic,
+    ) -> Self {
+        Self {
+            name,
+            class: String::new(),
+            talker,
+            listeners,
+            delivery: Delivery::Unicast,
+            encapsulation: Encapsulation::Udp,
+            payload,
+            tag: None,
+            dscp: 0,
+            traffic,
+            start: Duration::ZERO,
+            stop: None,
+            reply: None,
+            connection: None,
+            deadline: None,
+        }
+    }
+}
+
 /// How several listeners are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {

@@ -532,30 +532,22 @@ mod tests {
     #[test]
     fn a_deadline_is_split_among_the_ports_of_the_way() {
         use crate::flow::{Phase, Reply, Traffic};
-        use crate::wire::Encapsulation;
 
         let network = ring();
         let routing = Routing::new(&network);
         let mut flow = Flow {
-            name: "f".into(),
             class: alloc::string::String::new(),
-            talker: NodeId(3),
-            listeners: vec![NodeId(5)],
-            delivery: Delivery::Unicast,
-            encapsulation: Encapsulation::Udp,
-            payload: Bytes::new(100),
-            tag: None,
-            dscp: 0,
-            traffic: Traffic::Periodic {
-                period: Duration::from_ms(1),
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            },
-            start: Duration::ZERO,
-            stop: None,
-            reply: None,
-            connection: None,
-            deadline: None,
+            ..Flow::new(
+                "f".into(),
+                NodeId(3),
+                vec![NodeId(5)],
+                Bytes::new(100),
+                Traffic::Periodic {
+                    period: Duration::from_ms(1),
+                    phase: Phase::Random,
+                    release_jitter: Duration::ZERO,
+                },
+            )
         };
         assert_eq!(routing.local_deadline(&network, &flow), None);
         flow.deadline = Some(Duration::from_us(900));

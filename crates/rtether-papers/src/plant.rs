@@ -1,6 +1,6 @@
 //! Small networks built in code, where a matrix of experiments would need dozens of scenario files.
 
-use rtether_model::flow::{Delivery, Flow, Reply, Traffic};
+use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::network::{
     AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
     Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
@@ -78,21 +78,8 @@ pub(super) fn flow(
     traffic: Traffic,
 ) -> Flow {
     Flow {
-        name: name.into(),
-        class: String::new(),
-        talker,
-        listeners: vec![listener],
-        delivery: Delivery::Unicast,
         encapsulation,
-        payload,
-        tag: None,
-        dscp: 0,
-        traffic,
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
+        ..Flow::new(name.into(), talker, vec![listener], payload, traffic)
     }
 }
 

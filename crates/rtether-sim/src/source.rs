@@ -205,30 +205,22 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
-    use rtether_model::flow::Delivery;
     use rtether_model::network::NodeId;
     use rtether_model::quantity::{Bytes, Duration};
-    use rtether_model::wire::Encapsulation;
 
     use super::*;
 
     fn source(traffic: Traffic) -> Source {
         let flow = Flow {
-            name: "f".into(),
             class: alloc::string::String::new(),
-            talker: NodeId(0),
-            listeners: [NodeId(1)].into(),
-            delivery: Delivery::Unicast,
-            encapsulation: Encapsulation::Udp,
-            payload: Bytes::new(60),
-            tag: None,
-            dscp: 0,
-            traffic,
             start: DAYS * 90,
-            stop: None,
-            reply: None,
-            connection: None,
-            deadline: None,
+            ..Flow::new(
+                "f".into(),
+                NodeId(0),
+                [NodeId(1)].into(),
+                Bytes::new(60),
+                traffic,
+            )
         };
         Source::new(&flow, 1)
     }

@@ -2,14 +2,13 @@
 
 use std::time::{Duration as WallDuration, Instant};
 
-use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
     AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
     Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
     TagHandling,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::wire::Encapsulation;
 
 /// Stations at each switch.
 const PER_SWITCH: u32 = 14;
@@ -149,25 +148,15 @@ pub(crate) fn flow(layout: Layout, switches: u32, index: u32) -> Flow {
             (talker * switches, listener * switches + switches - 1)
         }
     };
-    Flow {
-        name: format!("f{index}"),
-        class: String::new(),
-        talker: NodeId(switches + talker),
-        listeners: vec![NodeId(switches + listener)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(u64::from(18 + mix(3) % 500)),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+    Flow::new(
+        format!("f{index}"),
+        NodeId(switches + talker),
+        vec![NodeId(switches + listener)],
+        Bytes::new(u64::from(18 + mix(3) % 500)),
+        Traffic::Periodic {
             period: Duration::from_ms(1 << (3 + mix(4) % 5)),
             phase: Phase::Random,
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    }
+    )
 }

@@ -77,23 +77,17 @@ mod tests {
 
     fn group(talker: u32, address: u8, listeners: &[u32]) -> Group {
         let flow = Flow {
-            name: "f".into(),
-            class: String::new(),
-            talker: NodeId(talker),
-            listeners: listeners.iter().map(|&node| NodeId(node)).collect(),
             delivery: Delivery::Multicast,
             encapsulation: Encapsulation::Goose,
-            payload: Bytes::new(64),
-            tag: None,
-            dscp: 0,
-            traffic: Traffic::Flood {
-                interval: Duration::from_ms(1),
-            },
-            start: Duration::ZERO,
-            stop: None,
-            reply: None,
-            connection: None,
-            deadline: None,
+            ..Flow::new(
+                "f".into(),
+                NodeId(talker),
+                listeners.iter().map(|&node| NodeId(node)).collect(),
+                Bytes::new(64),
+                Traffic::Flood {
+                    interval: Duration::from_ms(1),
+                },
+            )
         };
         let address = MacAddress([1, 0x0C, 0xCD, 1, 0, address]);
         Group { address, flow }

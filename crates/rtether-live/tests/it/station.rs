@@ -10,10 +10,9 @@ use rtether_live::station::mark::Mark;
 use rtether_live::station::{
     Answer, Carrier, Duties, Incoming, Log, Outgoing, PORT, Peer, Station, Tagging,
 };
-use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_model::wire::Encapsulation;
 use rtether_sim::release::Releases;
 
 use crate::bed::inside;
@@ -33,23 +32,13 @@ pub(crate) const PEER: Peer = Peer {
 };
 
 pub(crate) fn releases(traffic: Traffic) -> Releases {
-    let flow = Flow {
-        name: "flow".into(),
-        class: String::new(),
-        talker: NodeId(0),
-        listeners: vec![NodeId(1)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(PAYLOAD as u64),
-        tag: None,
-        dscp: 0,
+    let flow = Flow::new(
+        "flow".into(),
+        NodeId(0),
+        vec![NodeId(1)],
+        Bytes::new(PAYLOAD as u64),
         traffic,
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    };
+    );
     Releases::new(&flow, 1)
 }
 

@@ -3,7 +3,7 @@
 //! Each bay has a switch with its process interfaces (PISAs) and three bay nodes; the bay switches,
 //! the Busbar unit and the file server attach to a top-level switch.
 
-use rtether_model::flow::{Bulk, Delivery, Flow, Traffic, Transfer};
+use rtether_model::flow::{Bulk, Flow, Traffic, Transfer};
 use rtether_model::network::{EndStation, Link, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -197,21 +197,10 @@ impl Build<'_, '_> {
             | Traffic::Flood { .. } => Duration::ZERO,
         };
         let flow = Flow {
-            name,
             class: class.to_owned(),
-            talker,
-            listeners: vec![listener],
-            delivery: Delivery::Unicast,
             encapsulation,
-            payload,
-            tag: None,
-            dscp: 0,
-            traffic,
             start,
-            stop: None,
-            reply: None,
-            connection: None,
-            deadline: None,
+            ..Flow::new(name, talker, vec![listener], payload, traffic)
         };
         self.plant.add_flow(self.reader, flow, self.span);
     }

@@ -90,21 +90,23 @@ fn flow(
     let traffic = traffic?;
     let class = reader.scalar(fields, "class");
     Some(Flow {
-        name,
         class: class.map_or(String::new(), |class| class.value.to_owned()),
-        talker: talker?.value,
-        listeners,
         delivery,
         encapsulation,
-        payload: segment_of(&traffic).or(payload)?,
         tag,
         dscp,
-        traffic,
         start: start.map_or(Duration::ZERO, |time| time.value),
         stop: stop.map(|time| time.value),
         reply,
         connection,
         deadline: deadline.map(|time| time.value),
+        ..Flow::new(
+            name,
+            talker?.value,
+            listeners,
+            segment_of(&traffic).or(payload)?,
+            traffic,
+        )
     })
 }
 

@@ -1,7 +1,7 @@
 //! Plants for timed runs.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
-use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
     MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
@@ -9,7 +9,6 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
-use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::NoObserver;
 use rtether_sim::{Config, Simulation};
 
@@ -108,26 +107,19 @@ impl Workload {
     /// Adds a flow of 60 octets over UDP.
     fn flow(&mut self, talker: NodeId, listener: NodeId, period: Duration, phase: Phase) {
         self.flows.push(Flow {
-            name: format!("f{}", self.flows.len()),
-            class: String::new(),
-            talker,
-            listeners: vec![listener],
-            delivery: Delivery::Unicast,
-            encapsulation: Encapsulation::Udp,
-            payload: Bytes::new(60),
-            tag: None,
-            dscp: 0,
-            traffic: Traffic::Periodic {
-                period,
-                phase,
-                release_jitter: Duration::ZERO,
-            },
-            start: Duration::ZERO,
             // The last packets arrive before the end.
             stop: Some(self.duration - Duration::from_us(500)),
-            reply: None,
-            deadline: None,
-            connection: None,
+            ..Flow::new(
+                format!("f{}", self.flows.len()),
+                talker,
+                vec![listener],
+                Bytes::new(60),
+                Traffic::Periodic {
+                    period,
+                    phase,
+                    release_jitter: Duration::ZERO,
+                },
+            )
         });
     }
 }

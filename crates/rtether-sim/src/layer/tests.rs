@@ -3,11 +3,10 @@ use alloc::string::ToString;
 use alloc::vec;
 
 use rtether_model::endnode::{Detector, Smoothing};
-use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{Duplex, Link, Network, Node, NodeId, NodeKind, PortId, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::smoother::{Adaptive, Config, Mode, Rule};
-use rtether_model::wire::Encapsulation;
 
 use super::*;
 use crate::observe::NoObserver;
@@ -35,27 +34,17 @@ fn simulation(layer: Layer) -> Simulation {
             duplex: Duplex::Full,
         }],
     };
-    let flow = Flow {
-        name: "f".to_string(),
-        class: String::new(),
-        talker: NodeId(0),
-        listeners: vec![NodeId(1)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(1_472),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+    let flow = Flow::new(
+        "f".to_string(),
+        NodeId(0),
+        vec![NodeId(1)],
+        Bytes::new(1_472),
+        Traffic::Periodic {
             period: Duration::from_ms(2),
             phase: Phase::Fixed(Duration::ZERO),
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    };
+    );
     let config = crate::kernel::Config {
         seed: 1,
         warmup: Duration::ZERO,

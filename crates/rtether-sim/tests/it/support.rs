@@ -1,6 +1,6 @@
 //! Small plants for tests, built by name.
 
-use rtether_model::flow::{Delivery, Flow, Phase, Tag, Traffic};
+use rtether_model::flow::{Flow, Phase, Tag, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, MulticastForwarding,
     Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch,
@@ -8,7 +8,6 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
-use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{NoObserver, Observer};
 use rtether_sim::{Config, Simulation};
 
@@ -39,27 +38,17 @@ pub(crate) fn plain_switch() -> Switch {
 
 /// A flow of 60 octets over UDP every millisecond, released at 0, 1, 2, ... ms.
 pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
-    Flow {
-        name: name.into(),
-        class: String::new(),
+    Flow::new(
+        name.into(),
         talker,
-        listeners: vec![listener],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(60),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+        vec![listener],
+        Bytes::new(60),
+        Traffic::Periodic {
             period: Duration::from_ms(1),
             phase: Phase::Fixed(Duration::ZERO),
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        deadline: None,
-        connection: None,
-    }
+    )
 }
 
 /// A tag, ready for [`Flow::tag`].

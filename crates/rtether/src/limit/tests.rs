@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use rtether_model::flow::{Bulk, Bursts, Delivery, Phase, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk, Bursts, Phase, TcpParameters, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -7,23 +7,13 @@ use rtether_model::wire::Encapsulation;
 use super::*;
 
 fn flow(traffic: Traffic) -> Flow {
-    Flow {
-        name: "f".into(),
-        class: String::new(),
-        talker: NodeId(0),
-        listeners: vec![NodeId(1), NodeId(2)],
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(1000),
-        tag: None,
-        dscp: 0,
+    Flow::new(
+        "f".into(),
+        NodeId(0),
+        vec![NodeId(1), NodeId(2)],
+        Bytes::new(1000),
         traffic,
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    }
+    )
 }
 
 fn bulk(rate: Option<u64>, mean_gap: Option<Duration>) -> Traffic {

@@ -396,25 +396,15 @@ fn bulk(dice: &mut Dice) -> Bulk {
 
 /// Returns a flow of UDP datagrams; its traffic is set later.
 pub(crate) fn plain_flow(name: &str, talker: NodeId, listeners: Vec<NodeId>, payload: u64) -> Flow {
-    Flow {
-        name: name.into(),
-        class: String::new(),
+    Flow::new(
+        name.into(),
         talker,
         listeners,
-        delivery: Delivery::Unicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(payload),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Periodic {
+        Bytes::new(payload),
+        Traffic::Periodic {
             period: Duration::from_ms(1),
             phase: Phase::Fixed(Duration::ZERO),
             release_jitter: Duration::ZERO,
         },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    }
+    )
 }

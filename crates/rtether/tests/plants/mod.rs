@@ -153,29 +153,24 @@ impl Builder {
         deadline: Option<Duration>,
     ) {
         self.scenario.flows.push(Flow {
-            name: name.into(),
             class: class.into(),
-            talker: from,
-            listeners: to.to_vec(),
             delivery: if to.len() > 1 {
                 Delivery::Multicast
             } else {
                 Delivery::Unicast
             },
-            encapsulation: Encapsulation::Udp,
-            payload: Bytes::new(64),
-            tag: None,
-            dscp: 0,
-            traffic: Traffic::Periodic {
-                period: Duration::from_ms(2),
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            },
-            start: Duration::ZERO,
-            stop: None,
-            reply: None,
             deadline,
-            connection: None,
+            ..Flow::new(
+                name.into(),
+                from,
+                to.to_vec(),
+                Bytes::new(64),
+                Traffic::Periodic {
+                    period: Duration::from_ms(2),
+                    phase: Phase::Random,
+                    release_jitter: Duration::ZERO,
+                },
+            )
         });
     }
 

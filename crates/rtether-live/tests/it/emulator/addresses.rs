@@ -45,23 +45,16 @@ fn a_registered_group_passes_by_who_does_not_listen() {
         return;
     };
     let flow = Flow {
-        name: "group".into(),
-        class: String::new(),
-        talker: NodeId(1),
-        listeners: vec![NodeId(2)],
         delivery: Delivery::Multicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(64),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Flood {
-            interval: Duration::from_ms(1),
-        },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
+        ..Flow::new(
+            "group".into(),
+            NodeId(1),
+            vec![NodeId(2)],
+            Bytes::new(64),
+            Traffic::Flood {
+                interval: Duration::from_ms(1),
+            },
+        )
     };
     // RFC 1112, 6.4: the lower 23 bits of 239.77.0.5.
     let address = MacAddress([0x01, 0x00, 0x5E, 77, 0, 5]);
