@@ -4,6 +4,7 @@
 
 mod plants;
 
+use rtether::report::about::MEMBERS;
 use rtether::report::{Checked, csv, html, json, table};
 use rtether::verdict::assess;
 use rtether_model::quantity::{Bytes, Instant};
@@ -273,7 +274,22 @@ fn the_format_is_documented() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/results.md"
     );
-    let page = std::fs::read_to_string(path).unwrap();
+    let mut page = std::fs::read_to_string(path).unwrap();
+    let rows = MEMBERS.map(|(name, meaning, _)| format!("| `{name}` | {meaning} |\n"));
+    let table = format!(
+        "## A flow\n\n| member | meaning |\n|---|---|\n{}\n",
+        rows.concat()
+    );
+    if std::env::var_os("RTETHER_BLESS").is_some() {
+        let from = page.find("## A flow\n").unwrap();
+        let to = from + page[from..].find("\nFurther ").unwrap() + 1;
+        page.replace_range(from..to, &table);
+        std::fs::write(path, &page).unwrap();
+    }
+    assert!(
+        page.contains(&table),
+        "RTETHER_BLESS=1 renews the members of a flow"
+    );
     let plant = plants::workshop();
     let options = json::Options {
         buckets: true,

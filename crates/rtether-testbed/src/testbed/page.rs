@@ -81,10 +81,9 @@ fn worst_first<'a>(
     order.map(move |index| (checked.stream(index), &all[index]))
 }
 
-/// Returns a name with the path below it, unless they are equal.
+/// Returns a name with its notes below it.
 fn named(checked: &Checked, stream: &Stream<'_>) -> TableCell {
-    let (name, path) = (checked.stream_name(stream), checked.path_name(stream));
-    name_cell(&name, if path == name { "" } else { &path })
+    name_cell(&checked.stream_name(stream), &checked.notes(stream))
 }
 
 fn verdicts(checked: &Checked, all: &[Row<'_>]) -> Markup {

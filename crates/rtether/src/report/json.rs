@@ -12,6 +12,7 @@ use serde_json::{Map, Number, Value, json};
 
 mod shared;
 
+use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
@@ -107,23 +108,29 @@ fn verdict(checked: &Checked) -> Value {
 }
 
 fn stream(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
-    let flow = stream.flow;
-    json!({
-        "name": flow.name,
-        "class": flow.class,
-        "talker": checked.node_name(flow.talker),
-        "listener": checked.node_name(stream.record.listener_id()),
-        "deadline_ns": ns_or_null(flow.deadline),
-        "bound_ns": ns_or_null(stream.bound),
-        "statistical": stream.statistical.as_ref().map(crate::bound::said),
-        "sim": simulated(checked, stream, options),
-        "measured": stream.measured.as_ref().map(Measurement::json),
-        "verdict": stream.verdict().name(),
-        "basis": basis(stream),
-        "failed": failed(checked, stream),
-        "margin_ns": ns_or_null(stream.assessment.margin),
-        "reasons": stream.assessment.reasons,
-    })
+    let texts = MEMBERS.map(|(name, _, text)| (name, text(checked, stream).into()));
+    let figures = [
+        ("deadline_ns", ns_or_null(stream.flow.deadline)),
+        ("bound_ns", ns_or_null(stream.bound)),
+        (
+            "statistical",
+            json!(stream.statistical.as_ref().map(crate::bound::said)),
+        ),
+        ("sim", simulated(checked, stream, options)),
+        (
+            "measured",
+            json!(stream.measured.as_ref().map(Measurement::json)),
+        ),
+        ("verdict", stream.verdict().name().into()),
+        ("basis", basis(stream)),
+        ("failed", failed(checked, stream)),
+        ("margin_ns", ns_or_null(stream.assessment.margin)),
+        ("reasons", json!(stream.assessment.reasons)),
+    ];
+    let members = texts.into_iter().chain(figures);
+    members
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// Returns what the verdict rests on, over all columns and in each.

@@ -5,6 +5,7 @@
 //!
 //! [`page`], [`chart`] and [`bars`] do not depend on outcomes, so that other reports can use them.
 
+pub mod about;
 pub mod bars;
 pub mod chart;
 pub mod checked;

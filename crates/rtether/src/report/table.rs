@@ -6,6 +6,7 @@ mod shared;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 
+use super::about::BESIDE;
 use super::checked::{Checked, Group, Stream};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash};
 use crate::characters::is_unseen;
@@ -31,35 +32,49 @@ pub const MOST_STREAMS: usize = 40;
 /// Number of busiest links and nodes named below the table.
 const BUSIEST: usize = 3;
 
-/// Columns, and their rank on a narrow terminal: the lowest is dropped first, zero never.
-const COLUMNS: [(&str, u8); 20] = [
-    ("flow", 0),
-    ("talker > listener", 2),
-    ("streams", 0),
-    ("bound", 1),
-    ("proof", 5),
-    ("statistical", 8),
-    ("p50", 3),
-    ("p99.9", 4),
-    ("max", 0),
-    ("live p50", 3),
-    ("live p99.9", 4),
-    ("live max", 1),
-    ("measured", 5),
-    ("deadline", 0),
-    ("margin", 5),
-    ("packets", 6),
-    ("lost", 0),
-    ("missed", 0),
-    ("verdict", 0),
-    ("most of it", 7),
+/// A column: title, rank on a narrow terminal (the lowest is dropped first, zero never), and whether
+/// it holds text.
+type Column = (&'static str, u8, bool);
+
+/// Columns behind the name and the texts beside it.
+const FIGURES: [Column; 18] = [
+    ("streams", 0, false),
+    ("bound", 2, false),
+    ("proof", 6, true),
+    ("statistical", 9, true),
+    ("p50", 4, false),
+    ("p99.9", 5, false),
+    ("max", 0, false),
+    ("live p50", 4, false),
+    ("live p99.9", 5, false),
+    ("live max", 2, false),
+    ("measured", 6, true),
+    ("deadline", 0, false),
+    ("margin", 6, false),
+    ("packets", 7, false),
+    ("lost", 0, false),
+    ("missed", 0, false),
+    ("verdict", 0, true),
+    ("most of it", 8, true),
 ];
-const TEXT_COLUMNS: [usize; 7] = [0, 1, 4, 5, 12, 18, 19];
-const MISSED: usize = 17;
-const VERDICT: usize = 18;
+
+/// All columns.
+const COLUMNS: [Column; 1 + BESIDE.len() + FIGURES.len()] = {
+    let mut all = [("flow", 0, true); 1 + BESIDE.len() + FIGURES.len()];
+    let mut at = 0;
+    while at < BESIDE.len() {
+        all[1 + at] = (BESIDE[at].0, BESIDE[at].1, true);
+        at += 1;
+    }
+    let (_, figures) = all.split_at_mut(1 + BESIDE.len());
+    figures.copy_from_slice(&FIGURES);
+    all
+};
+const MISSED: usize = COLUMNS.len() - 3;
+const VERDICT: usize = COLUMNS.len() - 2;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
-type Row = [String; COLUMNS.len()];
+type Row = Vec<String>;
 
 /// Returns the table and the footer below it.
 pub fn render(checked: &Checked, options: Options) -> String {
@@ -137,15 +152,9 @@ fn rows(checked: &Checked, all: bool) -> Vec<Row> {
 
 fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
     let record = stream.record;
-    let name = checked.stream_name(stream);
-    let path = checked.path_name(stream);
-    [
-        plain(&name),
-        if path == name {
-            String::new()
-        } else {
-            plain(&path)
-        },
+    let name = std::iter::once(plain(&checked.stream_name(stream)));
+    let beside = BESIDE.map(|(_, _, text)| plain(&text(checked, stream)));
+    let figures = [
         String::new(),
         stream.bound.map_or_else(String::new, time),
         word(stream.assessment.bound),
@@ -166,7 +175,8 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
         missed(std::iter::once(*stream)),
         shout(stream.standing()),
         culprit(checked, stream),
-    ]
+    ];
+    name.chain(beside).chain(figures).collect()
 }
 
 /// Fills each column with the worst value among the streams of the class.
@@ -189,9 +199,9 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
     let measured = streams().map(|s| s.assessment.measured);
     let likeliest = streams().filter_map(|s| s.statistical);
     let likeliest = likeliest.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio));
-    [
-        plain(class_name(&group.class)),
-        String::new(),
+    let name = std::iter::once(plain(class_name(&group.class)));
+    let beside = BESIDE.map(|_| String::new());
+    let figures = [
         failed,
         bound.map_or_else(String::new, time),
         worst_word(proofs),
@@ -213,7 +223,8 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         missed(streams()),
         shout(worst_standing(streams().map(|s| s.standing()))),
         culprit(checked, &worst),
-    ]
+    ];
+    name.chain(beside).chain(figures).collect()
 }
 
 /// Returns the class name, or a placeholder for flows without a class.
@@ -231,8 +242,8 @@ fn plain(name: &str) -> String {
     text::shorten(&plain_line(name), 60)
 }
 
-fn is_text(column: usize) -> bool {
-    TEXT_COLUMNS.contains(&column)
+const fn is_text(column: usize) -> bool {
+    COLUMNS[column].2
 }
 
 /// Returns the columns with any content.

@@ -117,10 +117,10 @@ fn count_cell(value: u64) -> TableCell {
     TableCell::number(count(value), value)
 }
 
-/// Returns a cell with a name and a second line.
-pub fn name_cell(name: &str, note: &str) -> TableCell {
+/// Returns a cell with a name and a line for each note.
+pub fn name_cell(name: &str, notes: &[String]) -> TableCell {
     let mut content = Markup::text(name);
-    if !note.is_empty() {
+    for note in notes {
         content.push(element("small").text(note));
     }
     TableCell::markup(content).class("name")
@@ -166,10 +166,9 @@ fn streams(checked: &Checked, order: &[usize], filter: bool) -> Markup {
 fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
     let record = stream.record;
     let name = checked.stream_name(stream);
-    let path = checked.path_name(stream);
-    let note = if path == name { "" } else { &path };
     let said = stream.assessment;
-    let mut row = vec![mark_cell(said.standing()), name_cell(&name, note)];
+    let name = name_cell(&name, &checked.notes(stream));
+    let mut row = vec![mark_cell(said.standing()), name];
     if checked.has_bounds() {
         row.push(judged_cell(stream.bound, said.bound));
     }
@@ -255,7 +254,7 @@ fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
     let max = judged_cell(streams().filter_map(|s| s.max()).max(), seen);
     let mut row = vec![
         mark_cell(least(streams(), Assessment::standing)),
-        name_cell(class_name(&group.class), &verdict_words(checked, group)),
+        name_cell(class_name(&group.class), &[verdict_words(checked, group)]),
     ];
     if checked.has_bounds() {
         let bound = streams().filter_map(|s| s.bound).max();
