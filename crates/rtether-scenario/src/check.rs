@@ -68,15 +68,19 @@ fn way_back(
     if flow.reply.is_none() && !flow.is_acknowledged() {
         return Ok(());
     }
+    let nothing = Traffic::Flood {
+        interval: Duration::ZERO,
+    };
     let back = Flow {
-        name: String::new(),
-        class: String::new(),
-        talker: listener,
-        listeners: vec![flow.talker],
-        traffic: Traffic::Flood {
-            interval: Duration::ZERO,
-        },
-        ..*flow
+        delivery: flow.delivery,
+        tag: flow.tag,
+        ..Flow::new(
+            String::new(),
+            listener,
+            vec![flow.talker],
+            flow.payload,
+            nothing,
+        )
     };
     routing
         .flow_path(&plant.network, &back, flow.talker)

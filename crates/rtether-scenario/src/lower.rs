@@ -229,15 +229,8 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
         "it begins or ends with a space"
     } else if length > 100 {
         "it is longer than 100 characters"
-    } else if let Some(unseen) = name.chars().find(|c| is_unseen(*c)) {
-        let kind = match unseen {
-            c if c.is_control() => "a control character",
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                "a character that turns the direction of text"
-            }
-            _ => "an invisible character",
-        };
-        reason = format!("it holds {kind}, U+{:04X}", u32::from(unseen));
+    } else if let Some(unseen) = unseen(name) {
+        reason = unseen;
         &reason
     } else if let Some(c) = forbidden.iter().find(|c| name.contains(**c)) {
         match c {
@@ -249,6 +242,19 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
     };
     let title = format!("{} cannot name a {what}", quote(name));
     reader.report(Diagnostic::new(&codes::BAD_NAME, title, span, why));
+}
+
+/// Returns which character of a text is invisible, if one is.
+fn unseen(text: &str) -> Option<String> {
+    let unseen = text.chars().find(|c| is_unseen(*c))?;
+    let kind = match unseen {
+        c if c.is_control() => "a control character",
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            "a character that turns the direction of text"
+        }
+        _ => "an invisible character",
+    };
+    Some(format!("it holds {kind}, U+{:04X}", u32::from(unseen)))
 }
 
 /// Checks the version of the format.
