@@ -25,6 +25,8 @@ pub struct Flow {
     pub name: String,
     /// Flows of the same class are shown together; empty for no class.
     pub class: String,
+    /// What it is for, in one line; empty if nothing was said.
+    pub description: String,
     /// Sending end station.
     pub talker: NodeId,
     /// Receiving end stations, at least one.
@@ -58,7 +60,7 @@ pub struct Flow {
 
 impl Flow {
     /// Creates a flow in plain UDP, to each listener in turn, from the start of the run to its end:
-    /// without class, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
+    /// without class, description, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
     pub const fn new(
         name: String,
         talker: NodeId,
@@ -69,6 +71,7 @@ impl Flow {
         Self {
             name,
             class: String::new(),
+            description: String::new(),
             talker,
             listeners,
             delivery: Delivery::Unicast,

@@ -9,7 +9,7 @@ use super::bulk;
 use super::links::head;
 use super::switches::{pcp, vid};
 use super::traffic::{self, BULK_ONLY};
-use super::{Plant, check_name};
+use super::{Plant, check_name, unseen};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{DELIVERY, FLOW, KIND, OVER, REPLY, Release};
@@ -19,6 +19,9 @@ use crate::tree::{Data, Value};
 
 /// Largest message over TCP, or sample over RTPS; the engine keeps none larger.
 const MAX_MESSAGE: Bytes = Bytes::new(16_000_000);
+
+/// Characters of a description, enough for a sentence.
+const LONGEST_DESCRIPTION: usize = 200;
 
 /// Reads `flows:`.
 pub(crate) fn flows(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant, run: &RunPlan) {
@@ -59,6 +62,7 @@ fn flow(
     if let Some(class) = reader.scalar(fields, "class") {
         check_name(reader, "class", class.value, class.span, &['*']);
     }
+    let description = description(reader, fields);
     let talker = talker(reader, fields, plant);
     let listeners = listeners(reader, fields, plant, talker);
     let encapsulation = encapsulation(reader, fields);
@@ -91,6 +95,7 @@ fn flow(
     let class = reader.scalar(fields, "class");
     Some(Flow {
         class: class.map_or(String::new(), |class| class.value.to_owned()),
+        description,
         delivery,
         encapsulation,
         tag,
@@ -108,6 +113,23 @@ fn flow(
             traffic,
         )
     })
+}
+
+/// Reads a line of text; empty if it is missing or wrong.
+fn description(reader: &mut Reader<'_>, fields: &Fields<'_>) -> String {
+    const KEY: &str = "description";
+    let Some(At { value: text, span }) = reader.scalar(fields, KEY) else {
+        return String::new();
+    };
+    let length = text.chars().count();
+    let is_long = length > LONGEST_DESCRIPTION;
+    let long = is_long.then(|| format!("it has {length} characters"));
+    if let Some(why) = unseen(text).or(long) {
+        let rule = format!("one line of at most {LONGEST_DESCRIPTION} characters");
+        reader.out_of_range(KEY, span, &rule, &quote(text), why);
+        return String::new();
+    }
+    text.to_owned()
 }
 
 fn talker(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Option<At<NodeId>> {
@@ -398,5 +420,57 @@ fn segment_of(traffic: &Traffic) -> Option<Bytes> {
         | Traffic::Poisson { .. }
         | Traffic::Adaptive { .. }
         | Traffic::Flood { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::load;
+
+    /// Returns the descriptions of a plant with one flow, and the messages.
+    fn described(line: &str) -> (Option<String>, String) {
+        let text = format!(
+            "rtether: 1\n\
+             nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}\n\
+             links: [{{ ends: [a, b], rate: 100 Mbit/s }}]\n\
+             flows: [{{ name: x, from: a, to: b, period: 2 ms, size: 64 B, {line} }}]\n"
+        );
+        let loaded = load("test.yaml", &text);
+        let words = loaded.text(crate::render::Style::Plain);
+        let flow = loaded.scenario.map(|plant| plant.flows[0].clone());
+        (flow.map(|flow| flow.description), words)
+    }
+
+    #[test]
+    fn a_description_is_one_line_of_text() {
+        let read = |line: &str| described(line).0.expect("no mistake");
+        assert_eq!(
+            read("description: 'öffnet: Ventil * #2'"),
+            "öffnet: Ventil * #2"
+        );
+        assert_eq!(read("description: 12"), "12");
+        assert_eq!(read("pcp: 1"), "");
+        let longest = "ö".repeat(200);
+        assert_eq!(read(&format!("description: {longest}")), longest);
+    }
+
+    #[test]
+    fn other_descriptions_are_refused() {
+        let too_long = format!("description: {}", "ö".repeat(201));
+        for (line, why) in [
+            (too_long.as_str(), "it has 201 characters"),
+            (
+                "description: \"a\\nb\"",
+                "it holds a control character, U+000A",
+            ),
+            (
+                "description: \"a\\u202eb\"",
+                "turns the direction of text, U+202E",
+            ),
+            ("description: [a]", "needs a text"),
+        ] {
+            let (flow, words) = described(line);
+            assert!(flow.is_none() && words.contains(why), "{words}");
+        }
     }
 }

@@ -7,13 +7,18 @@ use super::checked::{Checked, Stream};
 type Text = fn(&Checked, &Stream<'_>) -> String;
 
 /// Members of a flow in JSON, with their meaning for the page on the format.
-pub const MEMBERS: [(&str, &str, Text); 4] = [
+pub const MEMBERS: [(&str, &str, Text); 5] = [
     ("name", "name of the flow", |_, stream| {
         stream.flow.name.clone()
     }),
     ("class", "its class; empty if it has none", |_, stream| {
         stream.flow.class.clone()
     }),
+    (
+        "description",
+        "what it is for; empty if nothing was said",
+        description,
+    ),
     ("talker", "end station that sends", |checked, stream| {
         checked.node_name(stream.flow.talker).to_owned()
     }),
@@ -26,7 +31,14 @@ pub const MEMBERS: [(&str, &str, Text); 4] = [
 
 /// Texts beside the name of a stream: on a page below it, in a table in a column with this title and
 /// this rank on a narrow terminal, where the lowest is dropped first.
-pub(crate) const BESIDE: [(&str, u8, Text); 1] = [("talker > listener", 3, path)];
+pub(crate) const BESIDE: [(&str, u8, Text); 2] = [
+    ("talker > listener", 3, path),
+    ("description", 1, description),
+];
+
+fn description(_: &Checked, stream: &Stream<'_>) -> String {
+    stream.flow.description.clone()
+}
 
 /// Returns `talker > listener`, unless the stream is named so.
 fn path(checked: &Checked, stream: &Stream<'_>) -> String {
@@ -43,5 +55,39 @@ impl Checked {
     pub fn notes(&self, stream: &Stream<'_>) -> Vec<String> {
         let texts = BESIDE.iter().map(|(_, _, text)| text(self, stream));
         texts.filter(|text| !text.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{Options, check};
+    use crate::report::{html, json, table};
+    use crate::scenario;
+
+    /// Oracle: the text of the file.
+    #[test]
+    fn a_description_is_shown_where_there_is_room() {
+        let text = "rtether: 1\n\
+            nodes: { a: { stack: zero }, b: { stack: zero } }\n\
+            links: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
+            run: { for: 10 ms }\n\
+            flows:\n\
+            - { name: x, from: a, to: b, period: 2 ms, size: 64 B, description: opens <valve> 2 }\n";
+        let plant = scenario::load("test.yaml", text).scenario.expect("valid");
+        let checked = check(&plant, Options::default()).expect("a result");
+        let document = json::document(&checked, json::Options::default());
+        assert_eq!(document["flows"][0]["description"], "opens <valve> 2");
+        assert!(html::render(&checked).contains("<small>opens &lt;valve&gt; 2</small>"));
+        assert!(table::markdown(&checked, false).contains("| a > b | opens &lt;valve> 2 |"));
+        let shown = |width| {
+            let width = Some(width);
+            let options = table::Options {
+                width,
+                ..table::Options::default()
+            };
+            let table = table::render(&checked, options);
+            (table.contains("a > b"), table.contains("opens <valve> 2"))
+        };
+        assert_eq!((shown(200), shown(100)), ((true, true), (true, false)));
     }
 }

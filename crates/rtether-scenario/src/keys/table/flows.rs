@@ -81,6 +81,13 @@ pub(crate) static FLOW: Section = Section {
             "Flows of the same class are shown together, and `accept` can name the class.",
         ),
         key(
+            "description",
+            Kind::Text,
+            Optional,
+            "opens the valve of tank 2",
+            "What the flow is for, in one line of at most 200 characters; reports show it.",
+        ),
+        key(
             "from",
             Kind::Name("node"),
             Required,
