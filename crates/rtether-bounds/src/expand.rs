@@ -16,8 +16,7 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
-    Selection, Switch,
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId, Switch,
 };
 use rtether_model::route::Routing;
 
@@ -332,11 +331,10 @@ impl Walker<'_> {
                         copy.gap.min = add(copy.gap.min, token.tail.min);
                         copy.gap.max = add(copy.gap.max, token.tail.max);
                     }
-                    let queue = match switch.selection {
-                        Selection::Fcfs | Selection::EarliestDeadline => 0,
-                        Selection::StrictPriority
-                        | Selection::Wrr { .. }
-                        | Selection::StrictWrr { .. } => switch.queues.queue_of_value(frame.pcp),
+                    let queue = if switch.selection.uses_queues() {
+                        switch.queues.queue_of_value(frame.pcp)
+                    } else {
+                        0
                     };
                     self.emit(egress, queue, copy, under_way)?;
                 }

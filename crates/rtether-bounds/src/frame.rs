@@ -6,6 +6,24 @@ use rtether_model::network::{PortVlan, Switch, TagHandling, Vid};
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation};
 
+/// Octets of an untagged frame around its IP datagram: header and frame check sequence.
+pub(crate) const AROUND: i64 = 18;
+/// Octets after which a cut-through switch knows the egress port: preamble and header (catalogue
+/// 0.2).
+pub(crate) const HEADER: i64 = 22;
+/// Preamble and start frame delimiter.
+pub(crate) const PREAMBLE: i64 = 8;
+const OVERHEAD: i64 = 20;
+const _: () = assert!(
+    wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
+    "the constants above are those of the wire"
+);
+
+/// Returns the octets for which a frame occupies a link.
+pub(crate) const fn wire_octets(frame: i64) -> i64 {
+    frame + OVERHEAD
+}
+
 /// Kind of packet by which a stack charges its costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

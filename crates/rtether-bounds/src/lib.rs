@@ -18,9 +18,8 @@
 //! two results. For these curves, waits in queues in order of arrival are exact; where priorities
 //! meet lines they are rounded up by at most 1/128 of the span searched, which is a few busy
 //! periods. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
-//! `place` (round robin), `edf` (earliest deadline first), `solve` (jitter and cycles); for end
-//! stations `layer` (tasks, receive queues, stack instances), `driver` (transmit queues),
-//! `smoother` (credits), `output_limit` (what smoothers and stacks let through).
+//! `discipline` (a file for each way to choose the next packet), `solve` (jitter and cycles),
+//! `output_limit` (what smoothers and stacks let through).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
 //! counts: separated flow, pay multiplexing only once, and least upper delay, all for whole
@@ -60,20 +59,17 @@ mod analysis;
 mod classify;
 mod components;
 mod curve;
-mod driver;
-mod edf;
+mod discipline;
+mod evaluate;
 mod expand;
 mod frame;
 mod incremental;
 mod index;
 mod inherit;
-mod layer;
 mod output_limit;
-mod place;
 mod plant;
 mod report;
 mod servers;
-mod smoother;
 mod solve;
 mod source;
 mod stack;

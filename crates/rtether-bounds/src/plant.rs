@@ -6,16 +6,15 @@
 //! of a multicast flow form a tree and frames are counted once where they are one frame. All work
 //! is measured in picoseconds of the place that does it, so that every place has rate one.
 
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::network::{Network, NodeId, PortId, Selection};
+use rtether_model::network::{Network, NodeId, PortId};
 
 use crate::analysis::Reason;
+use crate::discipline::{Discipline, deadline};
 use crate::index::NONE;
-use crate::layer::Discipline;
 use crate::output_limit::Limit;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
@@ -37,29 +36,15 @@ pub(crate) struct Server {
     pub(crate) is_lossy: bool,
     /// Whether packets leave it at least as far apart as their service lasts.
     pub(crate) spaces: bool,
-    /// How the layer of an end station chooses there; `None` for order of arrival.
-    pub(crate) discipline: Option<Box<Discipline>>,
-}
-
-impl Server {
-    /// Returns whether the earliest deadline goes first.
-    pub(crate) fn selects_by_deadline(&self) -> bool {
-        let earliest = Selection::EarliestDeadline;
-        matches!(self.kind, ServerKind::Switch { selection, .. } if selection == earliest)
-    }
+    pub(crate) discipline: Discipline,
 }
 
 /// Kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerKind {
     /// Egress port of a switch.
-    Switch {
-        port: PortId,
-        selection: Selection,
-        /// Highest queue of the port.
-        top: u8,
-    },
-    /// Port of an end station: one queue in order of arrival, unless it has a discipline.
+    Switch(PortId),
+    /// Port of an end station.
     Station(PortId),
     /// Processor of a stack.
     Stack { node: NodeId, is_receiver: bool },
@@ -209,10 +194,11 @@ impl Plant {
                 Source::of(flow, round_trip)
             })
             .collect();
-        let deadlines = crate::edf::local_deadlines(network, flows);
+        let deadlines = deadline::local_deadlines(network, flows);
         for (source, deadline) in plant.sources.iter_mut().zip(deadlines) {
             source.local_deadline = deadline;
         }
+        plant.put_due_flows_first();
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
         let members = Rows::collect(
@@ -231,6 +217,16 @@ impl Plant {
             });
         }
         plant
+    }
+
+    /// Puts flows with a local deadline in a queue of their own, where the earliest goes first.
+    fn put_due_flows_first(&mut self) {
+        for visit in &mut self.visits {
+            let is_due = self.sources[visit.flow as usize].local_deadline < INFINITE;
+            if is_due && self.servers[visit.server as usize].discipline == Discipline::Deadline {
+                visit.queue = deadline::DUE;
+            }
+        }
     }
 
     /// Marks all places as unbounded if copies of a frame circulate, or arrive twice and are

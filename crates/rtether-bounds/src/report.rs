@@ -45,7 +45,7 @@ pub(crate) fn report(
         );
         let load = PlaceLoad::of(plant, solution, index, &mut loads);
         match server.kind {
-            ServerKind::Switch { port, .. } | ServerKind::Station(port) => ports.push(PortBound {
+            ServerKind::Switch(port) | ServerKind::Station(port) => ports.push(PortBound {
                 port,
                 utilization_ppm: load.utilization_ppm,
                 backlog: load.backlog.map(|work| octets(plant, index, server, work)),
@@ -229,7 +229,7 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
 
 fn place(server: &Server, visit: &Visit) -> Place {
     match server.kind {
-        ServerKind::Switch { port, .. } => Place {
+        ServerKind::Switch(port) => Place {
             segment: Segment::SwitchQueue,
             port,
         },

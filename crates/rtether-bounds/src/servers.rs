@@ -9,32 +9,15 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
-use rtether_model::wire;
 
 use crate::analysis::Reason;
+use crate::discipline::Discipline;
+use crate::discipline::smoother::Pace;
 use crate::index::NONE;
-use crate::layer::Discipline;
 use crate::plant::{Server, ServerKind};
-use crate::smoother::Pace;
 use crate::source::add as add_up;
 use crate::stack::processors;
 use crate::station;
-
-/// Octets after which a cut-through switch knows the egress port: preamble and header (catalogue
-/// 0.2).
-pub(crate) const HEADER: i64 = 22;
-/// Preamble and start frame delimiter.
-pub(crate) const PREAMBLE: i64 = 8;
-const OVERHEAD: i64 = 20;
-const _: () = assert!(
-    wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
-    "the constants above are those of the wire"
-);
-
-/// Returns the octets for which a frame occupies a link.
-pub(crate) const fn wire_octets(frame: i64) -> i64 {
-    frame + OVERHEAD
-}
 
 /// A port with a link in use.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +132,7 @@ fn add(servers: &mut Vec<Server>, server: Server) -> u32 {
 }
 
 /// Returns a place inside an end station.
-const fn inside(kind: ServerKind, spaces: bool, discipline: Option<Box<Discipline>>) -> Server {
+fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
     Server {
         kind,
         obstacle: None,
@@ -168,15 +151,16 @@ fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) ->
     if let Some(tasks) = &station.tasks {
         let discipline = tasks
             .messages_first
-            .then(|| Box::new(Discipline::Preemptive));
-        let spaces = discipline.is_none();
+            .then_some(Discipline::Preemptive)
+            .unwrap_or(Discipline::Fifo);
+        let spaces = discipline == Discipline::Fifo;
         found.tasks = add(
             servers,
             inside(ServerKind::Tasks { node }, spaces, discipline),
         );
     }
     let discipline = station::discipline(station);
-    let spaces = !matches!(discipline.as_deref(), Some(Discipline::Preemptive));
+    let spaces = !matches!(discipline, Discipline::Preemptive);
     let stack = |is_receiver| {
         let kind = ServerKind::Stack { node, is_receiver };
         inside(kind, spaces, discipline.clone())
@@ -202,8 +186,8 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
     let below = &servers[server as usize];
     let (octet, obstacle) = (below.octet, below.obstacle.clone());
     let is_in_order = station::driver(station).is_none_or(|driver| driver.is_in_order());
-    let pace = Pace::new(smoothing, is_in_order, octet);
-    let discipline = Some(Box::new(Discipline::Smoother(pace)));
+    let pace = Pace::new(smoothing, is_in_order);
+    let discipline = Discipline::Smoother(Box::new(pace));
     add(
         servers,
         Server {
@@ -216,17 +200,19 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
 
 fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
     let link = &network.links[hop.link.index()];
-    let kind = match &network.node(hop.egress.node).kind {
-        NodeKind::Hub(_) => return NONE,
-        NodeKind::EndStation(_) => ServerKind::Station(hop.egress),
-        NodeKind::Switch(switch) => ServerKind::Switch {
-            port: hop.egress,
-            selection: switch.selection,
-            top: switch.queues.count() - 1,
-        },
-    };
     let port = hop.egress;
-    let driver = network.end_station(port.node).and_then(station::driver);
+    let (kind, discipline) = match &network.node(port.node).kind {
+        NodeKind::Hub(_) => return NONE,
+        NodeKind::EndStation(station) => {
+            let driver = station::driver(station).map(Box::new);
+            let discipline = driver.map_or(Discipline::Fifo, Discipline::Driver);
+            (ServerKind::Station(port), discipline)
+        }
+        NodeKind::Switch(switch) => {
+            let discipline = Discipline::of_port(switch.selection, switch.queues.count());
+            (ServerKind::Switch(port), discipline)
+        }
+    };
     let is_shared = network.is_half_duplex(link);
     let octet = link.rate.octet_time().map(Duration::as_ps);
     let obstacle = if is_shared {
@@ -255,7 +241,7 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
                 .map(|cost| cost.per_octet.as_ps())
                 .fold(0, add_up),
             is_cut_through,
-            discipline: driver.map(|driver| Box::new(Discipline::Driver(driver))),
+            discipline,
             is_lossy: link.errors_per_billion > 0,
         },
     )

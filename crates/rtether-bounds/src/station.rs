@@ -12,16 +12,15 @@
 //! that nothing waits for. Acknowledgements pass no task. On a connection for messages each segment
 //! with data counts as a message; segments of its talker without data take no time.
 
-use alloc::boxed::Box;
-
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::network::{EndStation, Tasks};
 use rtether_model::quantity::Duration;
 
 use crate::classify::{Level, Way};
-use crate::driver::Driver;
-use crate::frame::{Frame, Kind};
-use crate::layer::{self, Discipline};
+use crate::discipline::Discipline;
+use crate::discipline::driver::Driver;
+use crate::discipline::receive::{ReceiveQueues, queue_of};
+use crate::frame::{AROUND, Frame, Kind};
 use crate::output_limit::Limit;
 use crate::stack::Service;
 
@@ -29,20 +28,17 @@ use crate::stack::Service;
 const FILES: u8 = 0;
 const MESSAGES: u8 = 1;
 
-/// Octets of an untagged frame around its IP datagram: header and frame check sequence.
-pub(crate) const AROUND: i64 = 18;
-
-/// Returns how the stack of a station chooses; `None` for order of arrival.
-pub(crate) fn discipline(station: &EndStation) -> Option<Box<Discipline>> {
-    let receive = station.layer.as_deref()?.receive.as_ref()?;
-    let found = match receive {
-        Receive::Instances { .. } => Discipline::Preemptive,
-        Receive::Queues(config) => Discipline::Receive {
+/// Returns how the stack of a station chooses.
+pub(crate) fn discipline(station: &EndStation) -> Discipline {
+    let layer = station.layer.as_deref();
+    match layer.and_then(|layer| layer.receive.as_ref()) {
+        None => Discipline::Fifo,
+        Some(Receive::Instances { .. }) => Discipline::Preemptive,
+        Some(receive @ Receive::Queues(config)) => Discipline::Receive(ReceiveQueues {
             selection: config.selection,
             top: top(receive),
-        },
-    };
-    Some(Box::new(found))
+        }),
+    }
 }
 
 /// Returns the highest class that receive queues or instances distinguish.
@@ -56,8 +52,7 @@ fn top(receive: &Receive) -> u8 {
 
 /// Returns whether received frames may wait at a stack that takes no time.
 pub(crate) fn holds_back(station: &EndStation) -> bool {
-    let discipline = discipline(station);
-    discipline.is_some_and(|found| found.pauses())
+    discipline(station).pauses()
 }
 
 /// Returns the queue of a frame at the stack.
@@ -74,7 +69,7 @@ pub(crate) fn stack_queue(
     let class = way.class(layer, frame).min(top(receive));
     match receive {
         Receive::Instances { .. } => class,
-        Receive::Queues(_) => layer::queue_of(class, !is_outbound),
+        Receive::Queues(_) => queue_of(class, !is_outbound),
     }
 }
 

@@ -417,6 +417,13 @@ pub enum Selection {
     EarliestDeadline,
 }
 
+impl Selection {
+    /// Returns whether frames wait in the queues of their priorities; otherwise all share one.
+    pub const fn uses_queues(self) -> bool {
+        !matches!(self, Self::Fcfs | Self::EarliestDeadline)
+    }
+}
+
 /// Memory for frames that wait in a switch; frames in transmission do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {

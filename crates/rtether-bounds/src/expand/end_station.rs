@@ -8,7 +8,7 @@ use super::link::transmission;
 use super::{Token, Walker};
 use crate::analysis::{LayerPart, Reason};
 use crate::classify::{Level, Way};
-use crate::driver;
+use crate::discipline::driver;
 use crate::frame::Frame;
 use crate::index::NONE;
 use crate::output_limit::Limit;

@@ -7,9 +7,10 @@ use rtether_model::network::PortId;
 use super::{Token, Walker};
 use crate::analysis::Reason;
 use crate::frame::Frame;
+use crate::frame::{HEADER, PREAMBLE, wire_octets};
 use crate::index::NONE;
 use crate::plant::Gap;
-use crate::servers::{HEADER, PREAMBLE, Wire, wire_octets};
+use crate::servers::Wire;
 use crate::source::{add, times};
 use crate::stack::Service;
 

@@ -2,16 +2,16 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::network::{NodeId, Selection};
+use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 
 use crate::analysis::StackBound;
 use crate::curve::Load;
+use crate::discipline::Discipline;
+use crate::frame::wire_octets;
 use crate::index::NONE;
-use crate::layer::Discipline;
-use crate::plant::{Plant, Server, ServerKind};
-use crate::servers::wire_octets;
+use crate::plant::{Plant, Server};
 use crate::solve::Solution;
 use crate::source::{INFINITE, add};
 use crate::wait::{Class, backlog, millionths, waits};
@@ -43,11 +43,7 @@ impl PlaceLoad {
             .then(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)));
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
-        let discipline = place.discipline.as_deref();
-        let stays = match discipline {
-            None => stays(plant, solution, server, loads),
-            Some(_) => None,
-        };
+        let stays = stays(plant, solution, server, loads);
         let mut by_rates = || {
             let found = backlog(loads).ok();
             found.filter(|&work| is_known && work < INFINITE)
@@ -60,7 +56,7 @@ impl PlaceLoad {
                 Some(Stays::ByClass(work)) => {
                     Some(by_rates().map_or(work, |other| other.min(work)))
                 }
-                None if is_known && discipline.is_some_and(Discipline::pauses) => {
+                None if is_known && place.discipline.pauses() => {
                     let there =
                         |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
                     loads.iter().map(there).sum()
@@ -80,8 +76,7 @@ impl PlaceLoad {
     ) -> StackBound {
         let pauses = loads.first().is_some_and(|load| {
             let server = plant.visits[load.visit as usize].server;
-            let discipline = plant.servers[server as usize].discipline.as_deref();
-            discipline.is_some_and(Discipline::pauses)
+            plant.servers[server as usize].discipline.pauses()
         });
         let is_bundled = loads.iter().any(|load| load.packets != load.burst);
         let waiting = match self.backlog {
@@ -130,15 +125,8 @@ enum Stays {
 /// Where all packets are in one order and nothing else is served, every flow's bound is the most
 /// work there can be less its own, so that the smallest sum also holds.
 fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
-    let selection = match plant.servers[server as usize].kind {
-        ServerKind::Switch { selection, .. } => selection,
-        ServerKind::Station(_)
-        | ServerKind::Stack { .. }
-        | ServerKind::Tasks { .. }
-        | ServerKind::Smoother(_) => Selection::Fcfs,
-    };
-    let is_in_order = selection == Selection::Fcfs;
-    if selection == Selection::EarliestDeadline {
+    let discipline = &plant.servers[server as usize].discipline;
+    if !discipline.is_queue_by_queue() {
         return None;
     }
     let mut classes = [0i64; 8];
@@ -154,7 +142,7 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
         in_order = Some(in_order.map_or(work, |other: i64| other.min(work)));
     }
     let work = in_order?;
-    Some(if is_in_order {
+    Some(if *discipline == Discipline::Fifo {
         Stays::InOrder(work)
     } else {
         Stays::ByClass(classes.into_iter().fold(0, add))

@@ -5,8 +5,6 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::network::Selection;
-
 use crate::curve::{Affine, ONE};
 use crate::index::NONE;
 use crate::plant::{Plant, ServerKind, Visit};
@@ -106,14 +104,8 @@ pub(crate) struct Tandem {
 pub(crate) fn is_port(plant: &Plant, visit: u32) -> bool {
     let server = &plant.servers[plant.visits[visit as usize].server as usize];
     server.obstacle.is_none()
-        && server.discipline.is_none()
-        && match server.kind {
-            ServerKind::Switch { selection, .. } => {
-                matches!(selection, Selection::Fcfs | Selection::StrictPriority)
-            }
-            ServerKind::Station(_) => true,
-            ServerKind::Stack { .. } | ServerKind::Tasks { .. } | ServerKind::Smoother(_) => false,
-        }
+        && server.discipline.is_by_priority()
+        && matches!(server.kind, ServerKind::Switch(_) | ServerKind::Station(_))
 }
 
 impl Tandem {

@@ -35,11 +35,10 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::network::Selection;
-
 use crate::curve::Load;
+use crate::discipline::Discipline;
+use crate::evaluate::wait_of;
 use crate::index::NONE;
-use crate::place::wait_of;
 use crate::plant::{Plant, ServerKind};
 use crate::solve::{Solution, loads_of};
 use crate::source::{INFINITE, add};
@@ -78,7 +77,7 @@ impl Separated {
         let mut loads = Vec::new();
         for (server, place) in (0u32..).zip(&plant.servers) {
             // The theorem covers neither layers nor deadlines.
-            if place.discipline.is_some() || place.selects_by_deadline() {
+            if !place.discipline.is_queue_by_queue() {
                 continue;
             }
             loads_of(plant, (&self.jitter, &self.drift), server, &mut loads);
@@ -170,10 +169,7 @@ fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64
 fn is_in_order(plant: &Plant, server: u32, before: u32) -> bool {
     let server = &plant.servers[server as usize];
     let is_whole = !plant.servers[before as usize].is_cut_through;
-    let in_order = match server.kind {
-        ServerKind::Switch { selection, .. } => selection == Selection::Fcfs,
-        ServerKind::Station(_) | ServerKind::Stack { .. } => true,
-        ServerKind::Tasks { .. } | ServerKind::Smoother(_) => false,
-    };
-    is_whole && in_order && server.obstacle.is_none() && server.discipline.is_none()
+    let is_task = matches!(server.kind, ServerKind::Tasks { .. });
+    let is_in_order = server.discipline == Discipline::Fifo && !is_task;
+    is_whole && is_in_order && server.obstacle.is_none()
 }

@@ -1,7 +1,7 @@
 //! Waits of bulk packets for the credits of a smoother. Its output is bounded in [`crate::output_limit`].
 //!
 //! Only bulk packets wait here: real-time packets, and those that bypass the smoother, are at the
-//! port at once ([`crate::driver`]). Sizes are octets of IP datagrams.
+//! port at once ([`super::driver`]). Sizes are octets of IP datagrams.
 //!
 //! **Buckets.** Refreshes are at most `G` apart, each adds `D` credits to a bucket of `D`. Take a
 //! bulk packet that leaves the smoother at `l`, and let 0 be the last time before which no bulk
@@ -40,13 +40,12 @@ use alloc::vec::Vec;
 use rtether_model::endnode::{Detector, Smoothing};
 use rtether_model::smoother::Mode;
 
+use super::port::{Port, Waits, waits_behind};
 use crate::analysis::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
-use crate::place::{Port, Waits, waits_behind};
-use crate::plant::Plant;
+use crate::frame::AROUND;
 use crate::source::{INFINITE, add};
-use crate::station::AROUND;
 use crate::wait::{Unbounded, backlog};
 
 /// A smoother above a port.
@@ -55,8 +54,6 @@ pub(crate) struct Pace {
     smoothing: Smoothing,
     /// Whether the frames below leave in order of arrival.
     is_in_order: bool,
-    /// Time per octet on the link.
-    octet: i64,
 }
 
 /// Cost of the credits for a bulk packet.
@@ -68,16 +65,15 @@ enum Credits {
 }
 
 impl Pace {
-    pub(crate) const fn new(smoothing: Smoothing, is_in_order: bool, octet: i64) -> Self {
+    pub(crate) const fn new(smoothing: Smoothing, is_in_order: bool) -> Self {
         Self {
             smoothing,
             is_in_order,
-            octet,
         }
     }
 
     /// Returns the waits of packets of a level.
-    pub(crate) fn waits(&self, plant: &Plant, port: &Port<'_>, queue: u8) -> Waits {
+    pub(crate) fn waits(&self, port: &Port<'_>, queue: u8) -> Waits {
         let own = port.of(|other| other == queue);
         if queue != Level::Bulk as u8 {
             return Ok(alloc::vec![0; own.len()]);
@@ -91,7 +87,7 @@ impl Pace {
         let bypass = port.of(|other| other == Level::Bypass as u8);
         let charged = |loads: &[Load], is_bulk| -> Vec<Load> {
             let each = loads.iter().map(|load| {
-                let octets = plant.visits[load.visit as usize].sizes[1] - AROUND;
+                let octets = port.visits.sizes(load.visit)[1] - AROUND;
                 load.with(credits.price(octets, is_bulk))
             });
             each.collect()
@@ -101,7 +97,7 @@ impl Pace {
         higher.extend(bypass);
         let mut base = add(credits.first(), below);
         if !real_time.is_empty() {
-            base = add(base, credits.price(below / self.octet.max(1), false));
+            base = add(base, credits.price(below / port.octet.max(1), false));
         }
         if own.iter().any(|load| load.in_flight > 0) {
             base = add(base, all.iter().map(|load| load.cost).max().unwrap_or(0));

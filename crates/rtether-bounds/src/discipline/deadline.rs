@@ -36,10 +36,14 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeKind, Selection};
 use rtether_model::route::Routing;
 
+use super::port::{Port, Waits};
+use super::strict;
 use crate::curve::{JITTER_MAX, Load, ONE, steps_until};
 use crate::source::INFINITE;
 use crate::wait::{Unbounded, millionths};
 
+/// Queue of flows with a local deadline; the others are in queue 0, below it.
+pub(crate) const DUE: u8 = 1;
 /// Largest number of steps, over all flows, that are examined for each flow.
 const STEPS_MAX: i64 = 1 << 12;
 /// Evaluations after which token buckets give the busy period.
@@ -63,9 +67,20 @@ pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
     flows.iter().map(of_flow).collect()
 }
 
+/// Returns the waits of a queue.
+pub(crate) fn waits_of(port: &Port<'_>, queue: u8) -> Waits {
+    if queue != DUE {
+        return strict::waits(port, queue);
+    }
+    let due = |load: Load| (load, port.visits.local_deadline(load.visit));
+    let own = port.of(|other| other == DUE).into_iter().map(due);
+    let own: Vec<(Load, i64)> = own.collect();
+    waits(&own, port.longest(|other| other != DUE))
+}
+
 /// Returns the longest wait of each load, given with its finite local deadline; `lower` is the
 /// longest packet of flows without one.
-pub(crate) fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
+fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
     if let Some((load, _)) = loads.iter().find(|(load, _)| !load.is_limited()) {
         return Err(Unbounded::Visit(load.visit));
     }

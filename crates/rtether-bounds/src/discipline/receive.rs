@@ -50,64 +50,40 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::{LowTurn, ReceiveSelection};
 
+use super::port::{Port, Waits, smaller, waits_behind};
 use crate::analysis::LayerPart;
 use crate::curve::Load;
-use crate::driver::Driver;
-use crate::place::{Port, Waits, smaller, waits_behind};
-use crate::plant::Plant;
-use crate::smoother::Pace;
 use crate::source::add;
 use crate::wait::Unbounded;
 
-/// How a place in an end station with tasks or a layer chooses the next packet.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Discipline {
-    /// A higher queue preempts.
-    Preemptive,
-    /// Receive queues, and queues of the same classes for packets to be sent.
-    Receive {
-        selection: ReceiveSelection,
-        /// The highest class.
-        top: u8,
-    },
-    /// Transmit queues and ring.
-    Driver(Driver),
-    /// Credits.
-    Smoother(Pace),
+/// Receive queues, and queues of the same classes for packets to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReceiveQueues {
+    pub(crate) selection: ReceiveSelection,
+    /// The highest class.
+    pub(crate) top: u8,
 }
 
-impl Discipline {
+impl ReceiveQueues {
     /// Returns the waits of a queue.
-    pub(crate) fn waits(&self, plant: &Plant, port: &Port<'_>, queue: u8) -> Waits {
-        match self {
-            Self::Preemptive => preemptive(port, queue),
-            Self::Receive { selection, top } => {
-                let both = Both {
-                    port,
-                    selection: *selection,
-                    top: *top,
-                };
-                both.waits(queue)
-            }
-            Self::Driver(driver) => driver.waits(port, queue),
-            Self::Smoother(pace) => pace.waits(plant, port, queue),
-        }
+    pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
+        let Self { selection, top } = self;
+        let both = Both {
+            port,
+            selection,
+            top,
+        };
+        both.waits(queue)
     }
 
-    /// Returns whether the place may be idle while a packet waits.
-    pub(crate) const fn pauses(&self) -> bool {
-        match self {
-            Self::Preemptive => false,
-            Self::Receive { selection, .. } => {
-                matches!(selection, ReceiveSelection::LowFlag { .. })
-            }
-            Self::Driver(driver) => driver.pauses(),
-            Self::Smoother(_) => true,
-        }
+    /// Returns whether the processor may be idle while a packet waits.
+    pub(crate) const fn pauses(self) -> bool {
+        matches!(self.selection, ReceiveSelection::LowFlag { .. })
     }
 }
 
-fn preemptive(port: &Port<'_>, queue: u8) -> Waits {
+/// Returns the waits of a queue where a higher one preempts.
+pub(crate) fn preemptive(port: &Port<'_>, queue: u8) -> Waits {
     let own = port.of(|other| other == queue);
     // Up to completion nothing is subtracted.
     let whole: Vec<Load> = own

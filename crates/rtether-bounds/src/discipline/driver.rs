@@ -1,7 +1,7 @@
 //! Waits between the stack of an end station and the wire: transmit queues, ring and port, fed by
 //! the stack or by a smoother. They form one place: a packet arrives when it leaves the stack (a
 //! bulk packet: the smoother) and waits until its transmission begins. `own`, `higher` and `base`
-//! are as in [`crate::layer`], the strategies those of `docs/models/end-node-layer.md`. A port that
+//! are as in [`super::receive`], the strategies those of `docs/models/end-node-layer.md`. A port that
 //! runs empty gets its next frame at once.
 //!
 //! **Fifo** is order of arrival.
@@ -53,11 +53,11 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
 
+use super::port::{Port, Waits, smaller, waits_behind};
 use crate::analysis::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
 use crate::index::NONE;
-use crate::place::{Port, Waits, smaller, waits_behind};
 use crate::source::add;
 use crate::wait::{Unbounded, backlog};
 

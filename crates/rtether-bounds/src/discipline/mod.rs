@@ -1,0 +1,102 @@
+//! How a server chooses the next packet, and the waits that follow: one file for each discipline,
+//! with its theorem and proof at the head. Disciplines of switch ports have the names of the engines
+//! that decide there (`rtether_proto::port`).
+
+pub(crate) mod deadline;
+pub(crate) mod driver;
+mod port;
+pub(crate) mod receive;
+mod round_robin;
+pub(crate) mod smoother;
+mod strict;
+
+use alloc::boxed::Box;
+
+use rtether_model::network::Selection;
+
+use driver::Driver;
+use receive::ReceiveQueues;
+use round_robin::RoundRobin;
+use smoother::Pace;
+
+pub(crate) use port::{Port, Visits, Waits};
+
+/// The discipline of a server. It serves without pause while a packet waits, unless
+/// [`Discipline::pauses`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Discipline {
+    /// In order of arrival.
+    Fifo,
+    /// The highest queue first, without preemption.
+    Strict,
+    /// Turns of a number of frames each.
+    RoundRobin(RoundRobin),
+    /// The earliest local deadline first.
+    Deadline,
+    /// A higher queue preempts: tasks and stack instances of an end station.
+    Preemptive,
+    /// Receive queues of an end station.
+    Receive(ReceiveQueues),
+    /// Transmit queues and ring of an end station.
+    Driver(Box<Driver>),
+    /// Credits of a smoother.
+    Smoother(Box<Pace>),
+}
+
+impl Discipline {
+    /// Returns the discipline of a switch port with `queues` queues.
+    pub(crate) const fn of_port(selection: Selection, queues: u8) -> Self {
+        match selection {
+            Selection::Fcfs => Self::Fifo,
+            Selection::StrictPriority => Self::Strict,
+            Selection::Wrr { weights } => Self::RoundRobin(RoundRobin {
+                weights,
+                strict: None,
+            }),
+            Selection::StrictWrr { weights } => Self::RoundRobin(RoundRobin {
+                weights,
+                strict: Some(queues - 1),
+            }),
+            Selection::EarliestDeadline => Self::Deadline,
+        }
+    }
+
+    /// Returns the waits of a queue.
+    pub(crate) fn waits(&self, port: &Port<'_>, queue: u8) -> Waits {
+        match self {
+            Self::Fifo => port.waits(queue, 0, |_| false),
+            Self::Strict => strict::waits(port, queue),
+            Self::RoundRobin(turns) => turns.waits(port, queue),
+            Self::Deadline => deadline::waits_of(port, queue),
+            Self::Preemptive => receive::preemptive(port, queue),
+            Self::Receive(queues) => queues.waits(port, queue),
+            Self::Driver(driver) => driver.waits(port, queue),
+            Self::Smoother(pace) => pace.waits(port, queue),
+        }
+    }
+
+    /// Returns whether the server may be idle while a packet waits.
+    pub(crate) const fn pauses(&self) -> bool {
+        match self {
+            Self::Fifo | Self::Strict | Self::RoundRobin(_) | Self::Deadline | Self::Preemptive => {
+                false
+            }
+            Self::Receive(queues) => queues.pauses(),
+            Self::Driver(driver) => driver.pauses(),
+            Self::Smoother(_) => true,
+        }
+    }
+
+    /// Returns whether packets of a queue leave in order of arrival, a higher queue first if at
+    /// all, without pause: what the analysis of whole paths requires.
+    pub(crate) const fn is_by_priority(&self) -> bool {
+        matches!(self, Self::Fifo | Self::Strict)
+    }
+
+    /// Returns whether each queue is served in order of arrival, without pause and without
+    /// preemption. Such a server has a wait for each packet of a queue also if the loads are not
+    /// those of one busy period.
+    pub(crate) const fn is_queue_by_queue(&self) -> bool {
+        self.is_by_priority() || matches!(self, Self::RoundRobin(_))
+    }
+}

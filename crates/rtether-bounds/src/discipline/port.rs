@@ -1,0 +1,164 @@
+//! The queues of a server with their loads, as a discipline sees them.
+//!
+//! **Own work.** Where packets of a flow have two sizes, the smaller one is subtracted: a line
+//! limits the work, not the number of packets, and the packet looked at may be a small one.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::curve::Load;
+use crate::wait::{Class, Unbounded, waits};
+
+/// Largest number of distinct packet costs of one queue.
+const COSTS_MAX: usize = 8;
+
+/// What some disciplines need to know about a visit besides its load.
+pub(crate) trait Visits {
+    /// Octets of the smallest and of the largest frame without tag.
+    fn sizes(&self, visit: u32) -> [i64; 2];
+
+    /// Local deadline of the flow in picoseconds; [`crate::source::INFINITE`] without one.
+    fn local_deadline(&self, visit: u32) -> i64;
+}
+
+/// The loads of a server by queue.
+pub(crate) struct Port<'a> {
+    pub(crate) visits: &'a dyn Visits,
+    /// Time per octet on the wire; zero for a processor.
+    pub(crate) octet: i64,
+    pub(crate) loads: &'a [Load],
+    /// Positions of each queue's members among the loads, in ascending order of queues.
+    pub(crate) queues: &'a [(u8, Range<usize>)],
+    /// As [`Class::is_whole`].
+    pub(crate) is_whole: bool,
+}
+
+/// Waits, in the order of their loads.
+pub(crate) type Waits = Result<Vec<i64>, Unbounded>;
+
+impl Port<'_> {
+    /// Returns the waits of `queue`, in load order, when `base` work is in front and the queues
+    /// selected by `is_higher` go first.
+    pub(crate) fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
+        self.waits_with(queue, base, 0, is_higher)
+    }
+
+    /// The same if each frame of the queue brings `extra` work in addition to its own.
+    pub(crate) fn waits_with(
+        &self,
+        queue: u8,
+        base: i64,
+        extra: i64,
+        is_higher: impl Fn(u8) -> bool,
+    ) -> Waits {
+        let own = self.of(|other| other == queue);
+        let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra)).collect();
+        let mut higher = self.of(is_higher);
+        waits_in(&own, base, &mut heavier, &mut higher, self.is_whole)
+    }
+
+    /// Returns the loads of the chosen queues.
+    pub(crate) fn of(&self, chosen: impl Fn(u8) -> bool) -> Vec<Load> {
+        let queues = self.queues.iter().filter(|(queue, _)| chosen(*queue));
+        let loads = queues.flat_map(|(_, range)| &self.loads[range.clone()]);
+        loads.copied().collect()
+    }
+
+    /// Returns the longest frame of the chosen queues.
+    pub(crate) fn longest(&self, chosen: impl Fn(u8) -> bool) -> i64 {
+        let own = self.of(chosen);
+        own.iter().map(|load| load.cost).max().unwrap_or(0)
+    }
+}
+
+/// Returns the smaller of two waits for each packet.
+pub(crate) fn smaller(one: Waits, other: Waits) -> Waits {
+    match (one, other) {
+        (Ok(a), Ok(b)) => Ok(a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect()),
+        (Ok(one), Err(_)) | (_, Ok(one)) => Ok(one),
+        (_, Err(unbounded)) => Err(unbounded),
+    }
+}
+
+/// Returns the waits of `own` packets in order of arrival behind `base`, where `all` are the
+/// arrivals of their class and `higher` those ahead of them.
+pub(crate) fn waits_behind(
+    own: &[Load],
+    base: i64,
+    all: &mut [Load],
+    higher: &mut [Load],
+) -> Waits {
+    waits_in(own, base, all, higher, false)
+}
+
+/// The same; `is_whole` as [`Class::is_whole`].
+pub(super) fn waits_in(
+    own: &[Load],
+    base: i64,
+    all: &mut [Load],
+    higher: &mut [Load],
+    is_whole: bool,
+) -> Waits {
+    let mut costs: Vec<i64> = own.iter().map(|load| load.least).collect();
+    costs.sort_unstable();
+    costs.dedup();
+    // A smaller own cost gives a larger wait, so that it can stand for larger ones.
+    let each = costs.len().div_ceil(COSTS_MAX).max(1);
+    let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
+    let found = waits(&mut Class {
+        base,
+        own: all,
+        higher,
+        costs: &costs,
+        is_whole,
+    })?;
+    let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.least) - 1];
+    Ok(own.iter().map(wait_of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::ONE;
+    use alloc::vec;
+
+    struct Unasked;
+
+    impl Visits for Unasked {
+        fn sizes(&self, _: u32) -> [i64; 2] {
+            unreachable!("not for an order of arrival")
+        }
+
+        fn local_deadline(&self, _: u32) -> i64 {
+            unreachable!("not for an order of arrival")
+        }
+    }
+
+    /// Oracle: by hand. Packets of one link keep their spacing, so that there is at most 10 ps of
+    /// work, of which a packet of 2 ps finds 8 in front, even if its flow also has packets of 10.
+    #[test]
+    fn the_small_packet_of_a_flow_waits_longest() {
+        let load = |least| Load {
+            cost: 10,
+            least,
+            period: 1_000,
+            burst: 1,
+            packets: 1,
+            jitter: 0,
+            group: 1,
+            ratio: ONE,
+            spacing: 10,
+            slack: 0,
+            visit: 0,
+            in_flight: 0,
+        };
+        let port = Port {
+            visits: &Unasked,
+            octet: 1,
+            loads: &[load(10), load(2)],
+            queues: &[(0, 0..2)],
+            is_whole: false,
+        };
+        assert_eq!(port.waits(0, 0, |_| false), Ok(vec![0, 8]));
+    }
+}

@@ -1,0 +1,98 @@
+//! The waits at one server.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::curve::Load;
+use crate::discipline::{Port, Visits, Waits};
+use crate::plant::Plant;
+use crate::wait::Unbounded;
+
+/// Input and output of one evaluation, reused for the next.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// In the order of the server's members.
+    pub(crate) loads: Vec<Load>,
+    /// Waits of the members, in their order.
+    pub(crate) waits: Vec<Result<i64, Unbounded>>,
+}
+
+impl Visits for Plant {
+    fn sizes(&self, visit: u32) -> [i64; 2] {
+        self.visits[visit as usize].sizes
+    }
+
+    fn local_deadline(&self, visit: u32) -> i64 {
+        self.source_of(visit).local_deadline
+    }
+}
+
+/// Computes the waits of all members of a server from their loads.
+pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
+    scratch.waits.clear();
+    let own = &plant.servers[server as usize];
+    if own.obstacle.is_some() {
+        let none = Err(Unbounded::Obstacle);
+        scratch.waits.resize(scratch.loads.len(), none);
+        return;
+    }
+    let queues = queues(plant, server);
+    let port = Port {
+        visits: plant,
+        octet: own.octet,
+        loads: &scratch.loads,
+        queues: &queues,
+        is_whole: false,
+    };
+    for (queue, range) in &queues {
+        let found = own.discipline.waits(&port, *queue);
+        scratch.waits.extend(spread(found, range.len()));
+    }
+}
+
+/// Returns one wait for each of `members`.
+fn spread(found: Waits, members: usize) -> Vec<Result<i64, Unbounded>> {
+    match found {
+        Ok(found) => found.into_iter().map(Ok).collect(),
+        Err(unbounded) => alloc::vec![Err(unbounded); members],
+    }
+}
+
+/// Returns the wait of one member of a server, by its position among them, from loads that are not
+/// those of one busy period; see [`crate::wait::Class::is_whole`]. An error unless the server serves
+/// queue by queue.
+pub(crate) fn wait_of(
+    plant: &Plant,
+    server: u32,
+    loads: &[Load],
+    member: usize,
+) -> Result<i64, Unbounded> {
+    let own = &plant.servers[server as usize];
+    if own.obstacle.is_some() || !own.discipline.is_queue_by_queue() {
+        return Err(Unbounded::Obstacle);
+    }
+    let queues = queues(plant, server);
+    let port = Port {
+        visits: plant,
+        octet: own.octet,
+        loads,
+        queues: &queues,
+        is_whole: true,
+    };
+    let of_member = queues.iter().find(|(_, range)| range.contains(&member));
+    let (queue, range) = of_member.ok_or(Unbounded::Obstacle)?;
+    Ok(own.discipline.waits(&port, *queue)?[member - range.start])
+}
+
+/// Returns the queues of a server with the positions of their members.
+fn queues(plant: &Plant, server: u32) -> Vec<(u8, Range<usize>)> {
+    let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
+    for (&visit, index) in plant.members.of(server).iter().zip(0..) {
+        let queue = plant.visits[visit as usize].queue;
+        match queues.last_mut() {
+            Some((last, range)) if *last == queue => range.end = index + 1,
+            _ => queues.push((queue, index..index + 1)),
+        }
+    }
+    queues
+}
