@@ -11,5 +11,6 @@ extern crate std;
 pub mod egress;
 pub mod endnode;
 pub mod load;
+pub mod port;
 pub mod probe;
 pub mod smoother;

@@ -12,7 +12,7 @@ use rtether_model::wire;
 use crate::kernel::Simulation;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{CORRUPTED, Fifo, NONE, TAGGED};
-use crate::queues::EgressQueues;
+use crate::queues::{EgressQueues, Next};
 use crate::random::Draw;
 
 /// Octets after which a cut-through switch can forward: preamble and header.
@@ -76,6 +76,8 @@ pub(crate) struct Port {
     pub(crate) attachment: u32,
     /// The port wakes up, for waiting frames or to report a completion.
     pub(crate) is_wake_set: bool,
+    /// Its transmission selection decides about every frame.
+    pub(crate) is_asked_when_idle: bool,
     pub(crate) has_one_queue: bool,
     /// The other end is a cut-through switch.
     pub(crate) is_cut_through: bool,
@@ -169,7 +171,7 @@ impl Simulation {
         let port = &mut self.ports[index as usize];
         port.offered += 1;
         self.pool.get_mut(id).mark = now;
-        if !port.is_wake_set && now >= port.free_at {
+        if !port.is_wake_set && now >= port.free_at && !port.is_asked_when_idle {
             self.transmit(index, id, queue, observer);
             return;
         }
@@ -193,25 +195,30 @@ impl Simulation {
         let port = &mut self.ports[index as usize];
         if port.attachment != NONE {
             self.offer_next(index);
-        } else if !port.is_wake_set {
+        } else if !port.is_wake_set || (port.is_asked_when_idle && port.free_at <= self.now) {
             port.is_wake_set = true;
-            self.agenda.set(port.wake_slot, port.free_at);
+            self.agenda.set(port.wake_slot, port.free_at.max(self.now));
         }
     }
 
     /// Sends the next waiting frame: the link is free.
     pub(crate) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        if let Some((id, queue)) = self.queues[index as usize].pop(&self.pool) {
-            let size = self.pool.get(id).frame_size().unsigned_abs();
-            self.release_shared(index, size);
-            self.transmit(index, id, queue, observer);
+        let mut not_before = i64::MIN;
+        match self.queues[index as usize].pop(&self.pool, self.now) {
+            Next::Frame(id, queue) => {
+                let size = self.pool.get(id).frame_size().unsigned_abs();
+                self.release_shared(index, size);
+                self.transmit(index, id, queue, observer);
+            }
+            Next::NotBefore(time) => not_before = time,
+            Next::Empty => {}
         }
         let port = &mut self.ports[index as usize];
         let is_reporting = port.reports_completion;
         port.is_wake_set =
             !self.queues[index as usize].is_empty() || (is_reporting && port.free_at > self.now);
         let next = if port.is_wake_set {
-            port.free_at
+            port.free_at.max(not_before)
         } else {
             crate::agenda::NEVER
         };

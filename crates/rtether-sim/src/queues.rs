@@ -1,21 +1,19 @@
-//! The queues of one egress port and its transmission selection (IEEE 802.1Q-2022, 8.6.6 to 8.6.8).
+//! The queues of one egress port (IEEE 802.1Q-2022, 8.6.6 and 8.6.7); [`rtether_proto::port`]
+//! selects among them.
 //!
-//! Scope: FCFS, strict priority, weighted round robin by frames, strict over weighted round robin
-//! (1P3Q1T), and earliest deadline first. Tail drop against a limit in octets for the whole port;
-//! frames in transmission are not counted. No credit-based shaper, no gates, no preemption.
+//! Tail drop against a limit in octets for the whole port; frames in transmission are not counted.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::network::{QueueMap, Selection};
-use rtether_model::quantity::Bytes;
+use rtether_model::network::Selection;
+use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::QueueRecord;
+use rtether_proto::port::{Decision, Selector, Waiting};
 
 use crate::packet::{Fifo, Pool};
-
-const MAX: usize = QueueMap::MAX_QUEUES as usize;
 
 /// One queue and its counters.
 #[derive(Clone, Copy, Default)]
@@ -24,17 +22,43 @@ struct Lane {
     record: QueueRecord,
 }
 
+/// The frames in the queues, as the selection sees them.
+struct Frames<'a> {
+    lanes: &'a [Lane],
+    pool: &'a Pool,
+}
+
+impl Waiting for Frames<'_> {
+    #[inline]
+    fn has_frame(&self, queue: u8) -> bool {
+        self.lanes[usize::from(queue)].fifo.len() > 0
+    }
+
+    fn head_size(&self, queue: u8) -> u32 {
+        let head = self.lanes[usize::from(queue)].fifo.head();
+        head.map_or(0, |id| {
+            u32::try_from(self.pool.get(id).frame_size()).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// What a port that could send gets from its queues.
+pub(crate) enum Next {
+    /// A frame, and the queue that it was in.
+    Frame(u32, u8),
+    /// Nothing before this time.
+    NotBefore(i64),
+    /// No frame waits.
+    Empty,
+}
+
 /// Waiting frames of one port. A port that has never made a frame wait does not use it.
 pub(crate) struct EgressQueues {
     lanes: Box<[Lane]>,
-    count: u8,
-    selection: Selection,
+    selector: Selector,
     /// For earliest deadline first: local deadline of each flow at this port, picoseconds; the
     /// largest number for a flow without one.
     local_deadlines: Option<Arc<[i64]>>,
-    /// Queue whose turn it is in round robin, and the frames it may still send.
-    turn: u8,
-    credit: u8,
     waiting: u32,
     backlog: u64,
     backlog_max: u64,
@@ -42,22 +66,13 @@ pub(crate) struct EgressQueues {
 }
 
 impl EgressQueues {
-    /// Creates empty queues; with FCFS and earliest deadline first all priorities share queue 0.
+    /// Creates empty queues; if the selection does not use them, all priorities share queue 0.
     pub(crate) fn new(count: u8, selection: Selection, limit: Bytes) -> Self {
-        let count = match selection {
-            Selection::Fcfs | Selection::EarliestDeadline => 1,
-            Selection::StrictPriority | Selection::Wrr { .. } | Selection::StrictWrr { .. } => {
-                count
-            }
-        };
+        let selector = Selector::new(selection, count);
         Self {
-            lanes: vec![Lane::default(); usize::from(count)].into_boxed_slice(),
-            count,
-            selection,
-            local_deadlines: None,
-            // The lowest queue has no credit left, so the round begins at the highest.
-            turn: 0,
-            credit: 0,
+            lanes: vec![Lane::default(); usize::from(selector.queues())].into_boxed_slice(),
+            selector,
+            local_deadlines: (selection == Selection::EarliestDeadline).then(|| Arc::from([])),
             waiting: 0,
             backlog: 0,
             backlog_max: 0,
@@ -67,9 +82,14 @@ impl EgressQueues {
 
     /// Sets the local deadline of each flow, if the port serves by earliest deadline.
     pub(crate) fn set_local_deadlines(&mut self, of_flow: &Arc<[i64]>) {
-        if self.selection == Selection::EarliestDeadline {
-            self.local_deadlines = Some(Arc::clone(of_flow));
+        if let Some(deadlines) = &mut self.local_deadlines {
+            *deadlines = Arc::clone(of_flow);
         }
+    }
+
+    /// Returns whether frames may not pass by the queues, even if these are empty.
+    pub(crate) const fn is_asked_when_idle(&self) -> bool {
+        self.selector.is_asked_when_idle()
     }
 
     /// Returns whether no frame waits.
@@ -87,13 +107,13 @@ impl EgressQueues {
     /// Returns the number of queues.
     #[inline]
     pub(crate) const fn count(&self) -> u8 {
-        self.count
+        self.selector.queues()
     }
 
     /// Returns the queue for frames of a traffic class.
     #[inline]
     pub(crate) fn queue_for(&self, class: u8) -> u8 {
-        class.min(self.count - 1)
+        class.min(self.count() - 1)
     }
 
     /// Adds a frame whose `mark` is its arrival; the caller has checked [`Self::fits`].
@@ -112,17 +132,27 @@ impl EgressQueues {
         self.backlog_max = self.backlog_max.max(self.backlog);
     }
 
-    /// Removes and returns the frame that transmission selection chooses, with its queue.
+    /// Removes and returns the frame that transmission selection chooses at `now`.
     #[inline]
-    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<(u32, u8)> {
+    pub(crate) fn pop(&mut self, pool: &Pool, now: i64) -> Next {
         if self.waiting == 0 {
-            return None;
+            return Next::Empty;
         }
-        let queue = if self.count == 1 { 0 } else { self.select() };
-        let id = self.lanes[usize::from(queue)].fifo.pop(pool)?;
+        let frames = Frames {
+            lanes: &self.lanes,
+            pool,
+        };
+        let queue = match self.selector.poll(Instant::from_ps(now), &frames) {
+            Decision::Send(queue) => queue,
+            Decision::NotBefore(time) => return Next::NotBefore(time.as_ps()),
+            Decision::Empty => return Next::Empty,
+        };
+        let Some(id) = self.lanes[usize::from(queue)].fifo.pop(pool) else {
+            return Next::Empty;
+        };
         self.waiting -= 1;
         self.backlog -= pool.get(id).frame_size().unsigned_abs();
-        Some((id, queue))
+        Next::Frame(id, queue)
     }
 
     /// Notes that a frame has waited `waited_ps` in `queue`.
@@ -141,53 +171,6 @@ impl EgressQueues {
     /// Counts a tail drop, or a frame that the medium has given up.
     pub(crate) fn note_dropped(&mut self, queue: u8) {
         self.lanes[usize::from(queue)].record.dropped += 1;
-    }
-
-    /// Chooses among several queues that are not all empty.
-    fn select(&mut self) -> u8 {
-        match self.selection {
-            Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {
-                self.highest(self.count)
-            }
-            Selection::Wrr { weights } => self.round_robin(self.count, weights),
-            Selection::StrictWrr { weights } => {
-                let top = self.count - 1;
-                if self.lanes[usize::from(top)].fifo.len() > 0 {
-                    top
-                } else {
-                    self.round_robin(top, weights)
-                }
-            }
-        }
-    }
-
-    fn highest(&self, below: u8) -> u8 {
-        (0..below)
-            .rev()
-            .find(|&q| self.lanes[usize::from(q)].fifo.len() > 0)
-            .unwrap_or(0)
-    }
-
-    /// Stays with the current queue while it has frames and credit, else moves to the next lower
-    /// one.
-    fn round_robin(&mut self, below: u8, weights: [u8; MAX]) -> u8 {
-        if self.turn >= below {
-            self.turn = below - 1;
-            self.credit = weights[usize::from(self.turn)];
-        }
-        for _ in 0..=below {
-            if self.credit > 0 && self.lanes[usize::from(self.turn)].fifo.len() > 0 {
-                self.credit -= 1;
-                return self.turn;
-            }
-            self.turn = if self.turn == 0 {
-                below - 1
-            } else {
-                self.turn - 1
-            };
-            self.credit = weights[usize::from(self.turn)];
-        }
-        self.highest(below)
     }
 
     /// Returns the number of waiting frames.
@@ -229,6 +212,13 @@ mod tests {
         }
     }
 
+    fn sent(queues: &mut EgressQueues, pool: &Pool) -> Option<(u32, u8)> {
+        match queues.pop(pool, 0) {
+            Next::Frame(id, queue) => Some((id, queue)),
+            Next::NotBefore(_) | Next::Empty => None,
+        }
+    }
+
     /// Fills every queue with `each` frames and returns the queues of the first `take` frames to
     /// leave.
     fn order(selection: Selection, count: u8, each: u32, take: usize) -> Vec<u8> {
@@ -241,7 +231,7 @@ mod tests {
             }
         }
         (0..take)
-            .map_while(|_| queues.pop(&pool))
+            .map_while(|_| sent(&mut queues, &pool))
             .map(|(_, queue)| queue)
             .collect()
     }
@@ -283,7 +273,7 @@ mod tests {
             queues.push(&mut pool, id, 0, 100);
         }
         // Due: 11, 5, 14, 8 and 11; of equal ones, the earlier arrival first.
-        let sent: Vec<(i64, u32)> = core::iter::from_fn(|| queues.pop(&pool))
+        let sent: Vec<(i64, u32)> = core::iter::from_fn(|| sent(&mut queues, &pool))
             .map(|(id, _)| (pool.get(id).mark, pool.get(id).flow))
             .collect();
         let expected = [(2, 1), (5, 1), (1, 0), (8, 1), (4, 0), (0, 2), (3, 2)];
@@ -301,7 +291,7 @@ mod tests {
             queues.push(&mut pool, id, 0, 100);
         }
         assert!(!queues.fits(601) && queues.fits(600));
-        let sent: Vec<u8> = core::iter::from_fn(|| queues.pop(&pool))
+        let sent: Vec<u8> = core::iter::from_fn(|| sent(&mut queues, &pool))
             .map(|(_, q)| q)
             .collect();
         assert_eq!(sent, [0; 4]);

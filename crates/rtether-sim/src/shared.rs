@@ -18,6 +18,7 @@ use crate::medium::{self, Event, EventKind, Medium};
 use crate::observe::{DropReason, Observer};
 use crate::packet::{CORRUPTED, GROUP, NONE};
 use crate::port::{OVERHEAD, Owner, PREAMBLE};
+use crate::queues::Next;
 
 /// One collision domain.
 pub(crate) struct Shared {
@@ -100,7 +101,9 @@ impl Simulation {
         if attachment.frame != NONE {
             return None;
         }
-        let (id, queue) = self.queues[index as usize].pop(&self.pool)?;
+        let Next::Frame(id, queue) = self.queues[index as usize].pop(&self.pool, self.now) else {
+            return None;
+        };
         let now = self.now;
         let packet = self.pool.get_mut(id);
         let waited = now - packet.mark;
