@@ -42,6 +42,7 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         octet: own.octet,
         loads: &scratch.loads,
         queues: &queues,
+        in_front: 0,
         is_whole: false,
     };
     for (queue, range) in &queues {
@@ -77,6 +78,7 @@ pub(crate) fn wait_of(
         octet: own.octet,
         loads,
         queues: &queues,
+        in_front: 0,
         is_whole: true,
     };
     let of_member = queues.iter().find(|(_, range)| range.contains(&member));

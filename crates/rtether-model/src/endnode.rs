@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::num::NonZeroU32;
 
-use crate::network::{Pcp, QueueMap};
+use crate::network::{Pcp, QueueMap, Selection};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::smoother;
 
@@ -326,6 +326,9 @@ pub enum TransmitStrategy {
         /// Number of rings.
         count: u8,
     },
+    /// One ring, which a frame enters whenever there is room, from the queue that the selection
+    /// chooses; each class has a queue.
+    Selection(Selection),
 }
 
 impl TransmitStrategy {

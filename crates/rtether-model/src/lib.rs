@@ -18,6 +18,7 @@ pub mod network;
 pub mod quantity;
 pub mod record;
 pub mod route;
+mod selection;
 pub mod shim;
 pub mod smoother;
 pub mod wire;

@@ -34,6 +34,13 @@
 //! held at most as many frames as it has room for, the higher ones at most their backlog behind one
 //! frame, and only `all >= k` has entered since.
 //!
+//! **Selection.** Frames enter the ring by a transmission selection whenever there is room, and leave
+//! it in order of entry. Let 0 be the last time before which no frame of the class waited in
+//! software. At that time the ring held at most as many frames as it has room for; what enters from
+//! then on is chosen as at a port that serves these queues, only earlier, so that fewer frames of
+//! other queues have come: the wait is that at such a port behind a ring full of the longest
+//! frames.
+//!
 //! **Several high classes** share the ring in order of arrival while it has room, and enter by
 //! priority while it has none. If all frames that may be there at once fit the ring, they are one
 //! queue in order of arrival; otherwise the others count as higher.
@@ -52,7 +59,9 @@
 use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
+use rtether_model::network::Selection;
 
+use super::Discipline;
 use super::port::{Port, Waits, smaller, waits_behind};
 use crate::analysis::LayerPart;
 use crate::classify::Level;
@@ -107,7 +116,8 @@ impl Driver {
             TransmitStrategy::Fifo => 0,
             TransmitStrategy::Moderate { .. }
             | TransmitStrategy::Strict { .. }
-            | TransmitStrategy::Rings { .. } => class.min(self.classes - 1),
+            | TransmitStrategy::Rings { .. }
+            | TransmitStrategy::Selection(_) => class.min(self.classes - 1),
         }
     }
 
@@ -138,7 +148,14 @@ impl Driver {
                 }
             }
             TransmitStrategy::Rings { count } => self.rings(port, queue, count),
+            TransmitStrategy::Selection(selection) => self.selected(port, queue, selection),
         }
+    }
+
+    fn selected(&self, port: &Port<'_>, queue: u8, selection: Selection) -> Waits {
+        let in_front = self.ring.saturating_mul(port.longest(|_| true));
+        let behind = Port { in_front, ..*port };
+        Discipline::of_port(selection, self.classes).waits(&behind, queue)
     }
 
     fn below_smoother(&self, port: &Port<'_>, queue: u8, below: i64) -> Waits {

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::curve::Load;
+use crate::source::add;
 use crate::wait::{Class, Unbounded, waits};
 
 /// Largest number of distinct packet costs of one queue.
@@ -29,6 +30,8 @@ pub(crate) struct Port<'a> {
     pub(crate) loads: &'a [Load],
     /// Positions of each queue's members among the loads, in ascending order of queues.
     pub(crate) queues: &'a [(u8, Range<usize>)],
+    /// Work in front of everything that waits here.
+    pub(crate) in_front: i64,
     /// As [`Class::is_whole`].
     pub(crate) is_whole: bool,
 }
@@ -51,9 +54,21 @@ impl Port<'_> {
         extra: i64,
         is_higher: impl Fn(u8) -> bool,
     ) -> Waits {
+        self.waits_brought(queue, base, |_| extra, is_higher)
+    }
+
+    /// The same with the work that each frame of a load brings.
+    pub(crate) fn waits_brought(
+        &self,
+        queue: u8,
+        base: i64,
+        extra: impl Fn(&Load) -> i64,
+        is_higher: impl Fn(u8) -> bool,
+    ) -> Waits {
         let own = self.of(|other| other == queue);
-        let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra)).collect();
+        let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra(load))).collect();
         let mut higher = self.of(is_higher);
+        let base = add(base, self.in_front);
         waits_in(&own, base, &mut heavier, &mut higher, self.is_whole)
     }
 
@@ -92,7 +107,7 @@ pub(crate) fn waits_behind(
 }
 
 /// The same; `is_whole` as [`Class::is_whole`].
-pub(super) fn waits_in(
+fn waits_in(
     own: &[Load],
     base: i64,
     all: &mut [Load],
@@ -155,6 +170,7 @@ mod tests {
         let port = Port {
             visits: &Unasked,
             octet: 1,
+            in_front: 0,
             loads: &[load(10), load(2)],
             queues: &[(0, 0..2)],
             is_whole: false,

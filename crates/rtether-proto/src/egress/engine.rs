@@ -343,7 +343,7 @@ impl<F> Egress<F> {
         if let Some(pacer) = &mut self.pacer {
             pacer.entered(now, self.below_size);
         }
-        self.transmit.enqueue(now, item, class);
+        self.transmit.enqueue(now, item, size, class);
         while let Some(event) = self.transmit.poll_event() {
             if let Event::Dropped { frame, .. } = event {
                 self.leave_below(size);

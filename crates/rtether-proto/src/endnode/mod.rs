@@ -126,6 +126,8 @@ pub enum Timeout {
     IdleRelease,
     /// A stack instance is done with its frame.
     Completion,
+    /// The transmission selection is asked again.
+    Selection,
 }
 
 /// Why an engine or a classifier cannot be created.
@@ -139,6 +141,8 @@ pub enum ConfigError {
     },
     /// A queue or ring with room for no frame.
     ZeroLimit,
+    /// A transmission selection that does not use the queues of the classes.
+    SelectionWithoutQueues,
     /// A rule, or the first high class, names a queue that does not exist.
     ClassOutOfRange {
         /// The class named.
@@ -167,6 +171,9 @@ impl fmt::Display for ConfigError {
                 write!(f, "{found} queues; 1 to {MAX_CLASSES} are possible")
             }
             Self::ZeroLimit => f.write_str("a queue needs room for at least one frame"),
+            Self::SelectionWithoutQueues => {
+                f.write_str("a selection that does not use the queues of the classes")
+            }
             Self::ClassOutOfRange { class, count } => {
                 write!(f, "class {class} of {count}; classes are numbered from 0")
             }

@@ -13,10 +13,11 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
-use rtether_model::quantity::Instant;
+use rtether_model::quantity::{Bytes, Instant};
 
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
 use super::{ConfigError, Event, Place, Timeout, after};
+use crate::port::{Decision, Selector, Waiting};
 
 /// A frame that enters a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,10 @@ struct Ring {
 /// Queues between stack and driver.
 pub struct TransmitQueues<F> {
     strategy: TransmitStrategy,
+    /// Chooses under [`TransmitStrategy::Selection`].
+    selector: Option<Selector>,
+    /// When it is asked again; `None` unless frames wait for a time.
+    not_before: Option<Instant>,
     classes: u8,
     high_from: u8,
     ring_limit: u32,
@@ -64,6 +69,19 @@ pub struct TransmitQueues<F> {
 struct Item<F> {
     frame: F,
     class: u8,
+    /// Addresses to FCS.
+    size: Bytes,
+}
+
+impl<F> Waiting for ClassQueues<Item<F>> {
+    fn has_frame(&self, queue: u8) -> bool {
+        !self.is_empty(queue)
+    }
+
+    fn head_size(&self, queue: u8) -> u32 {
+        let head = self.head(queue);
+        head.map_or(0, |item| u32::try_from(item.size.get()).unwrap_or(u32::MAX))
+    }
 }
 
 impl<F> TransmitQueues<F> {
@@ -93,10 +111,24 @@ impl<F> TransmitQueues<F> {
             TransmitStrategy::Strict {
                 idle_release: Some(span),
             } if span.is_negative() => return Err(ConfigError::NegativeTime),
-            TransmitStrategy::Moderate { .. } | TransmitStrategy::Strict { .. } => (by_class, 1),
+            TransmitStrategy::Selection(selection) if !selection.uses_queues() => {
+                return Err(ConfigError::SelectionWithoutQueues);
+            }
+            TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Selection(_) => (by_class, 1),
+        };
+        let selector = match config.strategy {
+            TransmitStrategy::Selection(selection) => Some(Selector::new(selection, classes)),
+            TransmitStrategy::Fifo
+            | TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Rings { .. } => None,
         };
         Ok(Self {
             strategy: config.strategy,
+            selector,
+            not_before: None,
             classes,
             // The single queue of the FIFO strategy is neither high nor low.
             high_from: if config.strategy == TransmitStrategy::Fifo {
@@ -127,6 +159,9 @@ impl<F> TransmitQueues<F> {
         let now = self.begin(now);
         let before = core::mem::replace(&mut self.queues, fresh.queues);
         before.move_into(&mut self.queues, |item| item.class);
+        if self.strategy != fresh.strategy || self.classes != fresh.classes {
+            self.selector = fresh.selector;
+        }
         self.strategy = fresh.strategy;
         self.classes = fresh.classes;
         self.high_from = fresh.high_from;
@@ -140,10 +175,11 @@ impl<F> TransmitQueues<F> {
         Ok(())
     }
 
-    /// Takes a frame from the stack.
-    pub fn enqueue(&mut self, now: Instant, frame: F, class: u8) {
+    /// Takes a frame of `size` octets, addresses to FCS, from the stack.
+    pub fn enqueue(&mut self, now: Instant, frame: F, size: Bytes, class: u8) {
         let now = self.begin(now);
-        if let Err(Item { frame, class }) = self.queues.offer(now, Item { frame, class }, class) {
+        let item = Item { frame, class, size };
+        if let Err(Item { frame, class, .. }) = self.queues.offer(now, item, class) {
             let (class, place) = (class.min(self.classes - 1), Place::Queue);
             self.events.push(Event::Dropped {
                 frame,
@@ -182,8 +218,12 @@ impl<F> TransmitQueues<F> {
         Some(transmit)
     }
 
-    /// Returns when the idle release is due; a time in the past is due at once.
+    /// Returns when the idle release is due, or when the selection is asked again; a time in the
+    /// past is due at once.
     pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
+        if let Some(time) = self.not_before {
+            return Some((time, Timeout::Selection));
+        }
         let TransmitStrategy::Strict {
             idle_release: Some(span),
         } = self.strategy
@@ -194,9 +234,14 @@ impl<F> TransmitQueues<F> {
         can_enter.then(|| (after(self.last_entry, span), Timeout::IdleRelease))
     }
 
-    /// Moves one low frame into the ring if the idle release is due.
+    /// Moves one low frame into the ring if the idle release is due; asks the selection again if
+    /// that is.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.begin(now);
+        if self.selector.is_some() {
+            self.fill(now);
+            return;
+        }
         let is_due = self.poll_timeout().is_some_and(|(due, _)| due <= now);
         let low = self.queues.highest(0..self.high_from);
         if let Some(queue) = low.filter(|_| is_due) {
@@ -284,6 +329,10 @@ impl<F> TransmitQueues<F> {
         let is_low_waiting = self.queues.highest(0..self.high_from).is_some();
         assert!(!self.is_low_owed || is_low_waiting, "owed to no frame");
         assert_eq!(self.next_entry(), None, "a frame waits that could enter");
+        if self.selector.is_some() && self.not_before.is_none() {
+            let is_stuck = self.has_room(0) && self.waiting() > 0;
+            assert!(!is_stuck, "a frame waits that the selection could send");
+        }
     }
 
     fn begin(&mut self, now: Instant) -> Instant {
@@ -305,12 +354,16 @@ impl<F> TransmitQueues<F> {
             TransmitStrategy::Rings { count } => queue.saturating_sub(self.classes - count),
             TransmitStrategy::Fifo
             | TransmitStrategy::Moderate { .. }
-            | TransmitStrategy::Strict { .. } => 0,
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Selection(_) => 0,
         }
     }
 
     /// Moves all frames that may enter into the rings.
     fn fill(&mut self, now: Instant) {
+        while let Some(queue) = self.selected(now) {
+            self.enter(now, queue);
+        }
         while let Some(queue) = self.next_entry() {
             self.enter(now, queue);
             if let TransmitStrategy::Strict { .. } = self.strategy {
@@ -320,11 +373,27 @@ impl<F> TransmitQueues<F> {
         }
     }
 
-    /// Returns the queue whose head may enter now.
+    /// Returns the queue that the selection chooses if the ring has room.
+    fn selected(&mut self, now: Instant) -> Option<u8> {
+        self.not_before = None;
+        let has_room = self.has_room(0);
+        let selector = self.selector.as_mut().filter(|_| has_room)?;
+        match selector.poll(now, &self.queues) {
+            Decision::Send(queue) => Some(queue),
+            Decision::NotBefore(time) => {
+                self.not_before = Some(time);
+                None
+            }
+            Decision::Empty => None,
+        }
+    }
+
+    /// Returns the queue whose head may enter now, without a selection.
     fn next_entry(&self) -> Option<u8> {
         let high = || self.queues.highest(self.high_from..self.classes);
         let low = || self.queues.highest(0..self.high_from);
         match self.strategy {
+            TransmitStrategy::Selection(_) => None,
             TransmitStrategy::Rings { .. } => (0..self.classes)
                 .rev()
                 .find(|&queue| !self.queues.is_empty(queue) && self.has_room(self.ring_of(queue))),
@@ -348,7 +417,7 @@ impl<F> TransmitQueues<F> {
         let Some(head) = self.queues.take(now, queue) else {
             return;
         };
-        let Item { frame, class } = head.item;
+        let Item { frame, class, .. } = head.item;
         let class = class.min(self.classes - 1);
         let ring = self.ring_of(queue);
         let state = &mut self.rings[usize::from(ring)];

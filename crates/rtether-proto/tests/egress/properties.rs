@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use rtether_model::endnode::{
     Detector, Layer, RingEmpty, Smoothing, TransmitConfig, TransmitStrategy,
 };
+use rtether_model::network::Selection;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::{Adaptive, Config, Doubling, Fixed, Limits, Mode, Nt, Places, Rule};
 use rtether_proto::egress::{Egress, Marked, Offered, Seeds};
@@ -53,6 +54,10 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
         Just(TransmitStrategy::STRICT),
         Just(TransmitStrategy::STRICT_LITERAL),
         (1..=8_u8).prop_map(|count| TransmitStrategy::Rings { count }),
+        Just(TransmitStrategy::Selection(Selection::StrictPriority)),
+        Just(TransmitStrategy::Selection(Selection::Wrr {
+            weights: [1, 2, 3, 1, 4, 1, 1, 2]
+        })),
     ];
     let limits = prop::collection::vec(1..6_u32, 1..=8);
     (1..5_u32, limits, strategy).prop_map(|(ring_limit, queue_limits, strategy)| {
@@ -67,7 +72,8 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
                 },
                 strategy @ (TransmitStrategy::Fifo
                 | TransmitStrategy::Moderate { .. }
-                | TransmitStrategy::Strict { .. }) => strategy,
+                | TransmitStrategy::Strict { .. }
+                | TransmitStrategy::Selection(_)) => strategy,
             },
         }
     })

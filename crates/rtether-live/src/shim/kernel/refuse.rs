@@ -126,6 +126,11 @@ fn check_transmit(transmit: &TransmitConfig, classes: u8) -> Result<(), Refusal>
              back end `user`",
         ),
         TransmitStrategy::Rings { .. } => Ok(()),
+        TransmitStrategy::Selection(_) => refuse(
+            "transmit.strategy",
+            "HTB chooses by priority only; use `rings` with a ring for each class for strict \
+             priority, or the back end `user`",
+        ),
     }
 }
 

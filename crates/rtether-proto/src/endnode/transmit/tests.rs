@@ -2,10 +2,12 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
+use rtether_model::network::Selection;
 use rtether_model::quantity::Duration;
 
 use super::*;
 
+const SIZE: Bytes = Bytes::new(100);
 const MICROSECOND: Duration = Duration::from_us(1);
 
 fn at(us: i64) -> Instant {
@@ -38,7 +40,7 @@ impl<F: Copy> Host<F> {
     }
 
     fn enqueue(&mut self, now: Instant, frame: F, class: u8) {
-        self.engine.enqueue(now, frame, class);
+        self.engine.enqueue(now, frame, SIZE, class);
         self.settle(now);
     }
 
@@ -293,7 +295,7 @@ fn impossible_configurations_are_refused() {
 fn a_host_that_leaves_frames_behind_is_found() {
     // Oracle: the drain rule of the engines.
     let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
-    engine.enqueue(at(0), "a", 0);
+    engine.enqueue(at(0), "a", SIZE, 0);
     engine.handle_completion(at(0), 0);
 }
 
@@ -302,7 +304,7 @@ fn a_host_that_leaves_frames_behind_is_found() {
 fn a_frame_that_was_not_handed_out_is_not_completed() {
     // Oracle: by hand; release builds do not assert the drain rule.
     let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
-    engine.enqueue(at(0), "a", 0);
+    engine.enqueue(at(0), "a", SIZE, 0);
     assert!(!engine.handle_completion(at(0), 0));
     assert_eq!(
         (engine.ring_depth(0), engine.spurious_completions()),
@@ -332,6 +334,10 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
             idle_release: idle.map(Duration::from_us),
         }),
         (1_u8..5).prop_map(|count| TransmitStrategy::Rings { count }),
+        Just(TransmitStrategy::Selection(Selection::StrictPriority)),
+        Just(TransmitStrategy::Selection(Selection::Wrr {
+            weights: [1, 2, 3, 1, 1, 1, 1, 1]
+        })),
     ]
 }
 
@@ -379,7 +385,8 @@ proptest! {
             TransmitStrategy::Rings { count } => count,
             TransmitStrategy::Fifo
             | TransmitStrategy::Moderate { .. }
-            | TransmitStrategy::Strict { .. } => 1,
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Selection(_) => 1,
         };
         let in_rings: u32 = (0..rings).map(|ring| host.engine.ring_depth(ring)).sum();
         let is_drop = |event: &&Event<_>| matches!(event, Event::Dropped { .. });

@@ -1,0 +1,32 @@
+//! Transmission selection: which queue of a port sends next (IEEE 802.1Q-2022, 8.6.8).
+
+/// Transmission selection at an egress port; never preempts a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// First come, first served over all queues.
+    Fcfs,
+    /// The highest non-empty queue (IEEE 802.1Q-2022, 8.6.8.1).
+    StrictPriority,
+    /// Up to `weights[q]` frames of queue `q` in turn, highest queue first in each round.
+    Wrr {
+        /// Frames per round, indexed by queue; at least one for every queue in use.
+        weights: [u8; 8],
+    },
+    /// The highest queue strictly first, the others by weighted round robin (1P3Q1T).
+    StrictWrr {
+        /// Frames per round, indexed by queue; the entry of the highest queue is not used.
+        weights: [u8; 8],
+    },
+    /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
+    ///
+    /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one
+    /// port, [`crate::route::Routing::local_deadline`]. Frames of flows without a deadline go last.
+    EarliestDeadline,
+}
+
+impl Selection {
+    /// Returns whether frames wait in the queues of their priorities; otherwise all share one.
+    pub const fn uses_queues(self) -> bool {
+        !matches!(self, Self::Fcfs | Self::EarliestDeadline)
+    }
+}
