@@ -59,7 +59,7 @@ impl<'t> Fields<'t> {
         self.get(key).map(|entry| entry.key_span)
     }
 
-    fn spec(&self, key: &str) -> &'static Key {
+    pub(super) fn spec(&self, key: &str) -> &'static Key {
         self.section.find(key).expect("getters ask for known keys")
     }
 }

@@ -9,6 +9,7 @@ use rtether_proto::endnode::{ReceiveQueues, TransmitQueues};
 
 use super::priorities::{Priorities, priorities};
 use super::smoother::smoother;
+use super::switches::Chosen;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::keys::table::{
@@ -54,6 +55,7 @@ struct TransmitPart {
     limit: Limit,
     high_from: Option<At<u8>>,
     rings: Option<At<u8>>,
+    selection: Chosen,
     at: Span,
 }
 
@@ -175,11 +177,17 @@ impl TransmitPart {
                 return None;
             }
         }
+        let strategy = match self.strategy {
+            TransmitStrategy::Selection(_) => {
+                TransmitStrategy::Selection(self.selection.of(reader, queues))
+            }
+            other => other,
+        };
         let config = TransmitConfig {
             ring_limit: self.ring_limit,
             queue_limits,
             high_from: self.high_from.map(|number| number.value),
-            strategy: self.strategy,
+            strategy,
         };
         let engine = TransmitQueues::<()>::new(&config).map(|_| ());
         engine_takes(reader, "transmit_queues", self.at, engine)?;
@@ -308,6 +316,7 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         ("empty", &["moderate"]),
         ("idle_release", &["strict"]),
         ("rings", &["rings"]),
+        ("selection", &["select"]),
     ] {
         if let Some(word) = word.as_ref().filter(|word| !kinds.contains(&word.text)) {
             let what = format!("transmit queues with `strategy: {}`", word.text);
@@ -323,6 +332,7 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
     let idle_release = idle_release(reader, fields);
     let empty = reader.meaning(fields, &EMPTY);
     let ring_limit = frames(reader, fields, "ring", TransmitConfig::DEFAULT_RING_LIMIT);
+    let selection = Chosen::read(reader, fields);
     let limit = limit(reader, fields)?;
     if let (Some(TransmitStrategy::Fifo), Limit::Each(_, span)) = (strategy, &limit) {
         let title = "`limit` is one number for `fifo`, found a list";
@@ -340,6 +350,7 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         TransmitStrategy::Rings { .. } => TransmitStrategy::Rings {
             count: rings?.value,
         },
+        select @ TransmitStrategy::Selection(_) => select,
     };
     Some(TransmitPart {
         strategy,
@@ -347,6 +358,7 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         limit,
         high_from,
         rings,
+        selection,
         at: fields.at,
     })
 }

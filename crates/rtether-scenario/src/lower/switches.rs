@@ -10,7 +10,7 @@ use rtether_model::quantity::{Bytes, Duration};
 
 use super::{Plant, check_name};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, quote};
+use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{
     ADDRESSES, FORWARDING, MULTICAST, PORT, SELECTION, SWITCH, Selected, TAGGING, TRUNK,
 };
@@ -68,7 +68,7 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), latency);
     switch.mode = reader.meaning(fields, &FORWARDING);
     switch.queues = queues(reader, fields, 1);
-    switch.selection = selection(reader, fields, switch.queues.count());
+    switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());
     switch.buffer = buffer(reader, fields);
     let aging = reader.positive_time(fields, "aging");
     switch.addresses = reader.meaning(fields, &ADDRESSES);
@@ -130,48 +130,94 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
     QueueMap::new(count, map).unwrap_or(standard)
 }
 
-fn selection(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Selection {
-    let selected = reader.meaning(fields, &SELECTION);
-    let keys: BTreeSet<&str> = SELECTION.meanings().filter_map(Selected::key).collect();
-    for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
-        reader.misplaced(fields, &[key], "this selection");
+/// A selection as it was written; how many queues there are may be known later.
+#[derive(Clone)]
+pub(super) struct Chosen {
+    selection: Selection,
+    values: Option<Values>,
+}
+
+/// Values of a selection, one for each queue.
+#[derive(Clone)]
+struct Values {
+    key: &'static str,
+    example: &'static str,
+    owner: String,
+    /// How many there are; `None` without the key.
+    found: Option<usize>,
+    at: Span,
+}
+
+impl Chosen {
+    /// Reads `selection` and the key that it needs.
+    pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Self {
+        let selected = reader.meaning(fields, &SELECTION);
+        let keys: BTreeSet<&str> = SELECTION.meanings().filter_map(Selected::key).collect();
+        for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
+            reader.misplaced(fields, &[key], "this selection");
+        }
+        let (key, make) = match selected {
+            Selected::Alone(selection) => {
+                return Self {
+                    selection,
+                    values: None,
+                };
+            }
+            Selected::PerQueue(key, make) => (key, make),
+        };
+        let entry = fields.get(key);
+        let list = entry.map(|_| reader.values(fields, key).unwrap_or_default());
+        let mut values = [1; 8];
+        for (slot, value) in values.iter_mut().zip(list.iter().flatten()) {
+            *slot = *value;
+        }
+        let selected_at = fields.key_span(SELECTION.key).unwrap_or(fields.at);
+        Self {
+            selection: make(values),
+            values: Some(Values {
+                key,
+                example: fields.spec(key).example,
+                owner: fields.owner.clone(),
+                found: list.map(|list| list.len()),
+                at: entry.map_or(selected_at, |entry| entry.value.span),
+            }),
+        }
     }
-    match selected {
-        Selected::Alone(selection) => selection,
-        Selected::PerQueue(key, make) => make(per_queue(reader, fields, key, queues)),
+
+    /// Returns the selection for this number of queues.
+    pub(super) fn of(&self, reader: &mut Reader<'_>, queues: u8) -> Selection {
+        if let Some(values) = &self.values {
+            values.check(reader, queues);
+        }
+        self.selection
     }
 }
 
-/// Reads one value for each queue.
-fn per_queue(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, queues: u8) -> [u64; 8] {
-    let mut values = [1; 8];
-    let Some(entry) = fields.get(key) else {
-        let title = format!("{} has no `{key}`", fields.owner);
-        let at = fields.key_span(SELECTION.key).unwrap_or(fields.at);
-        let list: Vec<String> = (1..=queues).map(|value| value.to_string()).collect();
-        let label = "this selection gives each queue its share";
-        reader.report(
-            Diagnostic::new(&codes::MISSING_KEY, title, at, label)
-                .help(format!("add `{key}: [{}]`", list.join(", "))),
-        );
-        return values;
-    };
-    let list = reader.values(fields, key).unwrap_or_default();
-    for (slot, value) in values.iter_mut().zip(&list) {
-        *slot = *value;
+impl Values {
+    fn check(&self, reader: &mut Reader<'_>, queues: u8) {
+        let Self {
+            key, owner, found, ..
+        } = self;
+        let diagnostic = match *found {
+            // Empty after a mistake, which has been reported.
+            Some(0) => return,
+            Some(found) if found == usize::from(queues) => return,
+            Some(found) => {
+                let title = format!("`{key}` needs {queues} values, found {found}");
+                let label = "one for each queue, from queue 0";
+                Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, self.at, label)
+            }
+            None => {
+                let title = format!("{owner} has no `{key}`");
+                let label = "this selection gives each queue its share";
+                let example = self.example.trim_matches(['[', ']']).split(", ").cycle();
+                let list: Vec<&str> = example.take(queues.into()).collect();
+                Diagnostic::new(&codes::MISSING_KEY, title, self.at, label)
+                    .help(format!("add `{key}: [{}]`", list.join(", ")))
+            }
+        };
+        reader.report(diagnostic);
     }
-    if !list.is_empty() && list.len() != usize::from(queues) {
-        let title = format!("`{key}` needs {queues} values, found {}", list.len());
-        let label = "one for each queue, from queue 0";
-        let place = entry.value.span;
-        reader.report(Diagnostic::new(
-            &codes::VALUE_OUT_OF_RANGE,
-            title,
-            place,
-            label,
-        ));
-    }
-    values
 }
 
 fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {

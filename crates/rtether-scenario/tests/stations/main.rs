@@ -10,7 +10,7 @@ use rtether_model::endnode::{
     ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::network::{
-    Cost, EndStation, Jitter, Pcp, QueueMap, RtosStack, Spread, Stack, Tasks,
+    Cost, EndStation, Jitter, Pcp, QueueMap, RtosStack, Selection, Spread, Stack, Tasks,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::smoother::Mode;
@@ -251,6 +251,10 @@ fn transmit_queues() {
     assert_eq!(full, config);
     let rings = queues(TransmitStrategy::Rings { count: 2 });
     assert_eq!(transmit("strategy: rings, rings: 2"), rings);
+    let weights = [3, 1, 1, 1, 1, 1, 1, 1];
+    let select = queues(TransmitStrategy::Selection(Selection::Wrr { weights }));
+    let text = "strategy: select, selection: wrr, weights: [3, 1]";
+    assert_eq!(transmit(text), select);
     // One queue: the engine takes the sum.
     let fifo = transmit("strategy: fifo, limit: 101");
     assert_eq!(fifo.strategy, TransmitStrategy::Fifo);

@@ -27,6 +27,18 @@ pub(crate) fn plain_switch() -> Switch {
     }
 }
 
+/// Draws a transmission selection.
+pub(crate) fn selection(dice: &mut Dice) -> Selection {
+    let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
+    match dice.index(6) {
+        0 => Selection::Fcfs,
+        1 | 2 => Selection::StrictPriority,
+        3 => Selection::Wrr { weights },
+        4 => Selection::EarliestDeadline,
+        _ => Selection::StrictWrr { weights },
+    }
+}
+
 pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     let mut switch = plain_switch();
     if !is_full {
@@ -38,14 +50,7 @@ pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     }
     let count = u8::try_from(dice.range(1, 8)).unwrap();
     switch.queues = QueueMap::standard(count).unwrap();
-    let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
-    switch.selection = match dice.index(6) {
-        0 => Selection::Fcfs,
-        1 | 2 => Selection::StrictPriority,
-        3 => Selection::Wrr { weights },
-        4 => Selection::EarliestDeadline,
-        _ => Selection::StrictWrr { weights },
-    };
+    switch.selection = selection(dice);
     if dice.chance(15) {
         switch.tags = TagHandling::Strip;
     }

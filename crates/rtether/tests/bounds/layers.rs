@@ -7,13 +7,14 @@ use rtether_model::endnode::{
     Detector, Layer, LowTurn, PriorityTable, Receive, ReceiveConfig, ReceiveSelection, RingEmpty,
     Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
 };
-use rtether_model::network::{EndStation, QueueMap, Tasks};
+use rtether_model::network::{EndStation, QueueMap, Selection, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{
     Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places,
 };
 
 use crate::dice::Dice;
+use crate::draw::selection;
 
 const PLENTY: u32 = 1_000_000;
 
@@ -115,7 +116,7 @@ fn receive_side(dice: &mut Dice, queues: usize) -> Receive {
 
 fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
     let top = u64::try_from(queues).unwrap() - 1;
-    let strategy = match dice.index(6) {
+    let strategy = match dice.index(7) {
         0 => TransmitStrategy::Fifo,
         1 => TransmitStrategy::Moderate {
             empty: RingEmpty::NoneWaitingOrSending,
@@ -126,6 +127,7 @@ fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
         3 | 4 => TransmitStrategy::Strict {
             idle_release: (!dice.chance(15)).then(|| us(dice, 1_000)),
         },
+        5 => TransmitStrategy::Selection(queued(dice)),
         _ => TransmitStrategy::Rings {
             count: u8::try_from(dice.range(1, top + 1)).unwrap(),
         },
@@ -137,6 +139,16 @@ fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
             .chance(40)
             .then(|| u8::try_from(dice.range(0, top)).unwrap()),
         strategy,
+    }
+}
+
+/// Draws a selection that uses the queues.
+fn queued(dice: &mut Dice) -> Selection {
+    loop {
+        let drawn = selection(dice);
+        if drawn.uses_queues() {
+            return drawn;
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The keys of the priority queues between stack and driver.
 
 use rtether_model::endnode::{LowTurn, ReceiveSelection, RingEmpty, TransmitStrategy};
+use rtether_model::network::Selection;
 use rtether_model::quantity::Duration;
 
+use super::network::{SELECTION, WEIGHTS};
 use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
 
 /// Number of a queue.
@@ -57,6 +59,10 @@ pub(crate) static STRATEGY: Words<TransmitStrategy> = Words::new(
         ("moderate", TransmitStrategy::MODERATE),
         ("strict", TransmitStrategy::STRICT),
         ("rings", TransmitStrategy::Rings { count: 1 }),
+        (
+            "select",
+            TransmitStrategy::Selection(Selection::StrictPriority),
+        ),
     ],
 );
 
@@ -228,8 +234,14 @@ pub(crate) static TRANSMIT_QUEUES: Section = Section {
             &STRATEGY,
             Required,
             "strict",
-            "`fifo`: one queue, a frame enters whenever there is room. `moderate`: a high frame enters at once, a low one when the ring is empty. `strict`: a high frame enters at once, and the first low one behind it. `rings`: the interface has several rings and serves the highest first.",
+            "`fifo`: one queue, a frame enters whenever there is room. `moderate`: a high frame enters at once, a low one when the ring is empty. `strict`: a high frame enters at once, and the first low one behind it. `rings`: the interface has several rings and serves the highest first. `select`: a frame enters whenever there is room, from the queue that `selection` chooses.",
         ),
+        choice(
+            &SELECTION,
+            "wrr",
+            "`select`: which queue is next, as at the ports of switches; not `fcfs` and not `edf`.",
+        ),
+        WEIGHTS,
         key(
             "ring",
             FRAMES,

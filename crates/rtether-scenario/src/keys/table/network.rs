@@ -6,7 +6,7 @@ use rtether_model::network::{
 use rtether_model::quantity::Duration;
 
 use super::{
-    BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
+    BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
     choice, key, word,
 };
 
@@ -46,6 +46,14 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
         ),
         ("edf", Selected::Alone(Selection::EarliestDeadline)),
     ],
+);
+
+pub(super) const WEIGHTS: Key = key(
+    "weights",
+    Kind::Values(&Kind::Count { min: 1, max: 255 }),
+    Optional,
+    "[1, 2, 4, 8]",
+    "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
 );
 
 impl Selected {
@@ -146,13 +154,7 @@ pub(crate) static SWITCH: Section = Section {
             "wrr",
             "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
         ),
-        key(
-            "weights",
-            Kind::Values(&Kind::Count { min: 1, max: 255 }),
-            Optional,
-            "[1, 2, 4, 8]",
-            "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
-        ),
+        WEIGHTS,
         key(
             "buffer",
             SIZE,
