@@ -149,10 +149,11 @@ fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
 fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) -> Inside {
     let mut found = Inside::NONE;
     if let Some(tasks) = &station.tasks {
-        let discipline = tasks
-            .messages_first
-            .then_some(Discipline::Preemptive)
-            .unwrap_or(Discipline::Fifo);
+        let discipline = if tasks.messages_first {
+            Discipline::Preemptive
+        } else {
+            Discipline::Fifo
+        };
         let spaces = discipline == Discipline::Fifo;
         found.tasks = add(
             servers,

@@ -10,7 +10,9 @@ use rtether_model::endnode::{
     TransmitStrategy,
 };
 use rtether_model::flow::{Bulk, Flow, Phase, TcpParameters, Traffic, Transfer};
-use rtether_model::network::{Cost, EndStation, Jitter, NodeId, NodeKind, RtosStack, Stack, Tasks};
+use rtether_model::network::{
+    Cost, EndStation, Jitter, NodeId, NodeKind, RtosStack, Selection, Stack, Tasks,
+};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 use rtether_model::wire::Encapsulation;
@@ -316,6 +318,7 @@ fn transmit_strategies_on_a_link() {
     let ring_empty = TransmitStrategy::Moderate {
         empty: RingEmpty::NoneWaiting,
     };
+    let strict = TransmitStrategy::Selection(Selection::StrictPriority);
     for (strategy, expected, left) in [
         (TransmitStrategy::Fifo, "l1 l2 l3 l4 h1 h2", 0),
         (TransmitStrategy::MODERATE, "l1 h1 h2 l2 l3 l4", 0),
@@ -325,6 +328,8 @@ fn transmit_strategies_on_a_link() {
         (TransmitStrategy::STRICT, "h1 l1 h2 l2 l3 l4", 0),
         (TransmitStrategy::Rings { count: 2 }, "l1 h1 h2 l2 l3 l4", 0),
         (TransmitStrategy::Rings { count: 1 }, "l1 l2 l3 l4 h1 h2", 0),
+        // The ring has room for all.
+        (strict, "l1 l2 l3 l4 h1 h2", 0),
     ] {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
         for name in names_of {
@@ -346,7 +351,8 @@ fn transmit_strategies_on_a_link() {
             TransmitStrategy::Fifo
             | TransmitStrategy::Moderate { .. }
             | TransmitStrategy::Strict { .. }
-            | TransmitStrategy::Rings { .. } => US(500) + NS(10_400) * 5,
+            | TransmitStrategy::Rings { .. }
+            | TransmitStrategy::Selection(_) => US(500) + NS(10_400) * 5,
         };
         assert_eq!(last.1.since_start(), expected, "{strategy:?}");
         assert_eq!(

@@ -6,7 +6,7 @@ use rtether_model::endnode::{
     Detector, Layer, LowTurn, PortRange, PriorityTable, Receive, ReceiveConfig, ReceiveSelection,
     RingEmpty, Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
 };
-use rtether_model::network::{EndStation, QueueMap, RtosStack, Stack, Tasks};
+use rtether_model::network::{EndStation, QueueMap, RtosStack, Selection, Stack, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt, Places};
 
@@ -161,6 +161,9 @@ fn transmit(dice: &mut Dice, style: &Style) -> TransmitConfig {
             },
             TransmitStrategy::Strict { idle_release },
             TransmitStrategy::Rings { count: class + 1 },
+            TransmitStrategy::Selection(Selection::Wrr {
+                weights: [2, 1, 3, 1, 1, 1, 1, 1],
+            }),
         ]),
         queue_limits,
     }

@@ -210,11 +210,15 @@ fn check_deadlines(sent: &[Sent], port: PortId) {
 /// Checks first in, first out within a queue; with strict selection, no frame starts while a more
 /// urgent one waits.
 fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
-    let strict_from = match switch.selection {
-        Selection::StrictPriority => 1,
-        Selection::StrictWrr { .. } => switch.queues.count() - 1,
-        Selection::Fcfs | Selection::Wrr { .. } => u8::MAX,
-        Selection::EarliestDeadline => return check_deadlines(sent, port),
+    if switch.selection == Selection::EarliestDeadline {
+        return check_deadlines(sent, port);
+    }
+    let strict_from = if switch.selection == Selection::StrictPriority {
+        1
+    } else if let Selection::StrictWrr { .. } = switch.selection {
+        switch.queues.count() - 1
+    } else {
+        u8::MAX
     };
     let mut last = [Instant::ZERO; 8];
     for (index, frame) in sent.iter().enumerate() {
