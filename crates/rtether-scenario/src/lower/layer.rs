@@ -177,12 +177,10 @@ impl TransmitPart {
                 return None;
             }
         }
-        let strategy = match self.strategy {
-            TransmitStrategy::Selection(_) => {
-                TransmitStrategy::Selection(self.selection.of(reader, queues))
-            }
-            other => other,
-        };
+        let mut strategy = self.strategy;
+        if let TransmitStrategy::Selection(selection) = &mut strategy {
+            *selection = self.selection.of(reader, queues);
+        }
         let config = TransmitConfig {
             ring_limit: self.ring_limit,
             queue_limits,
