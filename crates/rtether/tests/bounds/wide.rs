@@ -91,9 +91,9 @@ impl Plant {
 fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
     if dice.chance(50) {
         let heavy = [(); 8].map(|()| u8::try_from(dice.range(1, 30)).unwrap());
-        match &mut switch.selection {
-            Selection::Wrr { weights } | Selection::StrictWrr { weights } => *weights = heavy,
-            Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {}
+        if let Selection::Wrr { weights } | Selection::StrictWrr { weights } = &mut switch.selection
+        {
+            *weights = heavy;
         }
     }
     if !is_aware || dice.chance(20) {
