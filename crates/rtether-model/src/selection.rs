@@ -17,6 +17,12 @@ pub enum Selection {
         /// Frames per round, indexed by queue; the entry of the highest queue is not used.
         weights: [u8; 8],
     },
+    /// Deficit round robin (Shreedhar and Varghese 1995): in its turn queue `q` gets `quanta[q]`
+    /// octets, of frames from addresses to FCS, and keeps what its next frame does not fit into.
+    Drr {
+        /// Octets per turn, indexed by queue; at least one for every queue in use.
+        quanta: [u16; 8],
+    },
     /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
     ///
     /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one

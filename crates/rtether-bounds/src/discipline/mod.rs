@@ -3,6 +3,7 @@
 //! that decide there (`rtether_proto::port`).
 
 pub(crate) mod deadline;
+mod deficit;
 pub(crate) mod driver;
 mod port;
 pub(crate) mod receive;
@@ -14,6 +15,7 @@ use alloc::boxed::Box;
 
 use rtether_model::network::Selection;
 
+use deficit::Deficit;
 use driver::Driver;
 use receive::ReceiveQueues;
 use round_robin::RoundRobin;
@@ -31,6 +33,8 @@ pub(crate) enum Discipline {
     Strict,
     /// Turns of a number of frames each.
     RoundRobin(RoundRobin),
+    /// Turns of a number of octets each.
+    Deficit(Deficit),
     /// The earliest local deadline first.
     Deadline,
     /// A higher queue preempts: tasks and stack instances of an end station.
@@ -57,6 +61,7 @@ impl Discipline {
                 weights,
                 strict: Some(queues - 1),
             }),
+            Selection::Drr { quanta } => Self::Deficit(Deficit(quanta)),
             Selection::EarliestDeadline => Self::Deadline,
         }
     }
@@ -67,6 +72,7 @@ impl Discipline {
             Self::Fifo => port.waits(queue, 0, |_| false),
             Self::Strict => strict::waits(port, queue),
             Self::RoundRobin(turns) => turns.waits(port, queue),
+            Self::Deficit(turns) => turns.waits(port, queue),
             Self::Deadline => deadline::waits_of(port, queue),
             Self::Preemptive => receive::preemptive(port, queue),
             Self::Receive(queues) => queues.waits(port, queue),
@@ -78,9 +84,12 @@ impl Discipline {
     /// Returns whether the server may be idle while a packet waits.
     pub(crate) const fn pauses(&self) -> bool {
         match self {
-            Self::Fifo | Self::Strict | Self::RoundRobin(_) | Self::Deadline | Self::Preemptive => {
-                false
-            }
+            Self::Fifo
+            | Self::Strict
+            | Self::RoundRobin(_)
+            | Self::Deficit(_)
+            | Self::Deadline
+            | Self::Preemptive => false,
             Self::Receive(queues) => queues.pauses(),
             Self::Driver(driver) => driver.pauses(),
             Self::Smoother(_) => true,
@@ -97,6 +106,6 @@ impl Discipline {
     /// preemption. Such a server has a wait for each packet of a queue also if the loads are not
     /// those of one busy period.
     pub(crate) const fn is_queue_by_queue(&self) -> bool {
-        self.is_by_priority() || matches!(self, Self::RoundRobin(_))
+        self.is_by_priority() || matches!(self, Self::RoundRobin(_) | Self::Deficit(_))
     }
 }

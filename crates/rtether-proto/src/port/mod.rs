@@ -14,11 +14,13 @@
 //! Where [`Selector::is_asked_when_idle`] returns `false`, a frame that finds port and queues empty
 //! may go at once, which is faster and changes no later decision.
 
+mod deficit;
 mod round_robin;
 
 use rtether_model::network::Selection;
 use rtether_model::quantity::Instant;
 
+use deficit::Deficit;
 use round_robin::RoundRobin;
 
 /// The waiting frames of a port, as a selection sees them.
@@ -59,6 +61,7 @@ enum Rule {
     /// host sorts by them ([`Selection::EarliestDeadline`]).
     Strict,
     RoundRobin(RoundRobin),
+    Deficit(Deficit),
 }
 
 impl Selector {
@@ -74,6 +77,7 @@ impl Selector {
             Selection::StrictWrr { weights } => {
                 Rule::RoundRobin(RoundRobin::below_strict(weights, queues))
             }
+            Selection::Drr { quanta } => Rule::Deficit(Deficit::new(quanta, queues)),
         };
         Self { queues, rule }
     }
@@ -88,6 +92,7 @@ impl Selector {
     pub const fn is_asked_when_idle(&self) -> bool {
         match self.rule {
             Rule::Strict | Rule::RoundRobin(_) => false,
+            Rule::Deficit(_) => true,
         }
     }
 
@@ -99,6 +104,7 @@ impl Selector {
         let queue = match &mut self.rule {
             Rule::Strict => waiting.highest(self.queues),
             Rule::RoundRobin(turns) => turns.next(waiting),
+            Rule::Deficit(turns) => turns.next(waiting),
         };
         queue.map_or(Decision::Empty, Decision::Send)
     }

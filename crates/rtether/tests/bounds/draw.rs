@@ -30,11 +30,13 @@ pub(crate) fn plain_switch() -> Switch {
 /// Draws a transmission selection.
 pub(crate) fn selection(dice: &mut Dice) -> Selection {
     let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
-    match dice.index(6) {
+    let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 4_000)).unwrap());
+    match dice.index(7) {
         0 => Selection::Fcfs,
         1 | 2 => Selection::StrictPriority,
         3 => Selection::Wrr { weights },
         4 => Selection::EarliestDeadline,
+        5 => Selection::Drr { quanta },
         _ => Selection::StrictWrr { weights },
     }
 }

@@ -4,7 +4,7 @@ use rtether_model::endnode::{LowTurn, ReceiveSelection, RingEmpty, TransmitStrat
 use rtether_model::network::Selection;
 use rtether_model::quantity::Duration;
 
-use super::network::{SELECTION, WEIGHTS};
+use super::network::{QUANTA, SELECTION, WEIGHTS};
 use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
 
 /// Number of a queue.
@@ -242,6 +242,7 @@ pub(crate) static TRANSMIT_QUEUES: Section = Section {
             "`select`: which queue is next, as at the ports of switches; not `fcfs` and not `edf`.",
         ),
         WEIGHTS,
+        QUANTA,
         key(
             "ring",
             FRAMES,

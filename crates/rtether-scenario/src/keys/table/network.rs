@@ -44,8 +44,25 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
                 weights: narrow(weights),
             }),
         ),
+        (
+            "drr",
+            Selected::PerQueue("quanta", |quanta| Selection::Drr {
+                quanta: quanta.map(|octets| u16::try_from(octets).unwrap_or(u16::MAX)),
+            }),
+        ),
         ("edf", Selected::Alone(Selection::EarliestDeadline)),
     ],
+);
+
+pub(super) const QUANTA: Key = key(
+    "quanta",
+    Kind::Values(&Kind::Count {
+        min: 64,
+        max: 65_535,
+    }),
+    Optional,
+    "[1522, 1522, 3044, 6088]",
+    "Octets per round of each queue, from queue 0; frames count from addresses to FCS. Needed for `drr`.",
 );
 
 pub(super) const WEIGHTS: Key = key(
@@ -152,9 +169,10 @@ pub(crate) static SWITCH: Section = Section {
         choice(
             &SELECTION,
             "wrr",
-            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
         ),
         WEIGHTS,
+        QUANTA,
         key(
             "buffer",
             SIZE,
