@@ -308,6 +308,13 @@ fn nothing_simulated_exceeds_its_bound() {
     );
 }
 
+/// Oracle: the simulator, as above, where ports share octets.
+#[test]
+fn deficit_round_robin_keeps_to_its_bounds() {
+    let test = "deficit_round_robin_keeps_to_its_bounds";
+    soundness(test, Variety::Deficit).print("ports with deficit round robin");
+}
+
 /// Oracle: the simulator, as above, on the plants of the published comparisons.
 #[test]
 fn bounds_of_plain_plants_are_tight() {

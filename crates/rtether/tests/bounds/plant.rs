@@ -5,7 +5,7 @@ use rtether_model::flow::{
 };
 use rtether_model::network::{
     AddressTable, Duplex, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind,
-    Pcp, PortId, PortVlan, Stack, Switch, SwitchPort, Vid,
+    Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -37,11 +37,18 @@ pub(crate) enum Variety {
     Full,
     /// Everything, with tasks and layers in most stations.
     Layered,
+    /// Everything except layers, with deficit round robin at every port of a switch.
+    Deficit,
 }
 
 impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
         let mut dice = Dice::new(number);
+        if variety == Variety::Deficit {
+            let mut plant = Self::random(number, Variety::Full);
+            plant.share_octets(&mut dice);
+            return plant;
+        }
         let mut plant = Self::default();
         if variety == Variety::Layered && number % 2 == 1 {
             plant.focus(&mut dice);
@@ -99,6 +106,18 @@ impl Plant {
             plant.flows.push(flow);
         }
         plant
+    }
+
+    /// Lets every switch port choose by deficit round robin among two to eight queues.
+    fn share_octets(&mut self, dice: &mut Dice) {
+        for node in &mut self.network.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind {
+                let count = u8::try_from(dice.range(2, 8)).unwrap();
+                switch.queues = QueueMap::standard(count).unwrap();
+                let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 6_000)).unwrap());
+                switch.selection = Selection::Drr { quanta };
+            }
+        }
     }
 
     /// Makes a plant whose delays arise in one end station.
