@@ -331,7 +331,7 @@ impl Walker<'_> {
                         copy.gap.min = add(copy.gap.min, token.tail.min);
                         copy.gap.max = add(copy.gap.max, token.tail.max);
                     }
-                    let queue = if switch.selection.uses_queues() {
+                    let queue = if switch.selection_at(egress.port).uses_queues() {
                         switch.queues.queue_of_value(frame.pcp)
                     } else {
                         0

@@ -210,7 +210,8 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             (ServerKind::Station(port), discipline)
         }
         NodeKind::Switch(switch) => {
-            let discipline = Discipline::of_port(switch.selection, switch.queues.count());
+            let selection = switch.selection_at(port.port);
+            let discipline = Discipline::of_port(selection, switch.queues.count());
             (ServerKind::Switch(port), discipline)
         }
     };

@@ -20,6 +20,7 @@ fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     let switch = Switch {
         latency: Duration::ZERO,

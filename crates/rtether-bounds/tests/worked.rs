@@ -16,6 +16,7 @@ fn star(stack: &Stack, selection: Selection) -> Network {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     let switch = Switch {
         latency: Duration::ZERO,

@@ -313,7 +313,7 @@ pub struct Switch {
     pub mode: ForwardingMode,
     /// Queues of each egress port and the map from PCP to queue.
     pub queues: QueueMap,
-    /// Selection of the next queue to send from.
+    /// Selection of the next queue to send from, at ports without their own.
     pub selection: Selection,
     /// Memory for waiting frames.
     pub buffer: Buffer,
@@ -442,6 +442,23 @@ pub struct SwitchPort {
     pub vlan: PortVlan,
     /// Priority of untagged frames that arrive here.
     pub default_pcp: Pcp,
+    /// Selection at this port; `None` for that of the switch.
+    pub selection: Option<Selection>,
+}
+
+impl Switch {
+    /// Returns the selection at a port; that of the switch if there is no such port.
+    pub fn selection_at(&self, port: u16) -> Selection {
+        let own = self.ports.get(usize::from(port));
+        own.and_then(|port| port.selection)
+            .unwrap_or(self.selection)
+    }
+
+    /// Returns the selections of all ports.
+    pub fn selections(&self) -> impl Iterator<Item = Selection> + '_ {
+        let ports = self.ports.iter();
+        ports.map(|port| port.selection.unwrap_or(self.selection))
+    }
 }
 
 /// VLAN membership of a port.

@@ -437,6 +437,7 @@ mod tests {
         let port = SwitchPort {
             vlan: PortVlan::Transparent,
             default_pcp: Pcp::default(),
+            selection: None,
         };
         NodeKind::Switch(Switch {
             latency: Duration::ZERO,

@@ -52,6 +52,7 @@ pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     let memory = Bytes::new(8_000_000);
     Switch {

@@ -330,7 +330,9 @@ impl Simulation {
 /// Returns the local deadline of each flow; empty unless a switch serves by earliest deadline.
 fn local_deadlines(network: &Network, flows: &[Flow], routing: &Routing) -> Arc<[i64]> {
     let uses = |kind: &NodeKind| match kind {
-        NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
+        NodeKind::Switch(switch) => switch
+            .selections()
+            .any(|selection| selection == Selection::EarliestDeadline),
         NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
     };
     if !network.nodes.iter().any(|node| uses(&node.kind)) {

@@ -97,6 +97,7 @@ fn switch(ports: usize) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     Switch {
         latency: Duration::from_us(1),

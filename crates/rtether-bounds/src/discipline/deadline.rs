@@ -53,7 +53,9 @@ const ROUNDS_MAX: u32 = 1 << 12;
 /// if no switch selects by deadline.
 pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
     let uses = |kind: &NodeKind| match kind {
-        NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
+        NodeKind::Switch(switch) => switch
+            .selections()
+            .any(|selection| selection == Selection::EarliestDeadline),
         NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
     };
     if !network.nodes.iter().any(|node| uses(&node.kind)) {

@@ -171,6 +171,7 @@ fn network(plan: &Plan) -> Network {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     let center = if plan.is_hub {
         NodeKind::Hub(Hub {

@@ -52,6 +52,7 @@ pub(crate) fn switch(ports: u16) -> NodeKind {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     NodeKind::Switch(Switch {
         latency: Duration::ZERO,

@@ -40,6 +40,7 @@ pub(crate) fn plain(ports: usize, latency: Duration) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     Switch {
         latency,
@@ -86,7 +87,8 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
         }
     }
     for entry in reader.named(fields, "port_settings") {
-        port_setting(reader, fields, entry, &mut switch.ports);
+        let queues = switch.queues.count();
+        port_setting(reader, fields, entry, queues, &mut switch.ports);
     }
     switch
 }
@@ -246,6 +248,7 @@ fn port_setting(
     reader: &mut Reader<'_>,
     switch: &Fields<'_>,
     entry: &Entry,
+    queues: u8,
     ports: &mut [SwitchPort],
 ) {
     let owner = format!("port {} of {}", entry.key, switch.owner);
@@ -253,6 +256,8 @@ fn port_setting(
         return;
     };
     let setting = setting(reader, &fields);
+    let selection = Chosen::read(reader, &fields).of(reader, queues);
+    let selection = fields.has(SELECTION.key).then_some(selection);
     let (from, to) = entry
         .key
         .split_once('-')
@@ -284,6 +289,7 @@ fn port_setting(
         let (vlan, default_pcp) = &setting;
         port.vlan = vlan.clone();
         port.default_pcp = default_pcp.unwrap_or(port.default_pcp);
+        port.selection = selection.or(port.selection);
     }
 }
 

@@ -129,7 +129,7 @@ fn switches_with_every_key() {
          selection: strict+wrr, weights: [3, 1], buffer: 64 KiB, shared_buffer: 512 KiB, \
          addresses: learning, aging: 10 s, multicast: unmanaged, tags: strip, default_pcp: 2, \
          port_settings: { 1: { access: 10 }, 2-3: { trunk: all, native: 1, default_pcp: 5 }, \
-         4: { trunk: [20, 10], native: 10 } } }",
+         4: { trunk: [20, 10], native: 10 }, 6: { selection: drr, quanta: [800, 1600] } } }",
     );
     let edf = switch("{ ports: 6, selection: edf }");
     assert_eq!(edf.selection, Selection::EarliestDeadline);
@@ -143,6 +143,9 @@ fn switches_with_every_key() {
         panic!("{:?}", full.selection);
     };
     assert_eq!(weights[..2], [3, 1]);
+    assert_eq!(full.selection_at(4), full.selection);
+    let quanta = [800, 1_600, 1, 1, 1, 1, 1, 1];
+    assert_eq!(full.selection_at(5), Selection::Drr { quanta });
     assert_eq!(full.buffer.per_port, Bytes::new(65_536));
     assert_eq!(full.buffer.shared, Some(Bytes::new(524_288)));
     let aging = Duration::from_secs(10);

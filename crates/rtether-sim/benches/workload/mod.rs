@@ -84,6 +84,7 @@ impl Workload {
                     switch.ports.push(SwitchPort {
                         vlan: PortVlan::Transparent,
                         default_pcp: Pcp::default(),
+                        selection: None,
                     });
                     u16::try_from(switch.ports.len() - 1).expect("few ports")
                 }

@@ -57,7 +57,11 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
             let map = QueueMap::standard(rings).unwrap_or(one);
             (map, selection, station.driver_queue)
         }
-        NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
+        NodeKind::Switch(switch) => (
+            switch.queues,
+            switch.selection_at(id.port),
+            switch.buffer.per_port,
+        ),
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
     let queues = EgressQueues::new(map.count(), selection, limit);

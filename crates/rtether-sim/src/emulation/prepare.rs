@@ -125,7 +125,8 @@ pub(super) fn bare(network: &Network) -> Result<Network, EmulationError> {
                 };
             }
             NodeKind::Switch(switch) => {
-                if switch.selection == Selection::EarliestDeadline {
+                let mut selections = switch.selections();
+                if selections.any(|selection| selection == Selection::EarliestDeadline) {
                     let switch = node.name.clone();
                     return Err(EmulationError::Deadlines { switch });
                 }

@@ -107,6 +107,7 @@ impl Plant {
                     switch.ports.push(SwitchPort {
                         vlan,
                         default_pcp: Pcp::default(),
+                        selection: None,
                     });
                     u16::try_from(switch.ports.len() - 1).unwrap()
                 }

@@ -113,6 +113,11 @@ fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
         Selection::Fcfs | Selection::StrictPriority
     ) {
         Some("has a selection other than fcfs and strict priority; use `--backend emulated`")
+    } else if switch
+        .selections()
+        .any(|selection| selection != switch.selection)
+    {
+        Some("has ports with a selection of their own; use `--backend emulated`")
     } else if switch.ports.iter().any(|port| !is_plain(&port.vlan)) {
         Some("has VLANs, which bridges of this kind do not filter; use `--backend emulated`")
     } else if switch

@@ -11,7 +11,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
 use crate::dice::Dice;
-use crate::draw::{plain_switch, random_switch, stack};
+use crate::draw::{plain_switch, random_switch, selection, stack};
 use crate::layers::add_layers;
 
 /// A network with its flows.
@@ -37,7 +37,7 @@ pub(crate) enum Variety {
     Full,
     /// Everything, with tasks and layers in most stations.
     Layered,
-    /// Everything except layers, with deficit round robin at every port of a switch.
+    /// Everything except layers, with deficit round robin at most ports of switches.
     Deficit,
 }
 
@@ -108,7 +108,7 @@ impl Plant {
         plant
     }
 
-    /// Lets every switch port choose by deficit round robin among two to eight queues.
+    /// Lets most switch ports choose by deficit round robin among two to eight queues.
     fn share_octets(&mut self, dice: &mut Dice) {
         for node in &mut self.network.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind {
@@ -116,6 +116,9 @@ impl Plant {
                 switch.queues = QueueMap::standard(count).unwrap();
                 let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 6_000)).unwrap());
                 switch.selection = Selection::Drr { quanta };
+                for port in &mut switch.ports {
+                    port.selection = dice.chance(20).then(|| selection(dice));
+                }
             }
         }
     }
@@ -250,6 +253,7 @@ impl Plant {
                 switch.ports.push(SwitchPort {
                     vlan: PortVlan::Transparent,
                     default_pcp: Pcp::default(),
+                    selection: None,
                 });
                 u16::try_from(switch.ports.len() - 1).unwrap()
             }

@@ -99,7 +99,10 @@ fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
     if !is_aware || dice.chance(20) {
         return;
     }
-    for SwitchPort { vlan, default_pcp } in &mut switch.ports {
+    for SwitchPort {
+        vlan, default_pcp, ..
+    } in &mut switch.ports
+    {
         if dice.chance(40) {
             *default_pcp = random_pcp(dice);
         }

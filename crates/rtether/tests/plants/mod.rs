@@ -133,6 +133,7 @@ impl Builder {
                 switch.ports.push(SwitchPort {
                     vlan: PortVlan::Transparent,
                     default_pcp: Pcp::default(),
+                    selection: None,
                 });
                 u16::try_from(switch.ports.len() - 1).unwrap()
             }

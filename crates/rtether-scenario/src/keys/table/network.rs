@@ -262,6 +262,14 @@ pub(crate) static PORT: Section = Section {
             "5",
             "Priority of untagged frames that arrive here.",
         ),
+        word(
+            &SELECTION,
+            Optional,
+            "drr",
+            "Which queue sends next at this port, if not as at the others of the switch.",
+        ),
+        WEIGHTS,
+        QUANTA,
     ],
 };
 

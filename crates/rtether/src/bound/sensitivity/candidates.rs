@@ -119,7 +119,8 @@ fn priorities(scenario: &Scenario, own: FlowId, ports: &[PortId]) -> Vec<Candida
     let network = &scenario.network;
     let chooses = |port: &PortId| {
         let switch = network.switch(port.node)?;
-        let has_queues = switch.selection != Selection::Fcfs && switch.queues.count() > 1;
+        let has_queues =
+            switch.selection_at(port.port) != Selection::Fcfs && switch.queues.count() > 1;
         has_queues.then_some((*port, switch))
     };
     let ports: Vec<(PortId, &Switch)> = ports.iter().filter_map(chooses).collect();

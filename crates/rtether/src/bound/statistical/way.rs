@@ -126,6 +126,7 @@ fn switch_for(hub: &Hub) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
         default_pcp: Pcp::default(),
+        selection: None,
     };
     Switch {
         latency: hub.delay,
