@@ -153,10 +153,14 @@ struct Values {
 impl Chosen {
     /// Reads `selection` and the key that it needs.
     pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Self {
+        let errors = reader.sink.errors();
         let selected = reader.meaning(fields, &SELECTION);
         let keys: BTreeSet<&str> = SELECTION.meanings().filter_map(Selected::key).collect();
-        for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
-            reader.misplaced(fields, &[key], "this selection");
+        // Which keys belong to a misspelled selection is not known.
+        if reader.sink.errors() == errors {
+            for key in keys.into_iter().filter(|key| Some(*key) != selected.key()) {
+                reader.misplaced(fields, &[key], "this selection");
+            }
         }
         let (key, make) = match selected {
             Selected::Alone(selection) => {
