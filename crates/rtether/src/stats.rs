@@ -60,7 +60,7 @@ pub fn student(values: &Summary) -> Option<Interval> {
     })
 }
 
-/// Returns the value that Student's t exceeds with probability [`TAIL`].
+/// Returns the value that Student's t exceeds with probability 0.025.
 pub fn student_quantile(freedom: f64) -> f64 {
     // t^2 / (f + t^2) is distributed as Beta(1/2, f/2), so its odds are t^2 / f.
     let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * TAIL);
