@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 use core::num::NonZeroU32;
 
-use crate::network::{Pcp, QueueMap, Selection};
+use crate::priority::{Pcp, QueueMap};
 use crate::quantity::{BitRate, Bytes, Duration};
+use crate::selection::Selection;
 use crate::smoother;
 
 /// Layer between the stack of an end station and its driver. Parts that are not given behave like a

@@ -15,6 +15,7 @@ pub mod flow;
 pub mod histogram;
 pub mod mac;
 pub mod network;
+mod priority;
 pub mod quantity;
 pub mod record;
 pub mod route;

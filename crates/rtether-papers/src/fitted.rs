@@ -4,7 +4,7 @@
 //! A claim about the same results is *calibrated*: a pass shows only that such a value exists. Each
 //! experiment prints its part of the list; `docs/guides/reproduce.md` has all of it.
 
-use super::judge::Basis;
+use super::basis::Basis;
 
 /// A value or reading chosen because it brings a simulation close to a paper.
 #[derive(Clone, Copy, Debug)]

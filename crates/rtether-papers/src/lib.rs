@@ -5,6 +5,7 @@
 //! suspect, wrong or mistyped are never compared (R162).
 
 mod backoff;
+mod basis;
 mod bucket;
 #[cfg(test)]
 mod calibrated;
@@ -39,7 +40,8 @@ use reference::Experiment;
 use rtether::report::markup::Markup;
 use rtether::run::Progress;
 
-pub use judge::{Basis, Judgement, Status};
+pub use basis::Basis;
+pub use judge::{Judgement, Status};
 pub use kweon::laws;
 pub use output::{csv, html, json, table, verdict_table};
 

@@ -172,6 +172,11 @@ impl Add for Duration {
     }
 }
 
+/// Returns when the next sample of an existing instance is due if its deadline restarts now.
+pub(crate) fn due_anew(now: Instant, deadline: Duration, is_alive: bool) -> Option<Instant> {
+    (is_alive && !deadline.is_infinite()).then(|| now + deadline)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

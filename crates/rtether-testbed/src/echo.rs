@@ -4,67 +4,14 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::{Clock, to_std};
-use rtether_live::confine::{Confined, Confinement, confine};
 use rtether_live::link::{Raw, Service, TcpLimits, TcpService, Udp, Xdp};
-use rtether_live::privileges;
 use rtether_live::responder::{Answered, Responder, Role};
-use rtether_model::quantity::Duration;
-use rtether_proto::probe::cndep::{Board, Profile};
+use rtether_proto::probe::cndep::Profile;
 
 use serde_json::json;
 
-use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake, topics};
-
-/// Options of a responder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EchoOptions {
-    /// Address to listen on, with a port if not the default.
-    pub listen: String,
-    /// How payloads travel; the kernel answers ICMP.
-    pub via: Via,
-    /// Device for raw frames.
-    pub device: Option<String>,
-    /// Domain of topics, and network address.
-    pub place: topics::Place,
-    /// DSCP, PCP, VLAN of the answers.
-    pub marks: Marks,
-    /// Core, priority, waiting.
-    pub thread: Thread,
-    /// Time between a request and its answer: the stack and program of a board (CNDEP).
-    pub delay: Duration,
-    /// CNDEP octet values.
-    pub profile: Profile,
-    /// CNDEP parameters.
-    pub board: Board,
-    /// Whether the kernel stamps packets, for requesters that want time stamps.
-    pub stamps: bool,
-    /// What to give up once the responder is ready; `None` for nothing.
-    pub confinement: Option<Confinement>,
-    /// TCP: largest number of connections from one address at a time.
-    pub of_peer: usize,
-    /// TCP: a connection idle for this long is closed.
-    pub idle: Duration,
-}
-
-impl Default for EchoOptions {
-    fn default() -> Self {
-        Self {
-            listen: "0.0.0.0".into(),
-            via: Via::Udp,
-            device: None,
-            place: topics::Place::default(),
-            marks: Marks::default(),
-            thread: Thread::default(),
-            delay: Duration::ZERO,
-            profile: Profile::DEFAULT,
-            board: Board::default(),
-            stamps: false,
-            confinement: None,
-            of_peer: TcpLimits::default().of_peer,
-            idle: Duration::from_secs(10),
-        }
-    }
-}
+use super::rights::give_up;
+use super::{EchoOptions, LiveError, PORT, Via, address, keep_cores_awake, topics};
 
 /// Schema of what [`echo_json`] writes.
 const SCHEMA: &str = "rtether.echo/1";
@@ -200,23 +147,4 @@ fn run<S: Service>(
     }
     let ended = responder.run(stop);
     Ok(ended.map(|()| responder.counters()))
-}
-
-/// Gives up the privileges that a running service no longer needs.
-pub(super) fn give_up(
-    confinement: Option<&Confinement>,
-    thread: Thread,
-) -> Result<Option<Confined>, LiveError> {
-    let Some(confinement) = confinement else {
-        return Ok(None);
-    };
-    // Memory allocated later must stay resident too, which takes a limit or a right.
-    if let Some(priority) = thread.placement.priority
-        && !privileges::allow_real_time(priority)
-    {
-        return Ok(None);
-    }
-    let confined = confine(confinement);
-    let failed = |error| LiveError::socket("giving up user and rights".to_owned(), error);
-    confined.map(Some).map_err(failed)
 }

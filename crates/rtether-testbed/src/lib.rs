@@ -6,12 +6,15 @@ mod echo;
 pub mod idl;
 pub mod load;
 mod loopback;
+mod options;
 mod paths;
 mod ping;
+mod rights;
 pub mod shim;
 mod ssh;
 pub mod testbed;
 pub mod topics;
+mod watchers;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -21,10 +24,10 @@ use rtether_live::rtps::DomainError;
 use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
-pub use echo::{EchoOptions, echo, echo_json, echo_line};
+pub use echo::{echo, echo_json, echo_line};
 pub use loopback::{over_loopback, valentim};
-use ping::session;
-pub use ping::{PingOptions, ping};
+pub use options::{EchoOptions, PingOptions};
+pub use ping::ping;
 pub use rtether_live::confine::{Confined, Confinement, User};
 pub use rtether_live::process::is_output_closed;
 pub use rtether_live::responder::Answered;
@@ -325,4 +328,12 @@ fn mac_address(target: &str, via: Via) -> Result<MacAddress, LiveError> {
             help: error.to_string(),
         },
     )
+}
+
+/// Returns a number that distinguishes this run from others, on this host and elsewhere.
+fn session() -> u32 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH);
+    let ns = since.map_or(0, |since| since.subsec_nanos());
+    ns.rotate_left(8) ^ std::process::id()
 }

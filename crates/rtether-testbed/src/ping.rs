@@ -7,78 +7,16 @@ use rtether_live::clock::Clock;
 use rtether_live::host::rights::cores;
 use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
 use rtether_live::meter::Meter;
-use rtether_live::stall::{Stall, Stalls, Watcher};
-use rtether_live::thread::Placement;
-use rtether_live::wait::Waiting;
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::Instant;
 use rtether_proto::probe::cndep::Profile;
-use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober, Request, details};
+use rtether_proto::probe::{Codec, Event, Prober, Request, details};
 
+use super::watchers::{gaps, watchers};
 use super::{
-    LiveError, Marks, PORT, Thread, Via, address, address_v4, keep_cores_awake, mac_address, paths,
-    topics,
+    LiveError, PORT, PingOptions, Via, address, address_v4, keep_cores_awake, mac_address, paths,
+    session, topics,
 };
-use rtether::meter::{Gap, Measurement, Subject};
-
-/// What to measure, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PingOptions {
-    /// Address, host name or Ethernet address.
-    pub target: String,
-    /// How payloads travel.
-    pub via: Via,
-    /// Device for raw frames.
-    pub device: Option<String>,
-    /// Series, samples, interval, pause and timeout.
-    pub config: Config,
-    /// Octets of payload; raised to the least size of the format.
-    pub payload: usize,
-    /// Domain of topics, and network address.
-    pub place: topics::Place,
-    /// DSCP, PCP, VLAN.
-    pub marks: Marks,
-    /// Core, priority, waiting.
-    pub thread: Thread,
-    /// Largest round trip that meets the deadline.
-    pub deadline: Option<Duration>,
-    /// CNDEP command and octet values.
-    pub command: Command,
-    /// CNDEP octet values.
-    pub profile: Profile,
-    /// Kernel time stamps on this side, and on the other if it has them.
-    pub stamps: bool,
-    /// One-way delays, if the clocks permit.
-    pub one_way: bool,
-    /// The peer is on this host, so stalls of all its cores count.
-    pub is_same_host: bool,
-}
-
-impl Default for PingOptions {
-    fn default() -> Self {
-        Self {
-            target: String::new(),
-            via: Via::Udp,
-            device: None,
-            config: Config {
-                series: 1,
-                samples: 1_000,
-                interval: Interval::Fixed(Duration::from_ms(1)),
-                pause: Duration::ZERO,
-                timeout: Duration::from_secs(1),
-            },
-            payload: 64,
-            place: topics::Place::default(),
-            marks: Marks::default(),
-            thread: Thread::default(),
-            deadline: None,
-            command: Command::Test,
-            profile: Profile::DEFAULT,
-            stamps: false,
-            one_way: false,
-            is_same_host: false,
-        }
-    }
-}
+use rtether::meter::{Measurement, Subject};
 
 /// Measures until all samples are taken, `stop` is set, or the socket fails; what was measured is
 /// returned in every case.
@@ -191,14 +129,6 @@ fn opening(options: &PingOptions, error: io::Error) -> LiveError {
     LiveError::socket(doing, error)
 }
 
-/// Returns a number that distinguishes this run from others, on this host and elsewhere.
-pub(super) fn session() -> u32 {
-    let now = std::time::SystemTime::now();
-    let since = now.duration_since(std::time::UNIX_EPOCH);
-    let ns = since.map_or(0, |since| since.subsec_nanos());
-    ns.rotate_left(8) ^ std::process::id()
-}
-
 /// Returns the payload size of a request, in octets.
 fn payload(options: &PingOptions, codec: &Codec) -> usize {
     let least = if options.stamps || options.one_way {
@@ -264,32 +194,6 @@ fn measure<L: Link>(
     }
     finish(&meter, ended, &mut measurement);
     Ok(measurement)
-}
-
-/// Starts watchers for stalls that the measuring thread cannot notice itself.
-pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
-    let own = options.thread.placement;
-    if options.is_same_host {
-        let all = cores.iter().map(|&core| Placement {
-            core: Some(core),
-            ..own
-        });
-        return all.map(|there| Watcher::start(there, clock)).collect();
-    }
-    let is_blind = options.thread.waiting == Waiting::Block;
-    is_blind
-        .then(|| Watcher::start(own, clock))
-        .into_iter()
-        .collect()
-}
-
-/// Stops the watchers and returns all stalls.
-pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
-    for watcher in watchers {
-        stalls.extend(watcher.finish());
-    }
-    let gap = |Stall { from, until }| Gap { from, until };
-    Gap::merged(stalls.found.into_iter().map(gap))
 }
 
 fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Measurement) {

@@ -10,6 +10,7 @@ use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::scenario::{RunPlan, Scenario};
 use crate::stats::Spread;
+pub use crate::stats::{Confidence, Interval};
 
 /// Results of all replications of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,26 +23,6 @@ pub struct Results {
     pub seeds: Vec<u64>,
     /// Whether the run was interrupted, so that less time was simulated than planned.
     pub partial: bool,
-}
-
-/// Two-sided 95 % confidence intervals of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Confidence {
-    /// Mean latency, from the spread of the replications (Student's t); needs two runs.
-    pub mean: Option<Interval>,
-    /// 99th percentile, in the same way.
-    pub p99: Option<Interval>,
-    /// Ratio of late or lost packets (Clopper-Pearson on all packets).
-    pub miss_ratio: Option<(f64, f64)>,
-}
-
-/// An interval with both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
-    /// Lower end.
-    pub low: Duration,
-    /// Upper end.
-    pub high: Duration,
 }
 
 /// Progress of a run, shared with the caller, who can also cancel it.

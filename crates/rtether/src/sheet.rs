@@ -56,6 +56,23 @@ fn is_number(cell: &str) -> bool {
     cell.chars().all(digits) && cell.parse::<f64>().is_ok()
 }
 
+/// Returns a sheet: names of the columns, and rows as wide as these.
+///
+/// # Panics
+/// If a row is not as wide as the header.
+pub fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = Sheet::from_writer(Vec::new());
+    let put = || -> csv::Result<()> {
+        writer.write_record(names)?;
+        for row in rows {
+            writer.write_record(&row)?;
+        }
+        Ok(())
+    };
+    put().expect("rows are as wide as their header");
+    writer.into_text()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Sheet;

@@ -5,7 +5,6 @@
 //! of Clopper and Pearson, whose coverage is never below the nominal one. Packets of one run are
 //! not independent: if misses come in bursts, the interval of the ratio is too narrow, and reports
 //! say so.
-//! show it say so.
 
 mod beta;
 
@@ -14,10 +13,28 @@ use rtether_model::record::{StreamRecord, Summary};
 
 use beta::Beta;
 
-use crate::run::{Confidence, Interval};
-
 /// Probability in each tail outside a two-sided 95 % interval.
 const TAIL: f64 = 0.025;
+
+/// Two-sided 95 % confidence intervals of one stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Confidence {
+    /// Mean latency, from the spread of the replications (Student's t); needs two runs.
+    pub mean: Option<Interval>,
+    /// 99th percentile, in the same way.
+    pub p99: Option<Interval>,
+    /// Ratio of late or lost packets (Clopper-Pearson on all packets).
+    pub miss_ratio: Option<(f64, f64)>,
+}
+
+/// An interval with both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: Duration,
+    /// Upper end.
+    pub high: Duration,
+}
 
 /// Spread of one stream over replications, accumulated from each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,8 +7,16 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::MIN_FRAME;
 use rtether_sim::emulation::Destination;
 
-use super::report::Discard;
 use crate::link::MacAddress;
+
+/// Why a frame did not enter the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Discard {
+    Short,
+    Long,
+    Unknown,
+    Tag,
+}
 
 /// Two addresses and a type.
 const HEADER: usize = 14;

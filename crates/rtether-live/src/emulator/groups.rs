@@ -6,20 +6,7 @@ use rtether_model::flow::{Delivery, Flow, FlowId};
 use rtether_model::network::NodeId;
 use rtether_sim::emulation::Destination;
 
-use super::{EmulatorError, frame};
-use crate::link::MacAddress;
-
-/// A group address and the multicast flow that its talker sends to it.
-///
-/// A switch that manages multicast forwards such frames only to the flow's listeners; other group
-/// frames go to the whole VLAN.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Group {
-    /// The address.
-    pub address: MacAddress,
-    /// The flow.
-    pub flow: Flow,
-}
+use super::{EmulatorError, Group, frame};
 
 /// All groups.
 #[derive(Debug, Default)]
@@ -74,6 +61,7 @@ mod tests {
     use rtether_model::wire::Encapsulation;
 
     use super::*;
+    use crate::link::MacAddress;
 
     fn group(talker: u32, address: u8, listeners: &[u32]) -> Group {
         let flow = Flow {

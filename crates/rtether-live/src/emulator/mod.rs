@@ -81,9 +81,8 @@ use timing::Timing;
 
 pub use capture::capture;
 pub use frame::{COLLISION_ETHERTYPE, CollisionReport, CompletionReport};
-pub use groups::Group;
 pub use offload::{OffloadError, offloads_off};
-pub use options::{EmulatorError, Options, Port, Unknown};
+pub use options::{EmulatorError, Group, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
 pub use timing::{DepartureErrors, Stall};
 

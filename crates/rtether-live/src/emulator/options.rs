@@ -2,12 +2,13 @@
 
 use std::io;
 
+use rtether_model::flow::Flow;
 use rtether_model::network::{Link, Network, NodeId};
 use rtether_model::quantity::Duration;
 use rtether_model::wire::MIN_FRAME;
 use rtether_sim::emulation::{Draws, EmulationError};
 
-use super::{Group, OffloadError};
+use super::OffloadError;
 use crate::clock::Clock;
 use crate::link::{DeviceError, MacAddress};
 use crate::wait::Waiting;
@@ -91,6 +92,18 @@ impl Options {
             reports_completions: false,
         }
     }
+}
+
+/// A group address and the multicast flow that its talker sends to it.
+///
+/// A switch that manages multicast forwards such frames only to the flow's listeners; other group
+/// frames go to the whole VLAN.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The address.
+    pub address: MacAddress,
+    /// The flow.
+    pub flow: Flow,
 }
 
 /// Why a network cannot be emulated on this host, or not any longer.

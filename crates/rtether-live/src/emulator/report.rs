@@ -7,16 +7,8 @@ use rtether_model::record::Record;
 use rtether_sim::emulation::{self, Comparison, Recording};
 use rtether_sim::observe::DropReason;
 
+use super::frame::Discard;
 use super::{DepartureErrors, Emulator, EmulatorError};
-
-/// Why a frame did not enter the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Discard {
-    Short,
-    Long,
-    Unknown,
-    Tag,
-}
 
 /// Fate of frames outside the network, and in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

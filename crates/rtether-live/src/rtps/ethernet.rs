@@ -29,7 +29,7 @@ use socket2::{Domain as Family, Socket, Type};
 
 use super::options::failed;
 use super::sieve::{OVERHEAD, Sieve, mark};
-use super::transport::sleep;
+use super::socket::sleep;
 use super::udp::{NEIGHBORS, make_room};
 use super::watch::Envelope;
 use super::{DATAGRAM_MAX, DomainError, DomainOptions, EthernetOptions};

@@ -8,6 +8,7 @@ mod ethernet;
 mod options;
 mod rests;
 mod sieve;
+mod socket;
 mod store;
 mod transport;
 mod udp;
@@ -28,8 +29,9 @@ use crate::wait::Waiting;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
 use rests::Rests;
+use socket::Source;
 pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
-use transport::{Source, Transport};
+use transport::Transport;
 pub use watch::{Envelope, Seen, Watch};
 
 /// Maximum size of a datagram, in octets.

@@ -7,9 +7,9 @@ use std::ops::Range;
 use rtether_rtps::engine::Config;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::Duration;
-use rustix::event::{PollFd, Timespec, poll};
 
 use super::ethernet::Ethernet;
+use super::socket::Source;
 use super::udp::Udp;
 use super::watch::Envelope;
 use super::{DomainError, DomainOptions};
@@ -19,15 +19,6 @@ use super::{DomainError, DomainOptions};
 pub(super) enum Transport {
     Udp(Udp),
     Ethernet(Ethernet),
-}
-
-/// Socket from which to receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The unicast socket.
-    Own,
-    /// The multicast socket, if separate.
-    Group,
 }
 
 impl Transport {
@@ -123,18 +114,5 @@ impl Transport {
             Self::Udp(udp) => udp.sleep(left),
             Self::Ethernet(ethernet) => ethernet.sleep(left),
         }
-    }
-}
-
-/// Sleeps until a socket is readable, `left` has passed or a signal arrives.
-pub(super) fn sleep(sockets: &mut [PollFd<'_>], left: Duration) -> io::Result<()> {
-    let ns = left.as_ns();
-    let limit = Timespec {
-        tv_sec: ns / 1_000_000_000,
-        tv_nsec: ns % 1_000_000_000,
-    };
-    match poll(sockets, Some(&limit)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
     }
 }

@@ -15,7 +15,7 @@ use socket2::{Domain as Family, Protocol, Socket, Type};
 
 use super::options::failed;
 use super::sieve::only_from;
-use super::transport::{Source, sleep};
+use super::socket::{Source, sleep};
 use super::{DomainError, DomainOptions};
 use crate::host::address::{Interface, interfaces};
 use crate::link::ready;

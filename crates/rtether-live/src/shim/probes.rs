@@ -13,10 +13,7 @@ use rtether_model::wire;
 use rtether_proto::probe::message::{Kind, Message};
 use rtether_proto::probe::{Answers, Declined, Outcome, PathConfig, Paths};
 
-use super::frames::Pool;
-use super::port::Port;
-use super::transmit::TransmitSide;
-use super::{ProbeStatus, Settings, ShimError};
+use super::{ProbeStatus, Settings};
 use crate::emulator::COLLISION_ETHERTYPE;
 use crate::link::{ETHERTYPE_TAG, MacAddress, header};
 
@@ -38,7 +35,7 @@ const LONGEST: Bytes = Bytes::new(1_518);
 pub(super) struct Probes {
     own: MacAddress,
     peers: Vec<MacAddress>,
-    paths: Paths,
+    pub(super) paths: Paths,
     answers: Answers,
     counters: ProbeStatus,
 }
@@ -80,7 +77,7 @@ fn write<const LENGTH: usize>(to: MacAddress, from: MacAddress, payload: &[u8]) 
 
 impl Probes {
     /// Returns `None` if the settings have no probes.
-    fn new(now: Instant, settings: &Settings, own: MacAddress) -> Option<Self> {
+    pub(super) fn new(now: Instant, settings: &Settings, own: MacAddress) -> Option<Self> {
         let probing = settings.probes.as_ref()?;
         let longest = wire::occupancy(LONGEST, settings.rate) * LOST_AFTER_FRAMES;
         let config = PathConfig {
@@ -118,14 +115,19 @@ impl Probes {
     }
 
     /// Returns the next probe if one is due.
-    fn poll(&mut self, now: Instant) -> Option<[u8; PROBE]> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<[u8; PROBE]> {
         let (path, payload) = self.paths.poll_transmit(now)?;
         let to = *self.peers.get(usize::from(path))?;
         Some(write(to, self.own, &payload))
     }
 
     /// Processes a frame that arrived `age` ago, and returns the answer to send, if any.
-    fn take(&mut self, now: Instant, age: Duration, frame: &[u8]) -> Option<[u8; ANSWER]> {
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        age: Duration,
+        frame: &[u8],
+    ) -> Option<[u8; ANSWER]> {
         let found = read(frame, self.own)?;
         let Ok(Message { kind, .. }) = Message::parse(found.payload) else {
             self.counters.malformed += 1;
@@ -176,64 +178,6 @@ impl Probes {
                 None
             }
         }
-    }
-}
-
-impl TransmitSide {
-    /// Starts sending and answering probes if the settings ask for it.
-    pub(super) fn probe_from(&mut self, now: Instant, settings: &Settings, own: MacAddress) {
-        self.probes = Probes::new(now, settings, own);
-    }
-
-    /// Returns when the next probe is due, or the next outstanding one is lost.
-    pub(super) fn probe_at(&self) -> Option<Instant> {
-        self.probes.as_ref()?.paths.poll_timeout()
-    }
-
-    /// Sends due probes and gives up lost ones.
-    pub(super) fn probe(
-        &mut self,
-        now: Instant,
-        port: &Port,
-        pool: &mut Pool,
-    ) -> Result<(), ShimError> {
-        if self.probe_at().is_none_or(|due| due > now) {
-            return Ok(());
-        }
-        if let Some(probes) = &mut self.probes {
-            probes.paths.handle_timeout(now);
-        }
-        self.observe_all(now, port, pool)?;
-        while let Some(frame) = self.probes.as_mut().and_then(|probes| probes.poll(now)) {
-            self.take_own(now, &frame, port, pool)?;
-        }
-        Ok(())
-    }
-
-    /// Processes a frame, other than a hub report, that arrived `age` ago.
-    pub(super) fn take_probe(
-        &mut self,
-        now: Instant,
-        age: Duration,
-        frame: &[u8],
-        port: &Port,
-        pool: &mut Pool,
-    ) -> Result<(), ShimError> {
-        let Some(probes) = &mut self.probes else {
-            return Ok(());
-        };
-        if let Some(answer) = probes.take(now, age, frame) {
-            self.take_own(now, &answer, port, pool)?;
-        }
-        self.observe_all(now, port, pool)
-    }
-
-    /// Reports probe results to the detector.
-    fn observe_all(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<(), ShimError> {
-        while let Some(observed) = self.probes.as_mut().and_then(|p| p.paths.poll_event()) {
-            self.observe(now, observed, port, pool)?;
-        }
-        Ok(())
     }
 }
 

@@ -4,6 +4,8 @@
 //! frame is taken: a thread that wakes up late sends late but decides as if it had been on time.
 //! Delays beyond [`catch_up`] are not made up for.
 
+mod probing;
+
 use std::collections::VecDeque;
 
 use rtether_model::endnode::Layer;

@@ -6,7 +6,8 @@ use rtether_model::wire::wire_time;
 use super::super::observe::ratio;
 use super::super::{Judge, ReproduceError};
 use super::boards::{Board, Protocol};
-use super::matrix::{Cell, Column, Scenario, column};
+use super::matrix::{Cell, Column, column};
+use super::plant::Scenario;
 use rtether::run::Progress;
 
 /// Whether a claim holds, the observation, and the reason if it fails.

@@ -10,43 +10,8 @@ use super::super::ReproduceError;
 use super::super::echo::{self, Echoes};
 use super::super::observe::median;
 use super::boards::{Board, Protocol};
-use super::plant::{self, Load};
+use super::plant::{self, Load, Scenario};
 use rtether::run::Progress;
-
-/// What is between test computer and board (K4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Scenario {
-    /// a: nothing.
-    Direct,
-    /// b: the switch.
-    Switch,
-    /// c: the switch, with bulk in another VLAN.
-    OtherVlan,
-    /// d: the switch, with bulk through the port to the test computer.
-    SharedPort,
-    /// e: as d, with the board's replies in the strict queue.
-    Priority,
-}
-
-impl Scenario {
-    pub(in super::super) const ALL: [Self; 5] = [
-        Self::Direct,
-        Self::Switch,
-        Self::OtherVlan,
-        Self::SharedPort,
-        Self::Priority,
-    ];
-
-    pub(in super::super) const fn letter(self) -> char {
-        match self {
-            Self::Direct => 'a',
-            Self::Switch => 'b',
-            Self::OtherVlan => 'c',
-            Self::SharedPort => 'd',
-            Self::Priority => 'e',
-        }
-    }
-}
 
 /// Number of replications, and round trips in each. Bulk generators start at random, so one run
 /// would represent a single offset between the two.

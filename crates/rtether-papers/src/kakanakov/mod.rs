@@ -30,7 +30,7 @@ pub(super) use boards::Protocol;
 #[cfg(test)]
 pub(super) use boards::{Board, calibrate};
 pub(super) use cells;
-pub(super) use matrix::Scenario;
+pub(super) use plant::Scenario;
 pub(super) use show::experiment;
 pub(super) use show::run;
 #[cfg(target_os = "linux")]

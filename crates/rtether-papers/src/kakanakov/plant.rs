@@ -10,7 +10,41 @@ use rtether_model::wire::{Encapsulation, occupancy};
 use super::super::echo::ADAPTIVE;
 use super::super::plant::{self as common, Plant};
 use super::boards::{Board, Protocol, calibrate, measured};
-use super::matrix::Scenario;
+
+/// What is between test computer and board (K4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Scenario {
+    /// a: nothing.
+    Direct,
+    /// b: the switch.
+    Switch,
+    /// c: the switch, with bulk in another VLAN.
+    OtherVlan,
+    /// d: the switch, with bulk through the port to the test computer.
+    SharedPort,
+    /// e: as d, with the board's replies in the strict queue.
+    Priority,
+}
+
+impl Scenario {
+    pub(in super::super) const ALL: [Self; 5] = [
+        Self::Direct,
+        Self::Switch,
+        Self::OtherVlan,
+        Self::SharedPort,
+        Self::Priority,
+    ];
+
+    pub(in super::super) const fn letter(self) -> char {
+        match self {
+            Self::Direct => 'a',
+            Self::Switch => 'b',
+            Self::OtherVlan => 'c',
+            Self::SharedPort => 'd',
+            Self::Priority => 'e',
+        }
+    }
+}
 
 const FAST: BitRate = BitRate::from_mbps(100);
 

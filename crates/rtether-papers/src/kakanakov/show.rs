@@ -9,10 +9,10 @@ use rtether_model::quantity::Duration;
 use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction};
 use super::boards::{Board, Protocol, measured};
 use super::claims;
-use super::matrix::{self, Cell, Column, Effort, Scenario, column};
+use super::matrix::{self, Cell, Column, Effort, column};
 #[cfg(target_os = "linux")]
 use super::plant;
-use super::plant::Load;
+use super::plant::{Load, Scenario};
 use rtether::report::chart::{Axis, Column as Bar, ColumnChart};
 use rtether::run::Progress;
 

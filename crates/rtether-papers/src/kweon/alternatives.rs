@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::judge::all_of;
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction};
-use super::{Point, Scheme, find, greedy, measure, nongreedy};
+use super::{Case, Point, Scheme, find, measure};
 use rtether::report::chart::{Axis, LineChart, Series, Style};
 use rtether::run::Progress;
 
@@ -56,19 +56,19 @@ const FRONTIER: [(&str, [Scheme; 6]); 3] = [
 ];
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let random = LAWS.map(|law| nongreedy::case(law, ACTIVE));
-    let greedy = LAWS.map(|law| greedy::case(law, ACTIVE));
+    let random = LAWS.map(|law| Case::nongreedy(law, ACTIVE));
+    let greedy = LAWS.map(|law| Case::greedy(law, ACTIVE));
     let swept = FRONTIER.iter().flat_map(|(_, schemes)| schemes);
-    let swept = swept.map(|&scheme| greedy::case(scheme, ACTIVE));
+    let swept = swept.map(|&scheme| Case::greedy(scheme, ACTIVE));
     let cases: Vec<_> = random.into_iter().chain(greedy).chain(swept).collect();
     let measured = measure(&cases, progress)?;
     let points = &measured.pooled;
-    let at = |law| find(points, nongreedy::case(law, ACTIVE));
+    let at = |law| find(points, Case::nongreedy(law, ACTIVE));
     let comparisons = LAWS.map(|law| Comparison {
         quantity: format!("{}, {ACTIVE} greedy nodes", law.name()),
         paper: "no numbers".into(),
         ours: {
-            let point = find(points, greedy::case(law, ACTIVE));
+            let point = find(points, Case::greedy(law, ACTIVE));
             format!(
                 "miss {}, throughput {:.3}; files at random times: miss {}, {:.2} s each",
                 point.miss_words(),
@@ -89,7 +89,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         notes: vec![
             "A point without a miss counts as one miss in the product.".into(),
             frontier_words(points),
-            measured.ranges(&LAWS.map(|law| greedy::case(law, ACTIVE))),
+            measured.ranges(&LAWS.map(|law| Case::greedy(law, ACTIVE))),
         ],
     })
 }
@@ -102,9 +102,9 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
     for is_greedy in [false, true] {
         let at = |law| {
             let case = if is_greedy {
-                greedy::case
+                Case::greedy
             } else {
-                nongreedy::case
+                Case::nongreedy
             };
             find(points, case(law, ACTIVE))
         };
@@ -149,7 +149,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
 fn frontier_words(points: &[Arc<Point>]) -> String {
     let families = FRONTIER.iter().map(|(name, schemes)| {
         let words = schemes.iter().map(|&scheme| {
-            let point = find(points, greedy::case(scheme, ACTIVE));
+            let point = find(points, Case::greedy(scheme, ACTIVE));
             format!("{:.3} with {}", point.throughput, point.messages.missed)
         });
         format!("{name} {}", words.collect::<Vec<_>>().join(", "))
@@ -164,7 +164,7 @@ fn frontier_words(points: &[Arc<Point>]) -> String {
 /// Draws misses over throughput for several parameters of each law.
 fn frontier(points: &[Arc<Point>]) -> Figure {
     let series = FRONTIER.map(|(name, schemes)| {
-        let at = |scheme| find(points, greedy::case(scheme, ACTIVE));
+        let at = |scheme| find(points, Case::greedy(scheme, ACTIVE));
         let mut line: Vec<(f64, f64)> = schemes
             .map(|scheme| (at(scheme).throughput, at(scheme).miss_at_most()))
             .into();

@@ -4,29 +4,20 @@ use std::sync::Arc;
 
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
-use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
+use super::{Case, Platform, Point, Scheme, find, measure};
 use rtether::run::Progress;
 
 pub(super) const ACTIVE: [u16; 6] = [1, 2, 4, 6, 8, 10];
 /// The paper leaves out the fixed rate; `rtether` is our own law.
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Himd, Scheme::Rtether];
 
-pub(super) const fn case(scheme: Scheme, active: u16) -> Case {
-    Case {
-        platform: Platform::Linux,
-        scheme,
-        bulk: Bulk::Greedy,
-        active,
-    }
-}
-
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let mut cases: Vec<Case> = SCHEMES
         .into_iter()
-        .flat_map(|scheme| ACTIVE.map(|active| case(scheme, active)))
+        .flat_map(|scheme| ACTIVE.map(|active| Case::greedy(scheme, active)))
         .collect();
-    cases.extend([10, 2].map(|active| super::nongreedy::case(Scheme::Himd, active)));
-    let nt = [Scheme::None, Scheme::Nt].map(|scheme| super::nt::case(scheme, 4));
+    cases.extend([10, 2].map(|active| Case::nongreedy(Scheme::Himd, active)));
+    let nt = [Scheme::None, Scheme::Nt].map(|scheme| Case::nt(scheme, 4));
     cases.extend(nt);
     let measured = measure(&cases, progress)?;
     let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
@@ -48,7 +39,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
 /// Describes the results of our own law.
 fn ours(points: &[Arc<Point>]) -> String {
     let words = ACTIVE.map(|active| {
-        let at = |scheme| find(points, case(scheme, active));
+        let at = |scheme| find(points, Case::greedy(scheme, active));
         let (point, none) = (at(Scheme::Rtether), at(Scheme::None));
         format!(
             "{active}: {:.3} ({:.2}), {} missed",
@@ -94,7 +85,7 @@ fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
             match value.statistic.as_str() {
                 "deadline_miss_ratio" => format!("{active}: {}", point.miss_words()),
                 "nonrt_throughput_relative_to_none" => {
-                    let none = find(points, case(Scheme::None, active));
+                    let none = find(points, Case::greedy(Scheme::None, active));
                     format!("{active}: {:.2}", point.throughput / none.throughput)
                 }
                 "nonrt_throughput" if value.unit == "Mbit/s" => {
@@ -114,7 +105,7 @@ fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
 }
 
 fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
-    let at = |scheme, active| find(points, case(scheme, active));
+    let at = |scheme, active| find(points, Case::greedy(scheme, active));
     let list = |value: &dyn Fn(u16) -> String| ACTIVE.map(value).join(", ");
     let mut judge = Judge::new("kweon-linux-greedy");
     let adaptive = points
@@ -160,7 +151,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
         list(&|active| format!("{:.3}", none(active).throughput)),
         "outside the range",
     );
-    let nt = |scheme| find(points, super::nt::case(scheme, 4)).throughput;
+    let nt = |scheme| find(points, Case::nt(scheme, 4)).throughput;
     let (linux, nt) = (ratio(10), nt(Scheme::Nt) / nt(Scheme::None));
     judge.judge(
         "C070",

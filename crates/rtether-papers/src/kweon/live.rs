@@ -13,7 +13,6 @@ use rtether_model::quantity::{Bytes, Duration};
 use super::super::live::lab;
 use super::super::{Comparison, Judge, Judgement, ReproduceError, Reproduction};
 use super::{Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, count_f64, jain, merge, plant};
-use super::{greedy, nongreedy, nt};
 use rtether::run::Progress;
 use rtether::scenario::Scenario;
 use rtether_testbed::testbed::{Emulation, Measured};
@@ -182,7 +181,7 @@ fn reproduction(
 pub(in super::super) fn greedy(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let schemes = [Scheme::None, Scheme::Fixed, Scheme::Himd, Scheme::Rtether];
     let runs = measure(
-        &schemes.map(|scheme| greedy::case(scheme, ACTIVE)),
+        &schemes.map(|scheme| Case::greedy(scheme, ACTIVE)),
         progress,
     )?;
     let [none, fixed, himd, rtether] = [0, 1, 2, 3].map(|at: usize| &runs[at].point);
@@ -261,7 +260,7 @@ pub(in super::super) fn nongreedy(progress: &Progress) -> Result<Reproduction, R
 fn random(progress: &Progress) -> Result<Vec<Arc<Run>>, ReproduceError> {
     let schemes = [Scheme::None, Scheme::Fixed, Scheme::Himd];
     measure(
-        &schemes.map(|scheme| nongreedy::case(scheme, ACTIVE)),
+        &schemes.map(|scheme| Case::nongreedy(scheme, ACTIVE)),
         progress,
     )
 }
@@ -291,7 +290,7 @@ pub(in super::super) fn sequence(progress: &Progress) -> Result<Reproduction, Re
 pub(in super::super) fn nt(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     debug_assert_eq!(Platform::Nt.stations(), NT_ACTIVE, "all of them are active");
     let schemes = [Scheme::None, Scheme::Nt];
-    let runs = measure(&schemes.map(|scheme| nt::case(scheme, NT_ACTIVE)), progress)?;
+    let runs = measure(&schemes.map(|scheme| Case::nt(scheme, NT_ACTIVE)), progress)?;
     let [none, adaptive] = [&runs[0].point, &runs[1].point];
     let claims = Judge::new("kweon-nt-greedy").finish();
     let title = "The NT variant of the smoother, four nodes, measured";

@@ -140,6 +140,32 @@ struct Case {
     active: u16,
 }
 
+impl Case {
+    const fn new(platform: Platform, scheme: Scheme, bulk: Bulk, active: u16) -> Self {
+        Self {
+            platform,
+            scheme,
+            bulk,
+            active,
+        }
+    }
+
+    /// PCs with Linux that send files without a pause.
+    const fn greedy(scheme: Scheme, active: u16) -> Self {
+        Self::new(Platform::Linux, scheme, Bulk::Greedy, active)
+    }
+
+    /// PCs with Linux that send files at random times.
+    const fn nongreedy(scheme: Scheme, active: u16) -> Self {
+        Self::new(Platform::Linux, scheme, Bulk::NonGreedy, active)
+    }
+
+    /// PCs with the NT variant of the smoother, which send files without a pause.
+    const fn nt(scheme: Scheme, active: u16) -> Self {
+        Self::new(Platform::Nt, scheme, Bulk::Greedy, active)
+    }
+}
+
 /// Runs per point.
 const SEEDS: u64 = 5;
 

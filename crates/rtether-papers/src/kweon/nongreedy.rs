@@ -7,29 +7,23 @@ use rtether_model::quantity::Duration;
 use super::super::judge::all_of;
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
-use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
+use super::{Case, Platform, Point, Scheme, find, measure};
 use rtether::report::chart::Axis;
 use rtether::run::Progress;
 
 const ACTIVE: [u16; 5] = [2, 4, 6, 8, 10];
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Fixed, Scheme::Himd];
 
-pub(super) const fn case(scheme: Scheme, active: u16) -> Case {
-    Case {
-        platform: Platform::Linux,
-        scheme,
-        bulk: Bulk::NonGreedy,
-        active,
-    }
-}
-
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let mut cases: Vec<Case> = SCHEMES
         .into_iter()
-        .flat_map(|scheme| ACTIVE.map(|active| case(scheme, active)))
+        .flat_map(|scheme| ACTIVE.map(|active| Case::nongreedy(scheme, active)))
         .collect();
-    cases.extend([case(Scheme::Fine, 10), case(Scheme::Coarse, 10)]);
-    cases.extend(super::greedy::ACTIVE.map(|active| super::greedy::case(Scheme::Himd, active)));
+    cases.extend([
+        Case::nongreedy(Scheme::Fine, 10),
+        Case::nongreedy(Scheme::Coarse, 10),
+    ]);
+    cases.extend(super::greedy::ACTIVE.map(|active| Case::greedy(Scheme::Himd, active)));
     let measured = measure(&cases, progress)?;
     let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
     Ok(Reproduction {
@@ -96,7 +90,7 @@ fn words(time: Option<Duration>) -> String {
 }
 
 fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
-    let at = |scheme, active| find(points, case(scheme, active));
+    let at = |scheme, active| find(points, Case::nongreedy(scheme, active));
     let mut judge = Judge::new("kweon-linux-nongreedy");
     judge_misses(&mut judge, points);
     let burst = |scheme, active| at(scheme, active).burst_seconds();
@@ -157,7 +151,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
 }
 
 fn judge_misses(judge: &mut Judge, points: &[Arc<Point>]) {
-    let at = |scheme, active| find(points, case(scheme, active));
+    let at = |scheme, active| find(points, Case::nongreedy(scheme, active));
     let miss = |scheme, active| at(scheme, active).miss();
     let busy = ACTIVE.iter().filter(|&&active| active >= 4);
     let ordered: Vec<Option<bool>> = busy

@@ -4,27 +4,18 @@ use std::sync::Arc;
 
 use super::super::{Comparison, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
-use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
+use super::{Case, Platform, Point, Scheme, find, measure};
 use rtether::run::Progress;
 
 const ACTIVE: [u16; 4] = [1, 2, 3, 4];
 const SCHEMES: [Scheme; 2] = [Scheme::None, Scheme::Nt];
 
-pub(super) const fn case(scheme: Scheme, active: u16) -> Case {
-    Case {
-        platform: Platform::Nt,
-        scheme,
-        bulk: Bulk::Greedy,
-        active,
-    }
-}
-
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let mut cases: Vec<Case> = SCHEMES
         .into_iter()
-        .flat_map(|scheme| ACTIVE.map(|active| case(scheme, active)))
+        .flat_map(|scheme| ACTIVE.map(|active| Case::nt(scheme, active)))
         .collect();
-    cases.extend([Scheme::None, Scheme::Himd].map(|scheme| super::greedy::case(scheme, 10)));
+    cases.extend([Scheme::None, Scheme::Himd].map(|scheme| Case::greedy(scheme, 10)));
     let measured = measure(&cases, progress)?;
     let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
     let misses = Drawing::misses(
@@ -73,7 +64,7 @@ fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
 }
 
 fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
-    let at = |scheme, active| find(points, case(scheme, active));
+    let at = |scheme, active| find(points, Case::nt(scheme, active));
     let list = |value: &dyn Fn(u16) -> String| ACTIVE.map(value).join(", ");
     let mut judge = Judge::new("kweon-nt-greedy");
     let worst = ACTIVE.map(|active| at(Scheme::Nt, active).miss());
@@ -114,7 +105,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
         format!("{single:.2} Mbit/s"),
         "more than the law permits",
     );
-    let greedy = |scheme| find(points, super::greedy::case(scheme, 10)).throughput;
+    let greedy = |scheme| find(points, Case::greedy(scheme, 10)).throughput;
     let linux = greedy(Scheme::Himd) / greedy(Scheme::None);
     judge.judge(
         "C070",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
-use super::{Point, Scheme, find, measure, nongreedy};
+use super::{Case, Point, Scheme, find, measure};
 use rtether::report::chart::{Axis, LineChart, Series, Style};
 use rtether::run::Progress;
 
@@ -13,7 +13,7 @@ const ACTIVE: u16 = 10;
 const LONG: f64 = 0.3;
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let cases = SCHEMES.map(|scheme| nongreedy::case(scheme, ACTIVE));
+    let cases = SCHEMES.map(|scheme| Case::nongreedy(scheme, ACTIVE));
     let measured = measure(&cases, progress)?;
     let points = &measured.pooled;
     let longest = |scheme| longest(points, scheme);
@@ -47,7 +47,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
 
 /// Returns the longest round trip in seconds.
 fn longest(points: &[Arc<Point>], scheme: Scheme) -> f64 {
-    let point = find(points, nongreedy::case(scheme, ACTIVE));
+    let point = find(points, Case::nongreedy(scheme, ACTIVE));
     point.messages.latency.max.as_secs_f64()
 }
 

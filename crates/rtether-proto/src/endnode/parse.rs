@@ -11,8 +11,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::classifier::FrameKey;
-use super::tagger::tag_from;
+use rtether_model::network::{Pcp, Vid};
+
+use super::classifier::{FrameKey, Tag};
 
 /// What was read from a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +276,16 @@ fn read_ports(packet: &[u8], offset: usize, protocol: u8, key: &mut FrameKey) ->
     key.source_port = Some(u16::from_be_bytes([s0, s1]));
     key.destination_port = Some(u16::from_be_bytes([d0, d1]));
     Ok(())
+}
+
+/// Reads the tag control information; `None` for the reserved VLAN 4095.
+pub(super) fn tag_from(octets: [u8; 2]) -> Option<Tag> {
+    let value = u16::from_be_bytes(octets);
+    Some(Tag {
+        pcp: Pcp::new(octets[0] >> 5)?,
+        dei: value & 0x1000 != 0,
+        vid: Vid::new(value & 0x0FFF)?,
+    })
 }
 
 /// Returns whether a tag follows this `EtherType`.

@@ -7,10 +7,8 @@ use core::fmt;
 
 use alloc::vec::Vec;
 
-use rtether_model::network::{Pcp, Vid};
-
 use super::classifier::Tag;
-use super::parse::{ADDRESSES, ETHERTYPE_CUSTOMER_TAG, is_tag};
+use super::parse::{ADDRESSES, ETHERTYPE_CUSTOMER_TAG, is_tag, tag_from};
 
 /// A frame too short for its addresses and `EtherType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,19 +58,10 @@ fn tag_octets(tag: Tag) -> [u8; 2] {
     (high | tag.vid.get()).to_be_bytes()
 }
 
-/// Reads the tag control information; `None` for the reserved VLAN 4095.
-pub(super) fn tag_from(octets: [u8; 2]) -> Option<Tag> {
-    let value = u16::from_be_bytes(octets);
-    Some(Tag {
-        pcp: Pcp::new(octets[0] >> 5)?,
-        dei: value & 0x1000 != 0,
-        vid: Vid::new(value & 0x0FFF)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rtether_model::network::{Pcp, Vid};
 
     use super::*;
 

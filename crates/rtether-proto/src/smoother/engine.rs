@@ -8,7 +8,7 @@ use rtether_model::smoother::{Config, Limits};
 
 use super::config::{self, ConfigError};
 use super::congestion::Signal;
-use super::event::{ClassStatistics, DropReason, Event, Log, Statistics};
+use super::event::{ClassStatistics, DropReason, Event, Log, Reason, Statistics, Transmission};
 use super::law::Law;
 use super::queue::{Queue, Waiting};
 
@@ -34,26 +34,6 @@ pub struct Transmit<F> {
     pub class: Class,
     /// Time it spent in the smoother.
     pub waited: Duration,
-}
-
-/// How a packet got onto the medium.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission {
-    /// Start of the successful transmission, or of the last attempt.
-    pub started_at: Instant,
-    /// Number of attempts; 1 if the frame did not collide.
-    pub attempts: u32,
-}
-
-/// What is due at a timeout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Refresh of the bucket.
-    Refresh,
-    /// Adaptation of the period; possibly a refresh.
-    Tick,
-    /// Release of bulk packets, then adaptation of depth or period.
-    Service,
 }
 
 /// State for traces and displays.

@@ -1,10 +1,31 @@
-//! Output of a smoother: events for traces and assertions, counters for reports.
+//! What a smoother is told of transmissions, and its output: what is due, events for traces and
+//! assertions, counters for reports.
 
 use alloc::collections::VecDeque;
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use super::Class;
+
+/// How a packet got onto the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// Start of the successful transmission, or of the last attempt.
+    pub started_at: Instant,
+    /// Number of attempts; 1 if the frame did not collide.
+    pub attempts: u32,
+}
+
+/// What is due at a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Refresh of the bucket.
+    Refresh,
+    /// Adaptation of the period; possibly a refresh.
+    Tick,
+    /// Release of bulk packets, then adaptation of depth or period.
+    Service,
+}
 
 /// An event, drained with `poll_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

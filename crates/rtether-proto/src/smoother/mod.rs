@@ -63,8 +63,8 @@ pub(crate) mod random;
 pub use classify::classify;
 pub use config::ConfigError;
 pub use congestion::Signal;
-pub use engine::{Reason, Smoother, State, Transmission, Transmit};
-pub use event::{Cause, ClassStatistics, DropReason, Event, Statistics};
+pub use engine::{Smoother, State, Transmit};
+pub use event::{Cause, ClassStatistics, DropReason, Event, Reason, Statistics, Transmission};
 
 pub use rtether_model::smoother::{
     Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,

@@ -4,18 +4,14 @@ use alloc::boxed::Box;
 
 use super::handle::{Handle, sealed::Named};
 use super::notice::{PublicationCounters, PublicationNotice, Untyped, Verdict};
-use super::slots::{Called, Filled, Source, Timer};
 use super::{Application, PublicationHandle, SubscriptionHandle};
 use crate::cdr::Data;
 use crate::engine::{Event, NewSample, Participant, ReaderId, Running, Sighting, WriterId};
 use crate::reader::ReaderCounters;
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::typed::{self, PublishError, Received};
 use crate::writer::{ChangeKind, WriteError};
-
-/// Shortest period of a send callback.
-const PERIOD_MIN: Duration = Duration::from_us(1);
 
 /// Access to an application at one instant.
 pub struct Context<'a> {
@@ -189,53 +185,6 @@ impl<'a> Context<'a> {
         slot.counters.sent += u64::from(written.is_ok());
         slot.counters.refused += u64::from(written.is_err());
         written
-    }
-
-    /// Makes a publication send periodically: now and after each period, of at least 1 us, `fill`
-    /// is called to update the instance, and returns whether to send it.
-    ///
-    /// Missed periods are not made up for: of those that have passed when the host calls, all but
-    /// the last are skipped and counted, and later ones keep their times.
-    pub fn send_every<T, F>(
-        &mut self,
-        publication: &PublicationHandle<T>,
-        period: Duration,
-        instance: T,
-        fill: F,
-    ) where
-        T: Data + Send + 'static,
-        F: FnMut(&mut Context<'_>, &mut T) -> bool + Send + 'static,
-    {
-        self.set_timer(publication.number, period, Filled { instance, fill });
-    }
-
-    /// Calls `call` now and after each period, like [`Self::send_every`]; the callback sends for
-    /// itself.
-    pub fn call_every<T>(
-        &mut self,
-        publication: &PublicationHandle<T>,
-        period: Duration,
-        call: impl FnMut(&mut Context<'_>) + Send + 'static,
-    ) {
-        self.set_timer(publication.number, period, Called(call));
-    }
-
-    fn set_timer(&mut self, number: u32, period: Duration, source: impl Source + 'static) {
-        if let Some(slot) = self.application.publications.get_mut(&number) {
-            slot.timer = Some(Timer {
-                period: period.max(PERIOD_MIN),
-                due_at: self.now,
-                source: Some(Box::new(source)),
-            });
-        }
-    }
-
-    /// Stops [`Self::send_every`] or [`Self::call_every`].
-    pub fn send_no_more<T>(&mut self, publication: &PublicationHandle<T>) {
-        let slot = self.application.publications.get_mut(&publication.number);
-        if let Some(slot) = slot {
-            slot.timer = None;
-        }
     }
 
     /// Reports events of a publication, and when the samples that wait for a lagging subscription

@@ -35,6 +35,7 @@ mod dispatch;
 mod handle;
 mod notice;
 mod options;
+mod sending;
 mod slots;
 
 use alloc::boxed::Box;

@@ -126,6 +126,21 @@ pub trait Bounded: Data {
     fn extend_bounded(extent: Extent, max: usize) -> Option<Extent>;
 }
 
+impl Decoder<'_> {
+    /// Reads a member; its id is used if it is optional.
+    pub fn member<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
+        T::decode_member(id, self)
+    }
+
+    /// Reads a member, or its default if the writer's type did not have it.
+    pub fn member_or_missing<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
+        if self.is_exhausted() {
+            return Ok(T::missing());
+        }
+        self.member(id)
+    }
+}
+
 macro_rules! numbers {
     ($($name:ident $idl:literal $code:literal)*) => {$(
         impl Data for $name {

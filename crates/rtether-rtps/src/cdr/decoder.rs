@@ -4,8 +4,7 @@ use alloc::vec::Vec;
 
 use super::list::{self, Parameter};
 use super::{
-    ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Data, Encoding, Extensibility, Form,
-    Representation,
+    ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Encoding, Extensibility, Form, Representation,
 };
 
 /// Deserializes values from untrusted octets: never panics, and allocates only for octets present.
@@ -224,19 +223,6 @@ impl<'a> Decoder<'a> {
             self.at = to;
         }
         read
-    }
-
-    /// Reads a member; its id is used if it is optional.
-    pub fn member<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
-        T::decode_member(id, self)
-    }
-
-    /// Reads a member, or its default if the writer's type did not have it.
-    pub fn member_or_missing<T: Data>(&mut self, id: u32) -> Result<T, CdrError> {
-        if self.is_exhausted() {
-            return Ok(T::missing());
-        }
-        self.member(id)
     }
 
     /// Returns whether no member follows.

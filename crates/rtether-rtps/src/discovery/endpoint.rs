@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use super::list::List;
 use super::participant::put;
-use super::policies;
+use super::policies::{self, strings};
 use super::{FILTER_PARAMETERS_MAX, FILTER_SIZE_MAX, each};
 use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
 use crate::qos::Qos;
-use crate::wire::{Cursor, Malformed, Parameter, STRING_SIZE_MAX, pid, string, string_within};
+use crate::wire::{Malformed, Parameter, STRING_SIZE_MAX, pid, string, string_within};
 
 /// Announced data of a writer or a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,18 +171,4 @@ fn filter(parameter: &Parameter<'_>) -> Result<Option<ContentFilter>, Malformed>
         }
         Ok(None)
     })
-}
-
-/// Reads at most `max` strings.
-pub(super) fn strings(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<String>, Malformed> {
-    let error = Malformed::Value {
-        offset: cursor.at(),
-    };
-    let count = cursor.count()?;
-    if count > max {
-        return Err(error);
-    }
-    (0..count)
-        .map(|_| string(cursor).map(String::from))
-        .collect()
 }

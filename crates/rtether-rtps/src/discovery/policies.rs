@@ -1,13 +1,15 @@
 //! Policies as parameters (9.6.3).
 
-use super::endpoint::strings;
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use super::list::List;
 use super::{PARTITIONS_MAX, user_data};
 use crate::qos::{
     AccessScope, DestinationOrder, Durability, History, Liveliness, LivelinessKind, Ownership,
     Presentation, Qos, Reliability, Representation, ResourceLimits,
 };
-use crate::wire::{Cursor, Malformed, Parameter, duration, pid};
+use crate::wire::{Cursor, Malformed, Parameter, duration, pid, string};
 
 /// Values of a policy in the order of their wire values, from zero.
 const DURABILITY: [Durability; 4] = [
@@ -240,4 +242,18 @@ fn place<T: Copy + PartialEq>(values: &[T], value: T) -> u32 {
     index
         .and_then(|index| u32::try_from(index).ok())
         .unwrap_or(0)
+}
+
+/// Reads at most `max` strings.
+pub(super) fn strings(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<String>, Malformed> {
+    let error = Malformed::Value {
+        offset: cursor.at(),
+    };
+    let count = cursor.count()?;
+    if count > max {
+        return Err(error);
+    }
+    (0..count)
+        .map(|_| string(cursor).map(String::from))
+        .collect()
 }

@@ -28,7 +28,6 @@ pub use endpoints::NewSample;
 pub use expected::ExpectedEndpoint;
 pub use groups::{PublisherId, SubscriberId};
 pub use policies::ChangeError;
-pub(crate) use policies::due_anew;
 pub use sightings::{Change, Running, Sighted, Sighting};
 
 use groups::Publisher;

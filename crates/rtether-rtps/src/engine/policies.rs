@@ -9,7 +9,7 @@ use super::{Participant, ReaderId, WriterId};
 use crate::discovery::EndpointData;
 use crate::filter::FilterError;
 use crate::qos::Qos;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::writer::ChangeKind;
 
 /// Why policies were not changed.
@@ -143,9 +143,4 @@ impl Participant {
         self.match_own_reader(now, id);
         Ok(())
     }
-}
-
-/// Returns when the next sample of an existing instance is due if its deadline restarts now.
-pub(crate) fn due_anew(now: Instant, deadline: Duration, is_alive: bool) -> Option<Instant> {
-    (is_alive && !deadline.is_infinite()).then(|| now + deadline)
 }

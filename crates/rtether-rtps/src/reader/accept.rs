@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::instance::{Instance, InstanceState};
+use super::InstanceState;
+use super::instance::Instance;
 use super::{Arrived, Reader, Sample, SampleInfo};
-use crate::engine::due_anew;
 use crate::guid::Guid;
 use crate::qos::{Ownership, Qos};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, due_anew};
 use crate::writer::ChangeKind;
 
 impl Reader {

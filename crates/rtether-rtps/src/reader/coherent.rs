@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use super::proxy::{HELD_OCTETS_MAX, Owned};
+use super::held::{HELD_OCTETS_MAX, OpenSet, Owned};
 use super::{Arrived, Reader, WriterProxy};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
@@ -15,20 +15,6 @@ use crate::wire::Status;
 
 /// Maximum number of samples in a set.
 const SAMPLES_MAX: usize = 4_096;
-
-/// Part of a set received so far.
-#[derive(Debug)]
-pub(crate) struct OpenSet {
-    start: SequenceNumber,
-    /// First group sequence number of the publisher's set.
-    pub(super) group: Option<SequenceNumber>,
-    pub(super) samples: Vec<(SequenceNumber, Owned)>,
-    /// Octets of the samples; all sets of a reader share the room.
-    pub(super) octets: usize,
-    /// Samples of the writer that were lost before the set.
-    lost: u64,
-    is_whole: bool,
-}
 
 /// Returns whether it is only the end marker of a set.
 pub(super) fn is_end(arrived: &Arrived<'_>) -> bool {

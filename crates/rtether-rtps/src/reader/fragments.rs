@@ -2,18 +2,17 @@
 
 use core::cmp::Reverse;
 
+use super::pool::STALE;
 use super::{Arrived, Reader, kind};
 use crate::guid::Guid;
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant, WallTime};
+use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
 
 /// Room for fragments, in samples of maximum size.
 const LONGEST: usize = 2;
 /// Minimum room, in octets.
 const ROOM_MIN: usize = 1 << 20;
-/// A sample that received no fragment for this long is given up first.
-pub(super) const STALE: Duration = Duration::from_ms(500);
 
 /// The sample with the highest rank is given up first: stale ones, then those furthest ahead, then
 /// those with the fewest octets.

@@ -4,8 +4,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::coherent::{OpenSet, is_end};
-use super::proxy::Owned;
+use super::coherent::is_end;
+use super::held::{GroupSet, OpenSet, Owned};
 use super::{Arrived, Reader, WriterProxy};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::sequence::SequenceNumber;
@@ -15,17 +15,6 @@ use crate::wire::GroupDigest;
 /// Maximum number of sets, and of samples between them, that wait for a writer's group; then the
 /// oldest is dropped.
 const WAITING_MAX: usize = 64;
-
-/// A writer's part of a set.
-#[derive(Debug)]
-pub(crate) struct GroupSet {
-    /// First number of the set; `None` for a sample outside any set that only keeps its place.
-    first: Option<SequenceNumber>,
-    digest: Option<GroupDigest>,
-    is_whole: bool,
-    samples: Vec<(SequenceNumber, Owned)>,
-    octets: usize,
-}
 
 /// State of a writer's next set, for the participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::Sample;
+use super::{InstanceState, Sample};
 use crate::guid::Guid;
 use crate::time::{Duration, Instant};
 
@@ -10,18 +10,6 @@ use crate::time::{Duration, Instant};
 const WRITERS_MAX: usize = 64;
 /// Maximum number of weaker writers whose last sample is kept.
 const STANDBY_MAX: usize = 8;
-
-/// State of an instance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InstanceState {
-    /// It exists.
-    #[default]
-    Alive,
-    /// A writer has disposed of it.
-    Disposed,
-    /// No writer writes it any more.
-    NoWriters,
-}
 
 /// The writer that owns the instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod accept;
 mod coherent;
 mod fragments;
 mod group;
+mod held;
 mod instance;
 mod pool;
 mod proxy;
@@ -22,14 +23,14 @@ mod track;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
+use held::HELD_OCTETS_MAX;
 use instance::Instance;
-pub use instance::InstanceState;
 pub(crate) use pool::{Pool, make_room};
-use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
-pub(crate) use reassembly::PARTIALS_MAX;
 pub(crate) use sample::{Arrived, Sample, kind, octets};
-pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
+pub use sample::{
+    InstanceState, KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn,
+};
 use track::Turn;
 
 use crate::filter::{Filter, Judge};

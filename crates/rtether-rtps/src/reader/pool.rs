@@ -9,10 +9,9 @@ use core::cmp::Reverse;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Reader;
-use super::fragments::STALE;
 use crate::guid::{Guid, GuidPrefix};
 use crate::sequence::SequenceNumber;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::DataFrag;
 
 /// One part in this many is reserved for discovery, and as much is freed at a time.
@@ -27,6 +26,9 @@ struct Room {
 /// The shared room.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool(Arc<Room>);
+
+/// A sample that received no fragment for this long is given up first.
+pub(super) const STALE: Duration = Duration::from_ms(500);
 
 /// A share of the room, freed on drop.
 #[derive(Debug)]

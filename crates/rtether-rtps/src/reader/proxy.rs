@@ -5,8 +5,7 @@ mod request;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use super::coherent::OpenSet;
-use super::group::GroupSet;
+use super::held::{GroupSet, HELD_OCTETS_MAX, OpenSet, Owned};
 use super::reassembly::Reassembly;
 use super::track::{LEAP_MAX, Track};
 use super::{Arrived, ReaderTiming};
@@ -14,14 +13,12 @@ use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
 use crate::qos::Liveliness;
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{Gap, Heartbeat, InlineQos};
-use crate::writer::{ChangeKind, Count};
+use crate::time::{Duration, Instant};
+use crate::wire::{Gap, Heartbeat};
+use crate::writer::Count;
 
 /// Maximum number of samples of a writer held for earlier ones.
 const HELD_MAX: usize = 512;
-/// Maximum octets of held samples.
-pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
 /// Number of samples after which an acknowledgment is sent at once.
 const ACKNOWLEDGE_AFTER: u32 = 64;
 /// Number of contradicting heartbeats after which they are believed.
@@ -40,39 +37,6 @@ pub(crate) struct RemoteWriter {
     pub(crate) liveliness: Liveliness,
     /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
-}
-
-/// A sample that waits for earlier ones.
-#[derive(Debug)]
-pub(crate) struct Owned {
-    pub(crate) kind: ChangeKind,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) inline: InlineQos,
-    pub(crate) time: Option<WallTime>,
-    at: Instant,
-}
-
-impl Owned {
-    pub(super) fn new(arrived: &Arrived<'_>) -> Self {
-        Self {
-            kind: arrived.kind,
-            payload: arrived.payload.to_vec(),
-            inline: arrived.inline,
-            time: arrived.time,
-            at: arrived.at,
-        }
-    }
-
-    pub(super) fn arrived(&self, sequence: SequenceNumber) -> Arrived<'_> {
-        Arrived {
-            sequence,
-            kind: self.kind,
-            payload: &self.payload,
-            inline: self.inline,
-            time: self.time,
-            at: self.at,
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -9,9 +9,8 @@ use super::pool::Share;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
+use crate::writer::PARTIALS_MAX;
 
-/// Maximum number of samples of one writer reassembled at a time.
-pub(crate) const PARTIALS_MAX: usize = 16;
 /// Octets reserved before any have arrived.
 const AHEAD: usize = 64 << 10;
 

@@ -4,12 +4,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::instance::InstanceState;
 use crate::guid::Guid;
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Content, InlineQos};
 use crate::writer::ChangeKind;
+
+/// State of an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InstanceState {
+    /// It exists.
+    #[default]
+    Alive,
+    /// A writer has disposed of it.
+    Disposed,
+    /// No writer writes it any more.
+    NoWriters,
+}
 
 /// Writes the key of a payload in canonical form; the flag says whether the payload is only a key.
 /// Returns the hash that a writer of such payloads would send; `None` if the payload is malformed.

@@ -3,10 +3,9 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use crate::engine::due_anew;
 use crate::qos::{History, Qos};
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant, WallTime};
+use crate::time::{Duration, Instant, WallTime, due_anew};
 use crate::wire::GroupDigest;
 
 /// Default limit of samples.

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
-pub(crate) use proxy::{Count, ReaderProxy, RemoteReader};
+pub(crate) use proxy::{Count, PARTIALS_MAX, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
 use spacing::Spacing;
 

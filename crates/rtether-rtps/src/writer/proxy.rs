@@ -9,7 +9,6 @@ use crate::filter::{Filter, Judge};
 use crate::guid::Guid;
 use crate::locator::Locator;
 use crate::qos::Reliability;
-use crate::reader::PARTIALS_MAX;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{AckNack, NackFrag};
@@ -62,6 +61,8 @@ pub(crate) struct ReaderProxy {
     has_told_base: bool,
 }
 
+/// Maximum number of samples that a reader reassembles at a time, and so is sent in fragments.
+pub(crate) const PARTIALS_MAX: usize = 16;
 /// Maximum size of samples to which filters of readers are applied; larger ones are always sent.
 const FILTERED_MAX: usize = 64 << 10;
 

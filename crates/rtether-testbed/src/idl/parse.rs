@@ -303,7 +303,7 @@ impl<'a> Parser<'a> {
     fn constant(&mut self) -> Parsed<()> {
         let place = self.peek().place;
         let kind = self.specification(0)?;
-        if !super::specs::is_whole(&kind) {
+        if !is_whole(&kind) {
             let what = "a constant that is not a whole number";
             let why = "constants serve as bounds here";
             return Err(mistake("idl-unsupported", what, place, why, "leave it out"));
@@ -324,4 +324,15 @@ pub(super) fn found(token: Token<'_>, expected: &str) -> String {
             quote(token.text)
         ),
     }
+}
+
+/// Returns whether a type is an integer.
+pub(super) const fn is_whole(kind: &Type) -> bool {
+    use rtether_rtps::dynamic::Primitive::{
+        Int8, Int16, Int32, Int64, Octet, Uint16, Uint32, Uint64,
+    };
+    matches!(
+        kind,
+        Type::Primitive(Octet | Int8 | Int16 | Uint16 | Int32 | Uint32 | Int64 | Uint64)
+    )
 }

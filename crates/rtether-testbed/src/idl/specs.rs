@@ -11,15 +11,6 @@ use rtether::scenario::{Diagnostic, quote};
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Returns whether a type is an integer.
-pub(super) const fn is_whole(kind: &Type) -> bool {
-    use Primitive::{Int8, Int16, Int32, Int64, Octet, Uint16, Uint32, Uint64};
-    matches!(
-        kind,
-        Type::Primitive(Octet | Int8 | Int16 | Uint16 | Int32 | Uint32 | Int64 | Uint64)
-    )
-}
-
 impl<'a> Parser<'a> {
     /// Takes a type: one or several keywords, a string, a sequence, or a name.
     pub(super) fn specification(&mut self, depth: usize) -> Parsed<Type> {

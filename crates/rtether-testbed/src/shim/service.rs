@@ -25,13 +25,11 @@ use super::notify::{News, Notifier};
 use super::output::{NOT_REAL_TIME, Report};
 use super::place::{Lock, Place, PlaceError};
 use super::state::State;
-use super::watchdog::Watchdog;
+use super::watchdog::{RIGHTS, Watchdog};
 use duty::Duty;
 
 mod duty;
 
-/// Capabilities that every shim keeps, to forward frames and to restore the device.
-pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
 /// Highest real-time priority that a reload may request, as in the table of keys.
 const PRIORITY_MAX: u8 = 80;
 /// How long another process may hold the lock while it looks at it.

@@ -9,14 +9,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use rtether_live::privileges;
+use rtether_live::privileges::{self, Right};
 use rtether_live::process::{Signals, leave_session, own_end, wait};
 use rtether_live::shim::ShimError;
 
 use super::backend::{is_gone, restore};
 use super::place::{Place, PlaceError};
-use super::service::RIGHTS;
 
+/// Capabilities that every shim and its watchdog keep, to forward frames and to restore the device.
+pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
 /// Output of a watchdog once it is watching.
 const READY: &str = "watching\n";
 /// How long it waits for a lock held by another process, which then takes care of the device.

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use rtether_live::filter;
-use rtether_live::link::MacAddress;
 use rtether_live::namespace::{CommandLine, PREFIX};
-use rtether_model::network::{Network, NodeId, NodeKind, PortId};
+use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::wire::Encapsulation;
 
 use super::{Backend, DEVICE, Host, NAMES, Plan, Step, kernel, layers, namespace_of};
@@ -151,21 +150,4 @@ fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
     steps.push(step(format!("umount {folder}")));
     steps.push(step(format!("rmdir {folder}")));
     steps
-}
-
-/// Returns namespace and device of a port and, for a host, its address.
-pub(super) fn device_of(
-    network: &Network,
-    tag: &str,
-    hosts: &[Host],
-    port: PortId,
-) -> (String, String, Option<MacAddress>) {
-    let namespace = namespace_of(tag, port.node);
-    match network.node(port.node).kind {
-        NodeKind::EndStation(_) => {
-            let host = hosts.iter().find(|host| host.node == port.node);
-            (namespace, DEVICE.to_owned(), host.map(|host| host.mac))
-        }
-        NodeKind::Switch(_) | NodeKind::Hub(_) => (namespace, format!("p{}", port.port), None),
-    }
 }

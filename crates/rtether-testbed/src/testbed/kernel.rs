@@ -5,12 +5,12 @@
 //! the queues of a port in strict priority: each is guaranteed almost nothing and borrows the rest.
 //! Queues hold as many octets as in the model.
 
+use rtether_live::link::MacAddress;
 use rtether_live::namespace::CommandLine;
 use rtether_model::network::{Link, Network, NodeKind, Pcp, PortId, QueueMap, Selection, Switch};
 use rtether_model::quantity::BitRate;
 
-use super::Host;
-use super::commands::{command, device_of};
+use super::{DEVICE, Host, namespace_of};
 
 /// Minor number of the first queue's class.
 const CLASS: u32 = 0x10;
@@ -23,10 +23,10 @@ pub(super) fn links(network: &Network, tag: &str, hosts: &[Host], commands: &mut
         if let NodeKind::Switch(_) = node.kind {
             let name = super::namespace_of(tag, id);
             // STP is off: the only loops are those of standby links, which are not created.
-            commands.push(command(&format!(
+            commands.push(CommandLine::words(&format!(
                 "ip -n {name} link add bridge0 type bridge stp_state 0 mcast_snooping 0 forward_delay 0"
             )));
-            commands.push(command(&format!(
+            commands.push(CommandLine::words(&format!(
                 "ip -n {name} link set bridge0 addrgenmode none up"
             )));
         }
@@ -37,14 +37,14 @@ pub(super) fn links(network: &Network, tag: &str, hosts: &[Host], commands: &mut
             let address = mac.map_or_else(String::new, |mac| format!(" address {mac}"));
             format!("{device} netns {namespace}{address}")
         };
-        commands.push(command(&format!(
+        commands.push(CommandLine::words(&format!(
             "ip link add {} type veth peer name {}",
             device(&ends[0]),
             device(&ends[1])
         )));
         for (port, (namespace, device, _)) in link.ends.iter().zip(&ends) {
             if network.switch(port.node).is_some() {
-                commands.push(command(&format!(
+                commands.push(CommandLine::words(&format!(
                     "ip -n {namespace} link set {device} addrgenmode none master bridge0 up"
                 )));
             }
@@ -67,7 +67,7 @@ fn queues(
         NodeKind::Hub(_) => (None, 0),
     };
     let rate = rate(link.rate);
-    let tc = |text: String| command(&format!("tc -n {namespace} {text}"));
+    let tc = |text: String| CommandLine::words(&format!("tc -n {namespace} {text}"));
     // A bucket of one frame: the next leaves once this one is through.
     let shape = "burst 1600 cburst 1600 overhead 24 mpu 84 quantum 1600";
     let count = map.map_or(1, QueueMap::count);
@@ -132,6 +132,23 @@ fn bytecode(map: QueueMap) -> String {
     let steps = steps.map(|(code, yes, no, k)| format!("{code} {yes} {no} {k}"));
     let steps: Vec<String> = steps.collect();
     format!("{},{}", steps.len(), steps.join(","))
+}
+
+/// Returns namespace and device of a port and, for a host, its address.
+fn device_of(
+    network: &Network,
+    tag: &str,
+    hosts: &[Host],
+    port: PortId,
+) -> (String, String, Option<MacAddress>) {
+    let namespace = namespace_of(tag, port.node);
+    match network.node(port.node).kind {
+        NodeKind::EndStation(_) => {
+            let host = hosts.iter().find(|host| host.node == port.node);
+            (namespace, DEVICE.to_owned(), host.map(|host| host.mac))
+        }
+        NodeKind::Switch(_) | NodeKind::Hub(_) => (namespace, format!("p{}", port.port), None),
+    }
 }
 
 #[cfg(test)]

@@ -10,15 +10,16 @@ use rtether_live::clock::Clock;
 use rtether_live::emulator::offloads_off;
 use rtether_live::namespace::{self, CommandLine};
 use rtether_live::stall::{Stalls, Watcher};
-use rtether_live::station::tcp::FileLog;
-use rtether_live::station::{Log, StationError};
+use rtether_live::station::StationError;
 use rtether_live::thread::{Placement, keep_cores_awake};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
 use super::duties::{self, GRACE, HostDuties};
 use super::emulation::{self, Emulation};
-use super::measured::{self, Measured, Oddities};
+use super::found::Found;
+use super::measured::{Measured, Oddities};
+use super::streams;
 use super::work::{Opened, Seen, Work};
 use super::{Backend, DEVICE, Host, HostLayer, Options, Plan, TestbedError, layers};
 use rtether::scenario::Scenario;
@@ -214,7 +215,7 @@ pub(super) fn put_together(
     }
     let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
     let (streams, packets) =
-        measured::streams(scenario, &found, [warmup, options.duration], options.seed);
+        streams::streams(scenario, &found, [warmup, options.duration], options.seed);
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
     let added = emulation
         .as_ref()
@@ -256,33 +257,6 @@ fn warmup(stated: Duration, duration: Duration) -> Duration {
         return stated;
     }
     Ord::min(duration / 10, Duration::from_secs(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Oracle: `run.warmup` in the reference, and the guide to `live`.
-    #[test]
-    fn the_scenario_says_how_long_the_warm_up_is() {
-        let (ms, s) = (Duration::from_ms, Duration::from_secs);
-        assert_eq!(warmup(s(3), s(10)), s(3));
-        assert_eq!(warmup(ms(1), s(10)), ms(1));
-        assert_eq!(warmup(Duration::ZERO, s(5)), ms(500));
-        assert_eq!(warmup(Duration::ZERO, s(100)), s(1));
-    }
-}
-
-/// Findings of the stations.
-#[derive(Default)]
-pub(crate) struct Found {
-    pub(super) logs: Vec<(NodeId, Log)>,
-    pub(super) files: Vec<FileLog>,
-    pub(super) errors: Vec<String>,
-    /// Failures that the station survived.
-    pub(super) failures: Vec<String>,
-    /// Stalls of each host, with the nodes it plays.
-    pub(super) stalls: Vec<(Vec<NodeId>, Stalls)>,
 }
 
 /// Outcome of a thread: what it saw, or why it could not begin.
@@ -467,4 +441,19 @@ fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Foun
 /// Returns how long a run takes, for progress.
 pub fn length(options: &Options) -> Duration {
     options.duration + GRACE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: `run.warmup` in the reference, and the guide to `live`.
+    #[test]
+    fn the_scenario_says_how_long_the_warm_up_is() {
+        let (ms, s) = (Duration::from_ms, Duration::from_secs);
+        assert_eq!(warmup(s(3), s(10)), s(3));
+        assert_eq!(warmup(ms(1), s(10)), ms(1));
+        assert_eq!(warmup(Duration::ZERO, s(5)), ms(500));
+        assert_eq!(warmup(Duration::ZERO, s(100)), s(1));
+    }
 }

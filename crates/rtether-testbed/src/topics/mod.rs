@@ -8,6 +8,7 @@ mod happening;
 mod kinds;
 mod outlet;
 mod output;
+mod place;
 mod policies;
 mod publish;
 mod rates;
@@ -20,11 +21,7 @@ mod subscribe;
 mod text;
 mod trace;
 
-use std::net::Ipv4Addr;
-use std::str::FromStr;
-
-use rtether_live::confine::{Confined, Confinement};
-use rtether_live::link::{MacAddress, ParseMacError};
+use rtether_live::confine::Confined;
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::time;
@@ -33,7 +30,8 @@ pub use described::{ValueError, Values, lines_of, values_of};
 pub use happening::Happening;
 pub use kinds::{Kind, Member};
 pub use output::{Form, Lines};
-pub use publish::{PublishOptions, publish};
+pub use place::{Peer, Place};
+pub use publish::publish;
 pub use rates::Rate;
 pub use relation::{Reason, reason};
 pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
@@ -47,7 +45,7 @@ pub use trace::{TRACE_MAX, Trace, Traced};
 
 pub(super) use round_trip::{answer, ask};
 
-use super::echo::give_up;
+use super::rights::give_up;
 use super::{LiveError, Thread, keep_cores_awake};
 
 /// Largest extra size of a sample, in octets; with the rest it stays within the limit of the
@@ -55,60 +53,6 @@ use super::{LiveError, Thread, keep_cores_awake};
 pub const SIZE_MAX: u32 = 16_000_000;
 /// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
-
-/// Where in the network a participant is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The domain.
-    pub domain: u16,
-    /// Address of the network it uses; `None` for the first that is not loopback.
-    pub interface: Option<Ipv4Addr>,
-    /// Peers that multicast does not reach.
-    pub peers: Vec<Peer>,
-    /// Whether it announces itself to the multicast group of the domain.
-    pub multicast: bool,
-    /// Frames on a device instead of UDP.
-    pub ethernet: Option<EthernetOptions>,
-    /// Whether to accept data for a participant from any source address.
-    pub any_source: bool,
-    /// File for everything it sends and receives.
-    pub trace: Option<Trace>,
-    /// What to give up once its sockets are open; `None` for nothing.
-    pub confinement: Option<Confinement>,
-}
-
-/// A peer that multicast does not reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
-    /// A host, over UDP.
-    Host(Ipv4Addr),
-    /// A station on the link of the device, by frames.
-    Station(MacAddress),
-}
-
-impl FromStr for Peer {
-    type Err = ParseMacError;
-
-    fn from_str(text: &str) -> Result<Self, ParseMacError> {
-        let host = text.parse().map(Self::Host);
-        host.or_else(|_| text.parse().map(Self::Station))
-    }
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self {
-            domain: 0,
-            interface: None,
-            peers: Vec::new(),
-            multicast: true,
-            ethernet: None,
-            any_source: false,
-            trace: None,
-            confinement: None,
-        }
-    }
-}
 
 impl Place {
     /// Opens a participant, and places the calling thread; also returns what was given up.
@@ -155,6 +99,21 @@ impl Place {
         let confined = give_up(self.confinement.as_ref(), thread)?;
         Ok((domain, confined))
     }
+}
+
+/// What to write, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishOptions {
+    /// The topic.
+    pub topic: TopicOptions,
+    /// Time between samples.
+    pub period: Duration,
+    /// Extra octets of each sample.
+    pub size: u32,
+    /// Longest wait for acknowledgments at the end.
+    pub linger: Duration,
+    /// The color of shapes.
+    pub color: String,
 }
 
 /// A topic, and how many of its samples.

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use rtether_model::quantity::Duration;
 use rtether_rtps::qos::{Durability, Reliability};
 use rtether_rtps::time;
 use rtether_rtps::typed::PublishError;
@@ -11,28 +10,13 @@ use rtether_rtps::writer::WriteError;
 
 use super::outlet::{Next, Outlet, outlet};
 use super::session::Session;
-use super::{Happening, Said, Sample, Summary, TopicOptions, Values, shown, span};
+use super::{Happening, PublishOptions, Said, Sample, Summary, Values, shown, span};
 use crate::{LiveError, why_ended};
 
 /// From the first match to the first sample: the reader may learn of the match later.
 const SETTLE: time::Duration = time::Duration::from_ms(500);
 /// Interval at which to check again for room, or for a value.
 const FULL: time::Duration = time::Duration::from_ms(1);
-
-/// What to write, and how often.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublishOptions {
-    /// The topic.
-    pub topic: TopicOptions,
-    /// Time between samples.
-    pub period: Duration,
-    /// Extra octets of each sample.
-    pub size: u32,
-    /// Longest wait for acknowledgments at the end.
-    pub linger: Duration,
-    /// The color of shapes.
-    pub color: String,
-}
 
 /// Writes until all samples are written, the time is over, or `stop` is set.
 ///

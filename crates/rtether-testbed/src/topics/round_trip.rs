@@ -22,9 +22,8 @@ use rtether_rtps::writer::WriteError;
 use super::session::LOOK;
 use super::text::place;
 use super::{SIZE_MAX, no_room, span};
-use crate::{
-    EchoOptions, LiveError, Marks, PingOptions, Via, ping::gaps, ping::watchers, session, why_ended,
-};
+use crate::watchers::{gaps, watchers};
+use crate::{EchoOptions, LiveError, Marks, PingOptions, Via, session, why_ended};
 use rtether::meter::{Measurement, Subject};
 
 /// Topics of requests and answers.

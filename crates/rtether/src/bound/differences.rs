@@ -5,8 +5,8 @@ use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::compare::{Comparison, Difference, Side};
-use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time};
+use crate::sheet::write;
 
 /// Method used where many analyses are needed at once.
 pub(super) const METHOD: &str = "total-flow";
@@ -122,7 +122,7 @@ pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
 }
 
 pub(super) fn ns(span: Option<Duration>) -> Value {
-    span.map_or(Value::Null, crate::report::json::ns)
+    span.map_or(Value::Null, crate::report::number::ns)
 }
 
 /// Returns one CSV row per difference.

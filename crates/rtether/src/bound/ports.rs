@@ -9,9 +9,9 @@ use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
 use super::names::Names;
-use crate::report::csv::write;
 use crate::report::text::{exact_ns, percent, plural, time_or_dash};
 use crate::scenario::Scenario;
+use crate::sheet::write;
 
 /// Full load in millionths.
 const FULL: u64 = 1_000_000;

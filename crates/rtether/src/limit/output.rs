@@ -10,10 +10,10 @@ use serde_json::{Value, json as value};
 use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
 use crate::characters::is_unseen;
-use crate::report::csv::write;
 use crate::report::json::ns;
 use crate::report::text::{exact_ns, percent, plain_line, plural, time};
 use crate::scenario::Scenario;
+use crate::sheet::write;
 pub use page::html;
 
 /// Name and version of the JSON format.

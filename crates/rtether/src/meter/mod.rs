@@ -3,6 +3,7 @@
 //! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whether the driver
 //! is a socket or a wire in virtual time.
 
+mod aligned;
 mod exchange;
 mod gaps;
 mod output;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
+use super::aligned::aligned;
 use super::{Measurement, Outlier, Statistics, split};
 use crate::report::text::{exact_ns, plural, time};
 use crate::sheet::Sheet;
@@ -71,21 +71,6 @@ pub fn table(measurement: &Measurement) -> String {
     split::append(measurement, &mut text);
     remarks(measurement, &mut text);
     text
-}
-
-/// Returns a table with numbers right-aligned.
-pub(super) fn aligned(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table.to_string()
 }
 
 fn remarks(measurement: &Measurement, text: &mut String) {
@@ -284,7 +269,7 @@ pub fn csv(measurement: &Measurement) -> String {
         let values = columns.map(|(.., value)| exact_ns(value.as_ps()));
         drop(writer.write_record([name, of.count.to_string()].into_iter().chain(values)));
     }
-    finish(writer)
+    writer.into_text()
 }
 
 /// Returns one CSV row per round trip, in the order of the replies (R128).
@@ -309,9 +294,5 @@ pub fn samples_csv(measurement: &Measurement) -> String {
             u8::from(measurement.is_hit(sample)).to_string(),
         ]));
     }
-    finish(writer)
-}
-
-pub(super) fn finish(writer: Sheet<Vec<u8>>) -> String {
     writer.into_text()
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::output::{aligned, finish};
+use super::aligned::aligned;
 use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
 use crate::report::text::{exact_ns, plural, time};
 use crate::sheet::Sheet;
@@ -246,5 +246,5 @@ pub fn parts_csv(measurement: &Measurement) -> String {
         let parts = parts.iter().map(|span| exact_ns(span.as_ps()));
         drop(writer.write_record(head.into_iter().chain(parts)));
     }
-    finish(writer)
+    writer.into_text()
 }

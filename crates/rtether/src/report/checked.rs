@@ -10,8 +10,8 @@ use rtether_model::route::Routing;
 
 use rtether_bounds::Analysis;
 
+pub use super::counts::Counts;
 use super::domain::Domain;
-pub use super::headline::Counts;
 use crate::bound::Statistical;
 use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};

@@ -9,7 +9,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
 use crate::measured::Measurement;
-use crate::sheet::Sheet;
+pub use crate::sheet::write;
 use crate::verdict::Standing;
 
 use super::checked::{Checked, Stream};
@@ -357,21 +357,4 @@ fn ns(span: Option<Duration>) -> String {
 
 fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
-}
-
-/// Returns a sheet: names of the columns, and rows as wide as these.
-///
-/// # Panics
-/// If a row is not as wide as the header.
-pub fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let put = || -> ::csv::Result<()> {
-        writer.write_record(names)?;
-        for row in rows {
-            writer.write_record(&row)?;
-        }
-        Ok(())
-    };
-    put().expect("rows are as wide as their header");
-    writer.into_text()
 }

@@ -8,12 +8,13 @@ use rtether_model::record::{
     NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary, TransferRecord,
     Worst,
 };
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 mod shared;
 
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
+pub use super::number::ns;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 pub(super) use shared::{bulk_wait, mean_wait};
@@ -72,18 +73,6 @@ fn totals(record: &Record) -> Value {
 /// Returns the document as indented text with a trailing newline.
 pub fn text(checked: &Checked, options: Options) -> String {
     format!("{:#}\n", document(checked, options))
-}
-
-/// Returns a time in nanoseconds: an integer if it is whole, else with up to three decimals.
-pub fn ns(span: Duration) -> Value {
-    // Up to 2^43 ns (2.4 h) adjacent doubles are less than a picosecond apart and division rounds
-    // correctly, so the shortest text of the quotient is the exact decimal.
-    const EXACT_PS: u64 = 1_000 << 43;
-    let ps = span.as_ps();
-    if ps % 1_000 == 0 || ps.unsigned_abs() > EXACT_PS {
-        return Value::from(span.as_ns_floor());
-    }
-    Number::from_f64(span.as_ns_f64()).map_or(Value::Null, Value::Number)
 }
 
 fn ns_or_null(span: Option<Duration>) -> Value {

@@ -15,7 +15,7 @@ use rtether_live::clock::{monotonic_and_real_ns, monotonic_ns};
 use rtether_live::host;
 
 use super::records;
-use super::station::{Found, Player, Ready};
+use super::station::{Event, Found, Player, Ready};
 use super::wire::{self, FORMAT, Lines, Order, Reading, Role, Word};
 use crate::ssh::harmless;
 use rtether::scenario::MAX_FILE_SIZE;
@@ -48,20 +48,6 @@ pub enum AgentError {
     /// The connection ended.
     #[error("the coordinator is gone")]
     Closed,
-}
-
-/// Events for the thread that carries out the orders.
-pub(super) enum Event {
-    /// An order of the coordinator.
-    Order(Order),
-    /// A line that is not an order.
-    Malformed(String),
-    /// The connection ended.
-    Closed,
-    /// The station's sockets are open, or the reason why not.
-    Opened(Result<(), String>),
-    /// The station has ended.
-    Ended(Result<Found, String>),
 }
 
 /// Sends words, one per line.

@@ -4,8 +4,8 @@ use rtether_live::station::Arrived;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 
+use super::super::found::Found;
 use super::super::measured::MeasuredStream;
-use super::super::run::Found;
 use super::clocks::Course;
 use super::records::Report;
 use rtether::report::text::time;

@@ -14,13 +14,12 @@ mod merge;
 mod output;
 mod party;
 mod records;
+pub(super) mod report;
 mod session;
 mod station;
 #[cfg(test)]
 mod tests;
 mod wire;
-
-use rtether_model::network::NodeId;
 
 use super::measured::Measured;
 use super::{Options, Progress, TestbedError};
@@ -34,24 +33,10 @@ pub use clocks::{Basis, HostClock};
 pub use heard::{Heard, heard};
 pub use hosts::{Plan, Remote};
 pub(super) use output::{json, leave_open, lines};
+pub use report::HostReport;
 
 /// The command-line verb that runs an agent.
 pub const VERB: &str = "live-agent";
-
-/// A real host that took part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostReport {
-    /// The node that it played.
-    pub node: NodeId,
-    /// Name of the host for ssh.
-    pub target: String,
-    /// Its device.
-    pub device: String,
-    /// IP and Ethernet addresses of the device.
-    pub addresses: [String; 2],
-    /// Its clock; `None` if it dropped out.
-    pub clock: Option<HostClock>,
-}
 
 /// Why a host cannot take part, or dropped out.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, RECORDS_MAX, Sent};
 use rtether_model::quantity::{Duration, Instant};
 
-use super::super::run::Found;
+use super::super::found::Found;
 use super::wire::{AnsweredRow, ArrivedRow, BATCH, End, FileRow, SentRow, Word};
 use crate::ssh::harmless;
 

@@ -14,13 +14,26 @@ use rtether_live::thread::keep_cores_awake;
 use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::wire::Encapsulation;
 
-use super::agent::Event;
-use super::wire::{Here, Place, Role};
+use super::wire::{Here, Order, Place, Role};
 use crate::testbed::{Backend, Host, Options, Plan, duties, refuse, run};
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, Override, Scenario};
 
-pub(super) use crate::testbed::run::Found;
+pub(super) use crate::testbed::found::Found;
+
+/// Events for the thread of the agent that carries out the orders.
+pub(super) enum Event {
+    /// An order of the coordinator.
+    Order(Order),
+    /// A line that is not an order.
+    Malformed(String),
+    /// The connection ended.
+    Closed,
+    /// The station's sockets are open, or the reason why not.
+    Opened(Result<(), String>),
+    /// The station has ended.
+    Ended(Result<Found, String>),
+}
 
 /// Latest start accepted, in nanoseconds from now.
 const START_MAX: i64 = 60_000_000_000;

@@ -14,8 +14,8 @@ use super::hosts::Plan;
 use super::merge::{self, NodeClock};
 use super::records::{self, Report};
 use super::wire::{self, LINE_MAX, Lines, Order, Word};
+use crate::testbed::found::Found;
 use crate::testbed::measured::MeasuredStream;
-use crate::testbed::run::Found;
 use rtether::scenario::{self, Scenario};
 
 const PLANT: &str = "

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::{Sensitivity, Trial};
 use crate::bound::differences::ns;
 use crate::bound::differences::{METHOD, METHOD_NOTE};
-use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time, time_or_dash};
 use crate::scenario::Scenario;
+use crate::sheet::write;
 
 /// Number of trials shown in a table; the others are counted.
 const SHOWN: usize = 20;

@@ -1,0 +1,35 @@
+//! Stalls of the host, found beside a measurement.
+
+use rtether::meter::Gap;
+use rtether_live::clock::Clock;
+use rtether_live::stall::{Stall, Stalls, Watcher};
+use rtether_live::thread::Placement;
+use rtether_live::wait::Waiting;
+
+use super::PingOptions;
+
+/// Starts watchers for stalls that the measuring thread cannot notice itself.
+pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
+    let own = options.thread.placement;
+    if options.is_same_host {
+        let all = cores.iter().map(|&core| Placement {
+            core: Some(core),
+            ..own
+        });
+        return all.map(|there| Watcher::start(there, clock)).collect();
+    }
+    let is_blind = options.thread.waiting == Waiting::Block;
+    is_blind
+        .then(|| Watcher::start(own, clock))
+        .into_iter()
+        .collect()
+}
+
+/// Stops the watchers and returns all stalls.
+pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
+    for watcher in watchers {
+        stalls.extend(watcher.finish());
+    }
+    let gap = |Stall { from, until }| Gap { from, until };
+    Gap::merged(stalls.found.into_iter().map(gap))
+}
