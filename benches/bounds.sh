@@ -6,7 +6,7 @@
 #
 #   RUNS     runs of the program (default 21)
 #   FLOWS    flows of the plant (default 6000)
-#   RTETHER  the program (default: target/release/rtether)
+#   RTETHER  the program (default: target/dist/rtether)
 #   GOAL     milliseconds of user time to stay below with total flow analysis alone (default 50),
 #            above it, or above 10 s with all methods, the script fails
 #   KEEP     a file to keep the scenario in
@@ -16,14 +16,14 @@ export LC_ALL=C
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 runs=${RUNS:-21}
 flows=${FLOWS:-6000}
-rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 goal=${GOAL:-50}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 cd "$root"
 if ! command -v "$rtether" >/dev/null; then
-    echo "no $rtether; build it with: cargo build --release -p rtether-cli" >&2
+    echo "no $rtether; build it with: cargo build --profile dist -p rtether-cli" >&2
     exit 2
 fi
 

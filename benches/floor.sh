@@ -9,7 +9,7 @@
 #   SIZES    octets of payload (default "64 256 1024")
 #   VIAS     ways (default "udp raw xdp")
 #   WAITS    "spin", "block" or both (default "spin block")
-#   RTETHER  the program (default: target/release/rtether)
+#   RTETHER  the program (default: target/dist/rtether)
 #   LIMIT    largest ratio of rtether's median to that of C when spinning (default 1.10); beyond it,
 #            or not below sockperf's median, the script fails
 #
@@ -24,7 +24,7 @@ count=${COUNT:-20000}
 read -ra sizes <<<"${SIZES:-64 256 1024}"
 read -ra vias <<<"${VIAS:-udp raw xdp}"
 read -ra waits <<<"${WAITS:-spin block}"
-rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 limit=${LIMIT:-1.10}
 near=rtether-fl$$a far=rtether-fl$$b device=wire address=10.79.0.2
 scratch=$(mktemp -d)

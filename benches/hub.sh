@@ -5,7 +5,7 @@
 #
 #   RUNS         runs of each program, taken in turn (default 5)
 #   SCENARIO     what to simulate (default: benches/scenarios/hub.yaml)
-#   RTETHER      the program (default: target/release/rtether)
+#   RTETHER      the program (default: target/dist/rtether)
 #   BASE         another build of the program to compare it with
 #   GOAL         packets per CPU second to reach (default 875000); below it the script fails
 #   INSTRUCTIONS set to 1 to count instructions, too, with valgrind (takes minutes)
@@ -15,7 +15,7 @@ export LC_ALL=C
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 runs=${RUNS:-5}
 scenario=${SCENARIO:-benches/scenarios/hub.yaml}
-rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 base=${BASE:-}
 goal=${GOAL:-875000}
 scratch=$(mktemp -d)
@@ -23,7 +23,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 cd "$root"
 if ! command -v "$rtether" >/dev/null; then
-    echo "no $rtether; build it with: cargo build --release -p rtether-cli" >&2
+    echo "no $rtether; build it with: cargo build --profile dist -p rtether-cli" >&2
     exit 2
 fi
 

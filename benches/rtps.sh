@@ -12,7 +12,7 @@
 #   PROGRAMS of udp, cyclone, fastdds, rtether, frames and ethernet; all but the peers also with -spin
 #            behind the name (default all)
 #   PEERS    folder of the peers, built by interop/build.sh (default target/interop)
-#   OWN      the example rtps_peer (default target/release/examples/rtps_peer, built anew)
+#   OWN      the example rtps_peer (default target/dist/examples/rtps_peer, built anew)
 #
 # Two topics, reliable, keep last 1, XCDR1; the next sample goes out when the answer is there
 # (P1-S2-P2-S1). SCHED_FIFO 60 everywhere, both ends free on all cores but for the spinning ones, which
@@ -31,14 +31,14 @@ read -ra paths <<<"${PATHS:-loopback veth}"
 programs=(udp cyclone fastdds rtether frames ethernet udp-spin rtether-spin frames-spin ethernet-spin)
 if [[ -n ${PROGRAMS:-} ]]; then read -ra programs <<<"$PROGRAMS"; fi
 peers=${PEERS:-target/interop}
-own=${OWN:-${CARGO_TARGET_DIR:-target}/release/examples/rtps_peer}
+own=${OWN:-${CARGO_TARGET_DIR:-target}/dist/examples/rtps_peer}
 near=rtether-rp$$a far=rtether-rp$$b device=wire
 scratch=$(mktemp -d)
 
 source benches/lib.sh
 trap "leave $near $far" EXIT
 
-if [[ -z ${OWN:-} ]]; then cargo build --quiet --release -p rtether-live --example rtps_peer; fi
+if [[ -z ${OWN:-} ]]; then cargo build --quiet --profile dist -p rtether-live --example rtps_peer; fi
 need ip gcc chrt taskset "$own"
 for peer in cyclone fastdds; do
     if [[ " ${programs[*]} " == *" $peer "* ]]; then need "$peers/peer-$peer"; fi

@@ -8,7 +8,7 @@
 #   COUNT    round trips of a run (default 5000)
 #   RATES    links of the isolation runs in Mbit/s (default "100 10")
 #   BACKENDS (default "kernel user")
-#   RTETHER  the program (default: target/release/rtether)
+#   RTETHER  the program (default: target/dist/rtether)
 #
 # Overhead: near -- far, one pair of devices, the shim on near's; round trips over UDP, 64 octets.
 # user-both: received frames pass the shim, too; no limit.
@@ -31,7 +31,7 @@ read -ra rates <<<"${RATES:-100 10}"
 read -ra backends <<<"${BACKENDS:-kernel user}"
 passed=("${backends[@]}")
 [[ " ${backends[*]} " != *" user "* ]] || passed+=(user-both)
-rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 parts=("$@")
 ((${#parts[@]})) || parts=(overhead throughput isolation)
 near=rtether-sh$$a middle=rtether-sh$$m far=rtether-sh$$b device=wire

@@ -10,7 +10,7 @@
 #   BACKEND  of the shims of the senders (default user); kernel knows no clearing rate and no probes
 #   CONGESTION  congestion control of TCP (default: that of this host)
 #   COUNT    round trips of a run (default 2000), one each 2 ms
-#   RTETHER  the program (default: target/release/rtether)
+#   RTETHER  the program (default: target/dist/rtether)
 #   RUNS     a file that keeps the row of each run (default: none)
 #
 #   one --\
@@ -45,7 +45,7 @@ cd "$root"
 rounds=${ROUNDS:-5}
 count=${COUNT:-2000}
 read -ra rates <<<"${RATES:-100 10}"
-rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 backend=${BACKEND:-user}
 congestion=${CONGESTION:-$(cat /proc/sys/net/ipv4/tcp_congestion_control)}
 variants=("$@")

@@ -111,7 +111,14 @@ fn link(name: &Path) -> Result<()> {
 fn build(repo: &Repo) -> Result<Vec<PathBuf>> {
     let so_name = format!("link-arg=-Wl,-soname,{SO_NAME}");
     let output = repo
-        .cargo(&["rustc", "--release", "--package", "rtether-live", "--lib"])
+        .cargo(&[
+            "rustc",
+            "--profile",
+            "dist",
+            "--package",
+            "rtether-live",
+            "--lib",
+        ])
         .args(["--features", "c", "--crate-type", "cdylib,staticlib"])
         .args(["--message-format", "json-render-diagnostics"])
         .args(["--", "-C", &so_name])

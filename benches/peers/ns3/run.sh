@@ -18,7 +18,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 runs=${RUNS:-5}
 packets=${PACKETS:-460800}
-rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/release/rtether sim benches/scenarios/star.yaml --json}
+rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/dist/rtether sim benches/scenarios/star.yaml --json}
 default_proof="\"(received|delivered)\": *$packets([^0-9]|\$)"
 proof=${RTETHER_PROOF:-$default_proof}
 scratch=$(mktemp -d)
@@ -87,7 +87,7 @@ with_rtether=1
 if [[ ${NS3_ONLY:-0} == 1 ]]; then
     with_rtether=0
 elif [[ ! -x ${rtether%% *} ]] && ! command -v "${rtether%% *}" >/dev/null; then
-    echo "no ${rtether%% *}; build it with: cargo build --release -p rtether-cli" >&2
+    echo "no ${rtether%% *}; build it with: cargo build --profile dist -p rtether-cli" >&2
     echo "or set NS3_ONLY=1" >&2
     exit 2
 fi
