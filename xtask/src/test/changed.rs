@@ -403,10 +403,16 @@ mod tests {
         assert!(choice.has("rtether-cli", "docs") && !choice.has("rtether-sim", "lib"));
         let choice = chosen(&["crates/rtether-rtps-derive/src/lib.rs"]);
         assert!(choice.has("rtether-sim", "it") && !choice.has("rtether-bounds", "lib"));
-        assert_eq!(
-            packages(&chosen(&["crates/rtether-model/src/lib.rs"])).len(),
-            9
-        );
+        let choice = chosen(&["crates/rtether-model/src/lib.rs"]);
+        for user in [
+            "rtether-bounds",
+            "rtether-scenario",
+            "rtether-sim",
+            "rtether-cli",
+        ] {
+            assert!(choice.packages.contains_key(user), "{user}");
+        }
+        assert!(!choice.packages.contains_key("rtether-rtps"));
     }
 
     #[test]
