@@ -13,6 +13,7 @@ mod drafts;
 mod exit;
 mod files;
 mod folder;
+mod format;
 mod number;
 mod outputs;
 mod progress;
@@ -31,6 +32,7 @@ use exit::Exit;
 
 /// Runs the command with these arguments; the first is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    terminal::note_closed(verbs::host::is_output_closed());
     let parsed = cli::command().try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rtether::report::{self, Checked};
 
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::folder::Made;
+use crate::format::FormatArgs;
 use crate::{files, terminal};
 
 /// Where results go.
@@ -21,22 +22,13 @@ pub(crate) struct Output {
     /// Write all results into a directory: result.json, CSV files and report.html
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Print one JSON document and nothing else; short for --format json
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Output format
-    #[arg(
-        long,
-        value_name = "FORM",
-        default_value = "table",
-        conflicts_with = "json"
-    )]
-    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// One row per stream, however many there are
     #[arg(long)]
     pub(crate) all: bool,
     /// Print the verdict line only
-    #[arg(short, long, conflicts_with_all = ["json", "format", "all", "histogram", "buckets"])]
+    #[arg(short, long, conflicts_with_all = ["json", "csv", "format", "all", "histogram", "buckets"])]
     pub(crate) quiet: bool,
     /// Add distributions to JSON
     #[arg(long)]
@@ -44,26 +36,6 @@ pub(crate) struct Output {
     /// Add delay over time to JSON
     #[arg(long)]
     pub(crate) buckets: bool,
-}
-
-impl Output {
-    /// Returns the output format.
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
-}
-
-/// Output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// A table for the terminal.
-    Table,
-    /// A Markdown table.
-    Md,
-    /// One CSV row per stream.
-    Csv,
-    /// One JSON document.
-    Json,
 }
 
 /// Files of a result directory, besides those of [`report::csv::NAMES`].

@@ -9,7 +9,6 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::verbs::host::is_output_closed;
 
 /// When to use colors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,10 +54,18 @@ pub(crate) fn is_written(written: io::Result<()>) -> Exit {
     }
 }
 
+/// Whether standard output was closed when the program began.
+static IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether standard output was closed when the program began.
+pub(crate) fn note_closed(is_closed: bool) {
+    IS_CLOSED.store(is_closed, Ordering::Relaxed);
+}
+
 /// Returns an error if standard output was closed when the program began, since writing to it then
 /// loses data without an error.
 pub(crate) fn is_open() -> io::Result<()> {
-    if is_output_closed() {
+    if IS_CLOSED.load(Ordering::Relaxed) {
         return Err(io::Error::other("it is closed"));
     }
     Ok(())

@@ -43,7 +43,7 @@ use rtether::run::Progress;
 pub use basis::Basis;
 pub use judge::{Judgement, Status};
 pub use kweon::laws;
-pub use output::{csv, html, json, table, verdict_table};
+pub use output::{Reproductions, html, verdict_table};
 
 /// Results of an experiment.
 #[derive(Clone, Debug)]

@@ -1,15 +1,15 @@
-//! Reproductions as table, JSON, CSV and HTML page.
+//! Reproductions in all formats, and as a page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use serde_json::{Value, json};
 
 use super::{Basis, Judgement, Reproduction, Status, reference};
+use rtether::report::format::{Part, Render};
 use rtether::report::markup::{Markup, element};
-use rtether::report::page::{self, DataTable, Page, TableCell, Tone};
-use rtether::sheet::Sheet;
+use rtether::report::page::{self, Page, Tone};
+use rtether::report::table::{Screen, Table};
 
 /// Name and version of the JSON format.
 const SCHEMA: &str = "rtether.reproduce/1";
@@ -18,7 +18,7 @@ const SCHEMA: &str = "rtether.reproduce/1";
 const WIDTH: u16 = 110;
 
 /// Returns all reproductions as one JSON document.
-pub fn json(found: &[Reproduction]) -> String {
+fn json(found: &[Reproduction]) -> String {
     let experiments: Vec<Value> = found
         .iter()
         .map(|one| {
@@ -46,47 +46,93 @@ pub fn json(found: &[Reproduction]) -> String {
     )
 }
 
-/// Returns tables for the terminal.
-pub fn table(found: &[Reproduction]) -> String {
-    let mut text = String::new();
-    for one in found {
-        let _ = writeln!(text, "{} ({}): {}", one.id, one.mode, one.title);
-        if !one.comparisons.is_empty() {
-            let mut table = new_table(&["quantity", "paper", "ours", "source"]);
-            for row in &one.comparisons {
-                table.add_row([&row.quantity, &row.paper, &row.ours, &row.source]);
-            }
-            let _ = writeln!(text, "{table}");
+/// Reproductions in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Reproductions<'a>(pub &'a [Reproduction]);
+
+impl Render for Reproductions<'_> {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for one in self.0 {
+            parts.push(format!("{} ({}): {}\n", one.id, one.mode, one.title).into());
+            let tables = [comparisons(one), claims_for_people(one)].into_iter();
+            let tables = tables.filter(|table| !table.is_empty());
+            parts.extend(tables.map(Part::Table));
+            let notes = one.notes.iter().map(|note| format!("note: {note}\n"));
+            parts.push((notes.collect::<String>() + "\n").into());
         }
-        if !one.claims.is_empty() {
-            let mut table = new_table(&["claim", "verdict", "observed", "expected"]);
-            for claim in &one.claims {
-                let mut verdict = words(claim);
-                if !claim.reason.is_empty() {
-                    let _ = write!(verdict, ": {}", claim.reason);
-                }
-                let what = format!("{} {}", claim.id, claim.statement);
-                table.add_row([&what, &verdict, &claim.observed, &claim.expected]);
-            }
-            let _ = writeln!(text, "{table}");
-        }
-        for note in &one.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
-        text.push('\n');
+        parts.push((summary(self.0) + "\n").into());
+        parts
     }
-    let _ = writeln!(text, "{}", summary(found));
-    text
+
+    /// Comparisons and claims; the column `kind` tells them apart.
+    fn rows(&self) -> Table {
+        let tables = self
+            .0
+            .iter()
+            .map(|one| comparison_rows(one).append(&claim_rows(one)));
+        tables
+            .reduce(|all, table| all.append(&table))
+            .unwrap_or_default()
+    }
+
+    fn json(&self) -> String {
+        json(self.0)
+    }
 }
 
-fn new_table(titles: &[&str]) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule).row_separator(rule));
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(WIDTH);
-    table.set_header(titles);
-    table
+fn comparisons(one: &Reproduction) -> Table {
+    Table::of(&one.comparisons)
+        .shown("quantity", |row| &row.quantity)
+        .shown("paper", |row| &row.paper)
+        .shown("ours", |row| &row.ours)
+        .shown("source", |row| &row.source)
+        .done()
+        .wrapped(WIDTH)
+}
+
+/// Returns the claims with statement, verdict and reason in one cell each.
+fn claims_for_people(one: &Reproduction) -> Table {
+    Table::of(&one.claims)
+        .shown("claim", |claim| format!("{} {}", claim.id, claim.statement))
+        .shown("verdict", |claim| match &*claim.reason {
+            "" => words(claim),
+            reason => format!("{}: {reason}", words(claim)),
+        })
+        .shown("observed", |claim| &claim.observed)
+        .shown("expected", |claim| &claim.expected)
+        .done()
+        .wrapped(WIDTH)
+}
+
+fn comparison_rows(one: &Reproduction) -> Table {
+    Table::of(&one.comparisons)
+        .file("experiment", |_| one.id)
+        .file("kind", |_| "value")
+        .file("name", |row| &row.quantity)
+        .file("paper_or_expected", |row| &row.paper)
+        .file("observed", |row| &row.ours)
+        .file("status", |_| ())
+        .file("basis", |_| ())
+        .file("reason", |_| ())
+        .done()
+}
+
+fn claim_rows(one: &Reproduction) -> Table {
+    Table::of(&one.claims)
+        .file("experiment", |_| one.id)
+        .file("kind", |_| "claim")
+        .both("claim", "name", |claim| &claim.id)
+        .shown("statement", |claim| &claim.statement)
+        .shown("verdict", |claim| claim.status.name())
+        .shown("basis", |claim| claim.basis.map_or("", Basis::name))
+        .both("observed", "observed", |claim| &claim.observed)
+        .both("expected", "paper_or_expected", |claim| &claim.expected)
+        .file("status", |claim| claim.status.name())
+        .file("basis", |claim| claim.basis.map(Basis::name))
+        .both("reason", "reason", |claim| &claim.reason)
+        .done()
+        .wrapped(WIDTH)
 }
 
 /// Returns the verdict and its basis.
@@ -180,40 +226,6 @@ fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
     found.iter().flat_map(|one| &one.claims)
 }
 
-/// Returns comparisons and claims as one CSV file; the column `kind` tells them apart.
-pub fn csv(found: &[Reproduction]) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let mut row = |cells: [&str; 8]| drop(writer.write_record(cells));
-    row([
-        "experiment",
-        "kind",
-        "name",
-        "paper_or_expected",
-        "observed",
-        "status",
-        "basis",
-        "reason",
-    ]);
-    for one in found {
-        for c in &one.comparisons {
-            row([one.id, "value", &c.quantity, &c.paper, &c.ours, "", "", ""]);
-        }
-        for c in &one.claims {
-            row([
-                one.id,
-                "claim",
-                &c.id,
-                &c.expected,
-                &c.observed,
-                c.status.name(),
-                c.basis.map_or("", Basis::name),
-                &c.reason,
-            ]);
-        }
-    }
-    writer.into_text()
-}
-
 /// Returns one self-contained page with tables and figures.
 pub fn html(found: &[Reproduction]) -> String {
     let is_good = claims(found).all(|claim| claim.status != Status::Fail);
@@ -235,7 +247,7 @@ pub fn html(found: &[Reproduction]) -> String {
 fn section(one: &Reproduction) -> Markup {
     let mut body = Markup::default();
     if !one.comparisons.is_empty() {
-        body.push(comparison_table(one));
+        body.push(comparisons(one).html(|_| false));
     }
     if !one.figures.is_empty() {
         body.push(page::wide_grid(one.figures.iter().map(|figure| {
@@ -247,60 +259,12 @@ fn section(one: &Reproduction) -> Markup {
         })));
     }
     if !one.claims.is_empty() {
-        body.push(claim_table(one));
+        body.push(claim_rows(one).html(|row| one.claims[row].status == Status::Fail));
     }
     for note in &one.notes {
         body.push(element("p").text(note));
     }
     body
-}
-
-fn comparison_table(one: &Reproduction) -> Markup {
-    let columns = ["quantity", "paper", "ours", "source"].map(|title| (title.to_owned(), false));
-    let rows = one.comparisons.iter().map(|row| {
-        let cells = [&row.quantity, &row.paper, &row.ours, &row.source];
-        (cells.map(TableCell::text).to_vec(), false)
-    });
-    DataTable {
-        columns: columns.to_vec(),
-        rows: rows.collect(),
-        filter: false,
-    }
-    .render()
-}
-
-fn claim_table(one: &Reproduction) -> Markup {
-    let titles = [
-        "claim",
-        "statement",
-        "verdict",
-        "basis",
-        "observed",
-        "expected",
-        "reason",
-    ];
-    let columns = titles.map(|title| (title.to_owned(), false)).to_vec();
-    let rows = one.claims.iter().map(|claim| {
-        let cells = [
-            claim.id.as_str(),
-            &claim.statement,
-            claim.status.name(),
-            claim.basis.map_or("", Basis::name),
-            &claim.observed,
-            &claim.expected,
-            &claim.reason,
-        ];
-        (
-            cells.map(TableCell::text).to_vec(),
-            claim.status == Status::Fail,
-        )
-    });
-    DataTable {
-        columns,
-        rows: rows.collect(),
-        filter: false,
-    }
-    .render()
 }
 
 #[cfg(test)]
@@ -351,11 +315,8 @@ mod tests {
         let expected = "claims: 1 predicted and passed, 1 passed after calibration, 1 by construction; \
                         1 failed, 1 undecided, 1 not judged";
         assert_eq!(summary(&found), expected);
-        assert!(
-            csv(&found).contains("x,claim,C2,,,pass,calibrated,\n"),
-            "{}",
-            csv(&found)
-        );
+        let csv = Reproductions(&found).rows().csv();
+        assert!(csv.contains("x,claim,C2,,,pass,calibrated,\n"), "{csv}");
         let document: Value = serde_json::from_str(&json(&found)).expect("is JSON");
         assert_eq!(document["summary"]["fail"], 1);
         assert_eq!(

@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Screen, Table};
 use rtether_live::clock::{Clock, to_std};
 use rtether_live::link::{Raw, Service, TcpLimits, TcpService, Udp, Xdp};
 use rtether_live::responder::{Answered, Responder, Role};
@@ -13,26 +15,49 @@ use serde_json::json;
 use super::rights::give_up;
 use super::{EchoOptions, LiveError, PORT, Via, address, keep_cores_awake, topics};
 
-/// Schema of what [`echo_json`] writes.
-const SCHEMA: &str = "rtether.echo/1";
+/// What was answered over a way, in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Answers {
+    /// The counters.
+    pub answered: Answered,
+    /// The way.
+    pub via: Via,
+}
 
-/// Returns the counters as one JSON document.
-pub fn echo_json(answered: &Answered) -> String {
-    let turned = answered.turned;
-    let document = json!({
-        "schema": SCHEMA,
-        "answered": answered.answered,
-        "malformed": answered.malformed,
-        "unsent": answered.unsent,
-        "overrun": turned.overrun,
-        "connections_refused": turned.refused,
-        "connections_idle": turned.idle,
-    });
-    format!("{document:#}\n")
+impl Render for Answers {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        vec![line(&self.answered, self.via).into()]
+    }
+
+    /// One row.
+    fn rows(&self) -> Table {
+        Table::of([self.answered])
+            .file("answered", |of| of.answered)
+            .file("malformed", |of| of.malformed)
+            .file("unsent", |of| of.unsent)
+            .file("overrun", |of| of.turned.overrun)
+            .file("connections_refused", |of| of.turned.refused)
+            .file("connections_idle", |of| of.turned.idle)
+            .done()
+    }
+
+    fn json(&self) -> String {
+        let turned = self.answered.turned;
+        let document = json!({
+            "schema": "rtether.echo/1",
+            "answered": self.answered.answered,
+            "malformed": self.answered.malformed,
+            "unsent": self.answered.unsent,
+            "overrun": turned.overrun,
+            "connections_refused": turned.refused,
+            "connections_idle": turned.idle,
+        });
+        format!("{document:#}\n")
+    }
 }
 
 /// Returns the counters as one line of text.
-pub fn echo_line(answered: &Answered, via: Via) -> String {
+fn line(answered: &Answered, via: Via) -> String {
     let Answered {
         answered,
         malformed,

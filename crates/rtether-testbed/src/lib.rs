@@ -24,7 +24,7 @@ use rtether_live::rtps::DomainError;
 use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
-pub use echo::{echo, echo_json, echo_line};
+pub use echo::{Answers, echo};
 pub use loopback::{over_loopback, valentim};
 pub use options::{EchoOptions, PingOptions};
 pub use ping::ping;

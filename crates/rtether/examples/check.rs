@@ -5,13 +5,18 @@
 use std::error::Error;
 
 use rtether::check::{Options, check};
-use rtether::report::{Checked, table};
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
+use rtether::report::{Checked, Verdicts};
 use rtether::scenario;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("name a scenario")?;
     let checked = run(&file)?;
-    print!("{}", table::render(&checked, table::Options::default()));
+    print!(
+        "{}",
+        Verdicts::from(&checked).render(Format::Table, Screen::default())
+    );
     println!("{:?}", checked.conclusion);
     Ok(())
 }

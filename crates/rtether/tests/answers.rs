@@ -8,8 +8,14 @@
 use rtether::bound::{
     self, Admission, Decision, Sensitivity, SensitivityError, State, Steps, WhatIf,
 };
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use rtether::scenario::{self, Override, Scenario, Source};
 use rtether_model::quantity::Duration;
+
+fn table(answer: &impl Render) -> String {
+    answer.render(Format::Table, Screen::default())
+}
 
 /// Four stations on one switch.
 fn plant(flows: &str) -> String {
@@ -157,7 +163,7 @@ fn what_if_tells_what_a_faster_link_does() {
         (idle.comparison.differences.len(), idle.comparison.same),
         (0, 2)
     );
-    assert!(idle.table(&load(&text)).contains("No change: 2 streams."));
+    assert!(table(&idle).contains("No change: 2 streams."));
     // A removed flow is a difference, too.
     let only = flow("f", "a", ", deadline: 20 us");
     let before = load(&text);
@@ -317,17 +323,20 @@ fn answers_look_as_agreed() {
     let text = plant(&flows.concat());
     let scenario = load(&text);
     let admission = admit(&plant(&flows[0]), flows[1].trim_start_matches("  - "));
-    insta::assert_snapshot!("admit_table", admission.table());
+    insta::assert_snapshot!("admit_table", table(&admission));
     insta::assert_snapshot!("admit_json", admission.json());
-    insta::assert_snapshot!("admit_csv", admission.csv());
+    insta::assert_snapshot!("admit_csv", admission.rows().csv());
     let found = what_if(&text, &["links.1.rate=1 Gbit/s", "flows.f.deadline=1 ms"]);
-    insta::assert_snapshot!("what_if_table", found.table(&scenario));
-    insta::assert_snapshot!("what_if_json", found.json(&scenario));
+    insta::assert_snapshot!("what_if_table", table(&found));
+    insta::assert_snapshot!("what_if_json", found.json());
     let found = sensitivity(&scenario, None);
-    insta::assert_snapshot!("sensitivity_table", found.table(&scenario));
-    insta::assert_snapshot!("sensitivity_json", found.json(&scenario));
-    insta::assert_snapshot!("sensitivity_csv", found.csv());
-    let analysis = bound::analyze(&scenario);
-    insta::assert_snapshot!("ports_table", bound::ports_table(&scenario, &analysis));
-    insta::assert_snapshot!("ports_csv", bound::ports_csv(&scenario, &analysis));
+    insta::assert_snapshot!("sensitivity_table", table(&found));
+    insta::assert_snapshot!("sensitivity_json", found.json());
+    insta::assert_snapshot!("sensitivity_csv", found.rows().csv());
+    let places = bound::Places {
+        scenario: &scenario,
+        analysis: &bound::analyze(&scenario),
+    };
+    insta::assert_snapshot!("ports_table", table(&places));
+    insta::assert_snapshot!("ports_csv", places.rows().csv());
 }

@@ -7,11 +7,17 @@ mod plants;
 use rtether::limit::{
     self, End, Limit, LimitError, Misses, Question, Share, Station, Trial, TrialVerdict,
 };
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use rtether::run::Progress;
 use rtether::scenario::{self, Scenario};
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
+
+fn render(scenario: &Scenario, limit: &Limit, format: Format) -> String {
+    limit::Answer { scenario, limit }.render(format, Screen::default())
+}
 
 /// Two floods of 20 and 10 Mbit/s and a small flow with a deadline share the port to `c`.
 const PORT: &str = "
@@ -182,7 +188,7 @@ fn too_few_packets_say_how_many_runs_would_do() {
     let limit = find(&port(), &question);
     assert_eq!(limit.end, End::TooFew { runs: Some(300) });
     assert_eq!(limit.trials.len(), 1);
-    let text = limit::table(&port(), &limit);
+    let text = render(&port(), &limit, Format::Table);
     assert!(text.contains("`--runs 300`"), "{text}");
     let mut silent = port();
     silent.flows[0].start = Duration::from_secs(5);
@@ -195,7 +201,8 @@ fn an_interrupted_search_says_so() {
     progress.cancel();
     let limit = limit::find(&port(), &question(), &progress).unwrap();
     assert_eq!((limit.end, limit.trials.len()), (End::Interrupted, 0));
-    let document: serde_json::Value = serde_json::from_str(&limit::json(&port(), &limit)).unwrap();
+    let document: serde_json::Value =
+        serde_json::from_str(&render(&port(), &limit, Format::Json)).unwrap();
     assert_eq!(document["partial"], true);
 }
 
@@ -297,8 +304,8 @@ fn the_closed_form_stands_beside_the_simulation() {
     assert_eq!(access.longest_beyond, Some(Duration::from_ns(2_614_400)));
     assert!((access.probability - 54_000.0 / 708_994.0).abs() < 1e-12);
     for text in [
-        limit::table(&scenario, &limit),
-        limit::json(&scenario, &limit),
+        render(&scenario, &limit, Format::Table),
+        render(&scenario, &limit, Format::Json),
     ] {
         assert!(text.contains("statistical, not a bound"), "{text}");
     }
@@ -337,8 +344,8 @@ fn every_end_has_its_sentence() {
         let page = limit::html(&scenario, &limit);
         roxmltree::Document::parse(page.strip_prefix("<!DOCTYPE html>\n").unwrap()).unwrap();
         for text in [
-            limit::table(&scenario, &limit),
-            limit::json(&scenario, &limit),
+            render(&scenario, &limit, Format::Table),
+            render(&scenario, &limit, Format::Json),
             page,
         ] {
             assert!(text.contains(words), "{end:?}: {text}");
@@ -349,9 +356,9 @@ fn every_end_has_its_sentence() {
 #[test]
 fn every_form_tells_the_same() {
     let (scenario, limit) = workshop();
-    insta::assert_snapshot!("limit_table", limit::table(&scenario, &limit));
-    insta::assert_snapshot!("limit_json", limit::json(&scenario, &limit));
-    insta::assert_snapshot!("limit_csv", limit::csv(&scenario, &limit));
+    insta::assert_snapshot!("limit_table", render(&scenario, &limit, Format::Table));
+    insta::assert_snapshot!("limit_json", render(&scenario, &limit, Format::Json));
+    insta::assert_snapshot!("limit_csv", render(&scenario, &limit, Format::Csv));
     let page = limit::html(&scenario, &limit);
     let page = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
     roxmltree::Document::parse(page).unwrap();
@@ -368,7 +375,7 @@ fn every_form_tells_the_same() {
         "/../../docs/reference/results.md"
     );
     let reference = std::fs::read_to_string(path).unwrap();
-    let document = serde_json::from_str(&limit::json(&scenario, &limit)).unwrap();
+    let document = serde_json::from_str(&render(&scenario, &limit, Format::Json)).unwrap();
     for name in plants::members(document) {
         let is_there = reference.contains(&format!("`{name}`"));
         assert!(is_there, "{name} is not documented");

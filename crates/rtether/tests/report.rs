@@ -4,8 +4,11 @@
 
 mod plants;
 
+use rtether::bound::Bounds;
 use rtether::report::about::MEMBERS;
-use rtether::report::{Checked, csv, html, json, table};
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
+use rtether::report::{Checked, Verdicts, csv, html, json};
 use rtether::verdict::assess;
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::TransferRecord;
@@ -18,6 +21,18 @@ fn with<T>(plant: &plants::Builder, check: impl Fn(&Checked) -> T) -> T {
     check(&checked.with_source("name: <example> & more\n"))
 }
 
+fn table(checked: &Checked) -> String {
+    Verdicts::from(checked).render(Format::Table, Screen::default())
+}
+
+fn markdown(checked: &Checked, all: bool) -> String {
+    let verdicts = Verdicts {
+        all,
+        ..checked.into()
+    };
+    verdicts.render(Format::Md, Screen::default())
+}
+
 fn everything(checked: &Checked) -> Vec<String> {
     let all = json::Options {
         buckets: true,
@@ -25,8 +40,8 @@ fn everything(checked: &Checked) -> Vec<String> {
     };
     let mut texts = vec![
         json::text(checked, all),
-        table::render(checked, table::Options::default()),
-        table::markdown(checked, true),
+        table(checked),
+        markdown(checked, true),
         html::render(checked),
     ];
     texts.extend(csv::files(checked).into_iter().map(|(_, text)| text));
@@ -44,16 +59,16 @@ fn json_of_a_small_plant() {
 #[test]
 fn tables_of_a_small_plant() {
     let plant = plants::line();
-    let wide = with(&plant, |checked| {
-        table::render(checked, table::Options::default())
-    });
+    let wide = with(&plant, table);
     insta::assert_snapshot!("table_wide", wide);
-    let options = table::Options {
+    let screen = Screen {
         width: Some(80),
         ascii: true,
-        ..table::Options::default()
+        ..Screen::default()
     };
-    let narrow = with(&plant, |checked| table::render(checked, options));
+    let narrow = with(&plant, |checked| {
+        Verdicts::from(checked).render(Format::Table, screen)
+    });
     assert!(
         narrow
             .lines()
@@ -64,19 +79,39 @@ fn tables_of_a_small_plant() {
     insta::assert_snapshot!("table_narrow", narrow);
     insta::assert_snapshot!(
         "table_markdown",
-        with(&plant, |checked| table::markdown(checked, false))
+        with(&plant, |checked| markdown(checked, false))
     );
+}
+
+/// Oracle: the width; reviewed by eye.
+#[test]
+fn tables_fit_the_terminal() {
+    for width in [60, 80, 120, 200] {
+        let screen = Screen {
+            width: Some(width),
+            ..Screen::default()
+        };
+        let text = with(&plants::line(), |checked| {
+            Verdicts::from(checked).render(Format::Table, screen)
+        });
+        let table = text.lines().take_while(|line| !line.starts_with("busiest"));
+        let widest = table.map(|line| line.chars().count()).max();
+        assert!(widest <= Some(usize::from(width)), "{text}");
+        insta::assert_snapshot!(format!("table_{width}"), text);
+    }
 }
 
 #[test]
 fn a_large_plant_is_shown_by_class() {
     let plant = plants::substation();
     let [short, all] = [false, true].map(|all| {
-        let options = table::Options {
-            all,
-            ..table::Options::default()
-        };
-        with(&plant, |checked| table::render(checked, options))
+        with(&plant, |checked| {
+            let verdicts = Verdicts {
+                all,
+                ..checked.into()
+            };
+            verdicts.render(Format::Table, Screen::default())
+        })
     });
     let streams = plant.results().record.streams.len();
     assert!(streams > 600, "{streams}");
@@ -87,14 +122,14 @@ fn a_large_plant_is_shown_by_class() {
 
 #[test]
 fn colors_change_nothing_but_colors() {
-    let plain = with(&plants::line(), |checked| {
-        table::render(checked, table::Options::default())
-    });
-    let options = table::Options {
+    let plain = with(&plants::line(), table);
+    let screen = Screen {
         color: true,
-        ..table::Options::default()
+        ..Screen::default()
     };
-    let mut colored = with(&plants::line(), |checked| table::render(checked, options));
+    let mut colored = with(&plants::line(), |checked| {
+        Verdicts::from(checked).render(Format::Table, screen)
+    });
     assert!(colored.contains("\u{1b}[1;31mLATE\u{1b}[0m"), "{colored}");
     assert!(colored.contains("\u{1b}[36mheld\u{1b}[0m"), "{colored}");
     for code in ["\u{1b}[1;31m", "\u{1b}[36m", "\u{1b}[0m"] {
@@ -227,7 +262,7 @@ fn shared_media_and_layers_are_shown_everywhere() {
         "press": document["nodes"][3],
     });
     insta::assert_snapshot!("json_shared", format!("{shared:#}"));
-    let render = |checked: &Checked| table::render(checked, table::Options::default());
+    let render = |checked: &Checked| table(checked);
     insta::assert_snapshot!("table_shared", with(&plant, render));
     let files = with(&plant, csv::files);
     let names = [
@@ -253,7 +288,7 @@ fn shared_media_and_layers_are_shown_everywhere() {
     }
     // Every wire of the domain shows the load of the domain, 36 %.
     assert!(page.contains("hub1 - hub2, 10 Mbit/s: hub1 to hub2 36 %, hub2 to hub1 36 %"));
-    let markdown = with(&plant, |checked| table::markdown(checked, false));
+    let markdown = with(&plant, |checked| markdown(checked, false));
     assert!(markdown.contains("| shared medium |") && markdown.contains("| hub1, hub2 |"));
 }
 
@@ -261,9 +296,7 @@ fn shared_media_and_layers_are_shown_everywhere() {
 fn plants_without_hubs_say_nothing_of_them() {
     let page = with(&plants::line(), html::render);
     assert!(!page.contains("id=\"media\"") && !page.contains("id=\"layers\""));
-    let text = with(&plants::line(), |checked| {
-        table::render(checked, table::Options::default())
-    });
+    let text = with(&plants::line(), table);
     assert!(!text.contains("shared medium") && !text.contains("layer queue"));
 }
 
@@ -348,11 +381,9 @@ fn hostile_names_stay_names() {
             .unwrap()
             .starts_with("<script>alert(1)</script> \"quoted\" & 'single'")
     );
-    let terminal = with(&plant, |checked| {
-        table::render(checked, table::Options::default())
-    });
+    let terminal = with(&plant, table);
     assert!(!terminal.contains('\u{1b}'), "{terminal:?}");
-    let markdown = with(&plant, |checked| table::markdown(checked, true));
+    let markdown = with(&plant, |checked| markdown(checked, true));
     assert!(
         !markdown.contains("<b>") && !markdown.contains("<img"),
         "{markdown}"
@@ -375,7 +406,7 @@ fn proved_bounds_are_shown_where_there_are_any() {
         judged.bound = Some(bound);
     }
     assert!(html::render(&checked).contains("bound 3 ms"));
-    assert!(table::render(&checked, table::Options::default()).contains("bound"));
+    assert!(table(&checked).contains("bound"));
     let document = json::document(&checked, json::Options::default());
     assert_eq!(document["flows"][0]["bound_ns"], 3_000_000);
 }
@@ -419,7 +450,7 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     assert_eq!(summary, expected);
     let texts = everything(&checked);
     assert!(texts[0].contains("\"started_at_ns\": 1.5,"), "{}", texts[0]);
-    let transfers = csv::transfers(&checked);
+    let transfers = csv::transfers(&checked).csv();
     assert!(transfers.contains(",1.5,,77,2,1\n"), "{transfers}");
     let page = html::render(&checked);
     assert!(page.contains("id=\"transfers\"") && page.contains("not finished"));
@@ -436,11 +467,12 @@ fn losses_silence_transfers_and_interruption_are_shown() {
 fn a_title_is_no_command_to_the_terminal() {
     let mut plant = plants::line();
     plant.scenario.name = "a\u{1b}]0;title\u{7}\u{9b}2Jb".into();
-    let text = with(&plant, |checked| {
-        table::render(checked, table::Options::default())
-    });
-    let bounds = rtether::bound::analyze(&plant.scenario);
-    for text in [text, rtether::bound::table(&plant.scenario, &bounds)] {
+    let text = with(&plant, table);
+    let bounds = Bounds {
+        scenario: &plant.scenario,
+        analysis: &rtether::bound::analyze(&plant.scenario),
+    };
+    for text in [text, bounds.render(Format::Table, Screen::default())] {
         let harmless = |c: char| c == '\n' || !c.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
     }

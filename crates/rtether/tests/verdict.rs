@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use rtether::report::{Checked, json, table};
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
+use rtether::report::{Checked, Verdicts, json};
 use rtether::run::{Progress, Results, simulate};
 use rtether::scenario::{Scenario, Statistic, load, render};
 use rtether::verdict::{
@@ -51,7 +53,7 @@ fn packets_under_way_past_their_deadline_are_late() {
     assert!(results.record.streams[0].latency.max < scenario.flows[0].deadline.unwrap());
 
     let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone());
-    let text = table::render(&checked, table::Options::default());
+    let text = Verdicts::from(&checked).render(Format::Table, Screen::default());
     let header = text.lines().nth(1).unwrap();
     assert!(header.contains("missed"), "{text}");
     let row: Vec<&str> = text
@@ -205,7 +207,7 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     assert!(flow["margin_ns"].as_f64().unwrap() < 0.0, "{flow}");
     assert_eq!(flow["basis"]["sim"], "held");
     assert_eq!(flow["basis"]["bound"], "not-proved");
-    let table = table::render(&checked, table::Options::default());
+    let table = Verdicts::from(&checked).render(Format::Table, Screen::default());
     assert!(table.contains("of the bound: switch queue"), "{table}");
 }
 

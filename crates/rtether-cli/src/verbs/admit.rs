@@ -6,8 +6,8 @@ use clap::Args;
 use rtether::bound::{Decision, admit};
 
 use crate::exit::Exit;
+use crate::format::FormatArgs;
 use crate::scenario::{self, Overrides};
-use crate::terminal;
 
 /// Arguments of `admit`.
 #[derive(Args, Debug)]
@@ -24,12 +24,8 @@ pub(crate) struct AdmitArgs {
     pub(crate) flow: Vec<String>,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per stream whose bound changes
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const ADMIT_NOTES: &str = "Example: rtether admit plant.yaml new-flow.yaml\n\nExit codes: 0 yes, 1 no: a deadline would be missed or a place \
@@ -48,14 +44,7 @@ pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
         Err(exit) => return exit,
     };
     let admission = admit(&scenario, &added);
-    let text = if arguments.json {
-        admission.json()
-    } else if arguments.csv {
-        admission.csv()
-    } else {
-        admission.table()
-    };
-    let printed = terminal::print(&text);
+    let printed = arguments.format.print(&admission);
     if printed != Exit::Ok {
         return printed;
     }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::bound::{self, SensitivityError};
+use rtether::bound::{self, Bounds, Places, SensitivityError};
+use rtether::report::format::Render;
 
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
 use crate::scenario::{self, Overrides};
 use crate::{files, terminal};
@@ -35,12 +37,8 @@ pub(crate) struct BoundArgs {
     pub(crate) ports: bool,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per stream, port or change
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Write one self-contained HTML page with the parts of each bound
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) report: Option<PathBuf>,
@@ -83,9 +81,9 @@ pub(crate) fn run(arguments: &BoundArgs) -> Exit {
     done.unwrap_or_else(|exit| exit)
 }
 
-/// Prints a text and returns `exit`, unless printing fails.
-fn print(text: &str, exit: Exit) -> Exit {
-    let printed = terminal::print(text);
+/// Prints a result and returns `exit`, unless printing fails.
+fn print(arguments: &BoundArgs, result: &impl Render, exit: Exit) -> Exit {
+    let printed = arguments.format.print(result);
     if printed == Exit::Ok { exit } else { printed }
 }
 
@@ -110,14 +108,13 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
         files::write(path, &bound::html(scenario, &analysis))
             .map_err(|message| exit::fail(&message))?;
     }
-    let text = match (arguments.json, arguments.csv, arguments.ports) {
-        (true, _, _) => bound::json(scenario, &analysis),
-        (_, true, true) => bound::ports_csv(scenario, &analysis),
-        (_, true, false) => bound::csv(scenario, &analysis),
-        (_, _, true) => bound::ports_table(scenario, &analysis),
-        (_, _, false) => bound::table(scenario, &analysis),
-    };
-    Ok(print(&text, judge(scenario, &analysis)))
+    let exit = judge(scenario, &analysis);
+    let analysis = &analysis;
+    Ok(if arguments.ports {
+        print(arguments, &Places { scenario, analysis }, exit)
+    } else {
+        print(arguments, &Bounds { scenario, analysis }, exit)
+    })
 }
 
 fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
@@ -127,14 +124,7 @@ fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
         &arguments.what_if,
     )?;
     let found = bound::what_if(&before, &after, &changes);
-    let text = if arguments.json {
-        found.json(&before)
-    } else if arguments.csv {
-        found.csv()
-    } else {
-        found.table(&before)
-    };
-    Ok(print(&text, judge(&after, &found.after)))
+    Ok(print(arguments, &found, judge(&after, &found.after)))
 }
 
 fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {
@@ -151,17 +141,10 @@ fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {
             SensitivityError::NoBound { .. } | SensitivityError::Nothing => Exit::NoAnswer,
         }
     })?;
-    let text = if arguments.json {
-        found.json(scenario)
-    } else if arguments.csv {
-        found.csv()
-    } else {
-        found.table(scenario)
-    };
     let exit = if found.partial {
         Exit::Interrupted
     } else {
         Exit::Ok
     };
-    Ok(print(&text, exit))
+    Ok(print(arguments, &found, exit))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether::check;
 use rtether::report::text::plural;
-use rtether::report::{self, Checked};
+use rtether::report::{Checked, Verdicts, json};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
 use rtether::trace::{CaptureLog, PacketLog};
@@ -15,7 +15,7 @@ use rtether::verdict::Conclusion;
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::{self, Exit};
-use crate::outputs::{Format, Output, Outputs, Traces};
+use crate::outputs::{Output, Outputs, Traces};
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::Care;
@@ -208,39 +208,22 @@ fn exit(conclusion: Conclusion, is_unwritten: bool) -> Exit {
 
 /// Prints the requested output; `is_written` tells whether all files were written.
 fn print(checked: &Checked, output: &Output, is_written: bool) -> Exit {
-    let json = report::json::Options {
-        buckets: output.buckets,
-        histogram: output.histogram,
-    };
     if output.quiet {
         return terminal::print(&format!("{}\n", checked.summary()));
     }
-    let text = match output.format() {
-        Format::Json => report::json::text(checked, json),
-        Format::Csv => report::csv::flows(checked),
-        Format::Md => report::table::markdown(checked, output.all),
-        Format::Table => report::table::render(
-            checked,
-            report::table::Options {
-                width: terminal_width(),
-                all: output.all,
-                color: terminal::has_color(),
-                ascii: false,
-            },
-        ),
+    let verdicts = Verdicts {
+        checked,
+        all: output.all,
+        json: json::Options {
+            buckets: output.buckets,
+            histogram: output.histogram,
+        },
     };
-    let exit = terminal::print(&text);
+    let exit = output.format.print(&verdicts);
     if let Some(path) = output.report.as_ref().filter(|_| is_written) {
         terminal::remark(&format!("report written to {}", path.display()));
     }
     exit
-}
-
-/// Returns the columns of the terminal, or `None` for a pipe or file.
-fn terminal_width() -> Option<u16> {
-    console::Term::stdout()
-        .size_checked()
-        .map(|(_, columns)| columns)
 }
 
 fn capture(scenario: &Scenario, progress: &Progress, draft: Draft) -> Result<(), String> {

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::limit::{self, End, Limit, Question};
+use rtether::limit::{self, Answer, End, Limit, Question};
 
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::number::{share, tolerance};
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, RunOverrides};
@@ -33,12 +34,8 @@ pub(crate) struct LimitArgs {
     pub(crate) tolerance: f64,
     #[command(flatten)]
     pub(crate) overrides: RunOverrides,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print loads and limits of stations as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Print the answer as one line only
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -82,16 +79,12 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
         Err(message) => return exit::fail(&message),
     };
     let written = report.map_or(Ok(()), |draft| draft.write(&limit::html(scenario, &limit)));
-    let text = if arguments.quiet {
-        limit::summary(&limit)
-    } else if arguments.json {
-        limit::json(scenario, &limit)
-    } else if arguments.csv {
-        limit::csv(scenario, &limit)
+    let printed = if arguments.quiet {
+        terminal::print(&limit::summary(&limit))
     } else {
-        limit::table(scenario, &limit)
+        let limit = &limit;
+        arguments.format.print(&Answer { scenario, limit })
     };
-    let printed = terminal::print(&text);
     match written {
         Err(message) => exit::fail(&message),
         Ok(()) if printed == Exit::Ok => conclude(&limit),

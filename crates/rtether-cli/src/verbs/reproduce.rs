@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether_papers::{Mode, ReproduceError, Reproduction, Status};
+use rtether_papers::{Mode, ReproduceError, Reproduction, Reproductions, Status};
 
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::progress::{Pace, with_progress};
 use crate::stop::Care;
 use crate::{files, terminal};
@@ -27,12 +28,8 @@ pub(crate) struct ReproduceArgs {
     /// Measure on this host, over emulated networks between namespaces (Linux, root)
     #[arg(long, conflicts_with = "sim")]
     pub(crate) live: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print comparisons and claims as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Write one self-contained HTML page with the figures
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -98,14 +95,7 @@ fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
     {
         return exit::fail(&message);
     }
-    let text = if arguments.json {
-        rtether_papers::json(found)
-    } else if arguments.csv {
-        rtether_papers::csv(found)
-    } else {
-        rtether_papers::table(found)
-    };
-    let printed = terminal::print(&text);
+    let printed = arguments.format.print(&Reproductions(found));
     if printed != Exit::Ok {
         return printed;
     }

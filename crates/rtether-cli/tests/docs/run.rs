@@ -208,6 +208,7 @@ fn prepared(folder: &Path, script: &str) -> Command {
         .current_dir(folder)
         .env("PATH", format!("{own}:{path}"))
         .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
         .env("HOME", folder);
     command
 }

@@ -13,7 +13,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 fn rtether() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_rtether"))
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
+    command.env_remove("COLUMNS");
+    command
 }
 
 fn scenarios() -> PathBuf {
@@ -73,6 +75,33 @@ fn another_seed_is_another_run() {
         ])
     };
     assert_ne!(result("1").stdout, result("2").stdout);
+}
+
+/// Oracle: the width, and the bytes of a pipe.
+#[test]
+fn tables_fit_the_columns_unless_they_are_wide() {
+    let arguments = ["check", "bottling-line.yaml", "--for", "1s"];
+    let piped = run(&arguments);
+    for columns in [60, 80, 120, 200] {
+        let in_columns = |more: &[&str]| {
+            let mut command = rtether();
+            command.args(arguments).args(more);
+            command.current_dir(scenarios());
+            command
+                .env("COLUMNS", columns.to_string())
+                .output()
+                .unwrap()
+        };
+        let text = stdout(&in_columns(&[]));
+        let (table, _) = text.split_once("\n\nbusiest links").unwrap();
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(columns), "{text}");
+        assert_eq!(in_columns(&["--wide"]).stdout, piped.stdout);
+        assert_eq!(
+            in_columns(&["--csv"]).stdout,
+            run(&[&arguments[..], &["--csv"]].concat()).stdout
+        );
+    }
 }
 
 /// Oracle: the output without the flag, and the arguments.

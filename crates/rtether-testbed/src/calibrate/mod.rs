@@ -18,7 +18,6 @@ use rtether_model::wire::{Encapsulation, frame_size};
 use super::testbed::CALIBRATE;
 
 pub use fit::{Fit, fit};
-pub use output::{csv, json, table};
 pub use rtether_live::calibrate::{
     CalibrateError, Measured as Raw, Path, Protocol, RoundTrip, SIZE_MAX, SIZE_MIN,
 };

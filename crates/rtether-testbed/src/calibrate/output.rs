@@ -1,15 +1,13 @@
-//! Calibration results as table, JSON and CSV.
+//! Calibration results in all formats.
 
-use std::fmt::Write;
-
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::{Calibration, Row, path_name, protocol_name, waiting_name};
 use rtether::meter::Statistics;
-use rtether::report::text::{exact_ns, time};
-use rtether::sheet::Sheet;
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Screen, Table};
+use rtether::report::text::time;
 
 /// Statistics of one combination: round trip, send and receive.
 fn parts(row: &Row) -> [(&'static str, Option<Statistics>); 3] {
@@ -33,15 +31,6 @@ fn figures(of: &Statistics) -> [(&'static str, Duration); 7] {
     ]
 }
 
-fn head(row: &Row) -> [String; 4] {
-    [
-        path_name(row.path).to_owned(),
-        protocol_name(row.protocol).to_owned(),
-        waiting_name(row.waiting).to_owned(),
-        row.size.to_string(),
-    ]
-}
-
 /// Counters of round trips that the distributions leave out.
 fn counters(row: &Row) -> [(&'static str, u32); 4] {
     let measured = &row.measured;
@@ -53,96 +42,120 @@ fn counters(row: &Row) -> [(&'static str, u32); 4] {
     ]
 }
 
-/// Returns a table of the distributions and a line about what they leave out.
-pub fn table(calibration: &Calibration) -> String {
-    let priority = calibration.priority.map_or_else(
-        || "ordinary priority; see `rtether doctor --for realtime`".to_owned(),
-        |priority| format!("SCHED_FIFO {priority}"),
-    );
-    let mut text = format!(
-        "{}, Linux {}, {priority}, one request every {}{}\n",
-        calibration.host,
-        calibration.kernel,
-        time(calibration.interval),
-        if calibration.is_awake {
+impl Render for Calibration {
+    /// The distributions, and a line about what they leave out.
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let priority = self.priority.map_or_else(
+            || "ordinary priority; see `rtether doctor --for realtime`".to_owned(),
+            |priority| format!("SCHED_FIFO {priority}"),
+        );
+        let awake = if self.is_awake {
             ", cores kept awake"
         } else {
             ""
-        }
-    );
-    _ = writeln!(text, "{}\n", distributions(&calibration.rows));
-    let sum = |index: usize| -> u32 {
-        calibration
-            .rows
-            .iter()
-            .map(|row| counters(row)[index].1)
-            .sum()
-    };
-    _ = writeln!(
-        text,
-        "left out: {} round trips that touched one of {} stalls of the host, {} lost, {} without \
-         a stamp that makes sense",
-        sum(0),
-        sum(1),
-        sum(2),
-        sum(3)
-    );
-    if calibration.is_partial {
-        text.push_str("ended early\n");
+        };
+        let head = format!(
+            "{}, Linux {}, {priority}, one request every {}{awake}\n",
+            self.host,
+            self.kernel,
+            time(self.interval),
+        );
+        let sum = |index: usize| -> u32 {
+            let rows = self.rows.iter();
+            rows.map(|row| counters(row)[index].1).sum()
+        };
+        let ended = if self.is_partial { "ended early\n" } else { "" };
+        let rest = format!(
+            "\nleft out: {} round trips that touched one of {} stalls of the host, {} lost, {} \
+             without a stamp that makes sense\n{ended}",
+            sum(0),
+            sum(1),
+            sum(2),
+            sum(3)
+        );
+        vec![head.into(), combinations(&self.rows).into(), rest.into()]
     }
-    text
+
+    /// One row per distribution.
+    fn rows(&self) -> Table {
+        let rows = self.rows.iter().flat_map(|row| {
+            let known = parts(row).into_iter();
+            known.filter_map(move |(part, of)| Some((row, part, of?)))
+        });
+        let table = Table::of(rows)
+            .file("path", |(row, ..)| path_name(row.path))
+            .file("via", |(row, ..)| protocol_name(row.protocol))
+            .file("waiting", |(row, ..)| waiting_name(row.waiting))
+            .file("payload_bytes", |(row, ..)| row.size)
+            .file("part", |(_, part, _)| *part)
+            .file("count", |(.., of)| of.count);
+        let names = [
+            "min_ns",
+            "median_ns",
+            "mean_ns",
+            "p90_ns",
+            "p99_ns",
+            "p99_9_ns",
+            "max_ns",
+        ];
+        let table = names
+            .into_iter()
+            .enumerate()
+            .fold(table, |table, (index, name)| {
+                table.file(name, |(.., of)| figures(of)[index].1)
+            });
+        let names = ["stalled", "stalls", "lost", "unstamped"];
+        let table = names
+            .into_iter()
+            .enumerate()
+            .fold(table, |table, (index, name)| {
+                table.file(name, |(row, ..)| counters(row)[index].1)
+            });
+        table.done()
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
 }
 
-/// Returns one line per combination and part.
-fn distributions(rows: &[Row]) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header([
-        "over",
-        "via",
-        "waiting",
-        "B",
-        "samples",
-        "RTT p50",
-        "p99",
-        "p99.9",
-        "max",
-        "send p50",
-        "p99",
-        "receive p50",
-        "p99",
-        "stalled",
-    ]);
-    for row in rows {
-        let [total, send, receive] = parts(row).map(|(_, statistics)| statistics);
-        let show = |of: Option<&Statistics>, pick: fn(&Statistics) -> Duration| {
-            of.map_or_else(|| "-".into(), |of| time(pick(of)))
-        };
-        let (total, send, receive) = (total.as_ref(), send.as_ref(), receive.as_ref());
-        let mut cells = head(row).to_vec();
-        cells.extend([
-            row.measured.round_trips.len().to_string(),
-            show(total, |of| of.median),
-            show(total, |of| of.percentiles[1]),
-            show(total, |of| of.percentiles[2]),
-            show(total, |of| of.max),
-            show(send, |of| of.median),
-            show(send, |of| of.percentiles[1]),
-            show(receive, |of| of.median),
-            show(receive, |of| of.percentiles[1]),
-            row.measured.stalled.to_string(),
-        ]);
-        table.add_row(cells);
-    }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+/// Returns one row per combination, for people.
+fn combinations(rows: &[Row]) -> Table {
+    type Pick = fn(&Statistics) -> Duration;
+    let columns: [(&str, usize, Pick); 8] = [
+        ("RTT p50", 0, |of| of.median),
+        ("p99", 0, |of| of.percentiles[1]),
+        ("p99.9", 0, |of| of.percentiles[2]),
+        ("max", 0, |of| of.max),
+        ("send p50", 1, |of| of.median),
+        ("p99", 1, |of| of.percentiles[1]),
+        ("receive p50", 2, |of| of.median),
+        ("p99", 2, |of| of.percentiles[1]),
+    ];
+    let rows = rows.iter().map(|row| (row, parts(row).map(|(_, of)| of)));
+    let table = Table::of(rows)
+        .shown("over", |(row, _)| path_name(row.path))
+        .shown("via", |(row, _)| protocol_name(row.protocol))
+        .shown("waiting", |(row, _)| waiting_name(row.waiting))
+        .amount("B", |(row, _)| row.size)
+        .amount("samples", |(row, _)| row.measured.round_trips.len())
+        .rank(2);
+    let table = columns
+        .into_iter()
+        .fold(table, |table, (title, part, pick)| {
+            let rank = if title == "RTT p50" { 0 } else { 3 };
+            table
+                .amount(title, |(_, parts)| parts[part].as_ref().map(pick))
+                .rank(rank)
+        });
     table
+        .amount("stalled", |(row, _)| row.measured.stalled)
+        .rank(1)
+        .done()
 }
 
 /// Returns all distributions as one JSON document, schema `rtether.calibrate/1`.
-pub fn json(calibration: &Calibration) -> String {
+fn json(calibration: &Calibration) -> String {
     let rows = calibration.rows.iter().map(|row| {
         let mut value = json!({
             "path": path_name(row.path),
@@ -177,41 +190,4 @@ pub fn json(calibration: &Calibration) -> String {
         "rows": rows.collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
-}
-
-/// Returns one CSV row per distribution.
-pub fn csv(calibration: &Calibration) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let names = [
-        "path",
-        "via",
-        "waiting",
-        "payload_bytes",
-        "part",
-        "count",
-        "min_ns",
-        "median_ns",
-        "mean_ns",
-        "p90_ns",
-        "p99_ns",
-        "p99_9_ns",
-        "max_ns",
-        "stalled",
-        "stalls",
-        "lost",
-        "unstamped",
-    ];
-    // Writing to memory cannot fail.
-    drop(writer.write_record(names));
-    for row in &calibration.rows {
-        let known = parts(row).into_iter();
-        for (part, of) in known.filter_map(|(part, of)| Some((part, of?))) {
-            let mut cells = head(row).to_vec();
-            cells.extend([part.to_owned(), of.count.to_string()]);
-            cells.extend(figures(&of).map(|(_, span)| exact_ns(span.as_ps())));
-            cells.extend(counters(row).map(|(_, count)| count.to_string()));
-            drop(writer.write_record(cells));
-        }
-    }
-    writer.into_text()
 }

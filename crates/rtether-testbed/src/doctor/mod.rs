@@ -19,7 +19,7 @@ use rtether_live::host::stall;
 use rtether_model::quantity::Duration;
 
 pub use goals::{GOALS, Goal, Obstacle, goal};
-pub use output::{csv, json, obstacles_text, parse, table};
+pub use output::{json, obstacles_text, parse};
 pub use remote::{RemoteError, examine_remote};
 
 /// Effect of a finding on measurements.

@@ -1,13 +1,13 @@
-//! Findings as table, JSON and CSV, and back from JSON.
+//! Findings in all formats, and back from JSON.
 
 use std::fmt::Write;
 
-use comfy_table::{LineStyle, Table, TableStyle};
 use serde_json::{Value, json};
 
 use super::{Finding, Goal, Obstacle, Report, State};
 use rtether::characters::is_unseen;
-use rtether::sheet::Sheet;
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Screen, Table};
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.doctor/1";
@@ -15,17 +15,36 @@ const SCHEMA: &str = "rtether.doctor/1";
 const FINDINGS: usize = 1_000;
 const CHARACTERS: usize = 500;
 
-/// Returns all findings as a table, followed by the remedies.
-pub fn table(report: &Report) -> String {
-    let mut text = format!("{}\n", report.host);
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header(["", "what", "found"]);
-    for finding in &report.findings {
-        table.add_row([finding.state.name(), &finding.id, &finding.found]);
+impl Render for Report {
+    /// All findings, followed by the remedies.
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        vec![
+            format!("{}\n", self.host).into(),
+            self.rows().into(),
+            remedies(self).into(),
+        ]
     }
-    _ = writeln!(text, "{table}");
+
+    fn rows(&self) -> Table {
+        Table::of(&self.findings)
+            .shown("", |finding| finding.state.name())
+            .both("what", "id", |finding| &finding.id)
+            .file("is_there", |finding| finding.is_there)
+            .file("state", |finding| finding.state.name())
+            .both("found", "found", |finding| &finding.found)
+            .file("meaning", |finding| &finding.meaning)
+            .file("remedy", |finding| finding.remedy.clone())
+            .done()
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
+}
+
+/// Returns what each finding means and what helps, and how many there are.
+fn remedies(report: &Report) -> String {
+    let mut text = String::new();
     for state in [State::Problem, State::Note] {
         let those = report.findings.iter().filter(|of| of.state == state);
         for finding in those {
@@ -92,24 +111,6 @@ pub fn json(report: &Report) -> String {
         "findings": findings.collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
-}
-
-/// Returns one CSV row per finding.
-pub fn csv(report: &Report) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    // Writing to memory cannot fail.
-    drop(writer.write_record(["id", "is_there", "state", "found", "meaning", "remedy"]));
-    for finding in &report.findings {
-        drop(writer.write_record([
-            finding.id.as_str(),
-            if finding.is_there { "1" } else { "0" },
-            finding.state.name(),
-            &finding.found,
-            &finding.meaning,
-            finding.remedy.as_deref().unwrap_or_default(),
-        ]));
-    }
-    writer.into_text()
 }
 
 /// Reads the output of [`json()`], possibly from another host: texts are truncated and control

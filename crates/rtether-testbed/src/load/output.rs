@@ -1,4 +1,4 @@
-//! The outcome of a load as table, JSON and CSV.
+//! The outcome of a load in all formats.
 
 use std::fmt::Write;
 
@@ -7,11 +7,37 @@ use serde_json::{Value, json};
 
 use super::{Outcome, Totals};
 use rtether::meter::Statistics;
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Rows, Screen, Table, Value as Cell};
 use rtether::report::text::{plural, time};
-use rtether::sheet::Sheet;
+
+impl Render for Outcome {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        vec![text(self).into()]
+    }
+
+    /// One row; what does not apply is empty.
+    fn rows(&self) -> Table {
+        let rows = Table::of([self])
+            .file("kind", |of| of.options.kind.name())
+            .file("target", |of| &of.options.target)
+            .file("connections", |of| of.options.connections);
+        let add = |rows: Rows<_>, (name, value): (&'static str, Value)| {
+            rows.file(name, |_| match value.as_number() {
+                Some(number) => Cell::Json(number.clone()),
+                None => Cell::None,
+            })
+        };
+        figures(self).into_iter().fold(rows, add).done()
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
+}
 
 /// Returns the outcome in a few lines.
-pub fn table(outcome: &Outcome) -> String {
+fn text(outcome: &Outcome) -> String {
     let (options, totals) = (&outcome.options, outcome.totals());
     let mut text = format!(
         "{} to {}, {}, {}\n",
@@ -114,7 +140,7 @@ fn figures(outcome: &Outcome) -> Vec<(&'static str, Value)> {
 }
 
 /// Returns the outcome as one JSON document, schema `rtether.load/1`.
-pub fn json(outcome: &Outcome) -> String {
+fn json(outcome: &Outcome) -> String {
     let options = &outcome.options;
     let mut document = json!({
         "schema": "rtether.load/1",
@@ -129,28 +155,4 @@ pub fn json(outcome: &Outcome) -> String {
     }
     document["ended_early"] = json!(outcome.failures);
     format!("{document:#}\n")
-}
-
-/// Returns the outcome as one CSV row; what does not apply is empty.
-pub fn csv(outcome: &Outcome) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let options = &outcome.options;
-    let figures = figures(outcome);
-    let names = figures.iter().map(|(name, _)| *name);
-    // Writing to memory cannot fail.
-    drop(writer.write_record(["kind", "target", "connections"].into_iter().chain(names)));
-    let values = figures.iter().map(|(_, value)| {
-        if value.is_null() {
-            String::new()
-        } else {
-            value.to_string()
-        }
-    });
-    let head = [
-        options.kind.name().to_owned(),
-        options.target.clone(),
-        options.connections.to_string(),
-    ];
-    drop(writer.write_record(head.into_iter().chain(values)));
-    writer.into_text()
 }

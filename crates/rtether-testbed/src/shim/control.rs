@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use rtether::report::format::Format;
 use serde_json::{Value, json};
 
 use super::place::Place;
@@ -42,21 +43,23 @@ pub enum Request {
 /// Format of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A table for the terminal.
-    Table,
-    /// One JSON document.
-    Json,
+    /// A format of results.
+    Result(Format),
     /// The text format of Prometheus.
     Metrics,
 }
 
 impl Form {
-    const ALL: [Self; 3] = [Self::Table, Self::Json, Self::Metrics];
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "metrics" => Some(Self::Metrics),
+            name => Format::named(name).map(Self::Result),
+        }
+    }
 
-    const fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
-            Self::Table => "table",
-            Self::Json => "json",
+            Self::Result(format) => format.name(),
             Self::Metrics => "metrics",
         }
     }
@@ -120,9 +123,8 @@ impl Request {
         match text("verb")? {
             "status" => {
                 let name = text("form")?;
-                let form = Form::ALL.into_iter().find(|form| form.name() == name);
-                let wrong = || Wrong::input("`form` is table, json or metrics");
-                Ok(Self::Status(form.ok_or_else(wrong)?))
+                let wrong = || Wrong::input("`form` is metrics or a format such as table or json");
+                Ok(Self::Status(Form::named(name).ok_or_else(wrong)?))
             }
             "set" => {
                 let (name, text) = (text("name")?.to_owned(), text("text")?.to_owned());

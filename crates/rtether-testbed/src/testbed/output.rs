@@ -1,6 +1,5 @@
-//! Measurements as table, JSON and CSV.
+//! Measurements in all formats.
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::flow::Flow;
 use rtether_model::histogram::Histogram;
 use rtether_model::network::NodeId;
@@ -9,24 +8,12 @@ use serde_json::{Value, json};
 
 use super::{Emulation, Measured, MeasuredStream, layers, profile, ssh};
 use rtether::measured::Evidence;
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Cell, Screen, Table};
 use rtether::report::text::{plain_line, plural, time, time_or_dash};
 use rtether::run::Results;
 use rtether::scenario::Scenario;
 use rtether::verdict::{self, Assessment, Verdict};
-
-const COLUMNS: [&str; 11] = [
-    "flow",
-    "talker > listener",
-    "sent",
-    "lost",
-    "stalled",
-    "p50",
-    "p99",
-    "p99.9",
-    "max",
-    "deadline",
-    "verdict",
-];
 
 impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
@@ -94,58 +81,86 @@ pub(super) fn rows<'a>(
         })
 }
 
-/// Returns the measured streams as a table, followed by facts about the run.
-pub fn table(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    let cell = |(column, text): (usize, String)| {
-        let is_text = matches!(column, 0 | 1 | 10);
-        Cell::new(text).set_alignment(if is_text {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        })
-    };
-    table.set_header(
-        COLUMNS
-            .iter()
-            .map(|&title| title.to_owned())
-            .enumerate()
-            .map(cell),
-    );
-    for row in rows(scenario, measured, assessments) {
-        table.add_row(cells(scenario, &row).into_iter().enumerate().map(cell));
-    }
-    format!(
-        "{}\n{}\n\n{}",
-        plain_line(&scenario.name),
-        table.trim_fmt(),
-        footer(scenario, measured, assessments)
-    )
+/// A measured scenario, in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// What was measured.
+    pub measured: &'a Measured,
+    /// The judgment of each stream.
+    pub assessments: &'a [Assessment],
 }
 
-fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
-    let name = |id: NodeId| scenario.network.node(id).name.as_str();
-    let Row { flow, stream, .. } = row;
-    let max = (stream.latency.count > 0).then_some(stream.latency.max);
-    [
-        plain_line(&flow.name),
-        plain_line(&format!("{} > {}", name(flow.talker), name(row.listener))),
-        stream.released.to_string(),
-        stream.lost.to_string(),
-        stream.stalled.to_string(),
-        time_or_dash(stream.quantile(1, 2)),
-        time_or_dash(stream.quantile(99, 100)),
-        time_or_dash(stream.quantile(999, 1_000)),
-        time_or_dash(max),
-        time_or_dash(flow.deadline),
-        if row.assessment.verdict.is_failure() {
-            row.assessment.standing().name().to_uppercase()
-        } else {
-            row.assessment.standing().name().to_owned()
-        },
-    ]
+impl Render for Run<'_> {
+    /// The measured streams, followed by facts about the run.
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let title = format!("{}\n", plain_line(&self.scenario.name));
+        let footer = footer(self.scenario, self.measured, self.assessments);
+        vec![
+            title.into(),
+            self.rows().into(),
+            format!("\n{footer}").into(),
+        ]
+    }
+
+    /// One row per stream, times in nanoseconds.
+    fn rows(&self) -> Table {
+        let name = |id: NodeId| self.scenario.network.node(id).name.as_str();
+        let max = |row: &Row<'_>| {
+            let latency = &row.stream.latency;
+            (latency.count > 0).then_some(latency.max)
+        };
+        Table::of(rows(self.scenario, self.measured, self.assessments))
+            .both("flow", "flow", |row| &row.flow.name)
+            .shown("talker > listener", |row| {
+                format!("{} > {}", name(row.flow.talker), name(row.listener))
+            })
+            .rank(2)
+            .file("talker", |row| name(row.flow.talker))
+            .file("listener", |row| name(row.listener))
+            .number("sent", "released", |row| row.stream.released)
+            .rank(1)
+            .file("delivered", |row| row.stream.delivered)
+            .number("lost", "lost", |row| row.stream.lost)
+            .file("missed", |row| row.stream.missed)
+            .file("duplicates", |row| row.stream.duplicates)
+            .file("reordered", |row| row.stream.reordered)
+            .number("stalled", "stalled", |row| row.stream.stalled)
+            .rank(1)
+            .file("outside_profile", |row| row.stream.outside)
+            .file("mean_ns", |row| ns(row.stream.latency.mean()))
+            .number("p50", "p50_ns", |row| ns(row.stream.quantile(1, 2)))
+            .rank(3)
+            .number("p99", "p99_ns", |row| ns(row.stream.quantile(99, 100)))
+            .rank(3)
+            .number("p99.9", "p999_ns", |row| {
+                ns(row.stream.quantile(999, 1_000))
+            })
+            .rank(4)
+            .number("max", "max_ns", |row| ns(max(row)))
+            .number("deadline", "deadline_ns", |row| ns(row.flow.deadline))
+            .both("verdict", "verdict", |row| {
+                let said = row.assessment.standing().name();
+                let verdict = row.assessment.verdict;
+                Cell::from(verdict.name()).shown(if verdict.is_failure() {
+                    said.to_uppercase()
+                } else {
+                    said.to_owned()
+                })
+            })
+            .done()
+    }
+
+    fn json(&self) -> String {
+        json(self.scenario, self.measured, self.assessments)
+    }
+}
+
+/// Returns whole nanoseconds, which is what clocks resolve.
+fn ns(span: Option<Duration>) -> Cell {
+    span.map(|span| Cell::from(span.as_ns_floor()).shown(time(span)))
+        .into()
 }
 
 fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
@@ -344,7 +359,7 @@ fn number(time: Option<Duration>) -> Value {
 }
 
 /// Returns the measurement as one JSON document (`rtether.live/1`), times in nanoseconds.
-pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
     let streams: Vec<Value> = rows(scenario, measured, assessments)
         .map(|row| stream_json(scenario, &row))
         .collect();

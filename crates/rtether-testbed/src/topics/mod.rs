@@ -29,7 +29,7 @@ use rtether_rtps::time;
 pub use described::{ValueError, Values, lines_of, values_of};
 pub use happening::Happening;
 pub use kinds::{Kind, Member};
-pub use output::{Form, Lines};
+pub use output::Lines;
 pub use place::{Peer, Place};
 pub use publish::publish;
 pub use rates::Rate;
@@ -39,7 +39,6 @@ pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
-pub use spy_output::{census_csv, census_json, census_table};
 pub use subscribe::subscribe;
 pub use trace::{TRACE_MAX, Trace, Traced};
 

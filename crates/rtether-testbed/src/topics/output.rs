@@ -8,26 +8,15 @@ use serde_json::{Map, Value, json};
 use super::text::clean;
 use super::{Kind, Member, Sample, Summary};
 use rtether::characters::is_unseen;
+use rtether::report::format::Format;
 use rtether::report::text::{plural, time};
 use rtether::sheet::Sheet;
-
-/// Output format of samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// Aligned columns.
-    #[default]
-    Table,
-    /// One CSV row per sample.
-    Csv,
-    /// One JSON object per line.
-    Json,
-}
 
 /// Formats samples of a type as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    /// The format.
-    pub form: Form,
+    /// The format; JSON is one object per line, and Markdown a table as for a terminal.
+    pub format: Format,
     /// The type of the samples.
     pub kind: Kind,
 }
@@ -55,63 +44,67 @@ impl Lines {
     /// Returns the header.
     pub fn head(&self) -> Option<String> {
         let members = self.kind.columns().into_iter();
-        match self.form {
-            Form::Table => {
-                let head = HEAD.iter().map(|(name, _)| *name);
-                let names = head.filter(|name| *name != "writer").chain(members);
-                let cells = names.map(|name| cell(name, name));
-                Some(line(&cells.collect::<Vec<_>>().concat()))
-            }
-            Form::Csv => {
-                let head = HEAD.iter().map(|(_, name)| *name);
-                Some(row(head.chain(members).map(str::to_owned)))
-            }
-            Form::Json => None,
+        if self.format.is_json() {
+            return None;
         }
+        if self.format == Format::Csv {
+            let head = HEAD.iter().map(|(_, name)| *name);
+            return Some(row(head.chain(members).map(str::to_owned)));
+        }
+        let head = HEAD.iter().map(|(name, _)| *name);
+        let names = head.filter(|name| *name != "writer").chain(members);
+        let cells = names.map(|name| cell(name, name));
+        Some(line(&cells.collect::<Vec<_>>().concat()))
     }
 
     /// Returns the line of a sample.
     pub fn sample(&self, sample: &Sample) -> String {
-        match self.form {
-            Form::Table => self.columns(sample),
-            Form::Csv => {
-                let head = [
-                    sample.at.as_ns_floor().to_string(),
-                    sample.writer.clone(),
-                    sample.sequence.to_string(),
-                    sample
-                        .latency
-                        .map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
-                    sample.state.to_owned(),
-                ];
-                let columns = self.kind.columns().len();
-                let members = (0..columns).map(|at| sample.members.get(at));
-                let members = members.map(|member| member.map_or_else(String::new, text));
-                row(head.into_iter().chain(members))
-            }
-            Form::Json => {
-                let names = self.kind.columns().into_iter();
-                let members = names.zip(&sample.members).filter_map(|(name, member)| {
-                    let value = match member {
-                        Member::Text(text) => json!(text),
-                        Member::Number(number) => json!(number),
-                        Member::Tree(tree) => tree.clone(),
-                        Member::Absent => return None,
-                    };
-                    Some((name.to_owned(), value))
-                });
-                let object = json!({
-                    "event": "sample",
-                    "time_ns": sample.at.as_ns_floor(),
-                    "writer": sample.writer,
-                    "sequence": sample.sequence,
-                    "latency_ns": sample.latency.map(Duration::as_ns_floor),
-                    "state": sample.state,
-                    "value": members.collect::<Map<String, Value>>(),
-                });
-                format!("{}\n", escaped(&object.to_string()))
-            }
+        if self.format.is_json() {
+            self.object(sample)
+        } else if self.format == Format::Csv {
+            self.record(sample)
+        } else {
+            self.columns(sample)
         }
+    }
+
+    fn record(&self, sample: &Sample) -> String {
+        let head = [
+            sample.at.as_ns_floor().to_string(),
+            sample.writer.clone(),
+            sample.sequence.to_string(),
+            sample
+                .latency
+                .map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
+            sample.state.to_owned(),
+        ];
+        let columns = self.kind.columns().len();
+        let members = (0..columns).map(|at| sample.members.get(at));
+        let members = members.map(|member| member.map_or_else(String::new, text));
+        row(head.into_iter().chain(members))
+    }
+
+    fn object(&self, sample: &Sample) -> String {
+        let names = self.kind.columns().into_iter();
+        let members = names.zip(&sample.members).filter_map(|(name, member)| {
+            let value = match member {
+                Member::Text(text) => json!(text),
+                Member::Number(number) => json!(number),
+                Member::Tree(tree) => tree.clone(),
+                Member::Absent => return None,
+            };
+            Some((name.to_owned(), value))
+        });
+        let object = json!({
+            "event": "sample",
+            "time_ns": sample.at.as_ns_floor(),
+            "writer": sample.writer,
+            "sequence": sample.sequence,
+            "latency_ns": sample.latency.map(Duration::as_ns_floor),
+            "state": sample.state,
+            "value": members.collect::<Map<String, Value>>(),
+        });
+        format!("{}\n", escaped(&object.to_string()))
     }
 
     fn columns(&self, sample: &Sample) -> String {
@@ -135,7 +128,7 @@ impl Lines {
 
     /// Returns the summary: a line of text, or a JSON object.
     pub fn summary(&self, summary: &Summary) -> String {
-        if self.form == Form::Json {
+        if self.format.is_json() {
             return format!("{}\n", object(summary));
         }
         let mut text = String::new();
@@ -276,11 +269,11 @@ mod tests {
     #[test]
     fn a_sample_in_each_form() {
         // Oracle: RFC 4180 for the quotes, the documented columns and units for the rest.
-        let lines = |form| Lines {
-            form,
+        let lines = |format| Lines {
+            format,
             kind: Kind::Shape,
         };
-        let csv = lines(Form::Csv);
+        let csv = lines(Format::Csv);
         assert_eq!(
             csv.head().as_deref(),
             Some("time_ns,writer,sequence,latency_ns,state,color,x,y,shapesize,payload_bytes\n")
@@ -289,10 +282,10 @@ mod tests {
             csv.sample(&sample()),
             "1500000000,01fe:00000102,7,80000,alive,\"BL,UE\",1,2,30,0\n"
         );
-        let object: Value = serde_json::from_str(&lines(Form::Json).sample(&sample())).unwrap();
+        let object: Value = serde_json::from_str(&lines(Format::Json).sample(&sample())).unwrap();
         assert_eq!(object["latency_ns"], 80_000);
         assert_eq!(object["value"]["color"], "BL,UE");
-        let table = lines(Form::Table);
+        let table = lines(Format::Table);
         let (head, line) = (table.head().unwrap(), table.sample(&sample()));
         assert_eq!(head.trim_end().len(), line.trim_end().len(), "{head}{line}");
     }
@@ -301,7 +294,7 @@ mod tests {
     fn an_instance_that_ended_has_empty_members() {
         // Oracle: the number of columns of the head.
         let lines = Lines {
-            form: Form::Csv,
+            format: Format::Csv,
             kind: Kind::Shape,
         };
         let ended = Sample {

@@ -1,26 +1,15 @@
-//! A census as tables, JSON and CSV.
+//! A census in all formats.
 
 use std::fmt::Write;
 
-use comfy_table::{LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
-use super::output::row;
 use super::rates::Rate;
 use super::spy::{Census, EndpointRow};
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Cell, Rows, Screen, Table};
 use rtether::report::text::{plural, time};
-
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    table.to_string()
-}
 
 fn lease(lease: Option<Duration>) -> String {
     lease.map_or_else(|| "infinite".to_owned(), time)
@@ -30,18 +19,6 @@ fn policies(endpoint: &EndpointRow) -> String {
     let each = endpoint.policies.iter();
     let each = each.map(|(name, value)| format!("{name}: {value}"));
     each.collect::<Vec<_>>().join("; ")
-}
-
-/// Returns samples per second, octets per second and missed samples; empty cells for readers.
-fn rate_cells(endpoint: &EndpointRow) -> [String; 3] {
-    let Some(rate) = endpoint.rate else {
-        return [const { String::new() }; 3];
-    };
-    [
-        thousandths(rate.samples_per_second_milli()),
-        rate.octets_per_second().to_string(),
-        rate.missed.to_string(),
-    ]
 }
 
 fn thousandths(number: u64) -> String {
@@ -64,74 +41,110 @@ const fn role(is_writer: bool) -> &'static str {
     if is_writer { "writer" } else { "reader" }
 }
 
-/// Returns tables of participants, their endpoints, and the pairs that do not match.
-pub fn census_table(census: &Census) -> String {
-    let mut text = format!(
-        "Domain {}: {}, {}\n",
-        census.domain,
-        plural(census.participants.len(), "participant"),
-        plural(census.endpoints.len(), "endpoint"),
-    );
-    if !census.participants.is_empty() {
-        _ = writeln!(text, "\n{}", participants(census));
-    }
-    if !census.endpoints.is_empty() {
-        _ = writeln!(text, "\n{}", endpoints(census));
-    }
-    if census.impostors > 0 {
-        let count = usize::try_from(census.impostors).unwrap_or(usize::MAX);
-        _ = writeln!(
-            text,
-            "\n{} dropped: from addresses that the participant in question has not announced",
-            plural(count, "message")
+impl Render for Census {
+    /// Participants, their endpoints, and the pairs that do not match.
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let head = format!(
+            "Domain {}: {}, {}\n",
+            self.domain,
+            plural(self.participants.len(), "participant"),
+            plural(self.endpoints.len(), "endpoint"),
         );
-    }
-    mismatches(&mut text, census);
-    text
-}
-
-fn participants(census: &Census) -> String {
-    let rows = census.participants.iter().map(|one| {
-        vec![
-            one.name.clone(),
-            one.vendor.clone(),
-            one.version.clone(),
-            one.address.clone(),
-            lease(one.lease),
-            one.prefix.clone(),
-        ]
-    });
-    let header = [
-        "participant",
-        "vendor",
-        "RTPS",
-        "address",
-        "lease",
-        "identity",
-    ];
-    table(&header, rows)
-}
-
-fn endpoints(census: &Census) -> String {
-    let rows = census.endpoints.iter().map(|one| {
-        let mut row = vec![
-            one.topic.clone(),
-            one.type_name.clone(),
-            role(one.is_writer).to_owned(),
-            one.who.clone(),
-        ];
-        if census.has_rates {
-            row.extend(rate_cells(one));
+        let mut parts = vec![Part::Lines(head)];
+        for table in [participants(self), endpoints(self)] {
+            if !table.is_empty() {
+                parts.extend([Part::Lines("\n".into()), table.into()]);
+            }
         }
-        row.push(policies(one));
-        row
-    });
-    let mut header = vec!["topic", "type", "role", "participant"];
-    if census.has_rates {
-        header.extend(["samples/s", "octets/s", "missed"]);
+        let mut text = String::new();
+        if self.impostors > 0 {
+            let count = usize::try_from(self.impostors).unwrap_or(usize::MAX);
+            _ = writeln!(
+                text,
+                "\n{} dropped: from addresses that the participant in question has not announced",
+                plural(count, "message")
+            );
+        }
+        mismatches(&mut text, self);
+        parts.push(text.into());
+        parts
     }
-    header.push("other than default");
-    table(&header, rows)
+
+    /// One row per endpoint, and one per participant without endpoints.
+    fn rows(&self) -> Table {
+        let lonely = self.participants.iter().filter(|one| {
+            let mut endpoints = self.endpoints.iter();
+            !endpoints.any(|endpoint| endpoint.guid.starts_with(&one.prefix))
+        });
+        let lonely = Table::of(lonely)
+            .file("role", |_| "none")
+            .file("identity", |one| &one.prefix)
+            .file("participant", |one| &one.name)
+            .done();
+        endpoints(self).append(&lonely)
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
+}
+
+fn participants(census: &Census) -> Table {
+    Table::of(&census.participants)
+        .shown("participant", |one| &one.name)
+        .shown("vendor", |one| &one.vendor)
+        .rank(3)
+        .shown("RTPS", |one| &one.version)
+        .rank(2)
+        .shown("address", |one| &one.address)
+        .shown("lease", |one| lease(one.lease))
+        .rank(1)
+        .shown("identity", |one| &one.prefix)
+        .rank(1)
+        .done()
+}
+
+fn endpoints(census: &Census) -> Table {
+    Table::of(&census.endpoints)
+        .both("topic", "topic", |one| &one.topic)
+        .both("type", "type", |one| &one.type_name)
+        .rank(2)
+        .both("role", "role", |one| role(one.is_writer))
+        .file("identity", |one| &one.guid)
+        .both("participant", "participant", |one| &one.who)
+        .when(census.has_rates, shown_rates)
+        .shown("other than default", |one| policies(one))
+        .rank(1)
+        .file("policies", |one| policies(one))
+        .when(census.has_rates, counted_rates)
+        .done()
+}
+
+/// Adds what a writer sends per second, empty for readers.
+fn shown_rates<'a>(rows: Rows<&'a EndpointRow>) -> Rows<&'a EndpointRow> {
+    let shown = |title: &'static str, rows: Rows<&'a EndpointRow>, text: fn(Rate) -> String| {
+        rows.shown(title, move |one| one.rate.map_or_else(String::new, text))
+    };
+    let rows = shown("samples/s", rows, |rate| {
+        thousandths(rate.samples_per_second_milli())
+    });
+    let rows = shown("octets/s", rows, |rate| {
+        rate.octets_per_second().to_string()
+    });
+    shown("missed", rows, |rate| rate.missed.to_string())
+}
+
+/// Adds what was counted of each writer.
+fn counted_rates(rows: Rows<&EndpointRow>) -> Rows<&EndpointRow> {
+    let of = |one: &&EndpointRow, count: fn(Rate) -> u64| -> Cell { one.rate.map(count).into() };
+    rows.file("samples", |one| of(one, |rate| rate.samples))
+        .file("payload_bytes", |one| of(one, |rate| rate.octets))
+        .file("missed", |one| of(one, |rate| rate.missed))
+        .file("span_ns", |one| {
+            of(one, |rate| {
+                u64::try_from(rate.span.as_ns_floor()).unwrap_or(0)
+            })
+        })
 }
 
 fn mismatches(text: &mut String, census: &Census) {
@@ -158,7 +171,7 @@ fn mismatches(text: &mut String, census: &Census) {
 }
 
 /// Returns one JSON document.
-pub fn census_json(census: &Census) -> String {
+fn json(census: &Census) -> String {
     let participants = census.participants.iter().map(|one| {
         json!({
             "identity": one.prefix,
@@ -201,49 +214,4 @@ pub fn census_json(census: &Census) -> String {
         "ended_early": census.ended,
     });
     format!("{document:#}\n")
-}
-
-/// Returns one CSV row per endpoint, and one per participant without endpoints.
-pub fn census_csv(census: &Census) -> String {
-    let header = [
-        "topic",
-        "type",
-        "role",
-        "identity",
-        "participant",
-        "policies",
-    ];
-    let rates = ["samples", "payload_bytes", "missed", "span_ns"];
-    let rates = rates.into_iter().filter(|_| census.has_rates);
-    let mut text = row(header.into_iter().chain(rates).map(str::to_owned));
-    let counted = |one: Option<Rate>| {
-        let numbers = one.map(|rate| {
-            let span = u64::try_from(rate.span.as_ns_floor()).unwrap_or(0);
-            [rate.samples, rate.octets, rate.missed, span].map(|number| number.to_string())
-        });
-        let numbers = numbers.unwrap_or_default().into_iter();
-        numbers.filter(|_| census.has_rates)
-    };
-    for one in &census.endpoints {
-        let cells = [
-            one.topic.clone(),
-            one.type_name.clone(),
-            role(one.is_writer).to_owned(),
-            one.guid.clone(),
-            one.who.clone(),
-            policies(one),
-        ];
-        text.push_str(&row(cells.into_iter().chain(counted(one.rate))));
-    }
-    let lonely = census.participants.iter().filter(|one| {
-        let mut endpoints = census.endpoints.iter();
-        !endpoints.any(|endpoint| endpoint.guid.starts_with(&one.prefix))
-    });
-    for one in lonely {
-        let (identity, name) = (one.prefix.clone(), one.name.clone());
-        let empty = String::new;
-        let cells = [empty(), empty(), "none".to_owned(), identity, name, empty()];
-        text.push_str(&row(cells.into_iter().chain(counted(None))));
-    }
-    text
 }

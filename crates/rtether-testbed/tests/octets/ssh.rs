@@ -2,10 +2,12 @@
 //! up to the table of what was measured; what is read is said and read again the same; what is kept
 //! of it is limited.
 
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use rtether::scenario::render::Style;
 use rtether::scenario::{Scenario, load};
+use rtether_testbed::testbed::Run;
 use rtether_testbed::testbed::ssh::heard;
-use rtether_testbed::testbed::{json, table};
 
 const PLANT: &str = "
 rtether: 1
@@ -37,8 +39,13 @@ pub(crate) fn check(octets: &[u8]) -> usize {
         // A hundred of each host.
         assert!(heard.measured.errors.len() <= 200);
         let assessments = heard.measured.assess(scenario);
-        let _ = table(scenario, &heard.measured, &assessments);
-        let _ = json(scenario, &heard.measured, &assessments);
+        let run = Run {
+            scenario,
+            measured: &heard.measured,
+            assessments: &assessments,
+        };
+        let _ = run.render(Format::Table, Screen::default());
+        let _ = run.json();
         heard.orders + heard.words
     })
 }

@@ -12,6 +12,8 @@ use std::io::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use rtether::scenario::{self, Scenario};
 use rtether::{bound, run};
 use rtether_model::histogram::Histogram;
@@ -168,7 +170,12 @@ fn the_kernel_carries_everything() {
         assert_complete(&scenario, &measured);
         assert_packets(&scenario, &measured);
         // Cores were not kept awake, and the reader must be told.
-        let table = testbed::table(&scenario, &measured, &measured.assess(&scenario));
+        let run = testbed::Run {
+            scenario: &scenario,
+            measured: &measured,
+            assessments: &measured.assess(&scenario),
+        };
+        let table = run.render(Format::Table, Screen::default());
         assert!(table.contains("may sleep deeply"), "{table}");
     }
 }

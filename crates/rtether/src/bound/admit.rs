@@ -8,6 +8,8 @@ use serde_json::json;
 use super::NOT_PROVED;
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::differences;
+use crate::report::format::{Part, Render};
+use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Scenario;
 
@@ -134,24 +136,32 @@ impl Admission {
         };
         format!("{word}: {}{more}", objection(first))
     }
+}
 
-    /// Returns the decision with the streams that prevent it and those of the added flows.
-    pub fn table(&self) -> String {
+impl Render for Admission {
+    fn parts(&self, _: Screen) -> Vec<Part> {
         let shown = self.comparison.differences.iter();
         let shown = shown.filter(|d| d.before.is_none() || decide(d) != Decision::Yes);
         let shown: Vec<Difference> = shown.cloned().collect();
-        format!(
-            "{}\n{}\n\n{}\n\n{}\n{}\n",
-            self.scenario.name,
-            self.headline(),
-            differences::table(&shown),
+        let end = format!(
+            "\n{}\n{}\n",
             differences::summary(&self.comparison),
             differences::METHOD_NOTE
-        )
+        );
+        vec![
+            format!("{}\n{}\n\n", self.scenario.name, self.headline()).into(),
+            differences::rows(&shown).into(),
+            end.into(),
+        ]
     }
 
-    /// Returns one JSON document, schema `rtether.admit/1`, with all streams that differ.
-    pub fn json(&self) -> String {
+    /// One row for each stream that differs.
+    fn rows(&self) -> Table {
+        differences::rows(&self.comparison.differences)
+    }
+
+    /// Schema `rtether.admit/1`, with all streams that differ.
+    fn json(&self) -> String {
         let objections = self
             .objections()
             .map(|difference| json!({ "name": difference.flow, "listener": difference.listener }));
@@ -166,11 +176,6 @@ impl Admission {
             "streams": differences::list(&self.comparison.differences),
         });
         format!("{document:#}\n")
-    }
-
-    /// Returns one CSV row per stream that differs.
-    pub fn csv(&self) -> String {
-        differences::csv(&self.comparison.differences)
     }
 }
 

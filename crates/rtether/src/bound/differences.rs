@@ -1,12 +1,11 @@
-//! Differences as table, JSON and CSV.
+//! Differences as rows and JSON.
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::compare::{Comparison, Difference, Side};
-use crate::report::text::{exact_ns, plural, time};
-use crate::sheet::write;
+use crate::report::table::{Cell, Table};
+use crate::report::text::{plural, time};
 
 /// Method used where many analyses are needed at once.
 pub(super) const METHOD: &str = "total-flow";
@@ -36,47 +35,39 @@ fn or_dash(span: Option<Duration>) -> String {
     span.map_or_else(|| "-".into(), time)
 }
 
-/// Returns the differences as a table, before and after in each cell.
-pub(super) fn table(differences: &[Difference]) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    let reason = |difference: &Difference| difference.after.as_ref()?.reason.clone();
-    let has_reasons = differences.iter().any(|d| reason(d).is_some());
-    let mut header = vec![
-        "flow",
-        "talker > listener",
-        "bound",
-        "deadline",
-        "slack",
-        "verdict",
-    ];
-    if has_reasons {
-        header.push("why");
-    }
-    table.set_header(header);
-    for difference in differences {
-        let mut cells = vec![
-            difference.flow.clone(),
-            format!("{} > {}", difference.talker, difference.listener),
-            words(difference, |side| {
+/// Returns one row per difference; before and after in each cell for people.
+pub(super) fn rows(differences: &[Difference]) -> Table {
+    let shown = |text: String| Cell::default().shown(text);
+    let reason = |d: &&Difference| d.after.as_ref()?.reason.clone();
+    Table::of(differences)
+        .both("flow", "flow", |d| &d.flow)
+        .shown("talker > listener", |d| {
+            format!("{} > {}", d.talker, d.listener)
+        })
+        .rank(2)
+        .file("talker", |d| &d.talker)
+        .file("listener", |d| &d.listener)
+        .amount("bound", |d| {
+            shown(words(d, |side| {
                 side.bound.map_or_else(|| "none".into(), time)
-            }),
-            words(difference, |side| or_dash(side.deadline)),
-            words(difference, |side| or_dash(side.slack())),
-            words(difference, |side| super::words(side.verdict)),
-        ];
-        if has_reasons {
-            cells.push(reason(difference).unwrap_or_default());
-        }
-        table.add_row(cells.into_iter().map(Cell::new));
-    }
-    for column in 2..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
+            }))
+        })
+        .amount("deadline", |d| {
+            shown(words(d, |side| or_dash(side.deadline)))
+        })
+        .amount("slack", |d| shown(words(d, |side| or_dash(side.slack()))))
+        .shown("verdict", |d| words(d, |side| super::words(side.verdict)))
+        .file("bound_before_ns", |d| d.before.as_ref()?.bound)
+        .file("bound_after_ns", |d| d.after.as_ref()?.bound)
+        .file("slack_before_ns", |d| d.before.as_ref()?.slack())
+        .file("slack_after_ns", |d| d.after.as_ref()?.slack())
+        .file("verdict_before", |d| Some(d.before.as_ref()?.verdict))
+        .file("verdict_after", |d| Some(d.after.as_ref()?.verdict))
+        .file("reason", reason)
+        .when(differences.iter().any(|d| reason(&d).is_some()), |rows| {
+            rows.shown("why", |d| reason(d).unwrap_or_default()).rank(3)
+        })
+        .done()
 }
 
 /// Returns a sentence with the number of streams and of verdicts that differ.
@@ -123,33 +114,4 @@ pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
 
 pub(super) fn ns(span: Option<Duration>) -> Value {
     span.map_or(Value::Null, crate::report::number::ns)
-}
-
-/// Returns one CSV row per difference.
-pub(super) fn csv(differences: &[Difference]) -> String {
-    let header = [
-        "flow",
-        "talker",
-        "listener",
-        "bound_before_ns",
-        "bound_after_ns",
-        "slack_before_ns",
-        "slack_after_ns",
-        "verdict_before",
-        "verdict_after",
-        "reason",
-    ];
-    let exact = |span: Option<Duration>| span.map_or_else(String::new, |s| exact_ns(s.as_ps()));
-    let rows = differences.iter().map(|difference| {
-        let sides = [&difference.before, &difference.after].map(Option::as_ref);
-        let bounds = sides.map(|side| exact(side.and_then(|side| side.bound)));
-        let slacks = sides.map(|side| exact(side.and_then(Side::slack)));
-        let verdicts = sides.map(|side| side.map_or("", |side| side.verdict).to_owned());
-        let reason = sides[1].and_then(|side| side.reason.clone());
-        let names = [&difference.flow, &difference.talker, &difference.listener];
-        let cells = names.into_iter().cloned().chain(bounds).chain(slacks);
-        let cells = cells.chain(verdicts).chain([reason.unwrap_or_default()]);
-        cells.collect()
-    });
-    write(&header, rows)
 }

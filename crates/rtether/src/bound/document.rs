@@ -9,8 +9,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::Place;
 use serde::Serialize;
 
-use super::names::Names;
-use super::output::flow_limit;
+use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
 use crate::scenario::Scenario;
@@ -112,7 +111,7 @@ struct Stack<'a> {
 }
 
 /// Returns the whole analysis as one JSON document, schema `rtether.bound/1`.
-pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
+pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
     let streams = analysis.streams.iter().zip(statistical(scenario));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtether_bounds::FlowLimit;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
@@ -47,5 +48,16 @@ impl<'a> Names<'a> {
             }
             _ => format!("{segment} of {node}"),
         }
+    }
+}
+
+/// Returns in words what limits a flow with unlimited releases.
+pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
+    let name = |node| scenario.network.node(node).name.as_str();
+    match limit {
+        FlowLimit::Window => "window".into(),
+        FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
+        FlowLimit::Stack(node) => format!("stack of {}", name(node)),
+        FlowLimit::Line => "line rate".into(),
     }
 }

@@ -1,15 +1,18 @@
-//! Bounds as table and CSV.
+//! Bounds in all formats.
 
 use std::collections::BTreeMap;
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use rtether_bounds::{Analysis, FlowLimit, PortBound, StreamBound};
+use rtether_bounds::{Analysis, Bound, PortBound, StreamBound};
+use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 
+use super::document;
+use super::names::flow_limit;
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
-use crate::report::text::{exact_ns, percent, plain_line, plural, time, time_or_dash};
+use crate::report::format::{Part, Render};
+use crate::report::table::{Cell, Screen, Table};
+use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
-use crate::sheet::Sheet;
 
 /// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
@@ -17,35 +20,111 @@ pub(super) fn share(ppm: u64) -> f64 {
     ppm as f64 / 1e6
 }
 
-/// Returns the bounds as a table, with the busiest ports below.
-pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    let statistical = statistical(scenario);
-    let has_statistical = statistical.iter().any(Option::is_some);
-    let mut header = vec![
-        "flow",
-        "talker > listener",
-        "bound",
-        "deadline",
-        "slack",
-        "verdict",
-    ];
-    if has_statistical {
-        header.push("statistical");
+/// The bounds of a scenario, in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its bounds.
+    pub analysis: &'a Analysis,
+}
+
+impl Render for Bounds<'_> {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let Self { scenario, analysis } = *self;
+        let footnote = if statistical(scenario).iter().any(Option::is_some) {
+            format!("{MODEL}\n")
+        } else {
+            String::new()
+        };
+        let rest = format!(
+            "\n{footnote}busiest ports  {}\n{}{}\n",
+            busiest(scenario, analysis),
+            open_flows(scenario, analysis),
+            summary(scenario, analysis)
+        );
+        let title = format!("{}\n", plain_line(&scenario.name));
+        vec![title.into(), self.rows().into(), rest.into()]
     }
-    header.push("largest part, or why there is no bound");
-    table.set_header(header);
-    for (stream, said) in analysis.streams.iter().zip(statistical) {
-        let said = has_statistical.then(|| words_or_dash(said));
-        table.add_row(row(scenario, stream, said));
+
+    fn rows(&self) -> Table {
+        let Self { scenario, analysis } = *self;
+        let statistical = statistical(scenario);
+        let has_statistical = statistical.iter().any(Option::is_some);
+        let name = |id| scenario.network.node(id).name.as_str();
+        let streams = analysis.streams.iter().zip(statistical);
+        let rows = streams.map(|(stream, said)| Row {
+            flow: &scenario.flows[stream.flow.index()],
+            stream,
+            bound: stream.bound.as_ref().ok(),
+            said,
+        });
+        Table::of(rows)
+            .both("flow", "flow", |row| &row.flow.name)
+            .shown("talker > listener", |row| {
+                format!("{} > {}", name(row.flow.talker), name(row.stream.listener))
+            })
+            .rank(2)
+            .file("talker", |row| name(row.flow.talker))
+            .file("listener", |row| name(row.stream.listener))
+            .file("verdict", |row| verdict(scenario, row.stream))
+            .file("deadline_ns", |row| row.flow.deadline)
+            .number("bound", "bound_ns", |row| match row.bound {
+                Some(bound) => bound.latency.into(),
+                None => Cell::default().shown("none"),
+            })
+            .amount("deadline", |row| row.flow.deadline)
+            .number("slack", "slack_ns", |row| {
+                row.bound.and_then(|bound| bound.slack)
+            })
+            .file("method", |row| row.bound.map(|bound| bound.method.name()))
+            .file("responsible", |row| {
+                Some(responsible(scenario, row.bound?)?.0)
+            })
+            .file("late_statistical_ratio", |row| {
+                row.said.map(|said| said.late_ratio)
+            })
+            .file("reason", |row| row.reason(scenario))
+            .shown("verdict", |row| super::words(verdict(scenario, row.stream)))
+            .when(has_statistical, |rows| {
+                rows.shown("statistical", |row| row.said.map(|said| said.words()))
+                    .rank(4)
+            })
+            .shown("largest part, or why there is no bound", |row| {
+                row.remark(scenario)
+            })
+            .rank(3)
+            .done()
     }
-    for column in 2..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+
+    fn json(&self) -> String {
+        document::json(self.scenario, self.analysis)
     }
+}
+
+/// A stream and what is said of it.
+struct Row<'a> {
+    flow: &'a Flow,
+    stream: &'a StreamBound,
+    bound: Option<&'a Bound>,
+    said: Option<Statistical>,
+}
+
+impl Row<'_> {
+    fn reason(&self, scenario: &Scenario) -> Option<String> {
+        let why = self.stream.bound.as_ref().err();
+        why.map(|why| reason(scenario, why))
+    }
+
+    fn remark(&self, scenario: &Scenario) -> String {
+        let largest = self.bound.and_then(|bound| responsible(scenario, bound));
+        let largest = largest.map(|(place, share)| format!("{} {place}", percent(share)));
+        self.reason(scenario).or(largest).unwrap_or_default()
+    }
+}
+
+/// Returns the number of streams with each verdict, in words.
+fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let found = counts(scenario, analysis);
     let words = [
         (found.ok, "proved"),
@@ -57,51 +136,11 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     let words: Vec<String> = words
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
-    let footnote = if has_statistical {
-        format!("{MODEL}\n")
-    } else {
-        String::new()
-    };
     format!(
-        "{}\n{}\n\n{footnote}busiest ports  {}\n{}{}: {}. A bound holds if nothing is lost \
-         for lack of memory.\n",
-        plain_line(&scenario.name),
-        table.trim_fmt(),
-        busiest(scenario, analysis),
-        open_flows(scenario, analysis),
+        "{}: {}. A bound holds if nothing is lost for lack of memory.",
         plural(analysis.streams.len(), "stream"),
         words.join(", ")
     )
-}
-
-/// Returns one row; `said` is the statistical column, if there is one.
-fn row(scenario: &Scenario, stream: &StreamBound, said: Option<String>) -> Vec<Cell> {
-    let flow = &scenario.flows[stream.flow.index()];
-    let name = |id| scenario.network.node(id).name.clone();
-    let bound = stream.bound.as_ref().ok();
-    let remark = match &stream.bound {
-        Ok(bound) => responsible(scenario, bound).map_or_else(String::new, |(place, share)| {
-            format!("{} {place}", percent(share))
-        }),
-        Err(why) => reason(scenario, why),
-    };
-    let mut cells = vec![
-        flow.name.clone(),
-        format!("{} > {}", name(flow.talker), name(stream.listener)),
-        bound.map_or_else(|| "none".into(), |bound| time(bound.latency)),
-        time_or_dash(flow.deadline),
-        bound
-            .and_then(|bound| bound.slack)
-            .map_or_else(|| "-".into(), signed),
-        super::words(verdict(scenario, stream)),
-    ];
-    cells.extend(said);
-    cells.push(remark);
-    cells.into_iter().map(Cell::new).collect()
-}
-
-fn words_or_dash(said: Option<Statistical>) -> String {
-    said.map_or_else(|| "-".into(), |said| said.words())
 }
 
 pub(super) fn signed(span: Duration) -> String {
@@ -122,17 +161,6 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
         format!("{} {load}", port_name(scenario, port))
     });
     words.collect::<Vec<_>>().join(", ")
-}
-
-/// Returns in words what limits a flow with unlimited releases.
-pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
-    let name = |node| scenario.network.node(node).name.as_str();
-    match limit {
-        FlowLimit::Window => "window".into(),
-        FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
-        FlowLimit::Stack(node) => format!("stack of {}", name(node)),
-        FlowLimit::Line => "line rate".into(),
-    }
 }
 
 /// Returns one line on what limits the flows with unlimited releases; empty without any.
@@ -156,52 +184,4 @@ pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
     let name = |id| scenario.network.node(id).name.as_str();
     let peer = peer(scenario, port.port).map_or("nowhere", name);
     format!("{} > {peer}", name(port.port.node))
-}
-
-/// Returns one CSV row per stream.
-pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let header = [
-        "flow",
-        "talker",
-        "listener",
-        "verdict",
-        "deadline_ns",
-        "bound_ns",
-        "slack_ns",
-        "method",
-        "responsible",
-        "late_statistical_ratio",
-        "reason",
-    ];
-    drop(writer.write_record(header));
-    for (stream, said) in analysis.streams.iter().zip(statistical(scenario)) {
-        let flow = &scenario.flows[stream.flow.index()];
-        let name = |id| scenario.network.node(id).name.clone();
-        let bound = stream.bound.as_ref().ok();
-        let exact =
-            |span: Option<Duration>| span.map_or_else(String::new, |span| exact_ns(span.as_ps()));
-        drop(
-            writer.write_record([
-                flow.name.clone(),
-                name(flow.talker),
-                name(stream.listener),
-                verdict(scenario, stream).to_owned(),
-                exact(flow.deadline),
-                exact(bound.map(|bound| bound.latency)),
-                exact(bound.and_then(|bound| bound.slack)),
-                bound.map_or_else(String::new, |bound| bound.method.name().to_owned()),
-                bound
-                    .and_then(|bound| responsible(scenario, bound))
-                    .map_or_else(String::new, |(place, _)| place),
-                said.map_or_else(String::new, |said| said.late_ratio.to_string()),
-                stream
-                    .bound
-                    .as_ref()
-                    .err()
-                    .map_or_else(String::new, |why| reason(scenario, why)),
-            ]),
-        );
-    }
-    writer.into_text()
 }

@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_bounds::{Analysis, PortBound, StackBound};
 use rtether_model::network::{EndStation, NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
-use super::names::Names;
-use crate::report::text::{exact_ns, percent, plural, time_or_dash};
 use crate::scenario::Scenario;
-use crate::sheet::write;
 
 /// Full load in millionths.
 const FULL: u64 = 1_000_000;
@@ -156,133 +152,4 @@ pub fn stacks<'a>(
         let queue = station.map_or(EndStation::STACK_QUEUE, |station| station.stack_queue);
         StackUse { bound, queue }
     })
-}
-
-/// Returns ports and stacks as tables.
-pub fn ports_table(scenario: &Scenario, analysis: &Analysis) -> String {
-    let names = Names::new(scenario);
-    let all = ports(scenario, analysis).map(|port| {
-        [
-            names.port(port.bound.port),
-            used(port.utilization()),
-            time_or_dash(port.bound.queueing),
-            amount(port.bound.backlog),
-            port.buffer.to_string(),
-            port.state().name().to_owned(),
-        ]
-    });
-    let header = ["port", "use", "longest wait", "backlog", "buffer", "state"];
-    let ports = table(header, all);
-    let stacks = if analysis.stacks.is_empty() {
-        String::new()
-    } else {
-        let all = stacks(scenario, analysis).map(|stack| {
-            [
-                format!("{} ({})", names.node(stack.bound.node), stack.serves()),
-                used(stack.utilization()),
-                time_or_dash(stack.bound.queueing),
-                amount(stack.bound.waiting),
-                stack.queue.to_string(),
-                stack.state().name().to_owned(),
-            ]
-        });
-        let header = ["stack", "use", "longest wait", "packets", "queue", "state"];
-        format!("\n{}\n", table(header, all))
-    };
-    format!(
-        "{}\n{ports}\n{stacks}{}",
-        scenario.name,
-        summary(scenario, analysis)
-    )
-}
-
-fn table(header: [&str; 6], rows: impl Iterator<Item = [String; 6]>) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row.map(Cell::new));
-    }
-    for column in 1..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
-}
-
-fn used(share: Option<f64>) -> String {
-    share.map_or_else(|| "unlimited".into(), percent)
-}
-
-fn amount(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| "-".into(), |value| value.to_string())
-}
-
-/// Returns a sentence with the number of ports and stacks in each state.
-fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
-    let states = ports(scenario, analysis).map(|port| port.state());
-    let states = states.chain(stacks(scenario, analysis).map(|stack| stack.state()));
-    let states: Vec<State> = states.collect();
-    let words = [
-        (State::Ok, "ok"),
-        (State::Buffer, "that may need more memory than they have"),
-        (State::Overload, "overloaded"),
-        (State::NoBound, "without a bound"),
-    ];
-    let words = words.into_iter().filter_map(|(state, word)| {
-        let count = states.iter().filter(|&&other| other == state).count();
-        (count > 0).then(|| format!("{count} {word}"))
-    });
-    format!(
-        "\n{}, {}: {}.\n",
-        plural(analysis.ports.len(), "port"),
-        plural(analysis.stacks.len(), "stack"),
-        words.collect::<Vec<_>>().join(", ")
-    )
-}
-
-/// Returns one CSV row per port and per stack.
-pub fn ports_csv(scenario: &Scenario, analysis: &Analysis) -> String {
-    let names = Names::new(scenario);
-    let header = [
-        "kind",
-        "name",
-        "utilization_ratio",
-        "queueing_ns",
-        "backlog_bytes",
-        "buffer_bytes",
-        "waiting_packets",
-        "queue_packets",
-        "state",
-    ];
-    let text = |value: Option<String>| value.unwrap_or_default();
-    let ports = ports(scenario, analysis).map(|port| {
-        vec![
-            "port".to_owned(),
-            names.port(port.bound.port),
-            text(port.utilization().map(|share| share.to_string())),
-            text(port.bound.queueing.map(|span| exact_ns(span.as_ps()))),
-            text(port.bound.backlog.map(|size| size.get().to_string())),
-            port.buffer.get().to_string(),
-            String::new(),
-            String::new(),
-            port.state().name().to_owned(),
-        ]
-    });
-    let stacks = stacks(scenario, analysis).map(|stack| {
-        vec![
-            format!("stack {}", stack.serves()),
-            names.node(stack.bound.node).to_owned(),
-            text(stack.utilization().map(|share| share.to_string())),
-            text(stack.bound.queueing.map(|span| exact_ns(span.as_ps()))),
-            String::new(),
-            String::new(),
-            text(stack.bound.waiting.map(|packets| packets.to_string())),
-            stack.queue.to_string(),
-            stack.state().name().to_owned(),
-        ]
-    });
-    write(&header, ports.chain(stacks))
 }

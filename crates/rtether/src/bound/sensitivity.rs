@@ -46,6 +46,8 @@ impl Steps {
 /// Effect of single changes on the bound of one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sensitivity {
+    /// Name of the scenario.
+    pub scenario: String,
     /// Name of the flow.
     pub flow: String,
     /// Name of its talker.
@@ -142,6 +144,7 @@ pub fn sensitivity(
     let partial = trials.len() < candidates.len();
     trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
     Ok(Sensitivity {
+        scenario: scenario.name.clone(),
         flow: own.name.clone(),
         talker: name(own.talker),
         listener: name(stream.listener),

@@ -5,11 +5,15 @@ use serde_json::json;
 
 use super::compare::{Answer, Comparison, compare};
 use super::{analyze, differences};
+use crate::report::format::{Part, Render};
+use crate::report::table::{Screen, Table};
 use crate::scenario::{Override, Scenario};
 
 /// Comparison of the bounds of a scenario with those of a changed one.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
+    /// Name of the scenario.
+    pub scenario: String,
     /// The changes in words: `PATH=VALUE`.
     pub changes: Vec<String>,
     /// Bounds after the change.
@@ -34,43 +38,37 @@ pub fn what_if(before: &Scenario, after: &Scenario, changes: &[Override]) -> Wha
     );
     let text = |change: &Override| format!("{}={}", change.path, change.value);
     WhatIf {
+        scenario: before.name.clone(),
         changes: changes.iter().map(text).collect(),
         after: new,
         comparison,
     }
 }
 
-impl WhatIf {
-    /// Returns the streams that differ as a table.
-    pub fn table(&self, scenario: &Scenario) -> String {
-        let table = if self.comparison.differences.is_empty() {
-            String::new()
-        } else {
-            let table = differences::table(&self.comparison.differences);
-            format!("\n{table}\n")
-        };
-        format!(
-            "{}\nwhat if  {}\n{table}\n{}\n",
-            scenario.name,
-            self.changes.join(", "),
-            differences::summary(&self.comparison)
-        )
+impl Render for WhatIf {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let head = format!("{}\nwhat if  {}\n", self.scenario, self.changes.join(", "));
+        let mut parts = vec![Part::Lines(head + "\n")];
+        if !self.comparison.differences.is_empty() {
+            parts.extend([self.rows().into(), "\n".to_owned().into()]);
+        }
+        parts.push((differences::summary(&self.comparison) + "\n").into());
+        parts
     }
 
-    /// Returns one JSON document, schema `rtether.what-if/1`.
-    pub fn json(&self, scenario: &Scenario) -> String {
+    fn rows(&self) -> Table {
+        differences::rows(&self.comparison.differences)
+    }
+
+    /// Schema `rtether.what-if/1`.
+    fn json(&self) -> String {
         let document = json!({
             "schema": "rtether.what-if/1",
-            "scenario": scenario.name,
+            "scenario": self.scenario,
             "changes": self.changes,
             "unchanged_streams": self.comparison.same,
             "streams": differences::list(&self.comparison.differences),
         });
         format!("{document:#}\n")
-    }
-
-    /// Returns one CSV row per stream that differs.
-    pub fn csv(&self) -> String {
-        differences::csv(&self.comparison.differences)
     }
 }

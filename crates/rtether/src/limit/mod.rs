@@ -18,7 +18,7 @@ use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 pub use access::{Access, analyze};
-pub use output::{SCHEMA, csv, html, json, summary, table};
+pub use output::{Answer, SCHEMA, html, summary};
 pub use split::{DEPTH, Share, Station};
 
 use crate::run::Progress;

@@ -1,19 +1,18 @@
-//! The limit as table, JSON and CSV; the page is in `output/page.rs`.
+//! The limit in all formats; the page is in `output/page.rs`.
 
 mod page;
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::flow::FlowId;
 use rtether_model::quantity::{BitRate, Duration};
 use serde_json::{Value, json as value};
 
 use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
-use crate::characters::is_unseen;
+use crate::report::format::{Part, Render};
 use crate::report::json::ns;
-use crate::report::text::{exact_ns, percent, plain_line, plural, time};
+use crate::report::table::{Cell, Screen, Table};
+use crate::report::text::{percent, plain_line, plural};
 use crate::scenario::Scenario;
-use crate::sheet::write;
 pub use page::html;
 
 /// Name and version of the JSON format.
@@ -155,113 +154,126 @@ pub fn summary(limit: &Limit) -> String {
     sentence(limit) + "\n"
 }
 
-/// Returns tables for the terminal.
-pub fn table(scenario: &Scenario, limit: &Limit) -> String {
-    let mut text = format!(
-        "{}\n{}\nscaled         {}\n\n",
-        plain_line(&scenario.name),
-        sentence(limit),
-        flow_names(scenario, limit)
-    );
-    let loads = by_load(limit);
-    if !loads.is_empty() {
-        let rows = loads.iter().map(|trial| load_row(scenario, trial).to_vec());
-        text.extend([&draw(&LOAD_TITLES, &[4, 7], rows), "\n\n"]);
-    }
-    if !limit.stations.is_empty() {
-        let rows = limit.stations.iter();
-        let rows = rows.map(|station| station_row(scenario, station).to_vec());
-        text.extend([&draw(&STATION_TITLES, &[0], rows), "\n"]);
-        text.extend([
-            &format!("RP: refresh period of a credit bucket, CBD = {DEPTH}"),
-            "\n\n",
-        ]);
-    }
-    for access in &limit.access {
-        for line in access_words(scenario, access) {
-            text.extend([&line, "\n"]);
+/// The limit of a scenario, in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// What was found.
+    pub limit: &'a Limit,
+}
+
+impl Render for Answer<'_> {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let Self { scenario, limit } = *self;
+        let head = format!(
+            "{}\n{}\nscaled         {}\n",
+            plain_line(&scenario.name),
+            plain_line(&sentence(limit)),
+            plain_line(&flow_names(scenario, limit))
+        );
+        let mut parts = vec![Part::Lines(head)];
+        let mut add = |part: Part| parts.extend([Part::Lines("\n".into()), part]);
+        if !limit.trials.is_empty() {
+            add(loads(scenario, &by_load(limit)).into());
         }
+        if !limit.stations.is_empty() {
+            add(stations(scenario, limit).into());
+            let note = format!("RP: refresh period of a credit bucket, CBD = {DEPTH}\n");
+            parts.push(note.into());
+        }
+        let lines = limit.access.iter().flat_map(|a| access_words(scenario, a));
+        let lines: String = lines.map(|line| plain_line(&line) + "\n").collect();
+        if !lines.is_empty() {
+            parts.extend([Part::Lines("\n".into()), lines.into()]);
+        }
+        parts
     }
-    let mut text: String = text
-        .chars()
-        .map(|c| {
-            if is_unseen(c) && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
+
+    /// `kind` distinguishes loads and the two limits of stations.
+    fn rows(&self) -> Table {
+        let trials: Vec<&Trial> = self.limit.trials.iter().collect();
+        loads(self.scenario, &trials).append(&shares(self.scenario, self.limit))
+    }
+
+    fn json(&self) -> String {
+        json(self.scenario, self.limit)
+    }
+}
+
+fn bps(bps: f64) -> Cell {
+    Cell::from(rounded(bps)).shown(rate(bps))
+}
+
+/// Returns the trials, in this order.
+fn loads(scenario: &Scenario, trials: &[&Trial]) -> Table {
+    let worst = |trial: &&&Trial| flow_name(scenario, trial.worst.flow).to_owned();
+    Table::of(trials)
+        .file("kind", |_| "load")
+        .file("name", worst)
+        .amount("load", |trial| bps(trial.load_bps))
+        .number("factor", "factor_ratio", |trial| {
+            Cell::from(trial.factor).shown(format!("{:.4}", trial.factor))
         })
-        .collect();
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    text
+        .file("load_bps", |trial| rounded(trial.load_bps))
+        .amount("miss ratio", |trial| {
+            let (missed, released) = (trial.worst.missed, trial.worst.released);
+            Cell::from(missed).shown(format!("{missed} of {released}"))
+        })
+        .amount("upper limit", |trial| {
+            Cell::from(trial.worst.upper).shown(format!("{:.3e}", trial.worst.upper))
+        })
+        .shown("worst flow", worst)
+        .rank(1)
+        .number("throughput", "throughput_bps", |trial| {
+            bps(trial.throughput_bps)
+        })
+        .rank(2)
+        .number("busiest", "utilization_ratio", |trial| {
+            Cell::from(trial.utilization).shown(percent(trial.utilization))
+        })
+        .rank(3)
+        .file("missed_packets", |trial| trial.worst.missed)
+        .file("released_packets", |trial| trial.worst.released)
+        .file("miss_ratio_upper", |trial| trial.worst.upper)
+        .both("verdict", "verdict", |trial| trial.verdict.name())
+        .file("cbd_bytes", |_| ())
+        .file("rp_ns", |_| ())
+        .done()
 }
 
-const LOAD_TITLES: [&str; 8] = [
-    "load",
-    "factor",
-    "miss ratio",
-    "upper limit",
-    "worst flow",
-    "throughput",
-    "busiest",
-    "verdict",
-];
-
-fn load_row(scenario: &Scenario, trial: &Trial) -> [String; 8] {
-    let worst = &trial.worst;
-    [
-        rate(trial.load_bps),
-        format!("{:.4}", trial.factor),
-        format!("{} of {}", worst.missed, worst.released),
-        format!("{:.3e}", worst.upper),
-        flow_name(scenario, worst.flow).into(),
-        rate(trial.throughput_bps),
-        percent(trial.utilization),
-        trial.verdict.name().into(),
-    ]
+/// Returns the limits of stations, for people.
+fn stations(scenario: &Scenario, limit: &Limit) -> Table {
+    Table::of(&limit.stations)
+        .shown("station", |station| {
+            &scenario.network.node(station.node).name
+        })
+        .amount("present", |station| bps(station.present_bps))
+        .amount("other flows", |station| bps(station.other_bps))
+        .amount("equal limit", |station| bps(station.equal.limit_bps))
+        .amount("RP", |station| station.equal.period)
+        .amount("limit by need", |station| bps(station.by_need.limit_bps))
+        .amount("RP", |station| station.by_need.period)
+        .done()
 }
 
-const STATION_TITLES: [&str; 7] = [
-    "station",
-    "present",
-    "other flows",
-    "equal limit",
-    "RP",
-    "limit by need",
-    "RP",
-];
-
-fn station_row(scenario: &Scenario, station: &Station) -> [String; 7] {
-    [
-        scenario.network.node(station.node).name.clone(),
-        rate(station.present_bps),
-        rate(station.other_bps),
-        rate(station.equal.limit_bps),
-        time(station.equal.period),
-        rate(station.by_need.limit_bps),
-        time(station.by_need.period),
-    ]
-}
-
-fn draw(titles: &[&str], texts: &[usize], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    let cell = |(column, content): (usize, String)| {
-        let alignment = if texts.contains(&column) {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        };
-        Cell::new(content).set_alignment(alignment)
-    };
-    let titles = titles.iter().map(|&title| title.to_owned());
-    table.set_header(titles.enumerate().map(cell));
-    for row in rows {
-        table.add_row(row.into_iter().enumerate().map(cell));
-    }
-    table.trim_fmt()
+/// Returns the limits of stations, one row for each kind of limit.
+fn shares(scenario: &Scenario, limit: &Limit) -> Table {
+    let shares = limit.stations.iter().flat_map(|station| {
+        let name = &scenario.network.node(station.node).name;
+        [
+            ("limit equal", station.equal),
+            ("limit by need", station.by_need),
+        ]
+        .map(|(kind, share)| (kind, name, share))
+    });
+    Table::of(shares)
+        .file("kind", |(kind, ..)| *kind)
+        .file("name", |(_, name, _)| *name)
+        .file("load_bps", |(.., share)| rounded(share.limit_bps))
+        .file("cbd_bytes", |_| DEPTH.get())
+        .file("rp_ns", |(.., share)| share.period)
+        .done()
 }
 
 /// Returns the word for how the search ended.
@@ -276,7 +288,7 @@ const fn end_name(end: End) -> &'static str {
 }
 
 /// Returns one JSON document.
-pub fn json(scenario: &Scenario, limit: &Limit) -> String {
+fn json(scenario: &Scenario, limit: &Limit) -> String {
     let name = |id: FlowId| flow_name(scenario, id);
     let question = &limit.question;
     let runs = match limit.end {
@@ -356,53 +368,4 @@ fn medium(scenario: &Scenario, access: &Access) -> Value {
         "probability": access.probability,
         "note": STATISTICAL,
     })
-}
-
-/// Returns one CSV file; `kind` distinguishes loads and the two limits of stations.
-pub fn csv(scenario: &Scenario, limit: &Limit) -> String {
-    let names = [
-        "kind",
-        "name",
-        "factor_ratio",
-        "load_bps",
-        "throughput_bps",
-        "utilization_ratio",
-        "missed_packets",
-        "released_packets",
-        "miss_ratio_upper",
-        "verdict",
-        "cbd_bytes",
-        "rp_ns",
-    ];
-    let loads = limit.trials.iter().map(|trial| {
-        vec![
-            "load".into(),
-            flow_name(scenario, trial.worst.flow).into(),
-            trial.factor.to_string(),
-            rounded(trial.load_bps).to_string(),
-            rounded(trial.throughput_bps).to_string(),
-            trial.utilization.to_string(),
-            trial.worst.missed.to_string(),
-            trial.worst.released.to_string(),
-            trial.worst.upper.to_string(),
-            trial.verdict.name().into(),
-            String::new(),
-            String::new(),
-        ]
-    });
-    let stations = limit.stations.iter().flat_map(|station| {
-        let shares = [("equal", station.equal), ("by need", station.by_need)];
-        shares.map(|(kind, share)| share_row(scenario, station, kind, share))
-    });
-    write(&names, loads.chain(stations))
-}
-
-fn share_row(scenario: &Scenario, station: &Station, kind: &str, share: Share) -> Vec<String> {
-    let mut row = vec![String::new(); 12];
-    row[0] = format!("limit {kind}");
-    row[1].clone_from(&scenario.network.node(station.node).name);
-    row[3] = rounded(share.limit_bps).to_string();
-    row[10] = DEPTH.get().to_string();
-    row[11] = exact_ns(share.period.as_ps());
-    row
 }

@@ -3,7 +3,6 @@
 //! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whether the driver
 //! is a socket or a wire in virtual time.
 
-mod aligned;
 mod exchange;
 mod gaps;
 mod output;
@@ -17,9 +16,9 @@ use rtether_proto::probe::{Counters, Event, Sample};
 
 pub use exchange::{hdr_log, prometheus};
 pub use gaps::Gap;
-pub use output::{csv, json, samples_csv, table};
+pub use output::samples;
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
-pub use split::parts_csv;
+pub use split::parts;
 pub use statistics::{Combined, Statistics};
 
 pub use valentim::{Contradiction, Costs, Given};

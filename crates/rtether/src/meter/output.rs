@@ -1,33 +1,33 @@
-//! Measurements as table, JSON and CSV.
+//! Measurements in all formats.
 
 use std::fmt::Write;
 
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::aligned::aligned;
 use super::{Measurement, Outlier, Statistics, split};
-use crate::report::text::{exact_ns, plural, time};
-use crate::sheet::Sheet;
+use crate::report::format::{Part, Render};
+use crate::report::table::{Rows, Screen, Table};
+use crate::report::text::{plural, time};
 
 /// Most outliers in a table.
 const SHOWN: usize = 10;
 
-/// Columns of statistics: title, name in files, value.
-fn columns(of: &Statistics) -> [(&'static str, &'static str, Duration); 10] {
-    [
-        ("min", "min_ns", of.min),
-        ("mean", "mean_ns", of.mean),
-        ("median", "median_ns", of.median),
-        ("p90", "p90_ns", of.percentiles[0]),
-        ("p99", "p99_ns", of.percentiles[1]),
-        ("p99.9", "p99_9_ns", of.percentiles[2]),
-        ("max", "max_ns", of.max),
-        ("std", "standard_deviation_ns", of.standard_deviation),
-        ("mdev", "mdev_ns", of.mdev),
-        ("mad", "mean_deviation_ns", of.mean_deviation),
-    ]
-}
+/// A statistic: title, name in files, value.
+type Statistic = (&'static str, &'static str, fn(&Statistics) -> Duration);
+
+const STATISTICS: [Statistic; 10] = [
+    ("min", "min_ns", |of| of.min),
+    ("mean", "mean_ns", |of| of.mean),
+    ("median", "median_ns", |of| of.median),
+    ("p90", "p90_ns", |of| of.percentiles[0]),
+    ("p99", "p99_ns", |of| of.percentiles[1]),
+    ("p99.9", "p99_9_ns", |of| of.percentiles[2]),
+    ("max", "max_ns", |of| of.max),
+    ("std", "standard_deviation_ns", |of| of.standard_deviation),
+    ("mdev", "mdev_ns", |of| of.mdev),
+    ("mad", "mean_deviation_ns", |of| of.mean_deviation),
+];
 
 /// Rows: each series with samples, then all together.
 fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
@@ -48,29 +48,43 @@ fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
     rows
 }
 
-/// Returns the measurement as a table with notes.
-pub fn table(measurement: &Measurement) -> String {
-    let subject = &measurement.subject;
-    let mut text = format!(
-        "{} via {}, {} of payload: round trips\n",
-        subject.target,
-        subject.via,
-        plural(subject.payload, "octet"),
-    );
-    let rows = rows(measurement);
-    if let Some((_, all)) = rows.last() {
-        let names = columns(all).map(|(name, ..)| name);
-        let header: Vec<&str> = ["", "samples"].into_iter().chain(names).collect();
-        let rows = rows.iter().map(|(name, of)| {
-            let cells = columns(of).map(|(.., value)| time(value));
-            let head = [name.clone(), of.count.to_string()];
-            head.into_iter().chain(cells).collect()
-        });
-        _ = writeln!(text, "{}", aligned(&header, rows));
+impl Render for Measurement {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let subject = &self.subject;
+        let head = format!(
+            "{} via {}, {} of payload: round trips\n",
+            subject.target,
+            subject.via,
+            plural(subject.payload, "octet"),
+        );
+        let mut parts = vec![Part::Lines(head)];
+        let rows = self.rows();
+        if !rows.is_empty() {
+            parts.push(rows.into());
+        }
+        split::append(self, &mut parts);
+        let mut text = String::new();
+        remarks(self, &mut text);
+        parts.push(text.into());
+        parts
     }
-    split::append(measurement, &mut text);
-    remarks(measurement, &mut text);
-    text
+
+    /// One row per series, and one for all.
+    fn rows(&self) -> Table {
+        let table = Table::of(rows(self))
+            .both("", "series", |(name, _)| name.clone())
+            .number("samples", "samples", |(_, of)| of.count);
+        let add = |table: Rows<(String, Statistics)>, (title, name, of): Statistic| {
+            table.number(title, name, |(_, row)| of(row))
+        };
+        let table = STATISTICS.into_iter().fold(table, add);
+        table.done()
+    }
+
+    /// Everything except the samples, schema `rtether.ping/1`.
+    fn json(&self) -> String {
+        json(self)
+    }
 }
 
 fn remarks(measurement: &Measurement, text: &mut String) {
@@ -195,13 +209,12 @@ fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
     all
 }
 
-/// Returns everything except the samples as one JSON document, schema `rtether.ping/1`.
-pub fn json(measurement: &Measurement) -> String {
+fn json(measurement: &Measurement) -> String {
     let subject = &measurement.subject;
     let statistics = |of: &Statistics| {
         let mut value = json!({ "count": of.count });
-        for (_, name, span) in columns(of) {
-            value[name] = json!(span.as_ns_f64());
+        for (_, name, pick) in STATISTICS {
+            value[name] = json!(pick(of).as_ns_f64());
         }
         value
     };
@@ -257,42 +270,14 @@ pub fn json(measurement: &Measurement) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one CSV row per series, and one for all.
-pub fn csv(measurement: &Measurement) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    for (index, (name, of)) in rows(measurement).into_iter().enumerate() {
-        let columns = columns(&of);
-        if index == 0 {
-            let names = columns.map(|(_, name, _)| name);
-            drop(writer.write_record(["series", "samples"].into_iter().chain(names)));
-        }
-        let values = columns.map(|(.., value)| exact_ns(value.as_ps()));
-        drop(writer.write_record([name, of.count.to_string()].into_iter().chain(values)));
-    }
-    writer.into_text()
-}
-
-/// Returns one CSV row per round trip, in the order of the replies (R128).
-pub fn samples_csv(measurement: &Measurement) -> String {
-    let mut writer = Sheet::from_writer(Vec::new());
-    let header = [
-        "series",
-        "sequence",
-        "sent_at_ns",
-        "round_trip_ns",
-        "is_reordered",
-        "is_hit_by_stall",
-    ];
-    drop(writer.write_record(header));
-    for sample in &measurement.samples {
-        drop(writer.write_record([
-            sample.series.to_string(),
-            sample.sequence.to_string(),
-            exact_ns(sample.sent_at.since_start().as_ps()),
-            exact_ns(sample.round_trip.as_ps()),
-            u8::from(sample.is_reordered).to_string(),
-            u8::from(measurement.is_hit(sample)).to_string(),
-        ]));
-    }
-    writer.into_text()
+/// Returns one row per round trip, in the order of the replies (R128).
+pub fn samples(measurement: &Measurement) -> Table {
+    Table::of(&measurement.samples)
+        .file("series", |sample| sample.series)
+        .file("sequence", |sample| sample.sequence)
+        .file("sent_at_ns", |sample| sample.sent_at.since_start())
+        .file("round_trip_ns", |sample| sample.round_trip)
+        .file("is_reordered", |sample| sample.is_reordered)
+        .file("is_hit_by_stall", |sample| measurement.is_hit(sample))
+        .done()
 }

@@ -5,50 +5,64 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::aligned::aligned;
 use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
-use crate::report::text::{exact_ns, plural, time};
-use crate::sheet::Sheet;
+use crate::report::format::Part;
+use crate::report::table::Table;
+use crate::report::text::{plural, time};
 
-/// Appends parts, one-way delays and stalls to the text.
-pub(super) fn append(measurement: &Measurement, text: &mut String) {
+/// Appends parts, one-way delays and the split by Valentim's method.
+pub(super) fn append(measurement: &Measurement, all: &mut Vec<Part>) {
     if measurement.is_stamped {
-        parts(measurement, text);
+        shown_parts(measurement, all);
     }
     if let Some(clocks) = measurement.clocks {
-        directions(measurement, clocks, text);
+        directions(measurement, clocks, all);
     }
     if let Some(valentim) = &measurement.valentim {
-        by_valentim(valentim, text);
+        by_valentim(valentim, all);
     }
 }
 
-fn by_valentim(valentim: &Valentim, text: &mut String) {
+/// Appends a table with lines below it.
+fn push(all: &mut Vec<Part>, table: Table, lines: String) {
+    all.extend([Part::Lines("\n".into()), table.into(), lines.into()]);
+}
+
+/// Returns a few statistics of each row.
+fn few_of(title: &'static str, rows: Vec<(&'static str, Statistics)>) -> Table {
+    let rows = Table::of(rows).shown(title, |(name, _)| *name);
+    let columns = ["min", "median", "p99", "max"].into_iter().enumerate();
+    columns
+        .fold(rows, |rows, (index, title)| {
+            rows.amount(title, |(_, of)| few(of)[index])
+        })
+        .done()
+}
+
+fn by_valentim(valentim: &Valentim, all: &mut Vec<Part>) {
     let given = &valentim.given;
     let half = given.round_trip / 2;
-    match &valentim.costs {
-        Ok(costs) => {
-            let rows = costs.named().map(|(name, label, span)| {
-                vec![format!("{name}, {label}"), time(span), share(span, half)]
-            });
-            let sum = vec![
-                "half a round trip".to_owned(),
-                time(half),
-                share(half, half),
-            ];
-            let rows = rows.into_iter().chain([sum]);
-            let header = ["by the method of Valentim", "time", "share"];
-            _ = writeln!(text, "\n{}", aligned(&header, rows));
-        }
-        Err(contradiction) => _ = writeln!(text, "\n{contradiction}"),
-    }
-    _ = writeln!(
-        text,
-        "from means without stalls: {} over the network, {} over loopback; wire at {} Mbit/s",
+    let means = format!(
+        "from means without stalls: {} over the network, {} over loopback; wire at {} Mbit/s\n",
         time(given.round_trip),
         time(given.loopback),
         given.rate.as_bps() / 1_000_000
     );
+    match &valentim.costs {
+        Ok(costs) => {
+            let rows = costs
+                .named()
+                .map(|(name, label, span)| (format!("{name}, {label}"), span));
+            let sum = ("half a round trip".to_owned(), half);
+            let table = Table::of(rows.into_iter().chain([sum]))
+                .shown("by the method of Valentim", |(name, _)| name.clone())
+                .amount("time", |(_, span)| *span)
+                .amount("share", |(_, span)| share(*span, half))
+                .done();
+            push(all, table, means);
+        }
+        Err(contradiction) => all.push(format!("\n{contradiction}\n{means}").into()),
+    }
 }
 
 fn share(part: Duration, whole: Duration) -> String {
@@ -120,33 +134,23 @@ fn rows(found: &Decomposition) -> Vec<(&'static str, &'static str, Statistics)> 
     rows
 }
 
-fn parts(measurement: &Measurement, text: &mut String) {
+fn shown_parts(measurement: &Measurement, all: &mut Vec<Part>) {
     let found = Decomposition::of(&measurement.paths);
     if found.rows.is_empty() {
-        _ = writeln!(
-            text,
-            "\nno round trip has the kernel's stamps of its own side"
-        );
+        let none = "\nno round trip has the kernel's stamps of its own side\n";
+        all.push(none.to_owned().into());
         return;
     }
-    let rows = rows(&found).into_iter().map(|(label, _, of)| {
-        let cells = few(&of).map(time);
-        [label.to_owned()].into_iter().chain(cells).collect()
-    });
-    let header = ["part", "min", "median", "p99", "max"];
-    _ = writeln!(text, "\n{}", aligned(&header, rows));
-    _ = writeln!(
-        text,
-        "of {}, whose parts add up exactly; {} with fewer stamps left out",
+    let rows = rows(&found).into_iter().map(|(label, _, of)| (label, of));
+    let mut text = format!(
+        "of {}, whose parts add up exactly; {} with fewer stamps left out\n",
         plural(found.rows.len(), "round trip"),
         found.left_out
     );
     if found.parts.contains(&super::Part::WireAndPeer) {
-        _ = writeln!(
-            text,
-            "the peer has no stamps: `rtether echo --stamps` there gives its parts"
-        );
+        text += "the peer has no stamps: `rtether echo --stamps` there gives its parts\n";
     }
+    push(all, few_of("part", rows.collect()), text);
 }
 
 /// Statistics of one-way delays: to the peer's program, and back to ours.
@@ -162,22 +166,16 @@ fn one_way(measurement: &Measurement) -> Vec<(&'static str, Statistics)> {
     named.into_iter().flatten().collect()
 }
 
-fn directions(measurement: &Measurement, clocks: Clocks, text: &mut String) {
-    let rows = one_way(measurement).into_iter().map(|(name, of)| {
-        let cells = few(&of).map(time);
-        [name.to_owned()].into_iter().chain(cells).collect()
-    });
-    let header = ["one way", "min", "median", "p99", "max"];
-    _ = writeln!(text, "\n{}", aligned(&header, rows));
-    _ = match clocks {
-        Clocks::Same => writeln!(text, "from program to program; both have the same clock"),
-        Clocks::Apart { error } => writeln!(
-            text,
+fn directions(measurement: &Measurement, clocks: Clocks, all: &mut Vec<Part>) {
+    let text = match clocks {
+        Clocks::Same => "from program to program; both have the same clock\n".to_owned(),
+        Clocks::Apart { error } => format!(
             "from program to program; by what both kernels say, the clocks are up to {} apart, and \
-             so far may these delays be off",
+             so far may these delays be off\n",
             time(error)
         ),
     };
+    push(all, few_of("one way", one_way(measurement)), text);
 }
 
 /// Returns the parts as JSON.
@@ -230,21 +228,17 @@ pub(super) fn gaps_json(measurement: &Measurement) -> Value {
     })
 }
 
-/// Returns one CSV row per split round trip, with a column for each part.
-pub fn parts_csv(measurement: &Measurement) -> String {
+/// Returns one row per split round trip, with a column for each part.
+pub fn parts(measurement: &Measurement) -> Table {
     let found = Decomposition::of(&measurement.paths);
-    let mut writer = Sheet::from_writer(Vec::new());
-    let names = found.parts.iter().map(|part| format!("{}_ns", part.name()));
-    let header = ["series", "sequence", "round_trip_ns"].map(str::to_owned);
-    drop(writer.write_record(header.into_iter().chain(names)));
-    for (sample, parts) in &found.rows {
-        let head = [
-            sample.series.to_string(),
-            sample.sequence.to_string(),
-            exact_ns(sample.round_trip.as_ps()),
-        ];
-        let parts = parts.iter().map(|span| exact_ns(span.as_ps()));
-        drop(writer.write_record(head.into_iter().chain(parts)));
-    }
-    writer.into_text()
+    let rows = Table::of(&found.rows)
+        .file("series", |(sample, _)| sample.series)
+        .file("sequence", |(sample, _)| sample.sequence)
+        .file("round_trip_ns", |(sample, _)| sample.round_trip);
+    let parts = found.parts.iter().enumerate();
+    let rows = parts.fold(rows, |rows, (index, part)| {
+        let name = format!("{}_ns", part.name());
+        rows.file(name, |(_, parts)| parts[index])
+    });
+    rows.done()
 }

@@ -1,3 +1,5 @@
+use crate::report::format::{Format, Render};
+use crate::report::table::Screen;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Counters, Event, Sample};
 
@@ -94,18 +96,18 @@ fn neighbors_of_an_outlier_are_put_together() {
 #[test]
 fn every_output_says_the_same() {
     let measurement = measured(&[&[9, 2, 4, 4], &[5, 4, 5, 7]]);
-    let text = table(&measurement);
+    let text = measurement.render(Format::Table, Screen::default());
     assert!(
         text.contains("2 of 10 lost") && text.contains("median"),
         "{text}"
     );
-    let document: serde_json::Value = serde_json::from_str(&json(&measurement)).expect("JSON");
+    let document: serde_json::Value = serde_json::from_str(&measurement.json()).expect("JSON");
     assert_eq!(document["all"]["median_ns"], 4_000.0);
     assert_eq!(document["series"][1]["mean_ns"], 5_250.0);
     assert_eq!(document["misses"]["misses"], 3);
-    let rows = csv(&measurement);
+    let rows = measurement.rows().csv();
     assert_eq!(rows.lines().count(), 1 + 2 + 1, "{rows}");
-    let raw = samples_csv(&measurement);
+    let raw = samples(&measurement).csv();
     assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0,0"), "{raw}");
     let metrics = prometheus(&measurement);
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
@@ -141,7 +143,7 @@ fn round_trips_hit_by_a_stall_are_told_apart() {
         (others.count, others.mean, measurement.hit()),
         (3, us(5), 1)
     );
-    let text = table(&measurement);
+    let text = measurement.render(Format::Table, Screen::default());
     assert!(
         text.contains("without stalls") && text.contains("2 times"),
         "{text}"

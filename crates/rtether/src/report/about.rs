@@ -61,7 +61,9 @@ impl Checked {
 #[cfg(test)]
 mod tests {
     use crate::check::{Options, check};
-    use crate::report::{html, json, table};
+    use crate::report::format::{Format, Render};
+    use crate::report::table::Screen;
+    use crate::report::{Verdicts, html, json};
     use crate::scenario;
 
     /// Oracle: the text of the file.
@@ -78,14 +80,16 @@ mod tests {
         let document = json::document(&checked, json::Options::default());
         assert_eq!(document["flows"][0]["description"], "opens <valve> 2");
         assert!(html::render(&checked).contains("<small>opens &lt;valve&gt; 2</small>"));
-        assert!(table::markdown(&checked, false).contains("| a > b | opens &lt;valve> 2 |"));
+        let verdicts = Verdicts::from(&checked);
+        let markdown = verdicts.render(Format::Md, Screen::default());
+        assert!(markdown.contains("| a > b | opens &lt;valve> 2 |"));
         let shown = |width| {
             let width = Some(width);
-            let options = table::Options {
+            let screen = Screen {
                 width,
-                ..table::Options::default()
+                ..Screen::default()
             };
-            let table = table::render(&checked, options);
+            let table = verdicts.render(Format::Table, screen);
             (table.contains("a > b"), table.contains("opens <valve> 2"))
         };
         assert_eq!((shown(200), shown(100)), ((true, true), (true, false)));

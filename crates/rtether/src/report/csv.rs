@@ -1,4 +1,4 @@
-//! CSV tables for spreadsheets and notebooks; column names end in the unit.
+//! Tables for spreadsheets and notebooks; column names end in the unit.
 //!
 //! Nanoseconds are exact decimals. A name that a spreadsheet would read as a formula is prefixed
 //! with an apostrophe.
@@ -8,18 +8,16 @@ mod shared;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
-use crate::measured::Measurement;
-pub use crate::sheet::write;
-use crate::verdict::Standing;
+use crate::verdict::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
-use super::text::exact_ns;
+use super::table::{Cell, Rows, Table};
 pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files: name and contents.
 pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
-    let texts = [
+    let tables = [
         flows(checked),
         ports(checked),
         nodes(checked),
@@ -31,7 +29,10 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
         queues(checked),
         smoothers(checked),
     ];
-    NAMES.into_iter().zip(texts).collect()
+    NAMES
+        .into_iter()
+        .zip(tables.map(|table| table.csv()))
+        .collect()
 }
 
 /// Names of the files that [`files`] returns, in the same order.
@@ -48,313 +49,268 @@ pub const NAMES: [&str; 10] = [
     "smoothers.csv",
 ];
 
+/// Name and cell of a column.
+type Named<T> = (&'static str, fn(&T) -> Cell);
+
+/// Adds columns of files.
+fn each<T, const N: usize>(rows: Rows<T>, columns: [Named<T>; N]) -> Rows<T> {
+    let add = |rows: Rows<T>, (name, cell): Named<T>| rows.file(name, cell);
+    columns.into_iter().fold(rows, add)
+}
+
 /// Returns one row per stream.
-pub fn flows(checked: &Checked) -> String {
-    let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
-    names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
-    names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
-    names.extend(BASIS_COLUMNS.map(str::to_owned));
+pub fn flows(checked: &Checked) -> Table {
+    let node = |id| checked.node_name(id).to_owned();
+    let rows = Table::of(checked.streams())
+        .file("flow", |s| s.flow.name.clone())
+        .file("class", |s| s.flow.class.clone())
+        .file("talker", |s| node(s.flow.talker))
+        .file("listener", |s| node(s.record.listener_id()));
+    let rows = each(
+        rows,
+        [
+            ("verdict", |s| s.verdict().name().into()),
+            ("deadline_ns", |s| s.flow.deadline.into()),
+            ("bound_ns", |s| s.bound.into()),
+            ("late_statistical_ratio", |s| {
+                s.statistical.map(|said| said.late_ratio).into()
+            }),
+            ("margin_ns", |s| s.assessment.margin.into()),
+            ("released_packets", |s| s.record.released.into()),
+            ("delivered_packets", |s| s.record.delivered.into()),
+            ("lost_packets", |s| s.record.dropped.into()),
+            ("in_flight_packets", |s| s.record.in_flight.into()),
+            ("missed_packets", |s| s.record.missed.into()),
+            ("miss_ratio", |s| s.record.miss_ratio().into()),
+            ("delay_min_ns", |s| least(s).into()),
+            ("delay_mean_ns", |s| s.record.latency.mean().into()),
+            ("delay_std_ns", |s| {
+                s.record.latency.standard_deviation().into()
+            }),
+            ("delay_p50_ns", |s| s.record.quantile(1, 2).into()),
+            ("delay_p99_ns", |s| s.record.quantile(99, 100).into()),
+            ("delay_p999_ns", |s| s.record.quantile(999, 1_000).into()),
+            ("delay_max_ns", |s| s.max().into()),
+            ("delay_mean_low_ns", |s| {
+                s.confidence.mean.map(|interval| interval.low).into()
+            }),
+            ("delay_mean_high_ns", |s| {
+                s.confidence.mean.map(|interval| interval.high).into()
+            }),
+            ("ethernet_mean_ns", |s| s.record.ethernet.mean().into()),
+            ("ethernet_max_ns", |s| {
+                let ethernet = &s.record.ethernet;
+                (ethernet.count > 0).then_some(ethernet.max).into()
+            }),
+            ("node_share_ratio", |s| s.record.node_share().into()),
+        ],
+    );
+    let rows = worst(checked, rows);
     // Measured columns come last, and only if something was measured.
-    let is_measured = checked.has_measured();
-    if is_measured {
-        names.extend(MEASURED_COLUMNS.map(str::to_owned));
-    }
-    let rows = checked.streams().map(|stream| {
-        let mut row = flow_row(checked, &stream);
-        if is_measured {
-            row.extend(measured_cells(stream.measured.unwrap_or_default()));
-        }
-        row
+    basis(checked, rows)
+        .when(checked.has_measured(), measured)
+        .done()
+}
+
+/// Adds the throughput, the worst packet, and the mean and worst time in each segment.
+fn worst<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
+    let rows = rows
+        .file("throughput_bps", |s| throughput(checked, s.record))
+        .file("worst_released_at_ns", |s| {
+            let worst = s.record.worst.as_ref();
+            worst.map(|packet| packet.released_at.since_start())
+        })
+        .file("worst_seed", |s| {
+            s.record.worst.as_ref().map(|packet| packet.seed)
+        })
+        .file("worst_place", |s| {
+            let worst = s.record.worst.as_ref();
+            worst.map(|packet| checked.place_name(packet.responsible.0))
+        })
+        .file("worst_place_delay_ns", |s| {
+            s.record.worst.as_ref().map(|packet| packet.responsible.1)
+        });
+    let rows = Segment::ALL.into_iter().fold(rows, |rows, segment| {
+        let name = format!("mean_{}", segment_key(segment));
+        rows.file(name, |s| s.mean_in(segment))
     });
-    write(&names, rows)
+    Segment::ALL.into_iter().fold(rows, |rows, segment| {
+        let name = format!("worst_{}", segment_key(segment));
+        rows.file(name, |s| {
+            let worst = s.record.worst.as_ref();
+            worst.map(|packet| packet.segments[segment.index()])
+        })
+    })
 }
 
-const FLOW_COLUMNS: [&str; 32] = [
-    "flow",
-    "class",
-    "talker",
-    "listener",
-    "verdict",
-    "deadline_ns",
-    "bound_ns",
-    "late_statistical_ratio",
-    "margin_ns",
-    "released_packets",
-    "delivered_packets",
-    "lost_packets",
-    "in_flight_packets",
-    "missed_packets",
-    "miss_ratio",
-    "delay_min_ns",
-    "delay_mean_ns",
-    "delay_std_ns",
-    "delay_p50_ns",
-    "delay_p99_ns",
-    "delay_p999_ns",
-    "delay_max_ns",
-    "delay_mean_low_ns",
-    "delay_mean_high_ns",
-    "ethernet_mean_ns",
-    "ethernet_max_ns",
-    "node_share_ratio",
-    "throughput_bps",
-    "worst_released_at_ns",
-    "worst_seed",
-    "worst_place",
-    "worst_place_delay_ns",
-];
-
-const MEASURED_COLUMNS: [&str; 7] = [
-    "measured_packets",
-    "measured_lost_packets",
-    "measured_stalled_packets",
-    "measured_outside_packets",
-    "measured_p50_ns",
-    "measured_p999_ns",
-    "measured_max_ns",
-];
-
-fn measured_cells(measured: Measurement) -> [String; 7] {
-    [
-        measured.released.to_string(),
-        measured.lost.to_string(),
-        measured.stalled.to_string(),
-        measured.outside.to_string(),
-        ns(measured.p50),
-        ns(measured.p999),
-        ns(measured.max),
-    ]
+fn least(stream: &Stream<'_>) -> Option<Duration> {
+    let latency = &stream.record.latency;
+    (latency.count > 0).then_some(latency.min)
 }
 
-fn flow_row(checked: &Checked, stream: &Stream<'_>) -> Vec<String> {
-    let (flow, record) = (stream.flow, stream.record);
-    let (latency, mean) = (&record.latency, stream.confidence.mean);
-    let some = |value: Duration| (latency.count > 0).then_some(value);
-    let worst = record.worst.as_ref();
-    let place = worst.map(|packet| packet.responsible);
-    let mut row = vec![
-        flow.name.clone(),
-        flow.class.clone(),
-        checked.node_name(flow.talker).into(),
-        checked.node_name(record.listener_id()).into(),
-        stream.verdict().name().into(),
-        ns(flow.deadline),
-        ns(stream.bound),
-        number(stream.statistical.map(|said| said.late_ratio)),
-        ns(stream.assessment.margin),
-        record.released.to_string(),
-        record.delivered.to_string(),
-        record.dropped.to_string(),
-        record.in_flight.to_string(),
-        record.missed.to_string(),
-        number(record.miss_ratio()),
-        ns(some(latency.min)),
-        ns(latency.mean()),
-        ns(latency.standard_deviation()),
-        ns(record.quantile(1, 2)),
-        ns(record.quantile(99, 100)),
-        ns(record.quantile(999, 1_000)),
-        ns(some(latency.max)),
-        ns(mean.map(|interval| interval.low)),
-        ns(mean.map(|interval| interval.high)),
-        ns(record.ethernet.mean()),
-        ns((record.ethernet.count > 0).then_some(record.ethernet.max)),
-        number(record.node_share()),
-        number(throughput(checked, record)),
-        ns(worst.map(|packet| packet.released_at.since_start())),
-        number(worst.map(|packet| packet.seed)),
-        place.map_or_else(String::new, |(place, _)| checked.place_name(place)),
-        ns(place.map(|(_, delay)| delay)),
-    ];
-    row.extend(Segment::ALL.map(|s| ns(stream.mean_in(s))));
-    row.extend(Segment::ALL.map(|s| ns(worst.map(|packet| packet.segments[s.index()]))));
-    row.extend(basis_cells(checked, stream));
-    row
+fn measured(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
+    each(
+        rows,
+        [
+            ("measured_packets", |s| {
+                s.measured.unwrap_or_default().released.into()
+            }),
+            ("measured_lost_packets", |s| {
+                s.measured.unwrap_or_default().lost.into()
+            }),
+            ("measured_stalled_packets", |s| {
+                s.measured.unwrap_or_default().stalled.into()
+            }),
+            ("measured_outside_packets", |s| {
+                s.measured.unwrap_or_default().outside.into()
+            }),
+            ("measured_p50_ns", |s| {
+                s.measured.unwrap_or_default().p50.into()
+            }),
+            ("measured_p999_ns", |s| {
+                s.measured.unwrap_or_default().p999.into()
+            }),
+            ("measured_max_ns", |s| {
+                s.measured.unwrap_or_default().max.into()
+            }),
+        ],
+    )
 }
 
-const BASIS_COLUMNS: [&str; 7] = [
-    "basis",
-    "sim_basis",
-    "bound_basis",
-    "measured_basis",
-    "failed_column",
-    "failed_place",
-    "failed_place_delay_ns",
-];
-
-/// Returns what the verdict rests on, and where the time goes in the column that failed.
-fn basis_cells(checked: &Checked, stream: &Stream<'_>) -> [String; 7] {
-    let said = stream.assessment;
-    let word = |standing: Standing| standing.said().unwrap_or_default().to_owned();
-    let blame = said.responsible.filter(|_| said.failed.is_some());
-    [
-        word(said.standing()),
-        word(said.simulated),
-        word(said.bound),
-        word(said.measured),
-        said.failed
-            .map_or_else(String::new, |column| column.name().to_owned()),
-        blame.map_or_else(String::new, |blame| checked.place_name(blame.place)),
-        ns(blame.map(|blame| blame.delay)),
-    ]
+/// Adds what the verdict rests on, and where the time goes in the column that failed.
+fn basis<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
+    fn word(standing: Standing) -> Cell {
+        standing.said().into()
+    }
+    let rows = each(
+        rows,
+        [
+            ("basis", |s| word(s.assessment.standing())),
+            ("sim_basis", |s| word(s.assessment.simulated)),
+            ("bound_basis", |s| word(s.assessment.bound)),
+            ("measured_basis", |s| word(s.assessment.measured)),
+            ("failed_column", |s| {
+                s.assessment.failed.map(Blamed::name).into()
+            }),
+        ],
+    );
+    let blame = |s: &Stream<'_>| {
+        let responsible = s.assessment.responsible;
+        responsible.filter(|_| s.assessment.failed.is_some())
+    };
+    rows.file("failed_place", |s| {
+        blame(s).map(|blame| checked.place_name(blame.place))
+    })
+    .file("failed_place_delay_ns", |s| {
+        blame(s).map(|blame| blame.delay)
+    })
 }
 
 /// Returns one row per sending port.
-pub fn ports(checked: &Checked) -> String {
-    let mut names = vec![
-        "node",
-        "port",
-        "peer",
-        "rate_bps",
-        "utilization_ratio",
-        "backlog_max_bytes",
-        "offered_frames",
-        "sent_frames",
-        "sent_wire_bytes",
-        "dropped_frames",
-        "queued_frames",
-        "corrupted_frames",
-    ];
-    names.extend(shared::ACCESS_COLUMNS);
+pub fn ports(checked: &Checked) -> Table {
     let observed = checked.results.record.observed;
-    let rows = checked.results.record.ports.iter().map(|port| {
-        let rate = checked.scenario.network.links[port.link.index()].rate;
-        let mut row = vec![
-            checked.node_name(port.port.node).to_owned(),
-            port.port.port.to_string(),
-            checked.peer_name(port.port).unwrap_or_default().to_owned(),
-            rate.as_bps().to_string(),
-            port.utilization(observed).to_string(),
-            port.backlog_max.get().to_string(),
-            port.offered.to_string(),
-            port.sent.to_string(),
-            port.sent_wire.get().to_string(),
-            port.dropped.to_string(),
-            port.queued.to_string(),
-            port.corrupted.to_string(),
-        ];
-        row.extend(shared::access_cells(port.access.as_ref()));
-        row
-    });
-    write(&names, rows)
+    let rows = Table::of(&checked.results.record.ports)
+        .file("node", |port| checked.node_name(port.port.node))
+        .file("port", |port| port.port.port)
+        .file("peer", |port| checked.peer_name(port.port))
+        .file("rate_bps", |port| {
+            checked.scenario.network.links[port.link.index()]
+                .rate
+                .as_bps()
+        })
+        .file("utilization_ratio", |port| port.utilization(observed));
+    let rows = each(
+        rows,
+        [
+            ("backlog_max_bytes", |port| port.backlog_max.get().into()),
+            ("offered_frames", |port| port.offered.into()),
+            ("sent_frames", |port| port.sent.into()),
+            ("sent_wire_bytes", |port| port.sent_wire.get().into()),
+            ("dropped_frames", |port| port.dropped.into()),
+            ("queued_frames", |port| port.queued.into()),
+            ("corrupted_frames", |port| port.corrupted.into()),
+        ],
+    );
+    shared::access(rows, |port| port.access).done()
 }
 
 /// Returns one row per node.
-pub fn nodes(checked: &Checked) -> String {
-    let names = [
-        "node",
-        "kind",
-        "stack_utilization_ratio",
-        "stack_queue_max_packets",
-        "stack_dropped_packets",
-        "in_stack_packets",
-        "released_packets",
-        "delivered_packets",
-        "arrived_frames",
-        "copied_frames",
-        "filtered_frames",
-        "discarded_frames",
-        "layer_dropped_packets",
-    ];
+pub fn nodes(checked: &Checked) -> Table {
     let observed = checked.results.record.observed;
-    let rows = checked.results.record.nodes.iter().map(|node| {
-        vec![
-            checked.node_name(node.node).to_owned(),
-            checked.kind_name(node.node).to_owned(),
-            node.stack_utilization(observed).to_string(),
-            node.stack_queue_max.to_string(),
-            node.stack_dropped.to_string(),
-            node.in_stack.to_string(),
-            node.released.to_string(),
-            node.delivered.to_string(),
-            node.arrived.to_string(),
-            node.copied.to_string(),
-            node.filtered.to_string(),
-            node.discarded.to_string(),
-            node.layer_dropped.to_string(),
-        ]
+    let rows = Table::of(&checked.results.record.nodes)
+        .file("node", |node| checked.node_name(node.node))
+        .file("kind", |node| checked.kind_name(node.node))
+        .file("stack_utilization_ratio", |node| {
+            node.stack_utilization(observed)
+        });
+    each(
+        rows,
+        [
+            ("stack_queue_max_packets", |node| {
+                node.stack_queue_max.into()
+            }),
+            ("stack_dropped_packets", |node| node.stack_dropped.into()),
+            ("in_stack_packets", |node| node.in_stack.into()),
+            ("released_packets", |node| node.released.into()),
+            ("delivered_packets", |node| node.delivered.into()),
+            ("arrived_frames", |node| node.arrived.into()),
+            ("copied_frames", |node| node.copied.into()),
+            ("filtered_frames", |node| node.filtered.into()),
+            ("discarded_frames", |node| node.discarded.into()),
+            ("layer_dropped_packets", |node| node.layer_dropped.into()),
+        ],
+    )
+    .done()
+}
+
+/// Begins a table with the flow and the listener of a part of each stream.
+fn of_streams<'a, T, I: IntoIterator<Item = T>>(
+    checked: &'a Checked,
+    parts: impl Fn(&Stream<'a>) -> I,
+) -> Rows<(Stream<'a>, T)> {
+    let rows = checked.streams().flat_map(|stream| {
+        let parts: Vec<T> = parts(&stream).into_iter().collect();
+        parts.into_iter().map(move |part| (stream, part))
     });
-    write(&names, rows)
+    Table::of(rows)
+        .file("flow", |(stream, _)| &stream.flow.name)
+        .file("listener", |(stream, _)| {
+            checked.node_name(stream.record.listener_id())
+        })
 }
 
 /// Returns one row per non-empty bin of each stream's latency distribution.
-pub fn histogram(checked: &Checked) -> String {
-    let names = ["flow", "listener", "upper_edge_ns", "count_packets"];
-    let rows = checked.streams().flat_map(|stream| {
-        let listener = checked.node_name(stream.record.listener_id());
-        stream.record.histogram.bins().map(move |(upper, count)| {
-            vec![
-                stream.flow.name.clone(),
-                listener.to_owned(),
-                exact_ns(upper.as_ps()),
-                count.to_string(),
-            ]
-        })
-    });
-    write(&names, rows)
+pub fn histogram(checked: &Checked) -> Table {
+    of_streams(checked, |stream| stream.record.histogram.bins())
+        .file("upper_edge_ns", |(_, (upper, _))| *upper)
+        .file("count_packets", |(_, (_, count))| *count)
+        .done()
 }
 
 /// Returns one row per time bucket in which a stream delivered packets.
-pub fn buckets(checked: &Checked) -> String {
-    let names = [
-        "flow",
-        "listener",
-        "begin_ns",
-        "count_packets",
-        "mean_ns",
-        "max_ns",
-    ];
+pub fn buckets(checked: &Checked) -> Table {
     let length = checked.results.record.bucket;
-    let rows = checked.streams().flat_map(|stream| {
-        let listener = checked.node_name(stream.record.listener_id());
-        let numbered = (0i64..).zip(&stream.record.buckets);
-        let used = numbered.filter(|(_, bucket)| bucket.count > 0);
-        used.map(move |(number, bucket)| {
-            vec![
-                stream.flow.name.clone(),
-                listener.to_owned(),
-                exact_ns((length * number).as_ps()),
-                bucket.count.to_string(),
-                ns(bucket.mean()),
-                exact_ns(bucket.max.as_ps()),
-            ]
-        })
-    });
-    write(&names, rows)
+    let used = |stream: &Stream<'_>| {
+        let numbered = (0i64..).zip(stream.record.buckets.clone());
+        numbered.filter(|(_, bucket)| bucket.count > 0)
+    };
+    of_streams(checked, used)
+        .file("begin_ns", |(_, (number, _))| length * *number)
+        .file("count_packets", |(_, (_, bucket))| bucket.count)
+        .file("mean_ns", |(_, (_, bucket))| bucket.mean())
+        .file("max_ns", |(_, (_, bucket))| bucket.max)
+        .done()
 }
 
 /// Returns one row per TCP transfer of each run.
-pub fn transfers(checked: &Checked) -> String {
-    let names = [
-        "flow",
-        "listener",
-        "started_at_ns",
-        "finished_at_ns",
-        "delivered_bytes",
-        "resent_packets",
-        "timeouts",
-    ];
-    let rows = checked.streams().flat_map(|stream| {
-        let listener = checked.node_name(stream.record.listener_id());
-        stream.record.transfers.iter().map(move |transfer| {
-            vec![
-                stream.flow.name.clone(),
-                listener.to_owned(),
-                exact_ns(transfer.started_at.as_ps()),
-                ns(transfer.finished_at.map(Instant::since_start)),
-                transfer.delivered.get().to_string(),
-                transfer.retransmissions.to_string(),
-                transfer.timeouts.to_string(),
-            ]
+pub fn transfers(checked: &Checked) -> Table {
+    of_streams(checked, |stream| stream.record.transfers.clone())
+        .file("started_at_ns", |(_, of)| of.started_at.since_start())
+        .file("finished_at_ns", |(_, of)| {
+            of.finished_at.map(Instant::since_start)
         })
-    });
-    write(&names, rows)
-}
-
-fn ns(span: Option<Duration>) -> String {
-    span.map_or_else(String::new, |span| exact_ns(span.as_ps()))
-}
-
-fn number(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
+        .file("delivered_bytes", |(_, of)| of.delivered.get())
+        .file("resent_packets", |(_, of)| of.retransmissions)
+        .file("timeouts", |(_, of)| of.timeouts)
+        .done()
 }

@@ -3,7 +3,8 @@
 //! Every report starts from a [`Checked`]: scenario, results, bounds and verdicts. Functions return text;
 //! none of them prints or writes files. Equal outcomes give equal bytes on any machine.
 //!
-//! [`page`], [`chart`] and [`bars`] do not depend on outcomes, so that other reports can use them.
+//! [`table`], [`format`](mod@format), [`page`], [`chart`] and [`bars`] do not depend on outcomes, so that other
+//! reports can use them.
 
 pub mod about;
 pub mod bars;
@@ -12,6 +13,7 @@ pub mod checked;
 mod counts;
 pub mod csv;
 pub mod domain;
+pub mod format;
 mod headline;
 pub mod html;
 pub mod json;
@@ -21,5 +23,7 @@ pub mod page;
 pub mod table;
 pub mod text;
 pub mod topology;
+pub mod verdicts;
 
 pub use checked::{Checked, Group, Judged, Note, Stream};
+pub use verdicts::Verdicts;

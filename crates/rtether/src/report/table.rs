@@ -1,421 +1,427 @@
-//! The verdict as a table, for the terminal and for Markdown.
+//! Tables: one value for the terminal, Markdown, files and pages.
+//!
+//! A [`Table`] has columns, each with a title for people, a name for files, or both, and typed
+//! cells. A name for files ends in the unit; titles have none, since cells for people carry it.
 
-mod cells;
-mod shared;
+mod draw;
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use std::borrow::Cow;
+
 use rtether_model::quantity::Duration;
 
-use super::about::BESIDE;
-use super::checked::{Checked, Group, Stream};
-use super::text::{self, percent, plain_line, plural, time, time_or_dash};
+use super::markup::Markup;
+use super::number::ns;
+use super::page::{DataTable, TableCell};
+use super::text::{exact_ns, plain_line, time};
 use crate::characters::is_unseen;
-use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
-use shared::Small;
+use crate::sheet::Sheet;
+pub use draw::Screen;
 
-/// Table options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Terminal width in columns; if too narrow, the least important table columns are dropped.
-    pub width: Option<u16>,
-    /// One row per stream, for any number of streams.
-    pub all: bool,
-    /// Use color escape sequences; verdicts are words in any case.
-    pub color: bool,
-    /// Draw lines with ASCII characters only.
-    pub ascii: bool,
+/// A value as files have it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// The column does not apply.
+    #[default]
+    None,
+    /// Words.
+    Text(String),
+    /// A time; nanoseconds in files.
+    Time(Duration),
+    /// A whole number.
+    Whole(i128),
+    /// A ratio or another number with decimals.
+    Number(f64),
+    /// Yes or no; 1 or 0 in CSV.
+    Flag(bool),
+    /// A number that keeps the digits of JSON.
+    Json(serde_json::Number),
 }
 
-/// Up to this number, streams are listed one by one.
-pub const MOST_STREAMS: usize = 40;
-
-/// Number of busiest links and nodes named below the table.
-const BUSIEST: usize = 3;
-
-/// A column: title, rank on a narrow terminal (the lowest is dropped first, zero never), and whether
-/// it holds text.
-type Column = (&'static str, u8, bool);
-
-/// Columns behind the name and the texts beside it.
-const FIGURES: [Column; 18] = [
-    ("streams", 0, false),
-    ("bound", 2, false),
-    ("proof", 6, true),
-    ("statistical", 9, true),
-    ("p50", 4, false),
-    ("p99.9", 5, false),
-    ("max", 0, false),
-    ("live p50", 4, false),
-    ("live p99.9", 5, false),
-    ("live max", 2, false),
-    ("measured", 6, true),
-    ("deadline", 0, false),
-    ("margin", 6, false),
-    ("packets", 7, false),
-    ("lost", 0, false),
-    ("missed", 0, false),
-    ("verdict", 0, true),
-    ("most of it", 8, true),
-];
-
-/// All columns.
-const COLUMNS: [Column; 1 + BESIDE.len() + FIGURES.len()] = {
-    let mut all = [("flow", 0, true); 1 + BESIDE.len() + FIGURES.len()];
-    let mut at = 0;
-    while at < BESIDE.len() {
-        all[1 + at] = (BESIDE[at].0, BESIDE[at].1, true);
-        at += 1;
-    }
-    let (_, figures) = all.split_at_mut(1 + BESIDE.len());
-    figures.copy_from_slice(&FIGURES);
-    all
-};
-const MISSED: usize = COLUMNS.len() - 3;
-const VERDICT: usize = COLUMNS.len() - 2;
-
-/// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
-type Row = Vec<String>;
-
-/// Returns the table and the footer below it.
-pub fn render(checked: &Checked, options: Options) -> String {
-    let rows = rows(checked, options.all);
-    let used = used_columns(&rows);
-    let mut drawn = match options.width {
-        Some(width) => draw_within(&rows, &used, options, width),
-        None => draw(&rows, &used, options, None),
-    };
-    if options.color {
-        drawn = colored(&drawn);
-    }
-    let title = plain_line(&checked.scenario.name);
-    let shared = shared::render(checked, options);
-    format!("{title}\n{drawn}\n\n{shared}{}", footer(checked))
+/// A cell: its value, and how people see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    value: Value,
+    shown: Option<String>,
 }
 
-/// Returns table and footer as Markdown.
-pub fn markdown(checked: &Checked, all: bool) -> String {
-    let rows = rows(checked, all);
-    let kept = used_columns(&rows);
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut page = format!("# {}\n\n", escape_markdown(&checked.scenario.name));
-    page.push_str(&line(
-        kept.iter().map(|&c| COLUMNS[c].0.to_owned()).collect(),
-    ));
-    let rule = |column: &usize| if is_text(*column) { "---" } else { "--:" };
-    page.push_str(&line(kept.iter().map(|c| rule(c).to_owned()).collect()));
-    for row in &rows {
-        page.push_str(&line(
-            kept.iter().map(|&c| escape_markdown(&row[c])).collect(),
-        ));
+impl Cell {
+    /// Shows this text in place of the value.
+    #[must_use]
+    pub fn shown(mut self, text: impl Into<String>) -> Self {
+        self.shown = Some(text.into());
+        self
     }
-    for table in shared::tables(checked, all) {
-        page.push('\n');
-        page.push_str(&line(table.titles.iter().map(|&t| t.into()).collect()));
-        let rules = (0..table.titles.len()).map(|c| if c < table.texts { "---" } else { "--:" });
-        page.push_str(&line(rules.map(str::to_owned).collect()));
-        for row in &table.rows {
-            page.push_str(&line(
-                row.iter().map(|cell| escape_markdown(cell)).collect(),
-            ));
+
+    /// Returns the text for people.
+    fn screen(&self) -> String {
+        match (&self.shown, &self.value) {
+            (Some(text), _) | (None, Value::Text(text)) => plain_line(text),
+            (None, Value::None) => "-".into(),
+            (None, Value::Time(span)) => time(*span),
+            (None, _) => self.file(),
         }
     }
-    page.push('\n');
-    for line in footer(checked).lines() {
-        page.push_str(&escape_markdown(line));
-        page.push_str("\n\n");
-    }
-    page.truncate(page.trim_end().len());
-    page.push('\n');
-    page
-}
 
-fn rows(checked: &Checked, all: bool) -> Vec<Row> {
-    let streams = checked.results.record.streams.len();
-    let mut rows: Vec<Row> = if all || streams <= MOST_STREAMS {
-        let order = checked.worst_first();
-        let rows = order.into_iter();
-        rows.map(|index| stream_row(checked, &checked.stream(index)))
-            .collect()
-    } else {
-        let groups = checked.groups();
-        let rows = groups.iter();
-        rows.map(|group| group_row(checked, group)).collect()
-    };
-    // The column is useful only if a deadline was missed.
-    if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
-        for row in &mut rows {
-            row[MISSED].clear();
+    /// Returns the text for files.
+    fn file(&self) -> String {
+        match &self.value {
+            Value::None => String::new(),
+            Value::Text(text) => text.clone(),
+            Value::Time(span) => exact_ns(span.as_ps()),
+            Value::Whole(number) => number.to_string(),
+            Value::Number(number) => number.to_string(),
+            Value::Flag(flag) => u8::from(*flag).to_string(),
+            Value::Json(number) => number.to_string(),
         }
     }
-    rows
-}
 
-fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
-    let record = stream.record;
-    let name = std::iter::once(plain(&checked.stream_name(stream)));
-    let beside = BESIDE.map(|(_, _, text)| plain(&text(checked, stream)));
-    let figures = [
-        String::new(),
-        stream.bound.map_or_else(String::new, time),
-        word(stream.assessment.bound),
-        stream
-            .statistical
-            .map_or_else(String::new, |said| said.words()),
-        time_or_dash(record.quantile(1, 2)),
-        time_or_dash(record.quantile(999, 1_000)),
-        time_or_dash(stream.max()),
-        live(stream, |measured| measured.p50),
-        live(stream, |measured| measured.p999),
-        live(stream, |measured| measured.max),
-        word(stream.assessment.measured),
-        time_or_dash(stream.flow.deadline),
-        time_or_dash(stream.assessment.margin),
-        record.delivered.to_string(),
-        record.dropped.to_string(),
-        missed(std::iter::once(*stream)),
-        shout(stream.standing()),
-        culprit(checked, stream),
-    ];
-    name.chain(beside).chain(figures).collect()
-}
-
-/// Fills each column with the worst value among the streams of the class.
-fn group_row(checked: &Checked, group: &Group) -> Row {
-    let streams = || group.streams.iter().map(|&index| checked.stream(index));
-    let worst = checked.stream(group.streams[0]);
-    let counts = checked.count_of(group.streams.iter().copied());
-    let largest = |value: &dyn Fn(&Stream<'_>) -> Option<Duration>| {
-        time_or_dash(streams().filter_map(|s| value(&s)).max())
-    };
-    let least = |value: &dyn Fn(&Stream<'_>) -> Option<Duration>| {
-        time_or_dash(streams().filter_map(|s| value(&s)).min())
-    };
-    let failed = match counts.failed() {
-        0 => counts.streams.to_string(),
-        failed => format!("{}, {failed} failed", counts.streams),
-    };
-    let bound = streams().filter_map(|s| s.bound).max();
-    let proofs = streams().map(|s| s.assessment.bound);
-    let measured = streams().map(|s| s.assessment.measured);
-    let likeliest = streams().filter_map(|s| s.statistical);
-    let likeliest = likeliest.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio));
-    let name = std::iter::once(plain(class_name(&group.class)));
-    let beside = BESIDE.map(|_| String::new());
-    let figures = [
-        failed,
-        bound.map_or_else(String::new, time),
-        worst_word(proofs),
-        likeliest.map_or_else(String::new, |said| said.words()),
-        largest(&|s| s.record.quantile(1, 2)),
-        largest(&|s| s.record.quantile(999, 1_000)),
-        largest(&|s| s.max()),
-        slowest(streams(), |measured| measured.p50),
-        slowest(streams(), |measured| measured.p999),
-        slowest(streams(), |measured| measured.max),
-        worst_word(measured),
-        least(&|s| s.flow.deadline),
-        least(&|s| s.assessment.margin),
-        streams()
-            .map(|s| s.record.delivered)
-            .sum::<u64>()
-            .to_string(),
-        streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
-        missed(streams()),
-        shout(worst_standing(streams().map(|s| s.standing()))),
-        culprit(checked, &worst),
-    ];
-    name.chain(beside).chain(figures).collect()
-}
-
-/// Returns the class name, or a placeholder for flows without a class.
-pub fn class_name(class: &str) -> &str {
-    if class.is_empty() {
-        "(no class)"
-    } else {
-        class
-    }
-}
-
-/// Returns a name without control characters, so that it cannot act as a terminal command,
-/// shortened to 60 characters.
-fn plain(name: &str) -> String {
-    text::shorten(&plain_line(name), 60)
-}
-
-const fn is_text(column: usize) -> bool {
-    COLUMNS[column].2
-}
-
-/// Returns the columns with any content.
-fn used_columns(rows: &[Row]) -> Vec<usize> {
-    let is_used = |column: &usize| *column == 0 || rows.iter().any(|row| !row[*column].is_empty());
-    (0..COLUMNS.len()).filter(is_used).collect()
-}
-
-/// Draws the mandatory columns, then adds each other one that fits, most important first.
-fn draw_within(rows: &[Row], used: &[usize], options: Options, width: u16) -> String {
-    let (mut others, mut kept): (Vec<usize>, Vec<usize>) =
-        used.iter().partition(|column| COLUMNS[**column].1 > 0);
-    others.sort_by_key(|&column| std::cmp::Reverse(COLUMNS[column].1));
-    let mut drawn = draw(rows, &kept, options, None);
-    if widest(&drawn) > usize::from(width) {
-        return draw(rows, &kept, options, Some(width));
-    }
-    for column in others {
-        let mut more = kept.clone();
-        more.push(column);
-        more.sort_unstable();
-        let wider = draw(rows, &more, options, None);
-        if widest(&wider) <= usize::from(width) {
-            (kept, drawn) = (more, wider);
+    /// Returns the number by which pages sort.
+    fn key(&self) -> Option<String> {
+        match &self.value {
+            Value::None | Value::Text(_) | Value::Flag(_) => None,
+            Value::Time(span) => Some(span.as_secs_f64().to_string()),
+            Value::Whole(_) | Value::Number(_) | Value::Json(_) => Some(self.file()),
         }
     }
-    drawn
+
+    fn is_none(&self) -> bool {
+        self.value == Value::None && self.shown.is_none()
+    }
 }
 
-fn new_table(ascii: bool) -> Table {
-    let mut table = Table::new();
-    let rule = if ascii { '-' } else { '\u{2500}' };
-    let rule = LineStyle::none().fill(rule).junction(rule);
-    table.load_style(TableStyle::new().header_separator(rule));
-    table
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        Self { value, shown: None }
+    }
 }
 
-/// Draws a table below the main one.
-fn draw_small(small: &Small, options: Options) -> String {
-    let mut table = new_table(options.ascii);
-    if let Some(width) = options.width {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(width);
+impl From<()> for Cell {
+    fn from((): ()) -> Self {
+        Self::default()
     }
-    let cell = |(column, content): (usize, &str)| {
-        let is_text = column < small.texts;
-        Cell::new(content).set_alignment(if is_text {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        })
-    };
-    table.set_header(small.titles.iter().copied().enumerate().map(cell));
-    for row in &small.rows {
-        table.add_row(row.iter().map(String::as_str).enumerate().map(cell));
-    }
-    table.trim_fmt()
 }
 
-fn draw(rows: &[Row], kept: &[usize], options: Options, width: Option<u16>) -> String {
-    let mut table = new_table(options.ascii);
-    if let Some(width) = width {
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(width);
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or_else(Self::default, Into::into)
     }
-    let align = |column: usize| {
-        if is_text(column) {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned()).into()
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Self {
+        Value::Text(text.clone()).into()
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Value::Text(text).into()
+    }
+}
+
+impl From<Duration> for Cell {
+    fn from(span: Duration) -> Self {
+        Value::Time(span).into()
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        Value::Number(number).into()
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(flag: bool) -> Self {
+        Value::Flag(flag).into()
+    }
+}
+
+macro_rules! whole {
+    ($($kind:ty),*) => {$(
+        impl From<$kind> for Cell {
+            fn from(number: $kind) -> Self {
+                Value::Whole(number.into()).into()
+            }
         }
-    };
-    let cell = |column: usize, content: &str| {
-        let content = if content.is_empty() { "-" } else { content };
-        Cell::new(content).set_alignment(align(column))
-    };
-    table.set_header(kept.iter().map(|&c| cell(c, COLUMNS[c].0)));
-    for row in rows {
-        table.add_row(kept.iter().map(|&c| cell(c, &row[c])));
+    )*};
+}
+
+whole!(u8, u16, u32, u64, i64);
+
+impl From<usize> for Cell {
+    fn from(number: usize) -> Self {
+        Value::Whole(i128::try_from(number).unwrap_or(i128::MAX)).into()
     }
-    table.trim_fmt()
 }
 
-fn widest(table: &str) -> usize {
-    table
-        .lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+/// Title or name of a column.
+type Name = Cow<'static, str>;
+
+/// A column.
+#[derive(Clone, Debug, Default)]
+struct Column {
+    /// Title for people; `None` if only files have it.
+    title: Option<Name>,
+    /// Name in files; `None` if only people see it.
+    name: Option<Name>,
+    is_right: bool,
+    rank: u8,
+    is_optional: bool,
 }
 
-/// Colors the verdicts, located by the position of their column.
-fn colored(table: &str) -> String {
-    let title = COLUMNS[VERDICT].0;
-    let header = table.lines().find(|line| line.contains(title));
-    let Some(place) = header.and_then(|line| {
-        let at = line.find(title)?;
-        Some(line[..at].chars().count())
-    }) else {
-        return table.to_owned();
-    };
-    let lines = table.lines().map(|line| colored_line(line, place));
-    lines.collect::<Vec<_>>().join("\n")
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    columns: Vec<(Column, Vec<Cell>)>,
+    rows: usize,
+    /// Width at which sentences are wrapped, and rows separated by lines.
+    wrap: Option<u16>,
 }
 
-fn colored_line(line: &str, place: usize) -> String {
-    let Some((at, _)) = line.char_indices().nth(place) else {
-        return line.to_owned();
-    };
-    let (head, tail) = line.split_at(at);
-    let word = if tail.starts_with(NOT_PROVED) {
-        NOT_PROVED
-    } else {
-        tail.split(' ').next().unwrap_or_default()
-    };
-    let color = match word {
-        "proved" => "32",
-        "held" => "36",
-        "LATE" | "LOST" | NOT_PROVED => "1;31",
-        "no-answer" => "33",
-        _ => return line.to_owned(),
-    };
-    format!(
-        "{head}\u{1b}[{color}m{word}\u{1b}[0m{}",
-        &tail[word.len()..]
-    )
+/// A table being built from rows of a type.
+#[derive(Clone, Debug)]
+pub struct Rows<T> {
+    of: Vec<T>,
+    table: Table,
 }
 
-/// Returns the busiest links and nodes, and the verdict in words.
-pub fn footer(checked: &Checked) -> String {
-    let record = &checked.results.record;
-    let observed = record.observed;
-    let mut ports: Vec<_> = record.ports.iter().collect();
-    ports.sort_by(|a, b| b.utilization(observed).total_cmp(&a.utilization(observed)));
-    let links = ports.iter().take(BUSIEST).map(|port| {
-        let node = checked.node_name(port.port.node);
-        let peer = checked.peer_name(port.port).unwrap_or("-");
-        format!("{node} > {peer} {}", percent(port.utilization(observed)))
-    });
-    let mut nodes: Vec<_> = record.nodes.iter().collect();
-    nodes.sort_by_key(|node| std::cmp::Reverse(node.stack_busy));
-    let busy = nodes.iter().filter(|node| node.stack_busy > Duration::ZERO);
-    let stacks = busy.take(BUSIEST).map(|node| {
-        let load = percent(node.stack_utilization(observed));
-        format!("{} {load}", checked.node_name(node.node))
-    });
-    let list = |title: &str, entries: Vec<String>| match entries.len() {
-        0 => String::new(),
-        _ => format!("{title} {}\n", plain_list(&entries)),
-    };
-    let statistical = if checked.has_statistical() {
-        format!("{}\n", crate::bound::MODEL)
-    } else {
-        String::new()
-    };
-    let runs = plural(checked.results.seeds.len(), "run");
-    let length = time(record.duration);
-    format!(
-        "{}{}{statistical}simulated      {runs} of {length}\n{}\n",
-        list("busiest links ", links.collect()),
-        list("busiest stacks", stacks.collect()),
-        plain_line(&checked.summary()),
-    )
+impl<T> Rows<T> {
+    /// Adds a column for people and files.
+    #[must_use]
+    pub fn both<C: Into<Cell>>(
+        self,
+        title: impl Into<Name>,
+        name: impl Into<Name>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Some(title.into()), Some(name.into()), false, cell)
+    }
+
+    /// Adds a column for people and files, aligned to the right.
+    #[must_use]
+    pub fn number<C: Into<Cell>>(
+        self,
+        title: impl Into<Name>,
+        name: impl Into<Name>,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        self.column(Some(title.into()), Some(name.into()), true, cell)
+    }
+
+    /// Adds a column for people only.
+    #[must_use]
+    pub fn shown<C: Into<Cell>>(self, title: impl Into<Name>, cell: impl Fn(&T) -> C) -> Self {
+        self.column(Some(title.into()), None, false, cell)
+    }
+
+    /// Adds a column for people only, aligned to the right.
+    #[must_use]
+    pub fn amount<C: Into<Cell>>(self, title: impl Into<Name>, cell: impl Fn(&T) -> C) -> Self {
+        self.column(Some(title.into()), None, true, cell)
+    }
+
+    /// Adds a column of files only.
+    #[must_use]
+    pub fn file<C: Into<Cell>>(self, name: impl Into<Name>, cell: impl Fn(&T) -> C) -> Self {
+        self.column(None, Some(name.into()), false, cell)
+    }
+
+    fn column<C: Into<Cell>>(
+        mut self,
+        title: Option<Name>,
+        name: Option<Name>,
+        is_right: bool,
+        cell: impl Fn(&T) -> C,
+    ) -> Self {
+        let column = Column {
+            title,
+            name,
+            is_right,
+            ..Column::default()
+        };
+        let cells = self.of.iter().map(|row| cell(row).into()).collect();
+        self.table.columns.push((column, cells));
+        self
+    }
+
+    /// Sets the rank of the last column on a narrow terminal: the lowest is dropped first, zero
+    /// never.
+    #[must_use]
+    pub fn rank(mut self, rank: u8) -> Self {
+        if let Some((column, _)) = self.table.columns.last_mut() {
+            column.rank = rank;
+        }
+        self
+    }
+
+    /// Leaves out the last column if it applies to no row.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        if let Some((column, _)) = self.table.columns.last_mut() {
+            column.is_optional = true;
+        }
+        self
+    }
+
+    /// Adds several columns if `condition` holds.
+    #[must_use]
+    pub fn when(self, condition: bool, add: impl FnOnce(Self) -> Self) -> Self {
+        if condition { add(self) } else { self }
+    }
+
+    /// Returns the table.
+    pub fn done(self) -> Table {
+        self.table
+    }
 }
 
-fn plain_list(entries: &[String]) -> String {
-    let entries: Vec<String> = entries.iter().map(|entry| plain(entry)).collect();
-    entries.join(", ")
+impl Table {
+    /// Begins a table with a row for each of these.
+    pub fn of<T>(rows: impl IntoIterator<Item = T>) -> Rows<T> {
+        let of: Vec<T> = rows.into_iter().collect();
+        let rows = of.len();
+        Rows {
+            of,
+            table: Self {
+                rows,
+                ..Self::default()
+            },
+        }
+    }
+
+    /// Wraps sentences at this width, with lines between rows.
+    #[must_use]
+    pub const fn wrapped(mut self, width: u16) -> Self {
+        self.wrap = Some(width);
+        self
+    }
+
+    /// Returns the number of rows.
+    pub const fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns whether there are no rows.
+    pub const fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Keeps the first rows only.
+    pub fn truncate(&mut self, rows: usize) {
+        self.rows = self.rows.min(rows);
+        for (_, cells) in &mut self.columns {
+            cells.truncate(rows);
+        }
+    }
+
+    /// Appends the rows of a table by the names of its columns in files; cells that it lacks are
+    /// empty.
+    #[must_use]
+    pub fn append(mut self, other: &Self) -> Self {
+        for (column, cells) in &mut self.columns {
+            let same = other.columns.iter().find(|(of, _)| of.name == column.name);
+            let more = same.map_or_else(
+                || vec![Cell::default(); other.rows],
+                |(_, more)| more.clone(),
+            );
+            cells.extend(more);
+        }
+        self.rows += other.rows;
+        self
+    }
+
+    fn used(&self) -> impl Iterator<Item = &(Column, Vec<Cell>)> {
+        let columns = self.columns.iter();
+        columns.filter(|(column, cells)| !column.is_optional || !cells.iter().all(Cell::is_none))
+    }
+
+    /// Returns the columns for people.
+    fn titled(&self) -> Vec<(&str, &Column, &[Cell])> {
+        let titled = self.used().filter_map(|(column, cells)| {
+            let title = column.title.as_deref()?;
+            Some((title, column, cells.as_slice()))
+        });
+        titled.collect()
+    }
+
+    /// Returns the columns for files.
+    fn named(&self) -> Vec<(&str, &[Cell])> {
+        let named = self.used().filter_map(|(column, cells)| {
+            let name = column.name.as_deref()?;
+            Some((name, cells.as_slice()))
+        });
+        named.collect()
+    }
+
+    /// Draws the table for a terminal, without a line end.
+    pub fn draw(&self, screen: Screen) -> String {
+        draw::draw(self, screen)
+    }
+
+    /// Returns the columns for people as a Markdown table.
+    pub fn markdown(&self) -> String {
+        let columns = self.titled();
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let rule = |right: bool| if right { "--:" } else { "---" }.to_owned();
+        let titles = columns.iter().map(|(title, ..)| (*title).to_owned());
+        let rules = columns.iter().map(|(_, column, _)| rule(column.is_right));
+        let mut text = line(titles.collect()) + &line(rules.collect());
+        for row in 0..self.rows {
+            let cells = columns
+                .iter()
+                .map(|(.., cells)| escape_markdown(&cells[row].screen()));
+            text.push_str(&line(cells.collect()));
+        }
+        text
+    }
+
+    /// Returns the columns for files as CSV with a header.
+    pub fn csv(&self) -> String {
+        let columns = self.named();
+        let mut sheet = Sheet::from_writer(Vec::new());
+        // Writing to memory cannot fail.
+        drop(sheet.write_record(columns.iter().map(|(name, _)| *name)));
+        for row in 0..self.rows {
+            drop(sheet.write_record(columns.iter().map(|(_, cells)| cells[row].file())));
+        }
+        sheet.into_text()
+    }
+
+    /// Returns the columns for people as a table of a page; `is_bad` marks rows. Many rows have a
+    /// filter, unless they are sentences.
+    pub fn html(&self, is_bad: impl Fn(usize) -> bool) -> Markup {
+        let columns = self.titled();
+        let row = |row: usize| {
+            let cells = columns.iter().map(|(_, column, cells)| {
+                let cell = &cells[row];
+                match cell.key().filter(|_| column.is_right) {
+                    Some(key) => TableCell::number(cell.screen(), &key),
+                    None => TableCell::text(cell.screen()),
+                }
+            });
+            (cells.collect(), is_bad(row))
+        };
+        let titles = columns.iter();
+        let table = DataTable {
+            columns: titles
+                .map(|(title, column, _)| ((*title).to_owned(), column.is_right))
+                .collect(),
+            rows: (0..self.rows).map(row).collect(),
+            filter: self.rows > 8 && self.wrap.is_none(),
+        };
+        table.render()
+    }
 }
 
 /// Escapes all Markdown and HTML syntax.
-fn escape_markdown(text: &str) -> String {
+pub(super) fn escape_markdown(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
         match character {

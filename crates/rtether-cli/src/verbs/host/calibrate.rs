@@ -12,9 +12,10 @@ use super::awake;
 use super::quantity::at_most;
 use super::stop::Stop;
 use crate::exit::{self, Exit};
+use crate::files;
+use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
-use crate::{files, terminal};
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
@@ -55,12 +56,8 @@ pub(crate) struct CalibrateArgs {
     /// small part of the cost
     #[arg(long)]
     pub(crate) awake: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per distribution
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const CALIBRATE_NOTES: &str = "Example: rtether calibrate --over veth --out host.yaml\n\nExit codes: 0 everything was measured, 4 the machine cannot do it, \
@@ -170,13 +167,7 @@ pub(crate) fn run(arguments: &CalibrateArgs) -> Exit {
             return exit::fail(&message);
         }
     }
-    let printed = terminal::print(&if arguments.json {
-        calibrate::json(&calibration)
-    } else if arguments.csv {
-        calibrate::csv(&calibration)
-    } else {
-        calibrate::table(&calibration)
-    });
+    let printed = arguments.format.print(&calibration);
     if printed != Exit::Ok {
         printed
     } else if stop.load(Ordering::Relaxed) {

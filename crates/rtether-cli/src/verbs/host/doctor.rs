@@ -5,12 +5,14 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
+use rtether::report::format::Format;
 use rtether_testbed::Duration;
 use rtether_testbed::doctor::{self, DoctorOptions, GOALS, RemoteError, Report};
 
 use super::quantity::at_most;
 use super::stop::Stop;
 use crate::exit::Exit;
+use crate::format::FormatArgs;
 use crate::stop::Care;
 use crate::terminal;
 
@@ -29,12 +31,8 @@ pub(crate) struct DoctorArgs {
     /// Do not probe queueing disciplines and the like in a scratch namespace
     #[arg(long)]
     pub(crate) no_probe: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per finding
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const DOCTOR_NOTES: &str = "Example: rtether doctor --for testbed-kernel\n\nExit codes: 0 examined, and what --for asks is possible, 2 the host \
@@ -55,15 +53,12 @@ pub(crate) fn run(arguments: &DoctorArgs) -> Exit {
             return Exit::WrongInput;
         }
     };
-    let printed = terminal::print(&if arguments.json {
-        doctor::json(&report)
-    } else if arguments.csv {
-        doctor::csv(&report)
-    } else if arguments.goals.is_empty() {
-        doctor::table(&report)
+    let is_asked = arguments.goals.is_empty() || arguments.format.format() != Format::Table;
+    let printed = if is_asked {
+        arguments.format.print(&report)
     } else {
-        String::new()
-    });
+        Exit::Ok
+    };
     if printed != Exit::Ok {
         return printed;
     }

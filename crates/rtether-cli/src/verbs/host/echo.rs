@@ -1,7 +1,7 @@
 //! `echo`: the other end of `ping`.
 
 use clap::Args;
-use rtether_testbed::{self, Board, Duration, EchoOptions};
+use rtether_testbed::{self, Answers, Board, Duration, EchoOptions};
 
 use super::awake;
 use super::confine::{self, ConfineArgs};
@@ -10,6 +10,7 @@ use super::quantity::time;
 use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
 use super::stop::Stop;
 use crate::exit::Exit;
+use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
 use crate::terminal;
@@ -49,9 +50,8 @@ pub(crate) struct EchoArgs {
     /// needs more
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = time)]
     pub(crate) limit_idle: Duration,
-    /// At the end, print one JSON document instead of a line
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 /// Runs `echo` until Ctrl-C, its normal end.
@@ -95,8 +95,10 @@ pub(crate) fn run(arguments: &EchoArgs) -> Exit {
     });
     end_trace(&options.place);
     match answered {
-        Ok(answered) if arguments.json => terminal::print(&rtether_testbed::echo_json(&answered)),
-        Ok(answered) => terminal::print(&rtether_testbed::echo_line(&answered, options.via)),
+        Ok(answered) => {
+            let via = options.via;
+            arguments.format.print(&Answers { answered, via })
+        }
         Err(error) => refuse(&error),
     }
 }

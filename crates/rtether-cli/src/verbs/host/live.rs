@@ -8,12 +8,13 @@ use rtether::scenario::Scenario;
 use rtether::verdict::{Assessment, Verdict};
 use rtether_testbed::testbed::ssh::{self, HostError};
 use rtether_testbed::testbed::{
-    self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
+    self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, Run, TestbedError,
 };
 
 use super::progress::with_testbed;
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::number;
 use crate::progress::Pace;
 use crate::scenario::{self, Loaded, RunOverrides};
@@ -47,22 +48,18 @@ pub(crate) struct LiveArgs {
     )]
     pub(crate) priority: u8,
     /// Print the commands that create and remove the test bed, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "csv", "report", "packets"])]
+    #[arg(long, conflicts_with_all = ["format", "json", "csv", "report", "packets"])]
     pub(crate) dry_run: bool,
     /// Remove what test beds, `calibrate` and `doctor` of ended processes left behind
     #[arg(
         long,
-        conflicts_with_all = ["scenario", "dry_run", "host", "json", "csv", "report", "packets"]
+        conflicts_with_all = ["scenario", "dry_run", "host", "format", "json", "csv", "report", "packets"]
     )]
     pub(crate) clean: bool,
     #[command(flatten)]
     pub(crate) overrides: RunOverrides,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per stream
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Write one self-contained HTML page with the distribution of each flow
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -274,18 +271,13 @@ pub(crate) fn measure(
 fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Measured) -> Exit {
     let scenario = &loaded.scenario;
     let assessments = measured.assess(scenario);
-    let text = if arguments.json {
-        testbed::json(scenario, measured, &assessments)
-    } else if arguments.csv {
-        match testbed::csv(scenario, measured, &assessments) {
-            Ok(text) => text,
-            Err(error) => return exit::fail(&error.to_string()),
-        }
-    } else {
-        testbed::table(scenario, measured, &assessments)
+    let run = Run {
+        scenario,
+        measured,
+        assessments: &assessments,
     };
     let unwritten = outputs.write(loaded, measured, &assessments);
-    let printed = terminal::print(&text);
+    let printed = arguments.format.print(&run);
     for message in &unwritten {
         terminal::complain(message);
     }

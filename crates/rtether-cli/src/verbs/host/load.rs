@@ -16,6 +16,7 @@ use super::confine::confinement;
 use super::quantity::{rate, size, time};
 use super::stop::Stop;
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
 use crate::terminal;
@@ -75,12 +76,8 @@ pub(crate) struct LoadArgs {
     /// Sink: keep user and rights, and bar neither files nor system calls
     #[arg(long, requires = "sink", conflicts_with = "user")]
     pub(crate) unconfined: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const LOAD_NOTES: &str = "Example: rtether load 10.0.0.2 --kind udp --rate 50Mbit/s --for 30s\n\nExit codes: 0 the load was there, 3 nothing has arrived, 4 the sink \
@@ -149,13 +146,7 @@ pub(crate) fn run(arguments: &LoadArgs) -> Exit {
         Ok(outcome) => outcome,
         Err(error) => return refuse(&error),
     };
-    let printed = terminal::print(&if arguments.json {
-        load::json(&outcome)
-    } else if arguments.csv {
-        load::csv(&outcome)
-    } else {
-        load::table(&outcome)
-    });
+    let printed = arguments.format.print(&outcome);
     if printed != Exit::Ok {
         return printed;
     }

@@ -18,6 +18,7 @@ use super::quantity::{rate, time};
 use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
 use super::stop::Stop;
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
 use crate::{files, terminal};
@@ -79,12 +80,8 @@ pub(crate) struct PingArgs {
     /// CNDEP packets carry a sequence octet
     #[arg(long)]
     pub(crate) numbered: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per series
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Write one CSV row per round trip
     #[arg(long, value_name = "FILE")]
     pub(crate) samples: Option<PathBuf>,
@@ -129,14 +126,7 @@ pub(crate) fn run(arguments: &PingArgs) -> Exit {
     if let Err(message) = write_files(arguments, &measurement) {
         return exit::fail(&message);
     }
-    let text = if arguments.json {
-        meter::json(&measurement)
-    } else if arguments.csv {
-        meter::csv(&measurement)
-    } else {
-        meter::table(&measurement)
-    };
-    let printed = terminal::print(&text);
+    let printed = arguments.format.print(&measurement);
     if printed != Exit::Ok {
         return printed;
     }
@@ -272,10 +262,10 @@ fn bar(total: u64) -> ProgressBar {
 
 fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), String> {
     if let Some(path) = &arguments.samples {
-        files::write(path, &meter::samples_csv(measurement))?;
+        files::write(path, &meter::samples(measurement).csv())?;
     }
     if let Some(path) = &arguments.parts {
-        files::write(path, &meter::parts_csv(measurement))?;
+        files::write(path, &meter::parts(measurement).csv())?;
     }
     if let Some(path) = &arguments.hdr {
         files::write(path, &meter::hdr_log(measurement)?)?;

@@ -13,7 +13,6 @@ use rtether_testbed::shim::config::{self, Loaded};
 use rtether_testbed::shim::control::{AskError, Form, Request, ask};
 use rtether_testbed::shim::down::{Down, DownError, down};
 use rtether_testbed::shim::notify::{self, Notifier};
-use rtether_testbed::shim::output;
 use rtether_testbed::shim::place::{Place, PlaceError, RUNTIME};
 use rtether_testbed::shim::service::{self, Options, ServiceError};
 use rtether_testbed::shim::watchdog::{Outcome, watch};
@@ -21,6 +20,7 @@ use rtether_testbed::shim::{ShimError, is_wrong_input, prepare};
 use serde_json::json;
 
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::terminal::MessageFormat;
 use crate::{files, terminal};
 
@@ -84,9 +84,8 @@ pub(crate) struct UpArgs {
     /// Print the commands that set the shim up and take it down, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print one JSON document: the commands with `--dry-run`, otherwise the final status
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const UP_NOTES: &str = "Example: rtether shim up eth0 --config shim.yaml\n\nSIGHUP makes it read the configuration file again, Ctrl-C and SIGTERM end \
@@ -98,11 +97,10 @@ it. With NOTIFY_SOCKET and WATCHDOG_USEC set it tells systemd how it is.";
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
-    /// Print one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Print the text format of Prometheus
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["format", "json", "csv"])]
     pub(crate) metrics: bool,
 }
 
@@ -205,11 +203,7 @@ fn up(arguments: &UpArgs) -> Result<Exit, Exit> {
         place: place.clone(),
     };
     let ended = service::run(&options).map_err(|error| refuse(&error, loaded, arguments))?;
-    let printed = terminal::print(&if arguments.json {
-        output::json(&ended.report)
-    } else {
-        output::table(&ended.report)
-    });
+    let printed = arguments.format.print(&ended.report);
     match ended.failure {
         Some(failure) => Err(exit::fail(&format!("the shim ended early: {failure}"))),
         None => Ok(printed),
@@ -224,7 +218,7 @@ fn dry_run(arguments: &UpArgs, loaded: Loaded) -> Result<Exit, Exit> {
     let commands = prepare(device, config.backend, &config.settings);
     let backend = config.backend.name();
     let commands = commands.map_err(|error| refuse_shim(&error, loaded, arguments))?;
-    let text = if arguments.json {
+    let text = if arguments.format.format().is_json() {
         let document = json!({
             "schema": "rtether.shim-plan/1",
             "device": device,
@@ -327,12 +321,10 @@ fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
 
 fn status(arguments: &StatusArgs) -> Result<Exit, Exit> {
     let place = place(&arguments.device)?;
-    let form = if arguments.json {
-        Form::Json
-    } else if arguments.metrics {
+    let form = if arguments.metrics {
         Form::Metrics
     } else {
-        Form::Table
+        Form::Result(arguments.format.format())
     };
     let answer = ask(&place, &Request::Status(form));
     let text = answer.map_err(|error| refuse_ask(&error))?;

@@ -12,8 +12,8 @@ use super::quantity::positive;
 use super::socket::refuse;
 use super::stop::Stop;
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::stop::Care;
-use crate::terminal;
 
 /// Arguments of `spy`.
 #[derive(Args, Debug)]
@@ -31,12 +31,8 @@ pub(crate) struct SpyArgs {
     /// Read every topic to measure its rates, as an additional best-effort reader
     #[arg(long)]
     pub(crate) rates: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per writer and reader
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 const SPY_NOTES: &str = "Example: rtether spy --domain 7 --for 10s --rates\n\nExit codes: 0 all writers and readers of a topic match, 1 some \
@@ -67,13 +63,7 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
         Ok(census) => census,
         Err(error) => return refuse(&error),
     };
-    let printed = terminal::print(&if arguments.json {
-        topics::census_json(&census)
-    } else if arguments.csv {
-        topics::census_csv(&census)
-    } else {
-        topics::census_table(&census)
-    });
+    let printed = arguments.format.print(&census);
     if printed != Exit::Ok {
         printed
     } else if stop.load(Ordering::Relaxed) {

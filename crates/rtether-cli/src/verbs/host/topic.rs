@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
+use rtether::report::format::Format;
 use rtether_testbed::topics::{
-    Durability, Form, History, Kind, Lines, Qos, Reliability, Representation, Said, Summary,
+    Durability, History, Kind, Lines, Qos, Reliability, Representation, Said, Summary,
     TopicOptions, Trace, span,
 };
 use rtether_testbed::{Duration, LiveError};
@@ -18,6 +19,7 @@ use super::quantity::positive;
 use super::socket::{ThreadArgs, refuse, thread_of};
 use super::stop::Stop;
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
 use crate::terminal;
@@ -67,12 +69,8 @@ pub(crate) struct TopicArgs {
     pub(crate) confine: ConfineArgs,
     #[command(flatten)]
     pub(crate) thread: ThreadArgs,
-    /// Print one JSON object per sample, and one at the end
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print one CSV row per sample
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
     /// Print the summary only
     #[arg(short, long, conflicts_with = "csv")]
     pub(crate) quiet: bool,
@@ -184,10 +182,11 @@ impl Out<'_> {
 
     fn sum_up(&mut self, summary: &Summary) {
         let text = self.lines.summary(summary);
-        match self.lines.form {
-            // CSV rows are all alike, so the summary goes to standard error.
-            Form::Csv => terminal::tell(&text),
-            Form::Table | Form::Json => self.write(&text),
+        // CSV rows are all alike, so the summary goes to standard error.
+        if self.lines.format == Format::Csv {
+            terminal::tell(&text);
+        } else {
+            self.write(&text);
         }
     }
 }
@@ -200,13 +199,8 @@ pub(super) fn run_topic(
 ) -> Exit {
     let stop = Stop::new(Care::None);
     awake::keep(topic.thread.awake);
-    let form = match (topic.json, topic.csv) {
-        (true, _) => Form::Json,
-        (_, true) => Form::Csv,
-        _ => Form::Table,
-    };
     let lines = Lines {
-        form,
+        format: topic.format.format(),
         kind: options.kind.clone(),
     };
     let mut head = lines.head().filter(|_| !topic.quiet);

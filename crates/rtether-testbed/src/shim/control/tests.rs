@@ -1,3 +1,4 @@
+use rtether::report::format::Format;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -70,7 +71,10 @@ impl Served {
 fn what_is_asked_is_answered() {
     let served = Served::new("control");
     let ask = |request: &Request| ask(&served.place, request);
-    assert_eq!(ask(&Request::Status(Form::Json)).expect("ok"), "a json\n");
+    assert_eq!(
+        ask(&Request::Status(Form::Result(Format::Json))).expect("ok"),
+        "a json\n"
+    );
     let text = "\u{0}\"\u{1F600}".repeat(20_000);
     let set = Request::Set {
         name: "a\nb".to_owned(),
@@ -107,7 +111,7 @@ fn what_is_too_large_or_too_slow_is_dropped() {
     let begin = Instant::now();
     assert_eq!(served.send(b"{\"verb\":"), b"");
     assert!(begin.elapsed() >= PATIENCE);
-    let ok = ask(&served.place, &Request::Status(Form::Table));
+    let ok = ask(&served.place, &Request::Status(Form::Result(Format::Table)));
     assert_eq!(ok.expect("ok"), "a table\n");
     assert_eq!(served.end(), 1, "the silent one");
 }
@@ -130,7 +134,7 @@ fn silent_clients_keep_nobody_waiting() {
     let mut deaf = connect();
     deaf.write_all(long.line().as_bytes()).expect("it is read");
     for _ in 0..3 {
-        let ok = ask(&served.place, &Request::Status(Form::Table));
+        let ok = ask(&served.place, &Request::Status(Form::Result(Format::Table)));
         assert_eq!(ok.expect("others do not matter"), "a table\n");
     }
     // Each of them is dropped eventually.
@@ -176,10 +180,10 @@ proptest! {
 
     /// Oracle: the request sent.
     #[test]
-    fn requests_arrive_as_they_were(name: String, text: String, form in 0usize..3) {
+    fn requests_arrive_as_they_were(name: String, text: String, form in 0..=Format::ALL.len()) {
         for request in [
             Request::Set { name: name.clone(), text },
-            Request::Status(Form::ALL[form]),
+            Request::Status(Format::ALL.get(form).map_or(Form::Metrics, |known| Form::Result(known.0))),
             Request::Stop,
         ] {
             let line = request.line();

@@ -1,4 +1,4 @@
-//! The status of a shim as a table, as JSON and for Prometheus.
+//! The status of a shim in all formats, and for Prometheus.
 
 mod metrics;
 mod table;
@@ -14,7 +14,6 @@ use rtether_proto::smoother::ClassStatistics;
 use serde_json::{Value, json};
 
 pub use metrics::metrics;
-pub use table::table;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.shim/1";
@@ -47,7 +46,7 @@ pub(crate) const NOT_REAL_TIME: &str = "no real-time priority: on a busy host fr
      `priority: 40` in the configuration gives it one";
 
 /// Returns one JSON document.
-pub fn json(report: &Report) -> String {
+fn json(report: &Report) -> String {
     let mut document = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),

@@ -1,19 +1,39 @@
-//! The status as a table for the terminal.
+//! The status for people, and in all formats.
 
 use std::fmt::Write;
 
-use comfy_table::{LineStyle, Table, TableStyle};
+use rtether::report::format::{Part, Render};
+use rtether::report::table::{Cell, Screen, Table};
 use rtether_live::shim::{QueueStatus, SmootherStatus, Status, Traffic};
 use rtether_model::quantity::Duration;
 
 use super::{
-    NOT_REAL_TIME, Report, detector_name, direction_name, malformed, mode_name, signal_name,
+    NOT_REAL_TIME, Report, detector_name, direction_name, json, malformed, mode_name, signal_name,
 };
 
-/// Returns the status as a table.
-pub fn table(report: &Report) -> String {
-    let status = &report.status;
-    let mut out = head(report);
+impl Render for Report {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let mut parts = vec![Part::Lines(head(self) + &traffic(&self.status))];
+        let queues = self.rows();
+        if !queues.is_empty() {
+            parts.extend([Part::Lines("\n".into()), queues.into()]);
+        }
+        parts.push(rest(self).into());
+        parts
+    }
+
+    /// The queues.
+    fn rows(&self) -> Table {
+        queues(&self.status.queues)
+    }
+
+    fn json(&self) -> String {
+        json(self)
+    }
+}
+
+fn traffic(status: &Status) -> String {
+    let mut out = String::new();
     for (name, traffic, bypassed) in [
         ("transmitted", &status.transmitted, status.bypassed.transmit),
         ("received", &status.received, status.bypassed.receive),
@@ -28,9 +48,13 @@ pub fn table(report: &Report) -> String {
             "{name:<12} {frames} frames, {octets} B; {taken} taken in, {bypassed} bypassed"
         );
     }
-    if !status.queues.is_empty() {
-        _ = writeln!(out, "\n{}", queues(&status.queues));
-    }
+    out
+}
+
+/// Returns smoother, probes and losses.
+fn rest(report: &Report) -> String {
+    let status = &report.status;
+    let mut out = String::new();
     if let Some(smoother) = &status.smoother {
         out.push_str(&smoother_text(report, smoother));
     }
@@ -69,33 +93,23 @@ fn head(report: &Report) -> String {
 }
 
 fn queues(queues: &[QueueStatus]) -> Table {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-    table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header([
-        "queue",
-        "",
-        "waiting",
-        "accepted",
-        "released",
-        "dropped",
-        "mean wait",
-        "longest",
-    ]);
-    for queue in queues {
-        let wait = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), microseconds);
-        table.add_row([
-            direction_name(queue.direction).to_owned(),
-            queue.class.to_string(),
-            queue.depth.to_string(),
-            queue.accepted.to_string(),
-            queue.released.to_string(),
-            queue.dropped.to_string(),
-            wait(queue.waited.map(|waited| waited.mean)),
-            wait(queue.waited.map(|waited| waited.max)),
-        ]);
-    }
-    table
+    let wait = |time: Option<Duration>| time.map(|time| Cell::from(time).shown(microseconds(time)));
+    Table::of(queues)
+        .both("queue", "direction", |queue| {
+            direction_name(queue.direction)
+        })
+        .both("", "class", |queue| queue.class.to_string())
+        .both("waiting", "waiting_frames", |queue| queue.depth)
+        .both("accepted", "accepted_frames", |queue| queue.accepted)
+        .both("released", "released_frames", |queue| queue.released)
+        .both("dropped", "dropped_frames", |queue| queue.dropped)
+        .both("mean wait", "mean_wait_ns", |queue| {
+            wait(queue.waited.map(|waited| waited.mean))
+        })
+        .both("longest", "longest_wait_ns", |queue| {
+            wait(queue.waited.map(|waited| waited.max))
+        })
+        .done()
 }
 
 fn microseconds(time: Duration) -> String {

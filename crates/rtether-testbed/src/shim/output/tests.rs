@@ -1,6 +1,8 @@
 //! Oracles: the documents' own formats, read back; every counter has a distinct value, so that none
 //! can be mistaken for another.
 
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_live::shim::{Backend, Directions, Drops, Waited};
@@ -236,5 +238,5 @@ fn a_kernel_that_does_not_tell_waits_has_none() {
 
 #[test]
 fn people_get_a_table() {
-    insta::assert_snapshot!(table(&report()));
+    insta::assert_snapshot!(report().render(Format::Table, Screen::default()));
 }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use rtether::report::format::Render;
+use rtether::report::table::Screen;
 use rtether_live::process::Signal;
 use rtether_live::shim::{Backend, Handle, Settings, ShimError, placement};
 
@@ -130,8 +132,7 @@ impl<'a> Duty<'a> {
             Request::Status(form) => {
                 let report = self.report();
                 Ok(match form {
-                    Form::Table => output::table(&report),
-                    Form::Json => output::json(&report),
+                    Form::Result(format) => report.render(format, Screen::default()),
                     Form::Metrics => output::metrics(&report),
                 })
             }

@@ -1,13 +1,13 @@
 //! The limit as one self-contained page.
 
 use super::{
-    DEPTH, End, LOAD_TITLES, Limit, STATION_TITLES, access_words, by_load, exact_percent,
-    flow_names, load_row, rate, sentence, station_row,
+    DEPTH, End, Limit, access_words, by_load, exact_percent, flow_names, loads, rate, sentence,
+    stations,
 };
 use crate::limit::TrialVerdict;
 use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
 use crate::report::markup::{Markup, element};
-use crate::report::page::{self, DataTable, Page, TableCell, Tone};
+use crate::report::page::{self, Page, Tone};
 use crate::report::text::real;
 use crate::scenario::Scenario;
 
@@ -41,7 +41,8 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
     if !limit.trials.is_empty() {
         let note = format!("Scaled: {}. {LOADS_NOTE}", flow_names(scenario, limit));
         let mut body = page::wide_grid([misses(limit), throughput(limit)]);
-        body.push(loads(scenario, limit));
+        let trials = by_load(limit);
+        body.push(loads(scenario, &trials).html(|row| trials[row].verdict != TrialVerdict::Pass));
         page = page.section("loads", "Loads", note, body);
     }
     if !limit.stations.is_empty() {
@@ -50,7 +51,7 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
             "stations",
             "Limits of stations",
             note,
-            stations(scenario, limit),
+            stations(scenario, limit).html(|_| false),
         );
     }
     if !limit.access.is_empty() {
@@ -139,63 +140,6 @@ fn throughput(limit: &Limit) -> Markup {
         }],
         rules: rules(limit),
         bands: Vec::new(),
-    }
-    .render()
-}
-
-fn loads(scenario: &Scenario, limit: &Limit) -> Markup {
-    let rows = by_load(limit).into_iter().map(|trial| {
-        let keys = [
-            trial.load_bps,
-            trial.factor,
-            real(trial.worst.missed),
-            trial.worst.upper,
-            0.0,
-            trial.throughput_bps,
-            trial.utilization,
-            0.0,
-        ];
-        let failed = trial.verdict != TrialVerdict::Pass;
-        (cells(load_row(scenario, trial), &[4, 7], &keys), failed)
-    });
-    data_table(&LOAD_TITLES, &[4, 7], rows.collect())
-}
-
-fn stations(scenario: &Scenario, limit: &Limit) -> Markup {
-    let rows = limit.stations.iter().map(|station| {
-        let keys = [
-            0.0,
-            station.present_bps,
-            station.other_bps,
-            station.equal.limit_bps,
-            station.equal.period.as_secs_f64(),
-            station.by_need.limit_bps,
-            station.by_need.period.as_secs_f64(),
-        ];
-        (cells(station_row(scenario, station), &[0], &keys), false)
-    });
-    data_table(&STATION_TITLES, &[0], rows.collect())
-}
-
-fn cells<const N: usize>(row: [String; N], texts: &[usize], keys: &[f64; N]) -> Vec<TableCell> {
-    let numbered = row.into_iter().zip(keys).enumerate();
-    let cells = numbered.map(|(column, (content, key))| {
-        if texts.contains(&column) {
-            TableCell::text(content)
-        } else {
-            TableCell::number(content, key)
-        }
-    });
-    cells.collect()
-}
-
-fn data_table(titles: &[&str], texts: &[usize], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
-    let columns = titles.iter().enumerate();
-    let columns = columns.map(|(at, title)| ((*title).to_owned(), !texts.contains(&at)));
-    DataTable {
-        columns: columns.collect(),
-        filter: rows.len() > 8,
-        rows,
     }
     .render()
 }

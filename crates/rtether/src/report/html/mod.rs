@@ -1,6 +1,6 @@
 //! The checked as one self-contained HTML page: verdicts, topology, distributions, shares.
 //!
-//! Up to [`super::table::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
+//! Up to [`super::verdicts::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
 //! and the failed streams, so that a plant with hundreds of streams stays readable and small.
 
 mod delays;
@@ -13,8 +13,8 @@ mod view;
 use super::checked::{Checked, Counts};
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
-use super::table::MOST_STREAMS;
 use super::text::{count, plural, time};
+use super::verdicts::MOST_STREAMS;
 use crate::bound;
 use view::View;
 

@@ -5,8 +5,8 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Bucket, Segment, Summary, Worst};
 
 use super::super::checked::{Checked, Stream};
-use super::super::table::class_name;
 use super::super::text::{plural, time};
+use super::super::verdicts::class_name;
 use super::is_small;
 use crate::measured::Distribution;
 

@@ -1,0 +1,115 @@
+//! Ports and stacks as results in every format.
+
+use rtether_bounds::Analysis;
+
+use super::document;
+use super::names::Names;
+use super::ports::{State, ports, stacks};
+use crate::report::format::{Part, Render};
+use crate::report::table::{Cell, Screen, Table};
+use crate::report::text::{percent, plural};
+use crate::scenario::Scenario;
+
+/// Ports and stacks of a scenario, in all formats.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its bounds.
+    pub analysis: &'a Analysis,
+}
+
+impl Render for Places<'_> {
+    fn parts(&self, _: Screen) -> Vec<Part> {
+        let blank = || Part::Lines("\n".to_owned());
+        let mut parts = vec![
+            format!("{}\n", self.scenario.name).into(),
+            self.ports().into(),
+            blank(),
+        ];
+        let stacks = self.stacks();
+        if !stacks.is_empty() {
+            parts.extend([stacks.into(), blank()]);
+        }
+        parts.push(summary(self.scenario, self.analysis).into());
+        parts
+    }
+
+    fn rows(&self) -> Table {
+        self.ports().append(&self.stacks())
+    }
+
+    fn json(&self) -> String {
+        document::json(self.scenario, self.analysis)
+    }
+}
+
+impl Places<'_> {
+    fn ports(&self) -> Table {
+        let names = Names::new(self.scenario);
+        Table::of(ports(self.scenario, self.analysis))
+            .file("kind", |_| "port")
+            .both("port", "name", |port| names.port(port.bound.port))
+            .number("use", "utilization_ratio", |port| used(port.utilization()))
+            .number("longest wait", "queueing_ns", |port| port.bound.queueing)
+            .number("backlog", "backlog_bytes", |port| {
+                let backlog = port.bound.backlog;
+                backlog.map(|size| Cell::from(size.get()).shown(size.to_string()))
+            })
+            .number("buffer", "buffer_bytes", |port| {
+                Cell::from(port.buffer.get()).shown(port.buffer.to_string())
+            })
+            .file("waiting_packets", |_| ())
+            .file("queue_packets", |_| ())
+            .both("state", "state", |port| port.state().name())
+            .done()
+    }
+
+    fn stacks(&self) -> Table {
+        let names = Names::new(self.scenario);
+        Table::of(stacks(self.scenario, self.analysis))
+            .file("kind", |stack| format!("stack {}", stack.serves()))
+            .both("stack", "name", |stack| {
+                let name = names.node(stack.bound.node);
+                Cell::from(name).shown(format!("{name} ({})", stack.serves()))
+            })
+            .number("use", "utilization_ratio", |stack| {
+                used(stack.utilization())
+            })
+            .number("longest wait", "queueing_ns", |stack| stack.bound.queueing)
+            .number("packets", "waiting_packets", |stack| stack.bound.waiting)
+            .number("queue", "queue_packets", |stack| stack.queue)
+            .both("state", "state", |stack| stack.state().name())
+            .done()
+    }
+}
+
+fn used(share: Option<f64>) -> Cell {
+    match share {
+        Some(share) => Cell::from(share).shown(percent(share)),
+        None => Cell::default().shown("unlimited"),
+    }
+}
+
+/// Returns a sentence with the number of ports and stacks in each state.
+fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
+    let states = ports(scenario, analysis).map(|port| port.state());
+    let states = states.chain(stacks(scenario, analysis).map(|stack| stack.state()));
+    let states: Vec<State> = states.collect();
+    let words = [
+        (State::Ok, "ok"),
+        (State::Buffer, "that may need more memory than they have"),
+        (State::Overload, "overloaded"),
+        (State::NoBound, "without a bound"),
+    ];
+    let words = words.into_iter().filter_map(|(state, word)| {
+        let count = states.iter().filter(|&&other| other == state).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    });
+    format!(
+        "{}, {}: {}.\n",
+        plural(analysis.ports.len(), "port"),
+        plural(analysis.stacks.len(), "stack"),
+        words.collect::<Vec<_>>().join(", ")
+    )
+}

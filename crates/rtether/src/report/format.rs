@@ -1,0 +1,122 @@
+//! Formats of results, the same for every verb.
+
+use super::table::{Screen, Table, escape_markdown};
+
+/// Format of a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text and tables for people.
+    #[default]
+    Table,
+    /// The same as Markdown.
+    Md,
+    /// CSV, one row per record.
+    Csv,
+    /// One JSON document.
+    Json,
+}
+
+impl Format {
+    /// All formats, with name and description.
+    pub const ALL: [(Self, &str, &str); 4] = [
+        (Self::Table, "table", "Text and tables for people"),
+        (Self::Md, "md", "The same as Markdown"),
+        (Self::Csv, "csv", "CSV, one row per record"),
+        (Self::Json, "json", "One JSON document"),
+    ];
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        let mut all = Self::ALL.into_iter();
+        let known = all.find(|(format, ..)| *format == self);
+        known.map_or("", |(_, name, _)| name)
+    }
+
+    /// Returns the format of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|(_, known, _)| *known == name);
+        known.map(|(format, ..)| format)
+    }
+
+    /// Returns whether it is JSON: one object per line for what comes over time.
+    pub const fn is_json(self) -> bool {
+        matches!(self, Self::Json)
+    }
+}
+
+/// A piece of a result for people.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Whole lines, with their line ends.
+    Lines(String),
+    /// A table.
+    Table(Table),
+}
+
+impl From<String> for Part {
+    fn from(lines: String) -> Self {
+        Self::Lines(lines)
+    }
+}
+
+impl From<Table> for Part {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+/// A result that can be shown in every format.
+pub trait Render {
+    /// Returns text and tables for people.
+    fn parts(&self, screen: Screen) -> Vec<Part>;
+
+    /// Returns the records as rows.
+    fn rows(&self) -> Table;
+
+    /// Returns one JSON document with a line end.
+    fn json(&self) -> String;
+
+    /// Returns text and tables as Markdown.
+    fn markdown(&self) -> String {
+        markdown(&self.parts(Screen::default()))
+    }
+
+    /// Returns the result in a format.
+    fn render(&self, format: Format, screen: Screen) -> String {
+        match format {
+            Format::Table => text(&self.parts(screen), screen),
+            Format::Md => self.markdown(),
+            Format::Csv => self.rows().csv(),
+            Format::Json => self.json(),
+        }
+    }
+}
+
+/// Returns parts as text for a terminal.
+fn text(parts: &[Part], screen: Screen) -> String {
+    let parts = parts.iter().map(|part| match part {
+        Part::Lines(lines) => lines.clone(),
+        Part::Table(table) => table.draw(screen) + "\n",
+    });
+    parts.collect()
+}
+
+/// Returns parts as Markdown: a title on a line that begins with `# `, and each other line a
+/// paragraph.
+pub(super) fn markdown(parts: &[Part]) -> String {
+    let blocks = parts.iter().flat_map(|part| match part {
+        Part::Lines(lines) => {
+            let lines = lines.lines().filter(|line| !line.trim().is_empty());
+            lines.map(paragraph).collect()
+        }
+        Part::Table(table) => vec![table.markdown()],
+    });
+    blocks.collect::<Vec<String>>().join("\n")
+}
+
+fn paragraph(line: &str) -> String {
+    match line.strip_prefix("# ") {
+        Some(title) => format!("# {}\n", escape_markdown(title)),
+        None => escape_markdown(line) + "\n",
+    }
+}
