@@ -7,10 +7,10 @@ mod plants;
 use rtether::bound::Bounds;
 use rtether::report::about::MEMBERS;
 use rtether::report::format::{Format, Render};
-use rtether::report::table::Screen;
+use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, csv, html, json};
 use rtether::verdict::assess;
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 
 /// Calls `check` with the checked of a plant.
@@ -81,6 +81,47 @@ fn tables_of_a_small_plant() {
         "table_markdown",
         with(&plant, |checked| markdown(checked, false))
     );
+}
+
+/// Oracle: written by hand from the documented rules.
+#[test]
+fn one_table_has_every_format() {
+    let name = "a".repeat(50);
+    let rows = [
+        (name.as_str(), Some(Duration::from_ps(1_500))),
+        ("b|", None),
+    ];
+    let table = Table::of(rows)
+        .both("flow", "flow", |row| row.0)
+        .shown("again", |row| row.0)
+        .number("delay", "delay_ns", |row| row.1)
+        .file("is_late", |row| row.1.is_none())
+        .shown("never", |_| ())
+        .optional()
+        .done();
+    let csv = format!("flow,delay_ns,is_late\n{name},1.5,0\nb|,,1\n");
+    assert_eq!(table.csv(), csv);
+    let objects = format!(
+        "{{\"flow\":\"{name}\",\"delay_ns\":1.5,\"is_late\":false}}\n\
+         {{\"flow\":\"b|\",\"delay_ns\":null,\"is_late\":true}}\n"
+    );
+    assert_eq!(table.ndjson(), objects);
+    let markdown = table.markdown();
+    assert!(markdown.starts_with("| flow | again | delay |\n| --- | --- | --: |\n"));
+    assert!(markdown.ends_with("| b\\| | b\\| | - |\n"), "{markdown}");
+    let at = |width| {
+        let screen = Screen {
+            width: Some(width),
+            ..Screen::default()
+        };
+        table.draw(screen)
+    };
+    let short = format!("{}\u{2026}{}", "a".repeat(14), "a".repeat(13));
+    let line = format!(" {short}   {short}   1.5 ns");
+    assert_eq!(at(80).lines().nth(2), Some(line.as_str()));
+    let card =
+        format!("flow   {name}\nagain  {name}\ndelay  1.5 ns\n\nflow   b|\nagain  b|\ndelay  -");
+    assert_eq!(at(79), card);
 }
 
 /// Oracle: the width; reviewed by eye.

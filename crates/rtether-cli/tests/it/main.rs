@@ -77,10 +77,50 @@ fn another_seed_is_another_run() {
     assert_ne!(result("1").stdout, result("2").stdout);
 }
 
+/// Oracle: the same rows as CSV, with the same names.
+#[test]
+fn every_result_has_one_object_per_row() {
+    let flow = "{ name: x, from: plc1, to: drive1, period: 10 ms, size: 64 B, deadline: 5 ms }";
+    for arguments in [
+        &["check", "bottling-line.yaml", "--for", "2s"][..],
+        &["sim", "bottling-line.yaml", "--for", "2s"],
+        &["bound", "bottling-line.yaml"],
+        &["bound", "bottling-line.yaml", "--ports"],
+        &[
+            "bound",
+            "bottling-line.yaml",
+            "--what-if",
+            "flows.setpoint.pcp=0",
+        ],
+        &["admit", "bottling-line.yaml", "--flow", flow],
+        &["reproduce", "skeie-volume"],
+    ] {
+        let [csv, objects] = ["csv", "ndjson"].map(|format| {
+            let output = run(&[arguments, &["--format", format]].concat());
+            assert!(
+                !output.stdout.is_empty(),
+                "{arguments:?}: {}",
+                stderr(&output)
+            );
+            stdout(&output)
+        });
+        let header = csv.lines().next().unwrap();
+        let mut count = 0;
+        for line in objects.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            let names = object.as_object().unwrap().keys();
+            assert_eq!(names.cloned().collect::<Vec<_>>().join(","), header);
+            count += 1;
+        }
+        let quoted = csv.matches('\n').count() - 1;
+        assert_eq!(count, quoted, "{arguments:?}");
+    }
+}
+
 /// Oracle: the width, and the bytes of a pipe.
 #[test]
 fn tables_fit_the_columns_unless_they_are_wide() {
-    let arguments = ["check", "bottling-line.yaml", "--for", "1s"];
+    let arguments = ["check", "bottling-line.yaml", "--for", "2s"];
     let piped = run(&arguments);
     for columns in [60, 80, 120, 200] {
         let in_columns = |more: &[&str]| {

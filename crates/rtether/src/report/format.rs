@@ -14,15 +14,18 @@ pub enum Format {
     Csv,
     /// One JSON document.
     Json,
+    /// One JSON object per record and line, with the names of CSV.
+    Ndjson,
 }
 
 impl Format {
     /// All formats, with name and description.
-    pub const ALL: [(Self, &str, &str); 4] = [
+    pub const ALL: [(Self, &str, &str); 5] = [
         (Self::Table, "table", "Text and tables for people"),
         (Self::Md, "md", "The same as Markdown"),
         (Self::Csv, "csv", "CSV, one row per record"),
         (Self::Json, "json", "One JSON document"),
+        (Self::Ndjson, "ndjson", "One JSON object per record"),
     ];
 
     /// Returns the name.
@@ -40,7 +43,7 @@ impl Format {
 
     /// Returns whether it is JSON: one object per line for what comes over time.
     pub const fn is_json(self) -> bool {
-        matches!(self, Self::Json)
+        matches!(self, Self::Json | Self::Ndjson)
     }
 }
 
@@ -88,6 +91,7 @@ pub trait Render {
             Format::Md => self.markdown(),
             Format::Csv => self.rows().csv(),
             Format::Json => self.json(),
+            Format::Ndjson => self.rows().ndjson(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod draw;
 use std::borrow::Cow;
 
 use rtether_model::quantity::Duration;
+use serde_json::Value as Json;
 
 use super::markup::Markup;
 use super::number::ns;
@@ -72,6 +73,22 @@ impl Cell {
             Value::Number(number) => number.to_string(),
             Value::Flag(flag) => u8::from(*flag).to_string(),
             Value::Json(number) => number.to_string(),
+        }
+    }
+
+    /// Returns the value for JSON.
+    fn json(&self) -> Json {
+        match &self.value {
+            Value::None => Json::Null,
+            Value::Text(text) => text.as_str().into(),
+            Value::Time(span) => ns(*span),
+            Value::Whole(number) => i64::try_from(*number).map_or_else(
+                |_| u64::try_from(*number).map_or(Json::Null, Json::from),
+                Json::from,
+            ),
+            Value::Number(number) => (*number).into(),
+            Value::Flag(flag) => (*flag).into(),
+            Value::Json(number) => number.clone().into(),
         }
     }
 
@@ -392,6 +409,17 @@ impl Table {
             drop(sheet.write_record(columns.iter().map(|(_, cells)| cells[row].file())));
         }
         sheet.into_text()
+    }
+
+    /// Returns the columns for files as one JSON object per row.
+    pub fn ndjson(&self) -> String {
+        let columns = self.named();
+        let objects = (0..self.rows).map(|row| {
+            let members = columns.iter();
+            let members = members.map(|(name, cells)| ((*name).to_owned(), cells[row].json()));
+            format!("{}\n", Json::Object(members.collect()))
+        });
+        objects.collect()
     }
 
     /// Returns the columns for people as a table of a page; `is_bad` marks rows. Many rows have a
