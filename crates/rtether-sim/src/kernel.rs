@@ -15,7 +15,7 @@ use crate::conversation::Conversation;
 use crate::emulation::Visitor;
 use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
-use crate::observe::{Observer, PacketInfo};
+use crate::observe::{NoObserver, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::publication::{Message, Publications};
@@ -320,6 +320,13 @@ impl Simulation {
     /// Returns the number of events so far.
     pub const fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Handles all events before `until` and advances the time to `until`, without an observer.
+    ///
+    /// Not generic, so that it is compiled with this crate and as fast, not with its caller.
+    pub fn advance_to(&mut self, until: Instant) {
+        self.run_until(until, &mut NoObserver);
     }
 
     /// Handles all events before `until` and advances the time to `until`.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use rayon::prelude::*;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Record;
-use rtether_sim::observe::{NoObserver, Observer};
+use rtether_sim::observe::Observer;
 use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::scenario::{RunPlan, Scenario};
@@ -67,7 +67,7 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
             .filter(|&run| run == 0 || !progress.is_cancelled())
             .map(|run| {
                 let seed = plan.seed.wrapping_add(run);
-                let record = simulate_seed(scenario, seed, progress, &mut NoObserver)?;
+                let record = replicate(scenario, seed, progress, Simulation::advance_to)?;
                 Ok((seed, record))
             })
             .collect::<Result<Vec<(u64, Record)>, BuildError>>()?;
@@ -96,6 +96,18 @@ pub fn simulate_seed<O: Observer>(
     progress: &Progress,
     observer: &mut O,
 ) -> Result<Record, BuildError> {
+    replicate(scenario, seed, progress, |simulation, until| {
+        simulation.run_until(until, observer);
+    })
+}
+
+/// Runs one replication, a step at a time.
+fn replicate(
+    scenario: &Scenario,
+    seed: u64,
+    progress: &Progress,
+    mut advance: impl FnMut(&mut Simulation, Instant),
+) -> Result<Record, BuildError> {
     let RunPlan {
         duration,
         warmup,
@@ -114,7 +126,7 @@ pub fn simulate_seed<O: Observer>(
     while reached < duration && !progress.is_cancelled() {
         let next = Ord::min(step, duration - reached) + reached;
         let before = simulation.events();
-        simulation.run_until(Instant::ZERO + next, observer);
+        advance(&mut simulation, Instant::ZERO + next);
         progress
             .simulated_ps
             .fetch_add((next - reached).as_ps(), Ordering::Relaxed);
