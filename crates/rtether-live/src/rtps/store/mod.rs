@@ -21,12 +21,17 @@ use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use disk::System;
 use journal::{Journal, beside};
 
 /// Octets that a journal may exceed twice its live records by before it is rewritten.
 const SLACK: u64 = 65_536;
+
+/// How long to wait for the lock of another writer, and how often to look.
+const LOCK_PATIENCE: Duration = Duration::from_millis(300);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Options of a store.
 #[derive(Clone, Copy, Debug)]
@@ -184,10 +189,18 @@ impl Store {
         let mut writing = OpenOptions::new();
         writing.read(true).write(true).create(true).truncate(false);
         let lock = writing.open(beside(path, "lock")).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Taken(path.to_owned())),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        let until = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                // A program that this process is just starting holds the lock of a closed store
+                // until its image is loaded.
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Taken(path.to_owned())),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
         }
         Ok(Self {
             journal: Journal::open(System, path, options, SLACK)?,

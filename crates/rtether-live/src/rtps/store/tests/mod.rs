@@ -161,6 +161,21 @@ fn two_writers_do_not_share_a_store() {
     open(&folder);
 }
 
+/// A program that starts has the locks of this process until its image is loaded.
+#[test]
+fn a_lock_that_is_soon_released_is_waited_for() {
+    let folder = Folder::new("soon");
+    drop(open(&folder));
+    let lock = File::open(beside(&folder.journal(), "lock")).expect("a lock");
+    lock.lock().expect("free");
+    let other = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        drop(lock);
+    });
+    open(&folder);
+    other.join().expect("no panic");
+}
+
 #[test]
 fn a_file_of_somebody_else_or_of_another_version_stays_as_it_is() {
     let folder = Folder::new("foreign");
