@@ -124,6 +124,13 @@ struct Connection {
     write_at: i64,
 }
 
+impl Connection {
+    /// Returns whether the sender has given up after its last retry.
+    fn is_given_up(&self) -> bool {
+        self.sender.state() == tcp::State::Failed
+    }
+}
+
 impl BulkFlow {
     /// Creates the flow, with no transfer begun.
     pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64) -> Self {
@@ -217,14 +224,15 @@ impl BulkFlow {
         is_due.then(|| (size, transfer.start.as_ps()))
     }
 
-    /// Returns the due times of files that have not arrived: the one being sent, and those waiting
+    /// Returns the due times of files that may still arrive: the one being sent, and those waiting
     /// for it. Of files at random times only the first is known.
     fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
         let is_running = self
             .records
             .last()
             .is_some_and(|last| last.finished_at.is_none());
-        let running = self.connection.as_ref().filter(|_| is_running);
+        let running = self.connection.as_ref();
+        let running = running.filter(|running| is_running && !running.is_given_up());
         let listed = self.transfers.iter().skip(self.begun);
         let listed = listed.map(|transfer| transfer.start.as_ps());
         let bursts = self.bursts.iter().filter(|files| files.mean_gap.is_some());
@@ -304,6 +312,9 @@ impl Simulation {
         bulk.write_if_due(now);
         if let Some(running) = &mut bulk.connection {
             running.sender.handle_timeout(now);
+            if running.is_given_up() {
+                self.book_given_up(index);
+            }
         }
         self.drain_sender(index, observer);
     }
@@ -422,7 +433,9 @@ impl Simulation {
         let now = self.now();
         let bulk = &mut self.bulk[index as usize];
         let is_current = usize::try_from(packet.number).is_ok_and(|number| number == bulk.begun);
-        let Some(running) = bulk.connection.as_mut().filter(|_| is_current) else {
+        let running = bulk.connection.as_mut();
+        // A file that was given up is booked: what is still on its way is too late for it.
+        let Some(running) = running.filter(|own| is_current && !own.is_given_up()) else {
             return;
         };
         if packet.has(REVERSE) {

@@ -29,6 +29,21 @@ impl Simulation {
         self.book_whole(id, talker, &released, Some(size), observer);
     }
 
+    /// Books the file of a connection that has just been given up, unless it had arrived.
+    pub(super) fn book_given_up(&mut self, index: u32) {
+        let bulk = &self.bulk[index as usize];
+        let (Some(running), Some(record)) = (&bulk.connection, bulk.records.last()) else {
+            return;
+        };
+        let is_counted = running.due >= self.config.warmup.as_ps();
+        if !bulk.counts_files || record.finished_at.is_some() || !is_counted {
+            return;
+        }
+        let stream = self.flows[bulk.flow as usize].first_stream;
+        self.streams[stream as usize].rest.record.released += 1;
+        self.book_lost_message(stream, true);
+    }
+
     /// Counts the files that were due and have not arrived, and which of them are late.
     pub(crate) fn count_files(&mut self) {
         let warmup = self.config.warmup.as_ps();

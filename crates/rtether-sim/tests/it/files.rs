@@ -147,3 +147,14 @@ fn lost_segments_make_files_late_and_lose_none() {
         .sum();
     assert!(again > 0);
 }
+
+/// Oracle: the link: nothing passes, so TCP gives each file up after its last retry (RFC 9293,
+/// 3.8.3); the file is lost, not forgotten.
+#[test]
+fn a_file_that_is_given_up_is_lost() {
+    let mut plant = files(&[(0, 1_000), (5, 1_000)]);
+    plant.network.links[0].errors_per_billion = 1_000_000_000;
+    let one = &plant.run(3_000_000).streams[0];
+    let counts = (one.released, one.dropped, one.in_flight, one.missed);
+    assert_eq!(counts, (2, 2, 0, 2));
+}
