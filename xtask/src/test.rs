@@ -123,7 +123,7 @@ struct TestRun<'a> {
 
 impl TestRun<'_> {
     /// Runs one part, and prints its time and its counts. A part that fails as a whole is one failed
-    /// test, and one that counts no tests a passed one.
+    /// test, and a part without tests of its own (lints) a passed one.
     fn check(&mut self, part: Part, left: &[Part]) -> Result<()> {
         let name = part.name();
         println!(
@@ -290,6 +290,7 @@ impl TestRun<'_> {
             class: program.class,
             command,
             repeat: program.repeat.clone(),
+            must_count: false,
         }
     }
 
@@ -301,6 +302,7 @@ impl TestRun<'_> {
             class: Class::Computes,
             command,
             repeat: format!("cargo test {} --doc", packages.join(" ")),
+            must_count: false,
         }
     }
 

@@ -32,6 +32,7 @@ impl TestRun<'_> {
             let whole = whole.with_context(|| format!("there is no program `{program}`"))?;
             let (prefix, mut task) = (prefix.to_owned(), self.task(&whole.only(prefix)?));
             task.command.arg("--include-ignored").env(NIGHTLY, "1");
+            task.must_count = true;
             if !prefix.is_empty() {
                 task.name = format!("{program}::{prefix}");
             }
@@ -71,6 +72,7 @@ impl TestRun<'_> {
             class: Class::Computes,
             command: upkeep::cargo_fuzz(self.repo, &["run", name, "--", &limit]),
             repeat: format!("cargo +nightly fuzz run {name}"),
+            must_count: true,
         });
         Schedule::new(&self.logs, tasks.collect())?.run(&mut self.tally)
     }

@@ -1,5 +1,5 @@
-//! The parts of `cargo xtask test`, each of which can be run alone. Each part of a long run takes at
-//! most half an hour on two cores.
+//! The parts of `cargo xtask test`, each of which can be run alone. A part of a long
+//! run is meant to take at most half an hour on two cores; `docs/nightly.md` says how long it took.
 
 use super::program::{Class, Program};
 

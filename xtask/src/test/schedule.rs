@@ -28,6 +28,8 @@ pub(super) struct Task {
     pub(super) command: Command,
     /// Command that repeats it.
     pub(super) repeat: String,
+    /// Whether a run without a test is a failure: a name that no test has any more would pass.
+    pub(super) must_count: bool,
 }
 
 struct Running {
@@ -233,9 +235,14 @@ fn report(
 ) -> Result<bool> {
     let output = fs::read(&own.log).with_context(|| format!("reading {}", own.log.display()))?;
     let output = String::from_utf8_lossy(&output);
-    let is_good = status.is_some_and(|status| status.success());
+    let (counted_before, failed_before) = (tally.counted(), tally.failed);
+    tally.read_output(&output);
+    let has_succeeded = status.is_some_and(|status| status.success());
+    let is_empty = has_succeeded && own.task.must_count && tally.counted() == counted_before;
+    let is_good = has_succeeded && !is_empty;
     let how = match status {
         Some(_) if is_good => "ok".to_owned(),
+        Some(_) if is_empty => "FAILED, ran no test".to_owned(),
         Some(status) => format!("FAILED, {status}"),
         None => format!("FAILED, still running after {}", elapsed(LIMIT)),
     };
@@ -244,13 +251,16 @@ fn report(
     let (time, processor) = times.unwrap_or_default();
     let (name, class) = (&own.task.name, own.task.class.name());
     println!("--- {name} ({class}): {how}, {time}, {processor} of processor time");
-    let failed_before = tally.failed;
-    tally.read_output(&output);
     print!("{output}");
     if !is_good {
         println!("repeat: {}", own.task.repeat);
         if tally.failed == failed_before {
-            tally.fail(&format!("{name}: did not end by itself"));
+            let reason = if is_empty {
+                "ran no test"
+            } else {
+                "did not end by itself"
+            };
+            tally.fail(&format!("{name}: {reason}"));
         }
     }
     Ok(is_good)
@@ -343,6 +353,7 @@ mod tests {
                 class,
                 command,
                 repeat: String::new(),
+                must_count: true,
             }
         };
         let good = "echo 'test result: ok. 3 passed; 0 failed; 1 ignored; finished'";
@@ -352,6 +363,11 @@ mod tests {
             task("c", Measures, good),
             task("a", Computes, bad),
             task("b", Waits, "kill -KILL $$"),
+            task(
+                "d",
+                Waits,
+                "echo 'test result: ok. 0 passed; 0 failed; 0 ignored; finished'",
+            ),
         ];
         let mut tally = Tally::default();
         let is_good = Schedule::new(&folder, tasks)
@@ -359,11 +375,14 @@ mod tests {
             .run(&mut tally)
             .unwrap();
         assert!(!is_good);
-        assert_eq!(tally.to_string(), "4 passed, 2 failed, 0 skipped");
+        assert_eq!(tally.to_string(), "4 passed, 3 failed, 0 skipped");
         tally.failures.sort();
-        assert_eq!(tally.failures, ["a::b", "b: did not end by itself"]);
+        assert_eq!(
+            tally.failures,
+            ["a::b", "b: did not end by itself", "d: ran no test"]
+        );
         let times = fs::read_to_string(folder.join("times")).unwrap();
-        assert_eq!(read_times(&times).len(), 3);
+        assert_eq!(read_times(&times).len(), 4);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -58,6 +58,11 @@ impl Tally {
         }
     }
 
+    /// Returns how many tests have ended, well or not.
+    pub(super) const fn counted(&self) -> u64 {
+        self.ended_well + self.failed
+    }
+
     /// Processes the log to which skipped tests wrote one line each.
     pub(super) fn read_skips(&mut self, log: &str) {
         for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
