@@ -58,6 +58,9 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
         Just(TransmitStrategy::Selection(Selection::Wrr {
             weights: [1, 2, 3, 1, 4, 1, 1, 2]
         })),
+        Just(TransmitStrategy::Selection(Selection::Drr {
+            quanta: [64, 1_522, 500, 64, 3_000, 100, 1_522, 64]
+        })),
     ];
     let limits = prop::collection::vec(1..6_u32, 1..=8);
     (1..5_u32, limits, strategy).prop_map(|(ring_limit, queue_limits, strategy)| {

@@ -172,7 +172,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store, or creates it in an existing folder.
+    /// Opens a store, or creates it in an existing folder. Waits up to 0.3 s for the lock of one that
+    /// is just being closed.
     ///
     /// Damage is reported by [`Store::damage`]. The damaged file is then copied to the same name
     /// with the extension `.bad-1`, `.bad-2` and so on up to `.bad-8`, which is overwritten if it

@@ -338,6 +338,9 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
         Just(TransmitStrategy::Selection(Selection::Wrr {
             weights: [1, 2, 3, 1, 1, 1, 1, 1]
         })),
+        Just(TransmitStrategy::Selection(Selection::Drr {
+            quanta: [64, 300, 90, 100, 100, 100, 100, 100]
+        })),
     ]
 }
 

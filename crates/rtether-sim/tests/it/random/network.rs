@@ -193,12 +193,25 @@ pub(super) fn pcp(dice: &mut Dice) -> Pcp {
 
 fn switch(dice: &mut Dice, style: &Style) -> Switch {
     let weights = [(); 8].map(|()| dice.pick(&[1, 1, 2, 3, 4]));
-    let per_port = if style.is_tight {
-        dice.pick(&[0, 300, 2_000, 20_000])
-    } else {
-        1 << 20
+    let quanta = [(); 8].map(|()| dice.pick(&[64, 500, 1_522, 6_000]));
+    let selection = dice.pick(&[
+        Selection::Fcfs,
+        Selection::StrictPriority,
+        Selection::StrictPriority,
+        Selection::Wrr { weights },
+        Selection::StrictWrr { weights },
+        Selection::EarliestDeadline,
+        Selection::Drr { quanta },
+    ]);
+    // Under deficit round robin every frame needs room, even where it finds the port idle: less
+    // than a frame would let nothing through.
+    let holds_a_frame = matches!(selection, Selection::Drr { .. });
+    let per_port = match (style.is_tight, holds_a_frame) {
+        (false, _) => 1 << 20,
+        (true, false) => dice.pick(&[0, 300, 2_000, 20_000]),
+        (true, true) => dice.pick(&[2_000, 20_000]),
     };
-    let shared = style.is_tight && dice.chance(50);
+    let shared = style.is_tight && !holds_a_frame && dice.chance(50);
     Switch {
         latency: Duration::from_ns(dice.pick(&[0, 0, 700, 5_000])),
         mode: dice.pick(&[
@@ -207,14 +220,7 @@ fn switch(dice: &mut Dice, style: &Style) -> Switch {
             ForwardingMode::CutThrough,
         ]),
         queues: QueueMap::standard(dice.pick(&[1, 2, 4, 4, 8])).unwrap(),
-        selection: dice.pick(&[
-            Selection::Fcfs,
-            Selection::StrictPriority,
-            Selection::StrictPriority,
-            Selection::Wrr { weights },
-            Selection::StrictWrr { weights },
-            Selection::EarliestDeadline,
-        ]),
+        selection,
         buffer: Buffer {
             per_port: Bytes::new(per_port),
             shared: shared.then(|| Bytes::new(dice.pick(&[0, 1_000, 10_000]))),
