@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
-use crate::tidy;
+use crate::{tidy, upkeep};
 use changed::Choice;
 use part::Part;
 use program::{Class, Program};
@@ -211,6 +211,7 @@ impl TestRun<'_> {
                     .args(self.choice.arguments())
                     .args(["--", "--deny", "warnings"]),
             ),
+            Part::Wasm => self.wasm(),
             Part::Tests | Part::Waits | Part::Computes | Part::Measures | Part::Documentation => {
                 self.tests(part)
             }
@@ -221,6 +222,21 @@ impl TestRun<'_> {
             Part::Licenses => self.licenses(),
             Part::BareRoot => self.bare_root(),
         }
+    }
+
+    /// Compiles the library for a machine without an operating system, as a browser loads it.
+    fn wasm(&mut self) -> Result<bool> {
+        const TARGET: &str = "wasm32-unknown-unknown";
+        if !self.choice.has_package("rtether") {
+            return Ok(true);
+        }
+        if !upkeep::provide_target(self.repo, TARGET) {
+            let how = format!("wasm: needs `rustup target add {TARGET}`");
+            self.tally.skip(&how);
+            return Ok(true);
+        }
+        let arguments = ["check", "--package", "rtether", "--lib", "--target", TARGET];
+        succeeds(&mut self.repo.cargo(&arguments))
     }
 
     /// Runs the test programs of a part.

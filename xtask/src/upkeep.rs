@@ -54,6 +54,22 @@ pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
     Ok(())
 }
 
+/// Finds or installs the standard library for a target.
+pub(crate) fn provide_target(repo: &Repo, target: &str) -> bool {
+    let rustup = |arguments: &[&str]| {
+        let mut command = Command::new("rustup");
+        command.args(arguments).current_dir(&repo.root);
+        command
+    };
+    let list = rustup(&["target", "list", "--installed"]).output();
+    let list = list.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if list.is_ok_and(|list| list.lines().any(|line| line.trim() == target)) {
+        return true;
+    }
+    println!("installing the standard library for {target}");
+    succeeds(&mut rustup(&["target", "add", target])).is_ok_and(|added| added)
+}
+
 /// Finds or installs a cargo command; advises how to get it otherwise.
 pub(crate) fn provide_cargo_command(repo: &Repo, name: &str) -> bool {
     let is_there = || {

@@ -105,7 +105,8 @@ impl Choice {
         }
     }
 
-    fn has_package(&self, package: &str) -> bool {
+    /// Returns whether a package was chosen as a whole.
+    pub(super) fn has_package(&self, package: &str) -> bool {
         self.everything.is_some() || self.packages.contains_key(package)
     }
 }

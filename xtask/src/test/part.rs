@@ -9,6 +9,7 @@ pub(crate) enum Part {
     Tidy,
     Format,
     Clippy,
+    Wasm,
     Tests,
     Waits,
     Computes,
@@ -37,6 +38,11 @@ const PARTS: &[(Part, &str, &str)] = &[
     (Part::Tidy, "tidy", "rules of this repository"),
     (Part::Format, "format", "rustfmt"),
     (Part::Clippy, "clippy", "lints"),
+    (
+        Part::Wasm,
+        "wasm",
+        "the library compiles without an operating system",
+    ),
     (
         Part::Tests,
         "tests",
@@ -152,12 +158,19 @@ const LONG: &[Long] = &[
 
 impl Part {
     /// Parts that run before each change is merged.
-    const USUAL: &[Self] = &[Self::Tidy, Self::Format, Self::Clippy, Self::Tests];
+    const USUAL: &[Self] = &[
+        Self::Tidy,
+        Self::Format,
+        Self::Clippy,
+        Self::Wasm,
+        Self::Tests,
+    ];
     /// The same in a long run, where the tests are run by class.
     const BY_CLASS: &[Self] = &[
         Self::Tidy,
         Self::Format,
         Self::Clippy,
+        Self::Wasm,
         Self::Documentation,
         Self::Waits,
         Self::Computes,
@@ -227,6 +240,7 @@ impl Part {
             Self::Tidy
             | Self::Format
             | Self::Clippy
+            | Self::Wasm
             | Self::Documentation
             | Self::Long(_)
             | Self::Benches
