@@ -458,6 +458,8 @@ impl Simulation {
         let flow = &self.flows[packet.flow as usize];
         let is_tcp = matches!(flow.carrier, Carrier::Bulk(_) | Carrier::Conversation(_));
         PacketInfo {
+            id,
+            spent: packet.segments.map(Duration::from_ps),
             flow: FlowId(packet.flow),
             number: packet.number,
             is_reverse: packet.has(REVERSE),

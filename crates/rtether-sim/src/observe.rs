@@ -12,6 +12,9 @@ use crate::tcp;
 /// Description of a packet at an event.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketInfo {
+    /// Tells copies and packets in transit apart; a packet that has ended leaves its number to a
+    /// later one.
+    pub id: u32,
     /// Its flow.
     pub flow: FlowId,
     /// Number of the release within the flow, from zero; replies and acknowledgements repeat it. A
@@ -34,6 +37,9 @@ pub struct PacketInfo {
     pub tcp: Option<tcp::Segment>,
     /// Which fragment of a datagram it is, if any.
     pub fragment: Option<FragmentInfo>,
+    /// Time spent so far, by [`Segment`]: at [`Observer::transmitted`] up to the first bit on the
+    /// wire, at [`Observer::received`] up to the last.
+    pub spent: [Duration; Segment::COUNT],
 }
 
 /// A fragment of a datagram.
@@ -54,6 +60,19 @@ pub struct Datagram<'a> {
     pub ports: [u16; 2],
     /// Differentiated services code point.
     pub dscp: u8,
+}
+
+/// Work of the stack of an end station on one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The end station.
+    pub station: NodeId,
+    /// Server of the stack; the first sends where there are two.
+    pub server: u8,
+    /// When it begins.
+    pub begin: Instant,
+    /// When it ends.
+    pub end: Instant,
 }
 
 /// A packet that reached its application.
@@ -134,9 +153,17 @@ pub trait Observer {
         let _ = (now, station, packet);
     }
 
-    /// One more copy of a packet is in transit. Each copy is received or dropped.
-    fn copied(&mut self, now: Instant, packet: &PacketInfo) {
-        let _ = (now, packet);
+    /// A server of the stack of an end station works on a packet, on its way out or in, from `begin`
+    /// to `end`. Stack instances that share a processor tell it at the end, as if the packet had
+    /// been served last without a pause.
+    fn served(&mut self, service: &Service, packet: &PacketInfo) {
+        let _ = (service, packet);
+    }
+
+    /// One more copy of the packet with the number `original` is in transit. Each copy is received
+    /// or dropped.
+    fn copied(&mut self, now: Instant, original: u32, packet: &PacketInfo) {
+        let _ = (now, original, packet);
     }
 
     /// A transmission on a shared medium collided; the last bit of the jam has left this port.
@@ -259,9 +286,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.reached(now, station, packet);
     }
 
-    fn copied(&mut self, now: Instant, packet: &PacketInfo) {
-        self.0.copied(now, packet);
-        self.1.copied(now, packet);
+    fn served(&mut self, service: &Service, packet: &PacketInfo) {
+        self.0.served(service, packet);
+        self.1.served(service, packet);
+    }
+
+    fn copied(&mut self, now: Instant, original: u32, packet: &PacketInfo) {
+        self.0.copied(now, original, packet);
+        self.1.copied(now, original, packet);
     }
 
     fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {

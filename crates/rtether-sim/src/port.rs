@@ -232,9 +232,6 @@ impl Simulation {
     /// Puts a frame on the wire now.
     #[inline]
     fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
-        if O::ACTIVE {
-            self.tell_transmitted(index, id, observer);
-        }
         let now = self.now;
         let port = &mut self.ports[index as usize];
         let packet = self.pool.get_mut(id);
@@ -242,6 +239,11 @@ impl Simulation {
         if waited > 0 {
             packet.spend(port.owner.waiting_place(), index, waited);
         }
+        if O::ACTIVE {
+            self.tell_transmitted(index, id, observer);
+        }
+        let port = &mut self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
         if waited > 0 || !port.has_one_queue {
             self.queues[index as usize].note_waited(queue, waited);
             self.queues[index as usize].note_sent(queue);

@@ -248,9 +248,6 @@ impl Simulation {
 
     /// Books the time a frame took when its last bit leaves its station.
     fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        if O::ACTIVE {
-            self.tell_transmitted(index, id, observer);
-        }
         let now = self.now;
         let port = &mut self.ports[index as usize];
         let packet = self.pool.get_mut(id);
@@ -261,6 +258,9 @@ impl Simulation {
         packet.tail = 0;
         port.sent += 1;
         port.sent_octets += (size + OVERHEAD).unsigned_abs();
+        if O::ACTIVE {
+            self.tell_transmitted(index, id, observer);
+        }
         self.maybe_corrupt(index, id);
     }
 
@@ -290,10 +290,10 @@ impl Simulation {
                 continue;
             }
             if let Some((station, receiver)) = last.replace((station, receiver)) {
-                if O::ACTIVE {
-                    observer.copied(self.now(), &self.info(id));
-                }
                 let copy = self.pool.duplicate(id);
+                if O::ACTIVE {
+                    observer.copied(self.now(), id, &self.info(copy));
+                }
                 self.fly(domain, from, station, receiver, copy);
             }
         }

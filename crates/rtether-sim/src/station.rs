@@ -9,7 +9,7 @@ use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 
 use crate::kernel::{Carrier, Simulation};
-use crate::observe::{Delivery, DropReason, Observer};
+use crate::observe::{Delivery, DropReason, Observer, Service};
 use crate::packet::{CORRUPTED, COUNTED, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 
 /// The state of an end station that every packet needs, in one cache line. The stack is stored
@@ -214,13 +214,34 @@ impl Simulation {
         let due = packet.due;
         let stack = &mut self.stacks[index as usize];
         stack.busy += cost;
-        let server = &mut stack.server[usize::from(server)];
-        server.serving = id;
-        self.agenda.set(server.slot, due);
+        let own = &mut stack.server[usize::from(server)];
+        own.serving = id;
+        self.agenda.set(own.slot, due);
+        if O::ACTIVE {
+            self.tell_served(index, server, (now, due), id, observer);
+        }
         if O::ACTIVE && !self.pool.get(id).has(OUTBOUND) && !self.has_tasks(index) {
             let node = self.stations[index as usize].node;
             observer.serving(Instant::from_ps(due), node, &self.info(id));
         }
+    }
+
+    /// Tells the observer of work of a stack from one time to another.
+    pub(crate) fn tell_served<O: Observer>(
+        &self,
+        index: u32,
+        server: u8,
+        (begin, end): (i64, i64),
+        id: u32,
+        observer: &mut O,
+    ) {
+        let service = Service {
+            station: self.stations[index as usize].node,
+            server,
+            begin: Instant::from_ps(begin),
+            end: Instant::from_ps(end),
+        };
+        observer.served(&service, &self.info(id));
     }
 
     /// Completes the service of a packet and begins the next one.

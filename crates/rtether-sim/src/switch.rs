@@ -213,10 +213,10 @@ impl Simulation {
         };
         self.switches[index as usize].copied += others.len() as u64;
         for &egress in others {
-            if O::ACTIVE {
-                observer.copied(self.now(), &self.info(id));
-            }
             let copy = self.pool.duplicate(id);
+            if O::ACTIVE {
+                observer.copied(self.now(), id, &self.info(copy));
+            }
             self.pass_on(index, copy, vid, from, egress, observer);
         }
         self.pass_on(index, id, vid, from, last, observer);

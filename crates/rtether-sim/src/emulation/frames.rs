@@ -197,7 +197,7 @@ impl Observer for Frames {
         self.end(packet.number, station, now);
     }
 
-    fn copied(&mut self, _now: Instant, packet: &PacketInfo) {
+    fn copied(&mut self, _now: Instant, _original: u32, packet: &PacketInfo) {
         self.all[packet.number as usize].copies += 1;
     }
 

@@ -328,6 +328,10 @@ impl Simulation {
         while let Some(StackSide::Instances(engines)) = &mut self.layer(index).stack
             && let Some(Job { id, cost }) = engines[processor].handle_timeout(now)
         {
+            if O::ACTIVE {
+                let server = u8::try_from(processor).unwrap_or(u8::MAX);
+                self.tell_served(index, server, (self.now - cost, self.now), id, observer);
+            }
             let packet = self.pool.get_mut(id);
             let spent = self.now - packet.mark;
             if packet.has(OUTBOUND) {
