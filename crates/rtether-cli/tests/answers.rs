@@ -286,3 +286,74 @@ fn ctrl_c_ends_the_trials_with_those_done() {
     assert_eq!(document["partial"], true);
     assert!(document["trials"].as_array().unwrap().len() < 4_000);
 }
+
+/// Oracle: by hand. `g` reaches the port to `b` at 9.12 us and occupies it for 10.08 us; `f` comes at
+/// 14.12 us, waits 5.08 us for the rest of it, and takes 18.24 us by itself.
+#[test]
+fn a_packet_is_followed_from_release_to_delivery() {
+    let flows = "flows:
+  - { name: g, from: c, to: b, period: 1 ms, size: 60 B, phase: 0 us }
+  - { name: f, from: a, to: b, period: 1 ms, size: 60 B, phase: 5 us, deadline: 20 us }
+run: { for: 10 ms }
+";
+    let text = format!("{}{flows}", SCENARIO.split("flows:").next().unwrap());
+    let plant = Plant::new("why", &text);
+    for which in ["worst", "late", "0"] {
+        let (code, out, err) = plant.run(&["why", "plant.yaml", "f", "--packet", which, "--json"]);
+        assert_eq!((code, err.as_str()), (0, ""));
+        let why: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(why["latency_ns"], 23_320);
+        let hops = why["hops"].as_array().unwrap();
+        let parts: Vec<_> = hops
+            .iter()
+            .map(|hop| (hop["place"].as_str().unwrap(), &hop["ns"]))
+            .collect();
+        let expected = [
+            ("wire from a to sw", 9_120),
+            ("switch queue of sw to b", 5_080),
+            ("wire from sw to b", 9_120),
+        ];
+        assert_eq!(parts.len(), expected.len());
+        for (part, expected) in parts.iter().zip(expected) {
+            assert_eq!(
+                (part.0, part.1),
+                (expected.0, &serde_json::json!(expected.1))
+            );
+        }
+        let wait = &hops[1]["waits"][0];
+        assert_eq!(
+            (&wait["flow"], &wait["cause"]),
+            (&"g".into(), &"in service".into())
+        );
+        assert_eq!(wait["ns"], 5_080);
+    }
+    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--svg", "f.svg"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with("f: packet 0 took 23.32 us (late, deadline 20 us)"),
+        "{out}"
+    );
+    let svg = std::fs::read_to_string(plant.0.join("f.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("`g` #0, in service: 5.08 us"));
+}
+
+/// Oracle: the documented exit codes; an error names what there is.
+#[test]
+fn a_packet_that_is_not_there_is_not_explained() {
+    let plant = Plant::new("why-not", SCENARIO);
+    let (code, _, err) = plant.run(&["why", "plant.yaml", "x"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no flow `x`; there are `f`"), "{err}");
+    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "late"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("no packet of `f` was late in 1 run"), "{err}");
+    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "1000"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("packet 1000 of `f` did not arrive"), "{err}");
+    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "best"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("expected `worst`, `late` or the number"),
+        "{err}"
+    );
+}

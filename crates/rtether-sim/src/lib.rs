@@ -53,6 +53,7 @@ mod stats;
 mod switch;
 pub mod tcp;
 pub mod trace;
+pub mod way;
 mod whole;
 
 pub use kernel::{BuildError, Config, Simulation};

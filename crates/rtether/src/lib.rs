@@ -18,6 +18,7 @@ pub mod sheet;
 pub mod stats;
 pub mod trace;
 pub mod verdict;
+pub mod why;
 
 pub use check::check;
 pub use report::Checked;

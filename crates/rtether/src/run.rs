@@ -67,7 +67,10 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
             .filter(|&run| run == 0 || !progress.is_cancelled())
             .map(|run| {
                 let seed = plan.seed.wrapping_add(run);
-                let record = replicate(scenario, seed, progress, Simulation::advance_to)?;
+                let record = replicate(scenario, seed, progress, |simulation, until| {
+                    simulation.advance_to(until);
+                    true
+                })?;
                 Ok((seed, record))
             })
             .collect::<Result<Vec<(u64, Record)>, BuildError>>()?;
@@ -96,17 +99,29 @@ pub fn simulate_seed<O: Observer>(
     progress: &Progress,
     observer: &mut O,
 ) -> Result<Record, BuildError> {
+    simulate_while(scenario, seed, progress, observer, |_| true)
+}
+
+/// Like [`simulate_seed`], but ends soon after the observer does not want to go on.
+pub fn simulate_while<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    progress: &Progress,
+    observer: &mut O,
+    goes_on: impl Fn(&O) -> bool,
+) -> Result<Record, BuildError> {
     replicate(scenario, seed, progress, |simulation, until| {
         simulation.run_until(until, observer);
+        goes_on(observer)
     })
 }
 
-/// Runs one replication, a step at a time.
+/// Runs one replication, a step at a time, while `advance` returns `true`.
 fn replicate(
     scenario: &Scenario,
     seed: u64,
     progress: &Progress,
-    mut advance: impl FnMut(&mut Simulation, Instant),
+    mut advance: impl FnMut(&mut Simulation, Instant) -> bool,
 ) -> Result<Record, BuildError> {
     let RunPlan {
         duration,
@@ -123,10 +138,11 @@ fn replicate(
     let longest = Duration::from_ps((duration.as_ps() / STEPS).max(1));
     let mut step = Ord::min(longest, FIRST_STEP);
     let mut reached = Duration::ZERO;
-    while reached < duration && !progress.is_cancelled() {
+    let mut goes_on = true;
+    while goes_on && reached < duration && !progress.is_cancelled() {
         let next = Ord::min(step, duration - reached) + reached;
         let before = simulation.events();
-        advance(&mut simulation, Instant::ZERO + next);
+        goes_on = advance(&mut simulation, Instant::ZERO + next);
         progress
             .simulated_ps
             .fetch_add((next - reached).as_ps(), Ordering::Relaxed);

@@ -10,6 +10,7 @@ mod new;
 mod reproduce;
 mod schema;
 mod sim;
+mod why;
 
 /// What needs sockets, namespaces and time stamps of Linux.
 #[cfg(target_os = "linux")]
@@ -31,6 +32,8 @@ pub(crate) enum Verb {
     /// Simulate a scenario without proofs, with traces on request
     #[command(after_help = "Example: rtether sim plant.yaml --pcap plant.pcapng")]
     Sim(sim::SimArgs),
+    /// Show why a packet took as long as it did, and what it waited for
+    Why(why::WhyArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(bound::BoundArgs),
     /// Decide whether flows may be added with all deadlines proved
@@ -57,6 +60,7 @@ impl Verb {
         match self {
             Self::Check(arguments) => check::run(arguments),
             Self::Sim(arguments) => sim::run(arguments),
+            Self::Why(arguments) => why::run(arguments),
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),

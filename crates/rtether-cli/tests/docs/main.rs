@@ -84,6 +84,7 @@ pages! {
     rtps: "docs/guides/rtps.md",
     scenario: "docs/guides/scenario.md",
     shared_ethernet: "docs/guides/shared-ethernet.md",
+    why: "docs/guides/why.md",
     shim: "docs/guides/shim.md",
     models: "docs/models/README.md",
     models_congestion_signals: "docs/models/congestion-signals.md",

@@ -93,6 +93,7 @@ fn every_result_has_one_object_per_row() {
             "flows.setpoint.pcp=0",
         ],
         &["admit", "bottling-line.yaml", "--flow", flow],
+        &["why", "bottling-line.yaml", "setpoint", "--for", "2s"],
         &["reproduce", "skeie-volume"],
     ] {
         let [csv, objects] = ["csv", "ndjson"].map(|format| {

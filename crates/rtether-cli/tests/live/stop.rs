@@ -108,6 +108,7 @@ const COMPUTING: &[&str] = &[
     "check small.yaml --for 20000s --report check.html",
     "check large.yaml --for 100ms --out all",
     "sim small.yaml --for 20000s --packets packets.csv",
+    "why small.yaml f --for 20000s --svg why.svg",
     "bound large.yaml --report bound.html",
     "bound large.yaml --sensitivity",
     "admit large.yaml more.yaml",

@@ -11,6 +11,7 @@ use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::random::dice::Dice;
 use crate::random::layers;
+use crate::random::ways::Ways;
 use crate::support::{Plant, periodic, plain_switch};
 
 const CONFIG: Config = Config {
@@ -323,7 +324,8 @@ impl Observer for Drops {
 #[test]
 fn books_balance_on_random_plants() {
     // Oracle: `Simulation::invariants` after every step (each port, node, link and medium); once
-    // everything has drained, each release is delivered or dropped, and nothing is in transit. Late
+    // everything has drained, each release is delivered or dropped, and nothing is in transit; the
+    // parts of every way add up. Late
     // collisions and garbled frames must occur.
     let end = Instant::ZERO + Duration::from_secs(1_000);
     let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
@@ -339,7 +341,8 @@ fn books_balance_on_random_plants() {
             ..CONFIG
         };
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
-        let mut print = (Fingerprint::default(), Drops::default());
+        let watched = (Drops::default(), Ways::new(&plant));
+        let mut print = (Fingerprint::default(), watched);
         for step in 1..=40 {
             simulation.run_until(Instant::ZERO + length / 40 * step, &mut print);
             simulation
@@ -361,7 +364,7 @@ fn books_balance_on_random_plants() {
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
         simulation.run_until(end, &mut again);
         assert_eq!(print.0, again, "case {number} repeats");
-        for (sum, more) in drops.0.iter_mut().zip(print.1.0) {
+        for (sum, more) in drops.0.iter_mut().zip(print.1.0.0) {
             *sum += more;
         }
     }

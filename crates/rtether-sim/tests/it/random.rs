@@ -12,6 +12,7 @@ mod ledger;
 mod network;
 mod path;
 mod sizes;
+pub(crate) mod ways;
 mod wires;
 
 use std::cell::RefCell;

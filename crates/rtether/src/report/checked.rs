@@ -12,6 +12,7 @@ use rtether_bounds::Analysis;
 
 pub use super::counts::Counts;
 use super::domain::Domain;
+use super::place;
 use crate::bound::Statistical;
 use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};
@@ -266,27 +267,12 @@ impl Checked {
 
     /// Returns the node at the other end of a port's link.
     pub fn peer_name(&self, port: PortId) -> Option<&str> {
-        let mut links = self.scenario.network.links.iter();
-        let peer = links.find_map(|link| link.peer_of(port))?;
-        Some(self.node_name(peer.node))
+        place::peer_name(&self.scenario, port)
     }
 
     /// Returns a place in words: `driver queue of bay01.ct2`, `switch queue of sw1 to bay01.pu`.
     pub fn place_name(&self, place: Place) -> String {
-        let segment = place.segment.name();
-        let node = self.node_name(place.port.node);
-        let peer = || self.peer_name(place.port).unwrap_or("nowhere");
-        match place.segment {
-            Segment::Wire => format!("wire from {node} to {}", peer()),
-            Segment::SwitchQueue => format!("switch queue of {node} to {}", peer()),
-            Segment::TalkerStack
-            | Segment::DriverQueue
-            | Segment::MediumAccess
-            | Segment::SwitchLatency
-            | Segment::ReceiveQueue
-            | Segment::ReceiveStack
-            | Segment::Application => format!("{segment} of {node}"),
-        }
+        place::place_name(&self.scenario, place)
     }
 
     /// Returns the indices of the nodes and links on a stream's path.

@@ -20,6 +20,7 @@ pub mod json;
 pub mod markup;
 pub(crate) mod number;
 pub mod page;
+pub mod place;
 pub mod table;
 pub mod text;
 pub mod topology;

@@ -1,0 +1,150 @@
+//! `why`: the way of one packet, and the frames that it waited for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rtether::report::text::plural;
+use rtether::scenario::Scenario;
+use rtether::why::{self, Choice, Stream};
+
+use crate::drafts::Draft;
+use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
+use crate::progress::{Pace, with_progress};
+use crate::scenario::{self, RunOverrides};
+use crate::stop::Care;
+use crate::terminal;
+
+/// Arguments of `why`.
+#[derive(Args, Debug)]
+#[command(after_help = NOTES)]
+pub(crate) struct WhyArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// Name of the flow; of one with several listeners, 'FLOW > LISTENER'
+    pub(crate) flow: String,
+    /// Which packet: the slowest of all runs (`worst`), the first one behind its deadline (`late`),
+    /// or the one with this number in the first run, from 0
+    #[arg(long, value_name = "WHICH", default_value = "worst", value_parser = choice)]
+    pub(crate) packet: Choice,
+    /// Write the way as a drawing
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overrides: RunOverrides,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
+}
+
+const NOTES: &str = "Example: rtether why plant.yaml 'trip > breaker' --packet late\n\nThe parts \
+follow each other without a gap and add up to the latency. Exit codes: 0 explained, 3 there is no \
+such packet.";
+
+fn choice(text: &str) -> Result<Choice, String> {
+    match text {
+        "worst" => Ok(Choice::Worst),
+        "late" => Ok(Choice::Late),
+        number => number
+            .parse()
+            .map(Choice::Number)
+            .map_err(|_| "expected `worst`, `late` or the number of a packet, from 0".to_owned()),
+    }
+}
+
+/// Runs `why`.
+pub(crate) fn run(arguments: &WhyArgs) -> Exit {
+    match explain(arguments) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
+    let loaded = scenario::load_for_run(&arguments.scenario, &arguments.overrides)?;
+    let scenario = &loaded.scenario;
+    let Some(stream) = Stream::named(scenario, &arguments.flow) else {
+        terminal::complain(&unknown(scenario, &arguments.flow));
+        return Err(Exit::WrongInput);
+    };
+    let draft = arguments.svg.as_deref().map(Draft::open).transpose();
+    let draft = draft.map_err(|message| exit::fail(&message))?;
+    let plan = scenario.run;
+    let total = plan.duration.as_ps() / 1_000_000_000 * i64::from(plan.runs);
+    let total = u64::try_from(total).unwrap_or(0);
+    let (found, is_cancelled) = with_progress(arguments.pace, total, Care::None, |progress| {
+        let found = why::explain(scenario, stream, arguments.packet, progress);
+        (found, progress.is_cancelled())
+    })
+    .map_err(|message| exit::fail(&message))?;
+    let found = found.map_err(|error| {
+        terminal::complain(&error.to_string());
+        Exit::WrongInput
+    })?;
+    if is_cancelled {
+        return Err(Exit::Interrupted);
+    }
+    let Some(found) = found else {
+        terminal::complain(&nothing(scenario, arguments));
+        return Err(Exit::NoAnswer);
+    };
+    if let Some(draft) = draft {
+        let svg = found.draw();
+        draft
+            .write(&format!("{}\n", svg.as_str()))
+            .map_err(|message| exit::fail(&message))?;
+    }
+    Ok(arguments.format.print(&found))
+}
+
+/// Says which names there are.
+fn unknown(scenario: &Scenario, name: &str) -> String {
+    let flow = scenario.flows.iter().find(|flow| flow.name == name);
+    let node = |id| scenario.network.node(id).name.as_str();
+    if let Some(flow) = flow {
+        let listeners = flow.listeners.iter();
+        let names: Vec<String> = listeners
+            .map(|&id| format!("'{name} > {}'", node(id)))
+            .collect();
+        return format!(
+            "flow `{name}` has {}: give {}",
+            plural(names.len(), "listener"),
+            list(&names)
+        );
+    }
+    let names: Vec<String> = scenario
+        .flows
+        .iter()
+        .map(|flow| format!("`{}`", flow.name))
+        .collect();
+    format!("there is no flow `{name}`; there are {}", list(&names))
+}
+
+/// Joins names; of many, the first ones.
+fn list(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let shown = names[..names.len().min(MOST)].join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Says that the packet does not exist.
+fn nothing(scenario: &Scenario, arguments: &WhyArgs) -> String {
+    let flow = &arguments.flow;
+    match arguments.packet {
+        Choice::Worst => {
+            format!("no packet of `{flow}` arrived; `rtether check` says where they are lost")
+        }
+        Choice::Late => format!(
+            "no packet of `{flow}` was late in {}",
+            plural(scenario.run.runs as usize, "run")
+        ),
+        Choice::Number(number) => format!(
+            "packet {number} of `{flow}` did not arrive in the run with seed {}: it is lost, or the run is \
+             too short (`--for`)",
+            scenario.run.seed
+        ),
+    }
+}

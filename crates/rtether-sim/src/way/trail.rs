@@ -1,0 +1,519 @@
+//! An observer that follows packets, and keeps what every server was doing meanwhile.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use crate::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
+use rtether_model::flow::{Flow, FlowId};
+use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::{Place, Segment};
+use rtether_model::wire;
+
+use super::server::{Port, Server, ports};
+use super::{Cause, Part, Wait, Way};
+
+type Spent = [Duration; Segment::COUNT];
+
+/// Octets of preamble and jam (IEEE 802.3, 4.2.3.2.4).
+const JAMMED_OCTETS: i64 = 12;
+
+/// How many packets back the request of an answer is looked for.
+const REQUESTS: usize = 256;
+
+const NOTHING: Spent = [Duration::ZERO; Segment::COUNT];
+
+/// The parts in the order in which a packet passes them between two events of its trail: it comes
+/// over a link, is received, or is sent on.
+const ORDER: [Segment; Segment::COUNT] = [
+    Segment::Wire,
+    Segment::SwitchLatency,
+    Segment::ReceiveQueue,
+    Segment::ReceiveStack,
+    Segment::Application,
+    Segment::TalkerStack,
+    Segment::SwitchQueue,
+    Segment::DriverQueue,
+    Segment::MediumAccess,
+];
+
+/// Where a packet was seen.
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    At(NodeId),
+    /// Its first bit left a port.
+    Sent(PortId),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// When; of a frame that is sent, its first bit.
+    at: Instant,
+    seen: Seen,
+    spent: Spent,
+}
+
+/// What is known of a packet in transit.
+#[derive(Clone, Debug, Default)]
+struct Trail {
+    steps: Vec<Step>,
+    /// Servers of stacks that worked on it.
+    services: Vec<Service>,
+}
+
+impl Trail {
+    fn begin(&self) -> Option<Instant> {
+        Some(self.steps.first()?.at)
+    }
+
+    /// Returns what its packet has spent since it was released.
+    fn spent(&self) -> Spent {
+        self.steps.last().map_or(NOTHING, |step| step.spent)
+    }
+}
+
+/// Work of a server on one frame.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    begin: Instant,
+    end: Instant,
+    flow: FlowId,
+    number: u32,
+    is_reverse: bool,
+    octets: Bytes,
+    priority: Option<u8>,
+    has_collided: bool,
+}
+
+/// Follows the packets of one flow, or of all.
+pub struct Trails {
+    flow: Option<FlowId>,
+    /// Work that ended before is forgotten.
+    since: Instant,
+    ports: BTreeMap<PortId, Port>,
+    talkers: Vec<NodeId>,
+    in_transit: BTreeMap<u32, Trail>,
+    works: BTreeMap<Server, VecDeque<Work>>,
+    /// The packet that reached its application last, and when.
+    reached: Option<(Instant, PacketInfo)>,
+    /// Trails of the last packets that reached a listener, which may answer.
+    requests: VecDeque<Trail>,
+}
+
+impl Trails {
+    /// Follows a flow, or all flows. Waits are known from `since` on.
+    pub fn new(network: &Network, flows: &[Flow], flow: Option<FlowId>, since: Instant) -> Self {
+        Self {
+            flow,
+            since,
+            ports: ports(network),
+            talkers: flows.iter().map(|flow| flow.talker).collect(),
+            in_transit: BTreeMap::new(),
+            works: BTreeMap::new(),
+            reached: None,
+            requests: VecDeque::new(),
+        }
+    }
+
+    /// Returns the way of a packet that has just been delivered. To be called by the observer of
+    /// [`Observer::delivered`].
+    pub fn way(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Way {
+        let last = self
+            .reached
+            .filter(|(at, last)| *at == now && last.flow == packet.flow);
+        let trail = last.and_then(|(_, last)| self.in_transit.get(&last.id));
+        let empty = Trail::default();
+        let trail = trail.unwrap_or(&empty);
+        let rest = minus(&delivery.segments, &trail.spent());
+        let talker = Seen::At(self.talkers[packet.flow.index()]);
+        let parts = self.join(packet.released_at, rest, trail);
+        let parts = parts.unwrap_or_else(|| {
+            let mut parts = Parts::new(self, packet.released_at);
+            let is_early = rest.iter().any(|part| part.is_negative());
+            // Sent before the message was written, its parts say nothing about the message.
+            let (first, then) = if is_early {
+                (&delivery.segments, &empty)
+            } else {
+                (&rest, trail)
+            };
+            parts.add_all(first, talker, true);
+            parts.follow(then);
+            parts
+        });
+        Way {
+            number: packet.number,
+            released_at: packet.released_at,
+            latency: delivery.latency,
+            parts: parts.found,
+        }
+    }
+
+    /// Returns the parts of a packet, and of the request that it answers, with the time of the
+    /// protocol between them; `None` if they do not fit.
+    fn join(&self, released_at: Instant, mut rest: Spent, trail: &Trail) -> Option<Parts<'_>> {
+        let request = self.requests.iter().rev().find(|request| {
+            let differs =
+                |segment: &Segment| rest[segment.index()] != request.spent()[segment.index()];
+            let mut differing = Segment::ALL.iter().filter(|segment| differs(segment));
+            rest != NOTHING
+                && request.begin() >= Some(released_at)
+                && differing
+                    .all(|segment| matches!(segment, Segment::TalkerStack | Segment::Application))
+        });
+        if let Some(request) = request {
+            rest = minus(&rest, &request.spent());
+        }
+        let mut parts = Parts::new(self, released_at);
+        for trail in request.into_iter().chain([trail]) {
+            let mut gap = trail.begin()? - parts.cursor;
+            let at = trail.steps.first()?.seen;
+            for segment in [Segment::Application, Segment::TalkerStack] {
+                let time = Ord::min(gap, rest[segment.index()]);
+                if time > Duration::ZERO {
+                    parts.add(segment, time, at, None, trail, true);
+                    rest[segment.index()] -= time;
+                    gap -= time;
+                }
+            }
+            if gap != Duration::ZERO {
+                return None;
+            }
+            parts.follow(trail);
+        }
+        (rest == NOTHING).then_some(parts)
+    }
+
+    fn follows(&self, packet: &PacketInfo) -> bool {
+        self.flow.is_none_or(|flow| flow == packet.flow)
+    }
+
+    fn step(&mut self, at: Instant, seen: Seen, packet: &PacketInfo) {
+        if self.follows(packet) {
+            let trail = self.in_transit.entry(packet.id).or_default();
+            trail.steps.push(Step {
+                at,
+                seen,
+                spent: packet.spent,
+            });
+        }
+    }
+
+    /// Begins a trail. An answer goes on with that of its request if it takes over what this has
+    /// spent; the number of a packet that has ended may be that of a new one.
+    fn begin(&mut self, now: Instant, packet: &PacketInfo) {
+        let goes_on = |trail: &Trail| {
+            let last = trail.steps.last();
+            last.is_some_and(|last| {
+                let more = minus(&packet.spent, &last.spent);
+                let mut others = Segment::ALL.into_iter();
+                packet.is_reverse
+                    && last.spent != NOTHING
+                    && others.all(|own| {
+                        own == Segment::Application || more[own.index()] == Duration::ZERO
+                    })
+            })
+        };
+        if !self.in_transit.get(&packet.id).is_some_and(goes_on) {
+            self.in_transit.remove(&packet.id);
+        }
+        self.step(now, Seen::At(packet.source), packet);
+    }
+
+    fn work(&mut self, server: Server, work: Work) {
+        let works = self.works.entry(server).or_default();
+        while works.front().is_some_and(|work| work.end <= self.since) {
+            works.pop_front();
+        }
+        works.push_back(work);
+    }
+
+    /// Notes that a frame occupies a port from `begin` on.
+    fn occupy(&mut self, port: PortId, begin: Instant, packet: &PacketInfo, has_collided: bool) {
+        let Some(own) = self.ports.get(&port).copied() else {
+            return;
+        };
+        let octets = wire::wire_size(packet.frame_size).get();
+        let time = own
+            .octet
+            .as_ps()
+            .saturating_mul(i64::try_from(octets).unwrap_or(i64::MAX));
+        let end = begin + Duration::from_ps(time);
+        self.work(own.server, work_of(packet, begin, end, has_collided));
+    }
+
+    fn is_shared(&self, port: PortId) -> bool {
+        let own = self.ports.get(&port);
+        own.is_some_and(|own| matches!(own.server, Server::Medium(_)))
+    }
+
+    /// Returns when a frame whose last bit has left a port now began.
+    fn begin_of(&self, port: PortId, now: Instant, packet: &PacketInfo) -> Instant {
+        let octet = self
+            .ports
+            .get(&port)
+            .map_or(Duration::ZERO, |own| own.octet);
+        let octets = (wire::PREAMBLE + packet.frame_size).get();
+        now - Duration::from_ps(octet.as_ps() * i64::try_from(octets).unwrap_or(0))
+    }
+
+    /// Returns the waits of a packet for a server during a part of its way; `own` is the service that
+    /// it waited for.
+    fn waits(
+        &self,
+        server: Server,
+        enter: Instant,
+        leave: Instant,
+        own: Option<&Service>,
+    ) -> Vec<Wait> {
+        let works = self.works.get(&server).into_iter().flatten();
+        let is_own =
+            |work: &Work| own.is_some_and(|own| (own.begin, own.end) == (work.begin, work.end));
+        let others = works.filter(|work| work.begin < leave && work.end > enter && !is_own(work));
+        let waits = others.map(|work| Wait {
+            flow: work.flow,
+            number: work.number,
+            is_reverse: work.is_reverse,
+            octets: work.octets.get(),
+            priority: work.priority,
+            cause: if work.has_collided {
+                Cause::Collision
+            } else if work.begin < enter {
+                Cause::InService
+            } else {
+                Cause::Ahead
+            },
+            since: work.begin,
+            time: Ord::min(work.end, leave) - Ord::max(work.begin, enter),
+        });
+        waits.collect()
+    }
+}
+
+fn work_of(packet: &PacketInfo, begin: Instant, end: Instant, has_collided: bool) -> Work {
+    Work {
+        begin,
+        end,
+        flow: packet.flow,
+        number: packet.number,
+        is_reverse: packet.is_reverse,
+        octets: packet.frame_size,
+        priority: packet.tag.map(|(priority, _)| priority),
+        has_collided,
+    }
+}
+
+fn minus(a: &Spent, b: &Spent) -> Spent {
+    core::array::from_fn(|index| a[index] - b[index])
+}
+
+/// The parts of a way, as far as they are known.
+struct Parts<'a> {
+    trails: &'a Trails,
+    cursor: Instant,
+    found: Vec<Part>,
+}
+
+impl<'a> Parts<'a> {
+    const fn new(trails: &'a Trails, cursor: Instant) -> Self {
+        Self {
+            trails,
+            cursor,
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds the parts between the events of a trail.
+    fn follow(&mut self, trail: &Trail) {
+        let mut station = None;
+        let mut sent: Option<PortId> = None;
+        let mut before = NOTHING;
+        for step in &trail.steps {
+            if let Seen::At(node) = step.seen {
+                station = Some(node);
+            }
+            let spent = minus(&step.spent, &before);
+            let at = station.map_or(step.seen, Seen::At);
+            let port = match step.seen {
+                Seen::Sent(port) => Some(port),
+                Seen::At(_) => sent,
+            };
+            self.add_between(&spent, at, (sent, port), trail);
+            debug_assert_eq!(self.cursor, step.at, "the parts up to {:?}", step.seen);
+            before = step.spent;
+            if let Seen::Sent(port) = step.seen {
+                sent = Some(port);
+            }
+        }
+    }
+
+    fn add_between(
+        &mut self,
+        spent: &Spent,
+        at: Seen,
+        (from, to): (Option<PortId>, Option<PortId>),
+        trail: &Trail,
+    ) {
+        for segment in ORDER {
+            let time = spent[segment.index()];
+            if time <= Duration::ZERO {
+                continue;
+            }
+            let port = match segment {
+                Segment::Wire | Segment::SwitchLatency => from,
+                Segment::TalkerStack
+                | Segment::DriverQueue
+                | Segment::MediumAccess
+                | Segment::SwitchQueue
+                | Segment::ReceiveQueue
+                | Segment::ReceiveStack
+                | Segment::Application => to,
+            };
+            self.add(segment, time, at, port, trail, false);
+        }
+    }
+
+    /// Adds parts of which only the sums are known.
+    fn add_all(&mut self, spent: &Spent, at: Seen, is_protocol: bool) {
+        let trail = Trail::default();
+        for segment in ORDER {
+            let time = spent[segment.index()];
+            if time > Duration::ZERO {
+                self.add(segment, time, at, None, &trail, is_protocol);
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        segment: Segment,
+        time: Duration,
+        at: Seen,
+        port: Option<PortId>,
+        trail: &Trail,
+        is_protocol: bool,
+    ) {
+        let (enter, leave) = (self.cursor, self.cursor + time);
+        self.cursor = leave;
+        let station = match at {
+            Seen::At(node) => node,
+            Seen::Sent(port) => port.node,
+        };
+        let ports = &self.trails.ports;
+        let of_port = || port.and_then(|port| ports.get(&port));
+        let mut server = None;
+        let mut service = None;
+        let mut place = PortId {
+            node: station,
+            port: 0,
+        };
+        match segment {
+            Segment::Wire => place = port.unwrap_or(place),
+            Segment::SwitchLatency => place.node = of_port().map_or(station, |own| own.peer),
+            Segment::SwitchQueue | Segment::DriverQueue | Segment::MediumAccess => {
+                place = port.unwrap_or(place);
+                server = of_port().map(|own| own.server);
+            }
+            Segment::TalkerStack | Segment::ReceiveQueue => {
+                let is_own = |own: &&Service| {
+                    own.station == station && own.end >= enter && own.begin <= leave
+                };
+                service = trail.services.iter().find(is_own);
+                server = service.map(|own| Server::Stack(station, own.server));
+            }
+            Segment::ReceiveStack | Segment::Application => {}
+        }
+        let waits = server
+            .filter(|_| !is_protocol)
+            .map_or_else(Vec::new, |server| {
+                self.trails.waits(server, enter, leave, service)
+            });
+        self.found.push(Part {
+            place: Place {
+                segment,
+                port: place,
+            },
+            enter,
+            leave,
+            waits,
+            is_protocol,
+        });
+    }
+}
+
+impl Observer for Trails {
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        if self.follows(packet) {
+            self.begin(now, packet);
+        }
+    }
+
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let begin = if self.is_shared(port) {
+            self.begin_of(port, now, packet)
+        } else {
+            now
+        };
+        self.step(begin, Seen::Sent(port), packet);
+        self.occupy(port, begin, packet, false);
+    }
+
+    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        // When the attempt began is not told; the shortest remnant is preamble and jam.
+        let octet = self
+            .ports
+            .get(&port)
+            .map_or(Duration::ZERO, |own| own.octet);
+        let time = Duration::from_ps(octet.as_ps() * JAMMED_OCTETS);
+        if let Some(server) = self.ports.get(&port).map(|own| own.server) {
+            self.work(server, work_of(packet, now - time, now, true));
+        }
+    }
+
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.step(now, Seen::At(station), packet);
+    }
+
+    fn served(&mut self, service: &Service, packet: &PacketInfo) {
+        if self.follows(packet)
+            && let Some(trail) = self.in_transit.get_mut(&packet.id)
+        {
+            trail.services.push(*service);
+        }
+        let server = Server::Stack(service.station, service.server);
+        self.work(server, work_of(packet, service.begin, service.end, false));
+    }
+
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.step(now, Seen::At(station), packet);
+        if self.follows(packet) {
+            self.reached = Some((now, *packet));
+            let trail = self
+                .in_transit
+                .get(&packet.id)
+                .filter(|_| !packet.is_reverse);
+            if let Some(trail) = trail.cloned() {
+                if self.requests.len() == REQUESTS {
+                    self.requests.pop_front();
+                }
+                self.requests.push_back(trail);
+            }
+        }
+    }
+
+    fn copied(&mut self, _now: Instant, original: u32, packet: &PacketInfo) {
+        if let Some(trail) = self
+            .in_transit
+            .get(&original)
+            .filter(|_| self.follows(packet))
+        {
+            let trail = trail.clone();
+            self.in_transit.insert(packet.id, trail);
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &PacketInfo, _: DropReason) {
+        if self.follows(packet) {
+            self.in_transit.remove(&packet.id);
+        }
+    }
+}

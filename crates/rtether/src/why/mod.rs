@@ -1,0 +1,258 @@
+//! Why a packet took as long as it did: its way, part by part, and the frames it waited for.
+//!
+//! A run is repeated under an observer that records the way of one packet ([`Way`]). The parts
+//! follow each other without a gap: the first begins at the release, the last ends at the delivery,
+//! and their sum is the latency to the picosecond.
+
+mod picture;
+mod text;
+
+use rtether_model::flow::FlowId;
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::quantity::{Duration, Instant};
+use rtether_sim::BuildError;
+use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
+use rtether_sim::way::Trails;
+pub use rtether_sim::way::{Cause, Part, Wait, Way};
+
+use crate::run::{self, Progress};
+use crate::scenario::Scenario;
+
+/// Which packet of a stream is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The one with the largest latency of all runs.
+    Worst,
+    /// The first one that is later than the deadline.
+    Late,
+    /// The one with this number, from zero, in the first run.
+    Number(u32),
+}
+
+/// One flow to one listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The flow.
+    pub flow: FlowId,
+    /// The station that listens.
+    pub listener: NodeId,
+}
+
+impl Stream {
+    /// Returns the stream with this name: that of its flow, and with several listeners
+    /// `FLOW > LISTENER`.
+    pub fn named(scenario: &Scenario, name: &str) -> Option<Self> {
+        let streams = || (0..).map(FlowId).zip(&scenario.flows);
+        let only = |(flow, own): (FlowId, &rtether_model::flow::Flow)| {
+            let [listener] = own.listeners[..] else {
+                return None;
+            };
+            Some(Self { flow, listener })
+        };
+        if let Some(found) = streams().find(|(_, flow)| flow.name == name) {
+            return only(found);
+        }
+        let (flow, listener) = name.rsplit_once(" > ")?;
+        let listener = scenario.network.find(listener.trim())?;
+        let (flow, own) = streams().find(|(_, own)| own.name == flow.trim())?;
+        own.listeners
+            .contains(&listener)
+            .then_some(Self { flow, listener })
+    }
+
+    /// Returns its position among the streams of a record.
+    fn index(self, scenario: &Scenario) -> Option<usize> {
+        let flow = scenario.flows.get(self.flow.index())?;
+        let before = &scenario.flows[..self.flow.index()];
+        let before: usize = before.iter().map(|flow| flow.listeners.len()).sum();
+        let mut listeners = flow.listeners.iter();
+        Some(before + listeners.position(|own| *own == self.listener)?)
+    }
+}
+
+/// Why a packet took as long as it did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Why<'a> {
+    /// The plant.
+    pub scenario: &'a Scenario,
+    /// The flow and its listener.
+    pub stream: Stream,
+    /// Seed of the run.
+    pub seed: u64,
+    /// The packet's way.
+    pub way: Way,
+}
+
+/// Explains a packet; `None` if the stream has no such packet, or the user cancelled.
+///
+/// # Errors
+/// If the plant cannot be simulated.
+pub fn explain<'a>(
+    scenario: &'a Scenario,
+    stream: Stream,
+    choice: Choice,
+    progress: &Progress,
+) -> Result<Option<Why<'a>>, BuildError> {
+    let Some(index) = stream.index(scenario) else {
+        return Ok(None);
+    };
+    let Some(found) = find(scenario, index, choice, progress)? else {
+        return Ok(None);
+    };
+    let (network, flows) = (&scenario.network, &scenario.flows);
+    let mut observer = Recorder {
+        trails: Trails::new(network, flows, Some(stream.flow), found.released_at),
+        index,
+        found,
+        way: None,
+    };
+    run::simulate_while(scenario, found.seed, progress, &mut observer, |observer| {
+        observer.way.is_none()
+    })?;
+    let way = observer.way;
+    Ok(way.map(|way| Why {
+        scenario,
+        stream,
+        seed: found.seed,
+        way,
+    }))
+}
+
+/// A packet of a stream.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    seed: u64,
+    released_at: Instant,
+    latency: Duration,
+}
+
+/// Looks for the packet that is meant.
+fn find(
+    scenario: &Scenario,
+    index: usize,
+    choice: Choice,
+    progress: &Progress,
+) -> Result<Option<Found>, BuildError> {
+    let deadline = |flow: FlowId| scenario.flows[flow.index()].deadline;
+    let first = scenario.run.seed;
+    match choice {
+        Choice::Worst => {
+            let results = run::simulate(scenario, progress)?;
+            let worst = results.record.streams[index].worst;
+            Ok(worst.map(|worst| Found {
+                seed: worst.seed,
+                released_at: worst.released_at,
+                latency: worst.latency,
+            }))
+        }
+        Choice::Late => {
+            for run in 0..u64::from(scenario.run.runs) {
+                let seed = first.wrapping_add(run);
+                let is_late = |packet: &PacketInfo, delivery: &Delivery| {
+                    let limit = deadline(packet.flow);
+                    delivery.is_counted && limit.is_some_and(|limit| delivery.latency > limit)
+                };
+                let found = search(scenario, seed, index, is_late, progress)?;
+                if found.is_some() || progress.is_cancelled() {
+                    return Ok(found);
+                }
+            }
+            Ok(None)
+        }
+        Choice::Number(number) => {
+            let is_it = |packet: &PacketInfo, _: &Delivery| packet.number == number;
+            search(scenario, first, index, is_it, progress)
+        }
+    }
+}
+
+/// Looks for the first delivery of a stream that fits.
+fn search(
+    scenario: &Scenario,
+    seed: u64,
+    index: usize,
+    fits: impl Fn(&PacketInfo, &Delivery) -> bool,
+    progress: &Progress,
+) -> Result<Option<Found>, BuildError> {
+    let mut search = Search {
+        index,
+        seed,
+        fits,
+        found: None,
+    };
+    run::simulate_while(scenario, seed, progress, &mut search, |search| {
+        search.found.is_none()
+    })?;
+    Ok(search.found)
+}
+
+struct Search<F> {
+    index: usize,
+    seed: u64,
+    fits: F,
+    found: Option<Found>,
+}
+
+impl<F: Fn(&PacketInfo, &Delivery) -> bool> Observer for Search<F> {
+    fn delivered(&mut self, _now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        if self.found.is_none() && delivery.stream == self.index && (self.fits)(packet, delivery) {
+            self.found = Some(Found {
+                seed: self.seed,
+                released_at: packet.released_at,
+                latency: delivery.latency,
+            });
+        }
+    }
+}
+
+/// Records the way of one packet.
+struct Recorder {
+    trails: Trails,
+    /// Index of the stream.
+    index: usize,
+    found: Found,
+    way: Option<Way>,
+}
+
+impl Observer for Recorder {
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        self.trails.released(now, packet);
+    }
+
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        self.trails.transmitted(now, port, packet);
+    }
+
+    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        self.trails.collided(now, port, packet);
+    }
+
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.trails.received(now, station, packet);
+    }
+
+    fn served(&mut self, service: &Service, packet: &PacketInfo) {
+        self.trails.served(service, packet);
+    }
+
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.trails.reached(now, station, packet);
+    }
+
+    fn copied(&mut self, now: Instant, original: u32, packet: &PacketInfo) {
+        self.trails.copied(now, original, packet);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        self.trails.dropped(now, node, packet, reason);
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        let is_it = delivery.stream == self.index
+            && packet.released_at == self.found.released_at
+            && delivery.latency == self.found.latency;
+        if is_it && self.way.is_none() {
+            self.way = Some(self.trails.way(now, packet, delivery));
+        }
+    }
+}

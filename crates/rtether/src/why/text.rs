@@ -1,0 +1,306 @@
+//! A way as tables and JSON.
+
+use rtether_model::network::NodeId;
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Place, Segment};
+use serde_json::{Value, json};
+
+use super::{Part, Wait, Why};
+use crate::report::format::{Part as Piece, Render};
+use crate::report::number::ns;
+use crate::report::place::place_name;
+use crate::report::table::{Screen, Table};
+use crate::report::text::{percent, plural, share, time};
+
+/// Waits in a part from which on the table for people has a line per flow, not per frame.
+const MANY: usize = 8;
+
+/// A line of the table.
+struct Row<'a> {
+    hop: usize,
+    part: &'a Part,
+    line: Line<'a>,
+}
+
+/// What a line shows.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    /// The whole part.
+    Part,
+    /// A wait in it.
+    Wait(&'a Wait),
+    /// Waits for several frames of a flow, with the first of them, their number and time.
+    Waits(&'a Wait, usize, Duration),
+    /// What the waits leave uncovered.
+    Rest(Duration),
+}
+
+impl<'a> Row<'a> {
+    fn wait(&self) -> Option<&'a Wait> {
+        match self.line {
+            Line::Wait(wait) | Line::Waits(wait, ..) => Some(wait),
+            Line::Part | Line::Rest(_) => None,
+        }
+    }
+
+    fn time(&self) -> Duration {
+        match self.line {
+            Line::Part => self.part.time(),
+            Line::Wait(wait) => wait.time,
+            Line::Waits(_, _, time) | Line::Rest(time) => time,
+        }
+    }
+}
+
+/// Returns what a packet did in a part while it waited for no frame.
+const fn rest_name(segment: Segment) -> &'static str {
+    match segment {
+        Segment::TalkerStack | Segment::ReceiveStack | Segment::Application => "own service",
+        Segment::MediumAccess => "back-off, and gaps between frames",
+        Segment::DriverQueue
+        | Segment::Wire
+        | Segment::SwitchLatency
+        | Segment::SwitchQueue
+        | Segment::ReceiveQueue => "pause",
+    }
+}
+
+/// Returns what the waits of a part leave uncovered; zero if frames overlap in collisions.
+fn rest_of(part: &Part) -> Duration {
+    let waits: Duration = part.waits.iter().map(|wait| wait.time).sum();
+    Ord::max(part.time() - waits, Duration::ZERO)
+}
+
+/// Returns the waits of a part by flow, direction and cause, in the order of their first ones.
+fn by_flow(part: &Part) -> Vec<Line<'_>> {
+    let mut groups: Vec<(&Wait, usize, Duration)> = Vec::new();
+    for wait in &part.waits {
+        let key = |own: &Wait| (own.flow, own.is_reverse, own.cause);
+        match groups
+            .iter_mut()
+            .find(|(first, ..)| key(first) == key(wait))
+        {
+            Some((_, count, time)) => {
+                *count += 1;
+                *time += wait.time;
+            }
+            None => groups.push((wait, 1, wait.time)),
+        }
+    }
+    let lines = groups.into_iter();
+    lines
+        .map(|(first, count, time)| Line::Waits(first, count, time))
+        .collect()
+}
+
+impl Why<'_> {
+    fn node(&self, id: NodeId) -> &str {
+        &self.scenario.network.node(id).name
+    }
+
+    /// Returns the name of the flow, with the listener if there are several.
+    pub fn stream_name(&self) -> String {
+        let flow = &self.scenario.flows[self.stream.flow.index()];
+        if flow.listeners.len() < 2 {
+            return flow.name.clone();
+        }
+        format!("{} > {}", flow.name, self.node(self.stream.listener))
+    }
+
+    /// Returns a part in words.
+    pub(super) fn part_name(&self, part: &Part) -> String {
+        if part.is_protocol && part.place.segment == Segment::TalkerStack {
+            return format!("protocol of {}", self.node(part.place.port.node));
+        }
+        place_name(self.scenario, part.place)
+    }
+
+    /// Returns a frame in words.
+    pub(super) fn frame_name(&self, wait: &Wait) -> String {
+        let flow = &self.scenario.flows[wait.flow.index()].name;
+        let reply = if wait.is_reverse { ", reply" } else { "" };
+        format!("`{flow}` #{}{reply}", wait.number)
+    }
+
+    /// Returns the part that took longest, the first among equals.
+    pub fn longest(&self) -> Option<&Part> {
+        self.way.parts.iter().rev().max_by_key(|part| part.time())
+    }
+
+    /// Returns a line per part and wait; for people, waits for many frames are taken together.
+    fn lines(&self, is_for_people: bool) -> Vec<Row<'_>> {
+        let mut rows = Vec::new();
+        for (hop, part) in self.way.parts.iter().enumerate() {
+            let mut lines = vec![Line::Part];
+            if is_for_people && part.waits.len() > MANY {
+                lines.extend(by_flow(part));
+            } else {
+                lines.extend(part.waits.iter().map(Line::Wait));
+            }
+            let rest = rest_of(part);
+            if !part.waits.is_empty() && rest > Duration::ZERO {
+                lines.push(Line::Rest(rest));
+            }
+            rows.extend(lines.into_iter().map(|line| Row { hop, part, line }));
+        }
+        rows
+    }
+
+    /// Returns what a line is about.
+    fn line_name(&self, row: &Row<'_>) -> String {
+        match row.line {
+            Line::Part => self.part_name(row.part),
+            Line::Wait(wait) => format!("  {}", self.frame_name(wait)),
+            Line::Waits(first, 1, _) => format!("  {}", self.frame_name(first)),
+            Line::Waits(first, count, _) => {
+                let flow = &self.scenario.flows[first.flow.index()].name;
+                let what = if first.is_reverse { "reply" } else { "frame" };
+                format!("  `{flow}`, {}", plural(count, what))
+            }
+            Line::Rest(_) => format!("  {}", rest_name(row.part.place.segment)),
+        }
+    }
+
+    fn table(&self, is_for_people: bool) -> Table {
+        let (begin, latency) = (self.way.released_at, self.way.latency);
+        let flow = |wait: &Wait| self.scenario.flows[wait.flow.index()].name.clone();
+        let whole = |row: &Row<'_>| matches!(row.line, Line::Part);
+        Table::of(self.lines(is_for_people))
+            .file("hop", |row| row.hop)
+            .amount("at", |row| {
+                let wait = row.wait().map(|wait| wait.since);
+                let enter = whole(row).then_some(row.part.enter);
+                wait.or(enter).map(|at| time(at - begin))
+            })
+            .rank(2)
+            .number("time", "time_ns", Row::time)
+            .amount("share", |row| {
+                whole(row).then(|| percent(share(row.time(), latency)))
+            })
+            .rank(1)
+            .shown("where, and behind which frame", |row| self.line_name(row))
+            .shown("frame", |row| match row.line {
+                Line::Wait(wait) | Line::Waits(wait, 1, _) => Some(frame(wait)),
+                Line::Part | Line::Waits(..) | Line::Rest(_) => None,
+            })
+            .rank(3)
+            .both("cause", "cause", |row| match row.line {
+                Line::Wait(wait) | Line::Waits(wait, ..) => Some(wait.cause.name()),
+                Line::Rest(_) => Some(rest_name(row.part.place.segment)).filter(|_| !is_for_people),
+                Line::Part => None,
+            })
+            .rank(4)
+            .file("place", |row| self.part_name(row.part))
+            .file("enter_ns", |row| row.part.enter.since_start())
+            .file("leave_ns", |row| row.part.leave.since_start())
+            .file("flow", |row| row.wait().map(flow))
+            .file("packet", |row| row.wait().map(|wait| wait.number))
+            .file("is_reply", |row| row.wait().map(|wait| wait.is_reverse))
+            .file("octets", |row| row.wait().map(|wait| wait.octets))
+            .file("priority", |row| row.wait().and_then(|wait| wait.priority))
+            .file("since_ns", |row| {
+                row.wait().map(|wait| wait.since.since_start())
+            })
+            .done()
+    }
+
+    /// Returns the first lines for people.
+    pub(super) fn headline(&self) -> String {
+        let way = &self.way;
+        let flow = &self.scenario.flows[self.stream.flow.index()];
+        let deadline = flow.deadline.map_or_else(String::new, |deadline| {
+            let word = if way.latency > deadline { "late, " } else { "" };
+            format!(" ({word}deadline {})", time(deadline))
+        });
+        let several = if way.parts.iter().any(|part| part.is_protocol) {
+            "; after the time in the protocol, the parts are those of the last frame"
+        } else {
+            ""
+        };
+        format!(
+            "{}: packet {} took {}{deadline}\nseed {}, released at {}{several}\n\n",
+            self.stream_name(),
+            way.number,
+            time(way.latency),
+            self.seed,
+            time(way.released_at.since_start()),
+        )
+    }
+
+    fn end(&self) -> String {
+        let Some(longest) = self.longest() else {
+            return "\n".to_owned();
+        };
+        let part = percent(share(longest.time(), self.way.latency));
+        format!("\nLongest part: {part} {}.\n", self.part_name(longest))
+    }
+}
+
+/// Returns size and priority of a frame.
+fn frame(wait: &Wait) -> String {
+    let priority = wait.priority;
+    let priority = priority.map_or_else(String::new, |pcp| format!(", priority {pcp}"));
+    format!("{} B{priority}", wait.octets)
+}
+
+impl Render for Why<'_> {
+    fn parts(&self, _: Screen) -> Vec<Piece> {
+        vec![
+            self.headline().into(),
+            self.table(true).into(),
+            self.end().into(),
+        ]
+    }
+
+    /// One row for each part, followed by one for each frame that the packet waited for there.
+    fn rows(&self) -> Table {
+        self.table(false)
+    }
+
+    /// Schema `rtether.why/1`.
+    fn json(&self) -> String {
+        let flow = &self.scenario.flows[self.stream.flow.index()];
+        let way = &self.way;
+        let document = json!({
+            "schema": "rtether.why/1",
+            "scenario": self.scenario.name,
+            "flow": flow.name,
+            "listener": self.node(self.stream.listener),
+            "packet": way.number,
+            "seed": self.seed,
+            "released_ns": ns(way.released_at.since_start()),
+            "latency_ns": ns(way.latency),
+            "deadline_ns": flow.deadline.map(ns),
+            "hops": way.parts.iter().map(|part| self.hop(part)).collect::<Vec<_>>(),
+        });
+        format!("{document:#}\n")
+    }
+}
+
+impl Why<'_> {
+    fn hop(&self, part: &Part) -> Value {
+        let Place { segment, port } = part.place;
+        let waits = part.waits.iter().map(|wait| {
+            json!({
+                "flow": self.scenario.flows[wait.flow.index()].name,
+                "packet": wait.number,
+                "is_reply": wait.is_reverse,
+                "cause": wait.cause.name(),
+                "ns": ns(wait.time),
+                "since_ns": ns(wait.since.since_start()),
+                "octets": wait.octets,
+                "priority": wait.priority,
+            })
+        });
+        json!({
+            "place": self.part_name(part),
+            "part": segment.name(),
+            "node": self.node(port.node),
+            "enter_ns": ns(part.enter.since_start()),
+            "leave_ns": ns(part.leave.since_start()),
+            "ns": ns(part.time()),
+            "waits": waits.collect::<Vec<_>>(),
+            "rest_ns": ns(rest_of(part)),
+        })
+    }
+}
