@@ -131,6 +131,38 @@ impl Shim {
         Told::read(&command(bed, &["shim", "status", "wire", "--json"], 0)?)
     }
 
+    /// Requests its status until it has been renewed twice, and returns it with a time: what the
+    /// status lacks happened later. The shim had read the counters of the first renewal when it
+    /// published them, so it read those of the second after the last request that got the old ones.
+    pub(crate) fn ask_anew(bed: &Bed, now: impl Fn() -> u64) -> Result<(Told, u64), String> {
+        let ask = || {
+            let text = command(bed, &["shim", "status", "wire", "--json"], 0)?;
+            serde_json::from_str::<Value>(&text).map_err(|error| error.to_string())
+        };
+        let mut asked = now();
+        let mut old = ask()?;
+        let mut renewed = 0;
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            let again = now();
+            let new = ask()?;
+            // Flows in both directions never pause for long.
+            let is_renewed = ["transmitted", "received"]
+                .iter()
+                .all(|key| new[key] != old[key]);
+            if is_renewed {
+                renewed += 1;
+                old = new;
+            } else if renewed == 0 {
+                asked = again;
+            }
+            if renewed == 2 {
+                return Ok((Told::of(&old), asked));
+            }
+        }
+        Err("the status of the shim stands still".into())
+    }
+
     /// Returns the resources of its process.
     pub(crate) fn memory(&self) -> Result<Memory, String> {
         let folder = format!("/proc/{}", self.pid());
@@ -174,6 +206,10 @@ pub(crate) fn command(bed: &Bed, arguments: &[&str], code: i32) -> Result<String
 impl Told {
     fn read(text: &str) -> Result<Self, String> {
         let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(Self::of(&document))
+    }
+
+    fn of(document: &Value) -> Self {
         let mut told = Self {
             bypassed: sum(&document["bypassed"]),
             reloads: ["taken", "refused"].map(|key| number(&document["reloads"][key])),
@@ -211,7 +247,7 @@ impl Told {
         told.drops = named
             .map(|(key, count)| (key.clone(), number(count)))
             .collect();
-        Ok(told)
+        told
     }
 }
 

@@ -11,8 +11,6 @@ use crate::flow::{Flow, Kind};
 use crate::schedule::{Dice, Mishap};
 use crate::shim::{Shim, Told};
 
-/// Largest age of a status: one period of the shim's thread, plus delay.
-const STATUS_AGE: u64 = 150_000_000;
 /// Time for completed commands to take effect everywhere in the kernel.
 const SETTLED: u64 = 50_000_000;
 /// How long frames are still sent to a dead shim without a watchdog: until its last sign of life is
@@ -42,8 +40,8 @@ impl Soak {
     }
 
     fn kill(&mut self, mishap: Mishap, dice: &mut Dice) -> Result<(), String> {
-        let from = self.clock.now().saturating_sub(STATUS_AGE);
-        let last = Shim::ask(&self.bed)?;
+        let clock = self.clock;
+        let (last, from) = Shim::ask_anew(&self.bed, || clock.now())?;
         self.book(last)?;
         let is_alone = mishap == Mishap::KillBoth;
         self.shim.take().ok_or("no shim")?.kill(is_alone)?;
@@ -67,6 +65,10 @@ impl Soak {
         // Without a shim frames pass, and none is lost.
         std::thread::sleep(Duration::from_millis(dice.between(200, 800)));
         self.kept = Kept::draw(dice, self.wish.backend);
+        if mishap == Mishap::KillBoth && self.wish.backend == "kernel" {
+            // The kernel's queues stay, and drop frames that no shim counts.
+            return self.start_shim(dice, from, Cause::Kill);
+        }
         self.start_shim(dice, self.clock.now(), Cause::Start)
     }
 
