@@ -35,7 +35,10 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 
 /// Groups of verbs in the help.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Plan", &["check", "sim", "why", "bound", "admit", "limit"]),
+    (
+        "Plan",
+        &["check", "sim", "why", "bound", "admit", "limit", "diff"],
+    ),
     (
         "Measure",
         &["live", "ping", "echo", "load", "calibrate", "doctor"],

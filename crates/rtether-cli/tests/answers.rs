@@ -357,3 +357,70 @@ fn a_packet_that_is_not_there_is_not_explained() {
         "{err}"
     );
 }
+
+/// Oracle: the deadlines written into the scenario, and the documented exit codes.
+#[test]
+fn results_are_compared() {
+    let plant = Plant::new("diff", SCENARIO);
+    let check = |file: &str, deadline: &str, more: &[&str]| {
+        let set = format!("flows.f.deadline={deadline}");
+        let arguments = [&["check", "plant.yaml", "--set", &set, "--out", file], more].concat();
+        plant.run(&arguments)
+    };
+    assert_eq!(check("loose", "28 us", &[]).0, 0);
+    assert_eq!(check("tight", "20 us", &[]).0, 0);
+    assert_eq!(check("late", "18 us", &[]).0, 1);
+    let diff = |old: &str, new: &str, more: &[&str]| {
+        let files = [old, new].map(|name| format!("{name}/result.json"));
+        plant.run(&[&["diff", &files[0], &files[1]], more].concat())
+    };
+    let (code, out, err) = diff("loose", "loose", &[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
+    let (code, out, _) = diff("loose", "tight", &["--csv"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.lines()
+            .nth(1)
+            .unwrap()
+            .starts_with("worse,f,b,-8000,ok,ok,9760,1760,"),
+        "{out}"
+    );
+    let (code, out, _) = diff("tight", "late", &["--json"]);
+    assert_eq!(code, 1);
+    let document = json(&out);
+    assert_eq!(document["new_failures"], 1);
+    assert_eq!(document["streams"][0]["gain_ns"], -2_000);
+    assert_eq!(document["streams"][0]["after"]["verdict"], "late");
+    let (code, out, _) = diff("late", "tight", &[]);
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("mended") && out.ends_with("1 mended; 0 unchanged.\n"),
+        "{out}"
+    );
+
+    // What failed in the baseline does not fail the check.
+    let (code, out, _) = check("again", "18 us", &["--baseline", "late/result.json"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
+    let baseline = ["--baseline", "tight/result.json", "--json"];
+    let (code, out, err) = check("worse", "18 us", &baseline);
+    assert_eq!(
+        (code, json(&out)["schema"].as_str()),
+        (1, Some("rtether.result/1"))
+    );
+    assert!(
+        err.contains("compared with the baseline: 1 new failure"),
+        "{err}"
+    );
+
+    let (code, _, err) = plant.run(&["diff", "plant.yaml", "late/result.json"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("`plant.yaml`: ") && err.contains("prints a result"),
+        "{err}"
+    );
+    let (code, _, err) = plant.run(&["check", "plant.yaml", "--baseline", "none.json"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("none.json"), "{err}");
+}

@@ -9,6 +9,7 @@
 pub mod bound;
 pub mod check;
 pub mod csma;
+pub mod diff;
 pub mod limit;
 pub mod measured;
 pub mod meter;

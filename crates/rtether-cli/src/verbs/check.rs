@@ -5,16 +5,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rtether::check;
+use rtether::report::format::Format;
 use rtether::report::text::plural;
 use rtether::report::{Checked, Verdicts, json};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
 use rtether::trace::{CaptureLog, PacketLog};
 use rtether::verdict::Conclusion;
+use serde_json::Value;
 
+use super::diff;
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::{self, Exit};
+use crate::format::FormatArgs;
 use crate::outputs::{Output, Outputs, Traces};
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
@@ -32,6 +36,9 @@ pub(crate) struct CheckArgs {
     pub(crate) overrides: RunOverrides,
     #[command(flatten)]
     pub(crate) output: Output,
+    /// Compare with an earlier result (JSON of `check`), and fail only for what did not fail there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pace: Pace,
 }
@@ -55,6 +62,14 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         Ok(test_bed) => test_bed,
         Err(exit) => return exit,
     };
+    let baseline = arguments.baseline.as_deref().map(diff::read).transpose();
+    let baseline = match baseline {
+        Ok(baseline) => baseline,
+        Err(message) => {
+            terminal::complain(&message);
+            return Exit::WrongInput;
+        }
+    };
     let mut outputs = match Outputs::open(&arguments.scenario, &arguments.output, traces) {
         Ok(outputs) => outputs,
         Err(exit) => return exit,
@@ -66,7 +81,15 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         &mut outputs,
         test_bed,
     ) {
-        Ok(observed) => conclude(arguments, loaded, outputs, observed, proves),
+        Ok(observed) => {
+            let (checked, exit) = conclude(arguments, loaded, outputs, observed, proves);
+            match (baseline, exit) {
+                (Some(old), Exit::Ok | Exit::Failed | Exit::NoAnswer) => {
+                    compare(&old, &checked, arguments.output.format)
+                }
+                (_, exit) => exit,
+            }
+        }
         Err(exit) => exit,
     }
 }
@@ -100,6 +123,28 @@ fn observe(
     })
 }
 
+/// Compares a result with an earlier one, and returns the exit code of that.
+fn compare(old: &Value, checked: &Checked, format: FormatArgs) -> Exit {
+    let new = json::document(checked, json::Options::default());
+    let found = match rtether::diff::diff(old, &new) {
+        Ok(found) => found,
+        Err(message) => {
+            terminal::complain(&message);
+            return Exit::WrongInput;
+        }
+    };
+    // Files and programs get one document: the result.
+    if matches!(format.format(), Format::Table | Format::Md) {
+        let printed = format.print(&found);
+        if printed != Exit::Ok {
+            return printed;
+        }
+    } else {
+        terminal::tell(&format!("compared with the baseline: {}", found.summary()));
+    }
+    diff::exit(&found)
+}
+
 /// Judges, writes and prints the observations.
 fn conclude(
     arguments: &CheckArgs,
@@ -107,7 +152,7 @@ fn conclude(
     outputs: Outputs,
     observed: Observed,
     proves: bool,
-) -> Exit {
+) -> (Checked, Exit) {
     let Observed {
         results,
         traced,
@@ -129,7 +174,7 @@ fn conclude(
         terminal::complain(message);
     }
     if printed != Exit::Ok {
-        return printed;
+        return (checked, printed);
     }
     for note in &checked.notes {
         if note.is_error {
@@ -138,7 +183,8 @@ fn conclude(
             terminal::tell(&note.text);
         }
     }
-    exit(checked.conclusion, !failed.is_empty())
+    let exit = exit(checked.conclusion, !failed.is_empty());
+    (checked, exit)
 }
 
 /// Outcome of each requested trace.

@@ -4,6 +4,7 @@ mod admit;
 mod bound;
 mod check;
 mod completions;
+mod diff;
 mod limit;
 mod man;
 mod new;
@@ -34,6 +35,8 @@ pub(crate) enum Verb {
     Sim(sim::SimArgs),
     /// Show why a packet took as long as it did, and what it waited for
     Why(why::WhyArgs),
+    /// Compare two results: margins gained and lost, new failures
+    Diff(diff::DiffArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(bound::BoundArgs),
     /// Decide whether flows may be added with all deadlines proved
@@ -61,6 +64,7 @@ impl Verb {
             Self::Check(arguments) => check::run(arguments),
             Self::Sim(arguments) => sim::run(arguments),
             Self::Why(arguments) => why::run(arguments),
+            Self::Diff(arguments) => diff::run(arguments),
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),
