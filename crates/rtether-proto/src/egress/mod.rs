@@ -35,6 +35,7 @@ mod accounts;
 mod engine;
 mod pacer;
 mod record;
+mod replay;
 mod ring;
 mod watch;
 
@@ -47,9 +48,8 @@ use crate::smoother::{self, Class};
 
 pub use crate::smoother::congestion::Marked;
 pub use engine::Egress;
-pub use record::{
-    Call, Comparison, Decision, Difference, Dropper, Entry, Recording, ReplayError, What, replay,
-};
+pub use record::{Call, Decision, Dropper, Entry, Recording, What};
+pub use replay::{Comparison, Difference, ReplayError, replay};
 
 /// Ring limit of a port without transmit queues: more than any card has, and no more than a host
 /// can hold.
