@@ -154,8 +154,11 @@ impl Why<'_> {
             Line::Waits(first, 1, _) => format!("  {}", self.frame_name(first)),
             Line::Waits(first, count, _) => {
                 let flow = &self.scenario.flows[first.flow.index()].name;
-                let what = if first.is_reverse { "reply" } else { "frame" };
-                format!("  `{flow}`, {}", plural(count, what))
+                if first.is_reverse {
+                    format!("  `{flow}`, {count} replies")
+                } else {
+                    format!("  `{flow}`, {}", plural(count, "frame"))
+                }
             }
             Line::Rest(_) => format!("  {}", rest_name(row.part.place.segment)),
         }
