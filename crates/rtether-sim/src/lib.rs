@@ -52,8 +52,8 @@ mod station;
 mod stats;
 mod switch;
 pub mod tcp;
+pub mod timeline;
 pub mod trace;
-pub mod way;
 mod whole;
 
 pub use kernel::{BuildError, Config, Simulation};

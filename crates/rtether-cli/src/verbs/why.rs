@@ -1,4 +1,4 @@
-//! `why`: the way of one packet, and the frames that it waited for.
+//! `why`: the timeline of one packet, and the frames that it waited for.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ pub(crate) struct WhyArgs {
     /// or the one with this number in the first run, from 0
     #[arg(long, value_name = "WHICH", default_value = "worst", value_parser = choice)]
     pub(crate) packet: Choice,
-    /// Write the way as a drawing
+    /// Write the timeline as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]

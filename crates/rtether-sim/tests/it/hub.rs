@@ -11,7 +11,7 @@ use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::random::dice::Dice;
 use crate::random::layers;
-use crate::random::ways::Ways;
+use crate::random::timelines::Timelines;
 use crate::support::{Plant, periodic, plain_switch};
 
 const CONFIG: Config = Config {
@@ -341,7 +341,7 @@ fn books_balance_on_random_plants() {
             ..CONFIG
         };
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
-        let watched = (Drops::default(), Ways::new(&plant));
+        let watched = (Drops::default(), Timelines::new(&plant));
         let mut print = (Fingerprint::default(), watched);
         for step in 1..=40 {
             simulation.run_until(Instant::ZERO + length / 40 * step, &mut print);

@@ -12,7 +12,7 @@ mod ledger;
 mod network;
 mod path;
 mod sizes;
-pub(crate) mod ways;
+pub(crate) mod timelines;
 mod wires;
 
 use std::cell::RefCell;

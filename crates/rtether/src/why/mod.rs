@@ -1,6 +1,6 @@
-//! Why a packet took as long as it did: its way, part by part, and the frames it waited for.
+//! Why a packet took as long as it did: its timeline, part by part, and the frames it waited for.
 //!
-//! A run is repeated under an observer that records the way of one packet ([`Way`]). The parts
+//! A run is repeated under an observer that records the timeline of one packet ([`Timeline`]). The parts
 //! follow each other without a gap: the first begins at the release, the last ends at the delivery,
 //! and their sum is the latency to the picosecond.
 
@@ -12,8 +12,8 @@ use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
-use rtether_sim::way::Trails;
-pub use rtether_sim::way::{Cause, Part, Wait, Way};
+use rtether_sim::timeline::Trails;
+pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
 
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
@@ -79,8 +79,8 @@ pub struct Why<'a> {
     pub stream: Stream,
     /// Seed of the run.
     pub seed: u64,
-    /// The packet's way.
-    pub way: Way,
+    /// The timeline of the packet.
+    pub timeline: Timeline,
 }
 
 /// Explains a packet; `None` if the stream has no such packet, or the user cancelled.
@@ -104,17 +104,17 @@ pub fn explain<'a>(
         trails: Trails::new(network, flows, Some(stream.flow), found.released_at),
         index,
         found,
-        way: None,
+        timeline: None,
     };
     run::simulate_while(scenario, found.seed, progress, &mut observer, |observer| {
-        observer.way.is_none()
+        observer.timeline.is_none()
     })?;
-    let way = observer.way;
-    Ok(way.map(|way| Why {
+    let timeline = observer.timeline;
+    Ok(timeline.map(|timeline| Why {
         scenario,
         stream,
         seed: found.seed,
-        way,
+        timeline,
     }))
 }
 
@@ -205,13 +205,13 @@ impl<F: Fn(&PacketInfo, &Delivery) -> bool> Observer for Search<F> {
     }
 }
 
-/// Records the way of one packet.
+/// Records the timeline of one packet.
 struct Recorder {
     trails: Trails,
     /// Index of the stream.
     index: usize,
     found: Found,
-    way: Option<Way>,
+    timeline: Option<Timeline>,
 }
 
 impl Observer for Recorder {
@@ -251,8 +251,8 @@ impl Observer for Recorder {
         let is_it = delivery.stream == self.index
             && packet.released_at == self.found.released_at
             && delivery.latency == self.found.latency;
-        if is_it && self.way.is_none() {
-            self.way = Some(self.trails.way(now, packet, delivery));
+        if is_it && self.timeline.is_none() {
+            self.timeline = Some(self.trails.timeline(now, packet, delivery));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A way as a drawing: a row for each part, over time.
+//! A timeline as a drawing: a row for each part, over time.
 
 use super::{Cause, Why};
 use crate::report::markup::{Element, Markup, element};
@@ -16,11 +16,11 @@ const OWN: &str = "#8fb3d9";
 const LETTERS: usize = 42;
 
 impl Why<'_> {
-    /// Draws the way as SVG. Bars are the packet's time in each part; what other frames took of it
+    /// Draws the timeline as SVG. Bars are the packet's time in each part; what other frames took of it
     /// is dark, and says which frame in its title.
     pub fn draw(&self) -> Markup {
-        let rows = self.way.parts.len();
-        #[allow(clippy::cast_precision_loss, reason = "a way has few parts")]
+        let rows = self.timeline.parts.len();
+        #[allow(clippy::cast_precision_loss, reason = "a timeline has few parts")]
         let height = TOP + ROW * rows as f64 + 36.0;
         let headline = self.headline();
         let mut lines = headline.lines();
@@ -45,9 +45,9 @@ impl Why<'_> {
 
     /// Draws a part: name, bar, waits and time.
     fn row(&self, row: usize, y: f64) -> Vec<Element> {
-        let part = &self.way.parts[row];
+        let part = &self.timeline.parts[row];
         let at = |instant: Instant| {
-            let done = share(instant - self.way.released_at, self.way.latency);
+            let done = share(instant - self.timeline.released_at, self.timeline.latency);
             NAMES + done * (WIDTH - NAMES - TIMES)
         };
         let name = self.part_name(part);
@@ -80,7 +80,7 @@ impl Why<'_> {
             let shape = area((left, y + 7.0), (width, ROW - 14.0), color);
             shapes.push(shape.child(element("title").text(title)));
         }
-        let part_of = percent(share(part.time(), self.way.latency));
+        let part_of = percent(share(part.time(), self.timeline.latency));
         let text = format!("{}  {part_of}", time(part.time()));
         shapes.push(label((WIDTH - 12.0, y + 16.0), &text).attr("text-anchor", "end"));
         shapes

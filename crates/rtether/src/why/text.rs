@@ -1,4 +1,4 @@
-//! A way as tables and JSON.
+//! A timeline as tables and JSON.
 
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
@@ -124,13 +124,17 @@ impl Why<'_> {
 
     /// Returns the part that took longest, the first among equals.
     pub fn longest(&self) -> Option<&Part> {
-        self.way.parts.iter().rev().max_by_key(|part| part.time())
+        self.timeline
+            .parts
+            .iter()
+            .rev()
+            .max_by_key(|part| part.time())
     }
 
     /// Returns a line per part and wait; for people, waits for many frames are taken together.
     fn lines(&self, is_for_people: bool) -> Vec<Row<'_>> {
         let mut rows = Vec::new();
-        for (hop, part) in self.way.parts.iter().enumerate() {
+        for (hop, part) in self.timeline.parts.iter().enumerate() {
             let mut lines = vec![Line::Part];
             if is_for_people && part.waits.len() > MANY {
                 lines.extend(by_flow(part));
@@ -165,7 +169,7 @@ impl Why<'_> {
     }
 
     fn table(&self, is_for_people: bool) -> Table {
-        let (begin, latency) = (self.way.released_at, self.way.latency);
+        let (begin, latency) = (self.timeline.released_at, self.timeline.latency);
         let flow = |wait: &Wait| self.scenario.flows[wait.flow.index()].name.clone();
         let whole = |row: &Row<'_>| matches!(row.line, Line::Part);
         Table::of(self.lines(is_for_people))
@@ -209,13 +213,17 @@ impl Why<'_> {
 
     /// Returns the first lines for people.
     pub(super) fn headline(&self) -> String {
-        let way = &self.way;
+        let timeline = &self.timeline;
         let flow = &self.scenario.flows[self.stream.flow.index()];
         let deadline = flow.deadline.map_or_else(String::new, |deadline| {
-            let word = if way.latency > deadline { "late, " } else { "" };
+            let word = if timeline.latency > deadline {
+                "late, "
+            } else {
+                ""
+            };
             format!(" ({word}deadline {})", time(deadline))
         });
-        let several = if way.parts.iter().any(|part| part.is_protocol) {
+        let several = if timeline.parts.iter().any(|part| part.is_protocol) {
             "; after the time in the protocol, the parts are those of the last frame"
         } else {
             ""
@@ -223,10 +231,10 @@ impl Why<'_> {
         format!(
             "{}: packet {} took {}{deadline}\nseed {}, released at {}{several}\n\n",
             self.stream_name(),
-            way.number,
-            time(way.latency),
+            timeline.number,
+            time(timeline.latency),
             self.seed,
-            time(way.released_at.since_start()),
+            time(timeline.released_at.since_start()),
         )
     }
 
@@ -234,7 +242,7 @@ impl Why<'_> {
         let Some(longest) = self.longest() else {
             return "\n".to_owned();
         };
-        let part = percent(share(longest.time(), self.way.latency));
+        let part = percent(share(longest.time(), self.timeline.latency));
         format!("\nLongest part: {part} {}.\n", self.part_name(longest))
     }
 }
@@ -263,18 +271,18 @@ impl Render for Why<'_> {
     /// Schema `rtether.why/1`.
     fn json(&self) -> String {
         let flow = &self.scenario.flows[self.stream.flow.index()];
-        let way = &self.way;
+        let timeline = &self.timeline;
         let document = json!({
             "schema": "rtether.why/1",
             "scenario": self.scenario.name,
             "flow": flow.name,
             "listener": self.node(self.stream.listener),
-            "packet": way.number,
+            "packet": timeline.number,
             "seed": self.seed,
-            "released_ns": ns(way.released_at.since_start()),
-            "latency_ns": ns(way.latency),
+            "released_ns": ns(timeline.released_at.since_start()),
+            "latency_ns": ns(timeline.latency),
             "deadline_ns": flow.deadline.map(ns),
-            "hops": way.parts.iter().map(|part| self.hop(part)).collect::<Vec<_>>(),
+            "hops": timeline.parts.iter().map(|part| self.hop(part)).collect::<Vec<_>>(),
         });
         format!("{document:#}\n")
     }

@@ -11,7 +11,7 @@ use rtether_model::record::{Place, Segment};
 use rtether_model::wire;
 
 use super::server::{Port, Server, ports};
-use super::{Cause, Part, Wait, Way};
+use super::{Cause, Part, Timeline, Wait};
 
 type Spent = [Duration; Segment::COUNT];
 
@@ -115,9 +115,9 @@ impl Trails {
         }
     }
 
-    /// Returns the way of a packet that has just been delivered. To be called by the observer of
+    /// Returns the timeline of a packet that has just been delivered. To be called by the observer of
     /// [`Observer::delivered`].
-    pub fn way(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Way {
+    pub fn timeline(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Timeline {
         let last = self
             .reached
             .filter(|(at, last)| *at == now && last.flow == packet.flow);
@@ -140,7 +140,7 @@ impl Trails {
             parts.follow(then);
             parts
         });
-        Way {
+        Timeline {
             number: packet.number,
             released_at: packet.released_at,
             latency: delivery.latency,
@@ -256,7 +256,7 @@ impl Trails {
         now - Duration::from_ps(octet.as_ps() * i64::try_from(octets).unwrap_or(0))
     }
 
-    /// Returns the waits of a packet for a server during a part of its way; `own` is the service that
+    /// Returns the waits of a packet for a server during a part of its timeline; `own` is the service that
     /// it waited for.
     fn waits(
         &self,
@@ -306,7 +306,7 @@ fn minus(a: &Spent, b: &Spent) -> Spent {
     core::array::from_fn(|index| a[index] - b[index])
 }
 
-/// The parts of a way, as far as they are known.
+/// The parts of a timeline, as far as they are known.
 struct Parts<'a> {
     trails: &'a Trails,
     cursor: Instant,

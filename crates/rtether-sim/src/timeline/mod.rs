@@ -1,6 +1,6 @@
-//! The way of a packet, part by part, and the frames that it waited for.
+//! The timeline of a packet, part by part, and the frames that it waited for.
 //!
-//! [`Trails`] is an observer that follows packets. The parts of a [`Way`] follow each other without
+//! [`Trails`] is an observer that follows packets. The parts of a [`Timeline`] follow each other without
 //! a gap: the first begins at the release, the last ends at the delivery, and their sum is the
 //! latency to the picosecond.
 
@@ -15,9 +15,9 @@ use rtether_model::record::Place;
 
 pub use trail::Trails;
 
-/// The way of a packet from release to delivery.
+/// The timeline of a packet from release to delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct Timeline {
     /// Number of the packet within its flow.
     pub number: u32,
     /// When it was released.
@@ -28,7 +28,7 @@ pub struct Way {
     pub parts: Vec<Part>,
 }
 
-/// A part of the way of a packet.
+/// A part of the timeline of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// What it is, and where.

@@ -1,4 +1,4 @@
-//! The ways of all packets of random plants.
+//! The timelines of all packets of random plants.
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{NodeId, PortId};
@@ -6,13 +6,13 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
-use rtether_sim::way::{Trails, Way};
+use rtether_sim::timeline::{Timeline, Trails};
 
 use super::for_each_case;
 use crate::support::Plant;
 
-/// Follows every packet, and checks its way when it is delivered.
-pub(crate) struct Ways {
+/// Follows every packet, and checks its timeline when it is delivered.
+pub(crate) struct Timelines {
     trails: Trails,
     /// Ports of shared media.
     shared: Vec<PortId>,
@@ -23,7 +23,7 @@ pub(crate) struct Ways {
     pub(crate) queued: u64,
 }
 
-impl Ways {
+impl Timelines {
     pub(crate) fn new(plant: &Plant) -> Self {
         let network = &plant.network;
         let links = network.links.iter();
@@ -38,14 +38,23 @@ impl Ways {
     }
 
     /// Oracle: the record's own parts, and a port that never pauses while a frame waits.
-    fn check(&mut self, now: Instant, packet: &PacketInfo, way: &Way, delivery: &Delivery) {
-        let is_protocol = way.parts.iter().any(|part| part.is_protocol);
+    fn check(
+        &mut self,
+        now: Instant,
+        packet: &PacketInfo,
+        timeline: &Timeline,
+        delivery: &Delivery,
+    ) {
+        let is_protocol = timeline.parts.iter().any(|part| part.is_protocol);
         assert!(!is_protocol || !self.is_one_frame[packet.flow.index()]);
-        let mut cursor = way.released_at;
+        let mut cursor = timeline.released_at;
         let mut spent = [Duration::ZERO; Segment::COUNT];
-        for part in &way.parts {
-            assert_eq!(part.enter, cursor, "a gap in {way:?}");
-            assert!(part.time() > Duration::ZERO, "an empty part in {way:?}");
+        for part in &timeline.parts {
+            assert_eq!(part.enter, cursor, "a gap in {timeline:?}");
+            assert!(
+                part.time() > Duration::ZERO,
+                "an empty part in {timeline:?}"
+            );
             spent[part.place.segment.index()] += part.time();
             cursor = part.leave;
             for wait in &part.waits {
@@ -58,8 +67,8 @@ impl Ways {
                 self.queued += 1;
             }
         }
-        assert_eq!((cursor, spent), (now, delivery.segments), "{way:?}");
-        assert_eq!(way.latency, delivery.latency);
+        assert_eq!((cursor, spent), (now, delivery.segments), "{timeline:?}");
+        assert_eq!(timeline.latency, delivery.latency);
         self.seen += 1;
     }
 }
@@ -77,7 +86,7 @@ fn is_one_frame(flow: &Flow) -> bool {
         && reply.is_none_or(|reply| fits(reply.payload))
 }
 
-impl Observer for Ways {
+impl Observer for Timelines {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         self.trails.released(now, packet);
     }
@@ -111,19 +120,19 @@ impl Observer for Ways {
     }
 
     fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
-        let way = self.trails.way(now, packet, delivery);
-        self.check(now, packet, &way, delivery);
+        let timeline = self.trails.timeline(now, packet, delivery);
+        self.check(now, packet, &timeline, delivery);
     }
 }
 
 #[test]
-fn every_way_adds_up_and_every_wait_has_its_frames() {
+fn every_timeline_adds_up_and_every_wait_has_its_frames() {
     let (seen, queued) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     for_each_case(|case| {
-        let mut ways = Ways::new(&case.plant);
-        case.run(&mut ways);
-        seen.set(seen.get() + ways.seen);
-        queued.set(queued.get() + ways.queued);
+        let mut timelines = Timelines::new(&case.plant);
+        case.run(&mut timelines);
+        seen.set(seen.get() + timelines.seen);
+        queued.set(queued.get() + timelines.queued);
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
     assert!(!is_whole || (seen.get() > 10_000 && queued.get() > 1_000));
