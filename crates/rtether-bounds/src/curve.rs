@@ -37,6 +37,12 @@ const RATE_MAX: i64 = 16;
 /// 400 Gbit/s into 10 Mbit/s is 40 000.
 const LINE_RATE_MAX: i128 = ONE << 20;
 
+/// Returns work in whole picoseconds, rounded up and clamped to plus or minus [`INFINITE`].
+pub(crate) fn round_up(work: i128) -> i64 {
+    let whole = work.saturating_add(ONE - 1) >> PLACES;
+    i64::try_from(whole.clamp(-i128::from(INFINITE), i128::from(INFINITE))).unwrap_or(INFINITE)
+}
+
 /// Arrivals of one flow at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {

@@ -10,12 +10,13 @@ use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 
 use crate::analysis::{Analysis, Effort, Reason, StreamBound};
+use crate::edit::Edit;
 use crate::expand::Atlas;
 use crate::index::NONE;
-use crate::inherit::Edit;
 use crate::plant::Plant;
 use crate::report::{report, stream_bound};
-use crate::solve::{Solution, Stage, solve_after};
+use crate::solution::{Solution, Stage};
+use crate::solve::solve_after;
 
 /// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///

@@ -10,45 +10,7 @@ use core::ops::Range;
 
 use crate::index::NONE;
 use crate::plant::{Plant, Visit};
-use crate::solve::{Before, Cause, Solution};
-
-/// Replacement of a range of flows.
-#[derive(Clone, Debug)]
-pub(crate) struct Edit {
-    /// Their numbers before the edit.
-    pub(crate) flows: Range<usize>,
-    pub(crate) added: usize,
-}
-
-impl Edit {
-    pub(crate) const NOTHING: Self = Self {
-        flows: 0..0,
-        added: 0,
-    };
-
-    /// Returns the number of a flow after the edit.
-    pub(crate) fn renumber(&self, flow: u32) -> u32 {
-        if (flow as usize) < self.flows.end {
-            return flow;
-        }
-        let moved = flow as usize - self.flows.len() + self.added;
-        u32::try_from(moved).unwrap_or(NONE)
-    }
-
-    fn renumbered_cause(&self, cause: Option<Cause>) -> Option<Cause> {
-        match cause {
-            Some(Cause::Flow(flow)) => Some(Cause::Flow(self.renumber(flow))),
-            Some(
-                Cause::Obstacle(_)
-                | Cause::Layer(..)
-                | Cause::Overload(..)
-                | Cause::Cycle(_)
-                | Cause::OutOfRange,
-            )
-            | None => cause,
-        }
-    }
-}
+use crate::solution::{Before, Solution};
 
 /// Copies the results of unchanged flows into `solution`; returns, by place, whether the place or a
 /// visit there has changed.
@@ -136,8 +98,9 @@ impl Heir<'_> {
         solution.drift[now.clone()].copy_from_slice(&old.drift[then.clone()]);
         solution.wait[now.clone()].copy_from_slice(&old.wait[then.clone()]);
         for (new, old_visit) in now.zip(then) {
-            solution.cause[new] = before.edit.renumbered_cause(old.cause[old_visit]);
-            solution.jitter_cause[new] = before.edit.renumbered_cause(old.jitter_cause[old_visit]);
+            solution.cause[new] = old.cause[old_visit].map(|cause| cause.renumbered(before.edit));
+            solution.jitter_cause[new] =
+                old.jitter_cause[old_visit].map(|cause| cause.renumbered(before.edit));
         }
     }
 }

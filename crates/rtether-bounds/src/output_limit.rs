@@ -40,7 +40,6 @@ use rtether_model::smoother::{Config, Mode};
 
 use crate::curve::{JITTER_MAX, Load};
 use crate::index::NONE;
-use crate::plant::{Plant, Visit, group_of};
 use crate::source::{INFINITE, add};
 use crate::stack::Service;
 
@@ -124,43 +123,43 @@ impl Limit {
         let work = i64::try_from(small.max(large)).ok()?;
         Some((work, (self.amount + self.charge[0] - 1) / self.charge[0]))
     }
-}
 
-/// Returns the drift of a visit whose parent has this drift and wait.
-pub(crate) fn drift_after(plant: &Plant, visit: &Visit, drift: i64, wait: i64) -> i64 {
-    let Some(limit) = plant.limits.get(visit.limit as usize) else {
-        return 0;
-    };
-    if limit.begins {
-        return limit.delay;
+    /// Returns the drift of a visit with this limit from drift and wait of its parent and the
+    /// variation of the passage in between.
+    pub(crate) fn drift_after(&self, drift: i64, wait: i64, varies: i64) -> i64 {
+        if self.begins {
+            return self.delay;
+        }
+        let sum = add(add(drift, wait), varies + self.delay);
+        if sum > JITTER_MAX { INFINITE } else { sum }
     }
-    let varies = visit.gap.max - visit.gap.min + limit.delay;
-    let sum = add(add(drift, wait), varies);
-    if sum > JITTER_MAX { INFINITE } else { sum }
 }
 
-/// Applies the limits of a place's visits to loads with unlimited arrivals.
-pub(crate) fn apply(plant: &Plant, drift: &[i64], loads: &mut [Load]) {
+/// A load at a place with a limit on the way there.
+pub(crate) struct Limited<'a> {
+    /// Number of the load.
+    pub(crate) load: usize,
+    pub(crate) limit: &'a Limit,
+    pub(crate) service: &'a Service,
+    pub(crate) queue: u8,
+    pub(crate) drift: i64,
+}
+
+/// Applies limits to those of the loads of a place that have unlimited arrivals.
+pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut [Load]) {
     // The first of the flows that share a limit stands for all.
     let mut first: Vec<([u32; 3], usize)> = Vec::new();
-    for index in 0..loads.len() {
-        let visit = &plant.visits[loads[index].visit as usize];
-        let Some(limit) = plant.limits.get(visit.limit as usize) else {
-            continue;
-        };
-        let jitter = add(limit.jitter, drift[loads[index].visit as usize]);
-        let step = limit.step(&visit.service);
+    for one in limited {
+        let (index, limit) = (one.load, one.limit);
+        let jitter = add(limit.jitter, one.drift);
+        let step = limit.step(one.service);
         let (Some((work, packets)), true) = (step, jitter < JITTER_MAX) else {
             continue;
         };
         if loads[index].jitter < JITTER_MAX {
             continue;
         }
-        let key = [
-            limit.shared,
-            visit.queue.into(),
-            group_of(&plant.visits, visit),
-        ];
+        let key = [limit.shared, one.queue.into(), loads[index].group];
         let known = first.iter().find(|(other, _)| *other == key);
         let known = known.filter(|_| limit.shared != NONE).map(|found| found.1);
         let load = &mut loads[index];

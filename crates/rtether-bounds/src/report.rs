@@ -15,7 +15,8 @@ use crate::analysis::{
 };
 use crate::index::NONE;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
-use crate::solve::{Cause, Solution, latency, loads_of};
+use crate::solution::{Cause, Solution};
+use crate::solve::{latency, loads_of};
 use crate::source::Source;
 use crate::tandem::Refined;
 use load::{PlaceLoad, octets};

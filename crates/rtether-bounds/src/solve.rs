@@ -41,73 +41,22 @@ mod warm_start;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::analysis::LayerPart;
 use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load, ONE};
+use crate::edit::Edit;
 use crate::evaluate::{Scratch, evaluate};
 use crate::index::NONE;
-use crate::inherit::{Edit, inherit};
-use crate::output_limit::drift_after;
+use crate::inherit::inherit;
+use crate::output_limit::{self, Limited};
 use crate::plant::{Plant, Visit, group_of};
-use crate::source::{INFINITE, Source, add};
+use crate::solution::{Before, Cause, Solution, Stage};
+use crate::source::{INFINITE, add};
 use crate::wait::{Unbounded, millionths};
 
 /// Rounds through all places after which a cycle is given up.
 const ROUNDS_MAX: u32 = 2_000;
 
-/// Why a wait is infinite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// The place has an obstacle.
-    Obstacle(u32),
-    /// The layer at a place guarantees nothing.
-    Layer(u32, LayerPart),
-    /// A place has too much to do: place, millionths.
-    Overload(u32, u64),
-    /// A flow is unlimited.
-    Flow(u32),
-    /// No fixed point was found: place.
-    Cycle(u32),
-    /// A number is beyond exact arithmetic.
-    OutOfRange,
-}
-
-/// Jitter and wait of every visit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Solution {
-    pub(crate) jitter: Vec<i64>,
-    /// How much longer a packet may have been under way since its flow was limited.
-    pub(crate) drift: Vec<i64>,
-    pub(crate) wait: Vec<i64>,
-    /// Cause of an infinite wait.
-    pub(crate) cause: Vec<Option<Cause>>,
-    /// Cause of an infinite jitter.
-    pub(crate) jitter_cause: Vec<Option<Cause>>,
-    pub(crate) evaluations: u64,
-    pub(crate) is_cyclic: bool,
-    pub(crate) components: Components,
-    /// By place: whether its input equals that of the previous solution.
-    pub(crate) is_kept: Vec<bool>,
-}
-
-/// A solution and the releases it was found with.
-#[derive(Clone, Copy)]
-pub(crate) struct Before<'a> {
-    pub(crate) plant: &'a Plant,
-    /// The edit from its flows to the current ones.
-    pub(crate) edit: &'a Edit,
-    pub(crate) sources: &'a [Source],
-    pub(crate) solution: &'a Solution,
-}
-
-/// An intermediate solution; each further stage assumes that more flows give up.
-#[derive(Debug, Default)]
-pub(crate) struct Stage {
-    pub(crate) sources: Vec<Source>,
-    pub(crate) solution: Solution,
-}
-
-/// Solves a plant; flows that may give up waiting lose [`Source::closed`].
+/// Solves a plant; flows that may give up waiting lose [`crate::source::Source::closed`].
 pub(crate) fn solve(plant: &mut Plant) -> Solution {
     let stages = solve_after(plant, None);
     let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
@@ -329,7 +278,11 @@ impl<'a> Solver<'a> {
     /// Returns the drift of a visit whose parent has this wait.
     fn drift_after(&self, visit: &Visit, wait: i64) -> i64 {
         let before = self.solution.drift.get(visit.parent as usize);
-        drift_after(self.plant, visit, before.copied().unwrap_or(0), wait)
+        let Some(limit) = self.plant.limit_of(visit) else {
+            return 0;
+        };
+        let varies = visit.gap.max - visit.gap.min;
+        limit.drift_after(before.copied().unwrap_or(0), wait, varies)
     }
 
     /// Iterates over a cycle until nothing changes.
@@ -429,8 +382,8 @@ pub(crate) fn loads_of(
     out: &mut Vec<Load>,
 ) {
     out.clear();
-    let mut is_limited_on_the_way = false;
-    for &id in plant.members.of(server) {
+    let members = plant.members.of(server);
+    for &id in members {
         let visit = &plant.visits[id as usize];
         let source = &plant.sources[visit.flow as usize];
         out.push(Load {
@@ -450,9 +403,19 @@ pub(crate) fn loads_of(
                 _ => 0,
             },
         });
-        is_limited_on_the_way |= visit.limit != NONE;
     }
-    if is_limited_on_the_way {
-        crate::output_limit::apply(plant, drift, out);
+    if plant.limits.is_empty() {
+        return;
     }
+    let limited = members.iter().enumerate().filter_map(|(load, &id)| {
+        let visit = &plant.visits[id as usize];
+        Some(Limited {
+            load,
+            limit: plant.limit_of(visit)?,
+            service: &visit.service,
+            queue: visit.queue,
+            drift: drift[id as usize],
+        })
+    });
+    output_limit::apply(limited, out);
 }

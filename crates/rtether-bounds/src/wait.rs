@@ -21,7 +21,9 @@ mod backlog;
 use alloc::vec::Vec;
 
 use crate::analysis::LayerPart;
-use crate::curve::{Affine, Group, Load, ONE, PLACES, Stairs, affordable, group, stepped};
+use crate::curve::{
+    Affine, Group, Load, ONE, PLACES, Stairs, affordable, group, round_up, stepped,
+};
 use crate::source::INFINITE;
 use crate::window::longest_stay;
 use backlog::distance;
@@ -104,12 +106,6 @@ fn meeting(tails: &[Affine], base: i64) -> i64 {
     i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
 }
 
-/// Returns work in whole picoseconds, rounded up and clamped to plus or minus [`INFINITE`].
-pub(crate) fn round_up(work: i128) -> i64 {
-    let whole = work.saturating_add(ONE - 1) >> PLACES;
-    i64::try_from(whole.clamp(-i128::from(INFINITE), i128::from(INFINITE))).unwrap_or(INFINITE)
-}
-
 /// One previous place, as seen by a class and the classes above it.
 struct Level {
     own: Option<Stairs>,
@@ -143,7 +139,7 @@ impl Level {
 }
 
 /// Returns the lower of a staircase and a line; a missing staircase does not limit.
-pub(crate) fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
+fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
     let line = line.map_or(i128::MAX, |line| line.at(time));
     stairs.map_or(line, |stairs| stairs.at(time).min(line))
 }
@@ -163,7 +159,7 @@ pub(crate) struct Class<'a> {
 /// Returns the longest wait of packets with each of the costs.
 pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     let open = waits_of_rates(class);
-    let Some(stay) = longest_stay(class) else {
+    let Some(stay) = longest_stay(class.base, class.own, class.higher) else {
         return open;
     };
     let closed = class.costs.iter().map(|cost| (stay - cost).max(0));

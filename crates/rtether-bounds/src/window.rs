@@ -24,10 +24,9 @@
 
 use alloc::vec::Vec;
 
-use crate::curve::{Affine, Load, ONE, Stairs, affordable, group};
+use crate::curve::{Affine, Load, ONE, Stairs, affordable, group, round_up};
 use crate::index::NONE;
 use crate::source::INFINITE;
-use crate::wait::{Class, limited, round_up};
 
 /// Largest number of staircase steps examined before token buckets are used instead.
 const STEPS_MAX: i64 = 1 << 14;
@@ -88,24 +87,25 @@ impl Part {
     /// Returns the work in a closed window; `stairs` must be complete up to its length.
     fn at(&self, stairs: &Stairs, x: i64) -> i128 {
         let Some(_) = self.bucket else {
-            return limited(None, self.line, x);
+            return self.line.map_or(i128::MAX, |line| line.at(x));
         };
         let sum = self.constant.saturating_add(stairs.at(x));
         self.line.map_or(sum, |line| sum.min(line.at(x)))
     }
 }
 
-/// Returns the longest stay of a packet of the class, service included, or `None` if no bound was
-/// found; tried only where a flow of the class is limited by its packets under way.
-pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
-    if class.own.iter().all(|load| load.in_flight == 0) {
+/// Returns the longest stay of a packet of the class `own` below the classes `higher`, service
+/// included, or `None` if no bound was found; `base` is the work that may be in front regardless of
+/// the class. Tried only where a flow of the class is limited by its packets under way.
+pub(crate) fn longest_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> Option<i64> {
+    if own.iter().all(|load| load.in_flight == 0) {
         return None;
     }
-    let longest = class.own.iter().map(|load| load.cost).max().unwrap_or(0);
-    let in_front = if class.higher.is_empty() { 0 } else { longest };
-    let base = i128::from(class.base.saturating_add(in_front)) * ONE;
-    let mut parts = Part::split(class.own, true)?;
-    parts.extend(Part::split(class.higher, false)?);
+    let longest = own.iter().map(|load| load.cost).max().unwrap_or(0);
+    let in_front = if higher.is_empty() { 0 } else { longest };
+    let base = i128::from(base.saturating_add(in_front)) * ONE;
+    let mut parts = Part::split(own, true)?;
+    parts.extend(Part::split(higher, false)?);
     let sum = parts.iter().map(Part::tail);
     let tail = sum.fold(Affine::default(), Affine::plus);
     if tail.rate >= ONE {
@@ -193,13 +193,6 @@ mod tests {
         // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1).
         // At 54 one more packet counts, at 58 no further one.
         let mut own = [load(10, 1, 5), load(4, 30, 0)];
-        let mut class = Class {
-            base: 0,
-            own: &mut own,
-            higher: &mut [],
-            costs: &[],
-            is_whole: false,
-        };
-        assert_eq!(longest_stay(&mut class), Some(58));
+        assert_eq!(longest_stay(0, &mut own, &mut []), Some(58));
     }
 }

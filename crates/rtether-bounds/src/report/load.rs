@@ -12,7 +12,7 @@ use crate::discipline::Discipline;
 use crate::frame::wire_octets;
 use crate::index::NONE;
 use crate::plant::{Plant, Server};
-use crate::solve::Solution;
+use crate::solution::Solution;
 use crate::source::{INFINITE, add};
 use crate::wait::{Class, backlog, millionths, waits};
 

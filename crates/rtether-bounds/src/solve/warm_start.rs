@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Cause, Solver};
+use super::Solver;
 use crate::components::Components;
+use crate::solution::Cause;
 
 /// Results for one visit.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use crate::analysis::Method;
 use crate::index::NONE;
 use crate::plant::{Plant, Stream};
-use crate::solve::Solution;
+use crate::solution::Solution;
 use crate::source::{INFINITE, add};
 use path::{Tandem, is_port};
 use sfa::Separated;

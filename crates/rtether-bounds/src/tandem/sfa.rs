@@ -40,7 +40,8 @@ use crate::discipline::Discipline;
 use crate::evaluate::wait_of;
 use crate::index::NONE;
 use crate::plant::{Plant, ServerKind};
-use crate::solve::{Solution, loads_of};
+use crate::solution::Solution;
+use crate::solve::loads_of;
 use crate::source::{INFINITE, add};
 use crate::wait::{caught_up, wait_of_only};
 

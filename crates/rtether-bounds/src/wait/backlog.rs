@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::{STEPS_MAX, Unbounded, first_horizon, meeting, round_up, tails};
-use crate::curve::{Affine, Change, Load, ONE, Stairs, affordable, changes, group, stepped};
+use super::{STEPS_MAX, Unbounded, first_horizon, meeting, tails};
+use crate::curve::{
+    Affine, Change, Load, ONE, Stairs, affordable, changes, group, round_up, stepped,
+};
 use crate::source::INFINITE;
 
 /// Returns the largest work present at once, including the packet that arrives: `sup (a(t) - t)` in
