@@ -9,8 +9,8 @@ use rtether_model::network::{
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, RouteError, Routing};
 
-use super::codes;
-use super::diagnostic::{Diagnostic, Severity, quote};
+use super::codes::{self, Severity};
+use super::diagnostic::{Diagnostic, quote};
 use super::lower::{Plant, ports_of};
 use super::reader::Reader;
 

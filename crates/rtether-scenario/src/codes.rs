@@ -1,6 +1,23 @@
 //! The kinds of mistakes: stable names, each with a paragraph for the reference.
 
-use super::diagnostic::Severity;
+/// Severity of a diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The scenario can be run, but probably does not say what its author meant.
+    Warning,
+    /// The scenario cannot be run.
+    Error,
+}
+
+impl Severity {
+    /// Returns `error` or `warning`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
 
 /// A kind of mistake.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::codes::Code;
+use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
 use crate::characters::is_unseen;
 
 /// A range of bytes in one source.
@@ -26,25 +26,6 @@ pub struct Source {
     pub name: String,
     /// Its contents.
     pub text: String,
-}
-
-/// Severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The scenario can be run, but probably does not say what its author meant.
-    Warning,
-    /// The scenario cannot be run.
-    Error,
-}
-
-impl Severity {
-    /// Returns `error` or `warning`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
 }
 
 /// A place and a note about it.
@@ -161,7 +142,7 @@ impl Sink {
             let span = self.list.last().map_or(Span::default(), |d| d.primary.span);
             let title = format!("{} more mistakes are not shown", self.dropped);
             self.list.push(Diagnostic::new(
-                &super::codes::TOO_MANY_MISTAKES,
+                &TOO_MANY_MISTAKES,
                 title,
                 span,
                 "the last one shown is here",

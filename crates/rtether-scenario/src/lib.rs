@@ -30,8 +30,9 @@ mod tree;
 mod units;
 
 pub use check::Domains;
+pub use codes::Severity;
 pub use diagnostic::quote;
-pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
+pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::{schema, shim_schema};

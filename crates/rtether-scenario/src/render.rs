@@ -4,7 +4,8 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::{Value, json};
 
-use super::diagnostic::{Diagnostic, Severity, Source, Span};
+use super::codes::Severity;
+use super::diagnostic::{Diagnostic, Source, Span};
 
 /// Whether to use terminal colors; the text is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use rtether_model::network::{LinkId, Network, NodeId};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use super::{Plant, codes, quote};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::codes::Severity;
+use crate::diagnostic::Diagnostic;
 use crate::reader::Reader;
 
 /// Slot time in octets: 512 bits (IEEE 802.3-2022, 4.4.2).

@@ -12,7 +12,8 @@ use rtether_model::wire::{self, Encapsulation, Frames};
 use super::domain::Domains;
 use super::{Plant, codes, each_hop, flow_of, port_name, quote};
 use crate::codes::Code;
-use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::codes::Severity;
+use crate::diagnostic::{Diagnostic, Span};
 use crate::reader::Reader;
 
 /// Load is counted in billionths; this is full load.

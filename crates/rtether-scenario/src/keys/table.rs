@@ -2,7 +2,7 @@
 
 use super::Presence::{Default, Optional, Required};
 use super::{Key, Kind, Presence, Section, Words};
-use crate::diagnostic::Severity;
+use crate::codes::Severity;
 use crate::plan::{Limit, Requirement, Statistic};
 use crate::units::Quantity;
 

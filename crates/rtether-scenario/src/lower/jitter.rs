@@ -4,13 +4,15 @@ use rtether_model::empirical::{Empirical, Quantile, Quantiles, QuantilesError};
 use rtether_model::network::{Jitter, Outliers, Spread};
 use rtether_model::quantity::Duration;
 
-use super::stacks::LONGEST;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::keys::table::{JITTER, OUTLIERS, QUANTILE};
 use crate::reader::{At, Fields, Reader};
 use crate::tree::Data;
 use crate::units::Quantity;
+
+/// Longest time any part of a stack may take for one packet.
+pub(super) const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Reads `jitter` and `outliers` of a stack.
 pub(super) fn jitter(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Jitter {

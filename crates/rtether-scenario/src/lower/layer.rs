@@ -222,26 +222,6 @@ fn engine_takes(
     None
 }
 
-/// Reads a count that the table limits to below 256.
-pub(super) fn small(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<At<u8>> {
-    let At { value, span } = reader.count(fields, key)?;
-    let value = u8::try_from(value).ok()?;
-    Some(At { value, span })
-}
-
-/// Reads a number of frames.
-pub(super) fn frames(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    key: &str,
-    otherwise: u32,
-) -> u32 {
-    let count = reader.count(fields, key);
-    count.map_or(otherwise, |count| {
-        u32::try_from(count.value).unwrap_or(u32::MAX)
-    })
-}
-
 fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Limit> {
     const RANGE: (u64, u64) = (1, 10_000_000);
     let Some(entry) = fields.get("limit") else {
@@ -286,7 +266,7 @@ fn receive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReceivePart> 
     let picks = picks.and_then(|picks| u32::try_from(picks.value).ok()?.try_into().ok());
     let idle_release = idle_release(reader, fields);
     let low_turn = reader.meaning(fields, &LOW_TURN);
-    let input_limit = frames(reader, fields, "input_limit", LIMIT);
+    let input_limit = reader.frames(fields, "input_limit", LIMIT);
     let limit = limit(reader, fields)?;
     let selection = word?.means.map(|selection| match selection {
         ReceiveSelection::HighestFirst => selection,
@@ -325,11 +305,11 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
     if let Some(TransmitStrategy::Rings { .. }) = strategy {
         reader.require(fields, "rings");
     }
-    let rings = small(reader, fields, "rings");
-    let high_from = small(reader, fields, "high_from");
+    let rings = reader.small(fields, "rings");
+    let high_from = reader.small(fields, "high_from");
     let idle_release = idle_release(reader, fields);
     let empty = reader.meaning(fields, &EMPTY);
-    let ring_limit = frames(reader, fields, "ring", TransmitConfig::DEFAULT_RING_LIMIT);
+    let ring_limit = reader.frames(fields, "ring", TransmitConfig::DEFAULT_RING_LIMIT);
     let selection = Chosen::read(reader, fields);
     let limit = limit(reader, fields)?;
     if let (Some(TransmitStrategy::Fifo), Limit::Each(_, span)) = (strategy, &limit) {

@@ -6,7 +6,6 @@ use std::ops::RangeInclusive;
 use rtether_model::endnode::{PortRange, Prefix, PriorityTable, Rule, TosMatch};
 use rtether_proto::endnode::Classifier;
 
-use super::layer::small;
 use super::links::head;
 use super::switches::queues;
 use crate::codes;
@@ -26,7 +25,7 @@ pub(super) struct Priorities {
 /// Reads `priorities:`.
 pub(super) fn priorities(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Priorities {
     let map = queues(reader, fields, 2);
-    let untagged = small(reader, fields, "untagged");
+    let untagged = reader.small(fields, "untagged");
     let table = PriorityTable::new(map, untagged.map_or(0, |queue| queue.value));
     if let (None, Some(queue)) = (table, untagged) {
         no_queue(reader, "untagged", queue, map.count());
@@ -77,12 +76,12 @@ fn rules(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Vec<Rule> 
 
 fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<Rule> {
     reader.require(fields, "queue");
-    let queue = small(reader, fields, "queue");
+    let queue = reader.small(fields, "queue");
     if let Some(queue) = queue.filter(|queue| queue.value >= queues) {
         no_queue(reader, "queue", queue, queues);
         return None;
     }
-    let dscp = small(reader, fields, "dscp");
+    let dscp = reader.small(fields, "dscp");
     let rule = Rule {
         ethertype: ethertype(reader, fields),
         tos: dscp.map(|dscp| TosMatch::dscp(dscp.value)),

@@ -2,8 +2,8 @@
 
 use rtether_model::quantity::Duration;
 
-use crate::codes;
-use crate::diagnostic::{Diagnostic, Severity, Span};
+use crate::codes::{self, Severity};
+use crate::diagnostic::{Diagnostic, Span};
 use crate::keys::table::{OVERLOAD, RUN};
 use crate::plan::RunPlan;
 use crate::reader::{Fields, Reader};

@@ -7,7 +7,7 @@ use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::shim::{Backend, Probing, Settings, Signal, Tags};
 use rtether_model::smoother::Mode;
 
-use super::layer::{Parts, small};
+use super::layer::Parts;
 use super::version;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
@@ -39,7 +39,7 @@ pub(crate) fn shim(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<(Backend
     let signal = signal(reader, top);
     let probes = probes(reader, top);
     let core = reader.count(top, "core");
-    let priority = small(reader, top, "priority").map(|priority| priority.value);
+    let priority = reader.small(top, "priority").map(|priority| priority.value);
     let waiting = reader.meaning(top, &WAITING);
     refuse_to_be_deaf(reader, top, &layer, signal);
     if reader.sink.errors() > errors {

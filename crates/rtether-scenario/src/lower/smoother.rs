@@ -5,7 +5,6 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::{Adaptive, Config, Fixed, Increase, Limits, Mode, Nt, Places, Rule};
 use rtether_proto::smoother::{ConfigError, Smoother};
 
-use super::layer::frames;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::keys::Texts;
@@ -76,7 +75,7 @@ pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<S
     let smoothing = Smoothing {
         config,
         rule: rule(reader, fields, is_nt),
-        ring: frames(reader, fields, "ring", 2),
+        ring: reader.frames(fields, "ring", 2),
         detector: detector(reader, fields, is_nt),
     };
     (reader.sink.errors() == errors).then_some(())?;
@@ -85,7 +84,7 @@ pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<S
 }
 
 fn packets(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> usize {
-    usize::try_from(frames(reader, fields, key, 1000)).unwrap_or(usize::MAX)
+    usize::try_from(reader.frames(fields, key, 1000)).unwrap_or(usize::MAX)
 }
 
 /// Reports what the engine refuses, at the key that causes it.

@@ -7,7 +7,7 @@ use rtether_model::network::{EndStation, LinearStack, RtosStack, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::check_name;
-use super::jitter::jitter;
+use super::jitter::{LONGEST, jitter};
 use super::layer::Parts;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
@@ -15,9 +15,6 @@ use crate::keys::table::{ORDER, SERVERS, STACK, TASKS};
 use crate::profiles;
 use crate::reader::{Fields, Reader, picoseconds};
 use crate::units;
-
-/// Longest time any part of a stack may take for one packet.
-pub(super) const LONGEST: Duration = Duration::from_secs(3600);
 
 /// A stack and the layer below it.
 #[derive(Clone)]

@@ -52,6 +52,21 @@ impl Reader<'_> {
         Some(At { value, span })
     }
 
+    /// Returns a count that the table limits to below 256.
+    pub(crate) fn small(&mut self, fields: &Fields<'_>, key: &str) -> Option<At<u8>> {
+        let At { value, span } = self.count(fields, key)?;
+        let value = u8::try_from(value).ok()?;
+        Some(At { value, span })
+    }
+
+    /// Returns a number of frames.
+    pub(crate) fn frames(&mut self, fields: &Fields<'_>, key: &str, otherwise: u32) -> u32 {
+        let count = self.count(fields, key);
+        count.map_or(otherwise, |count| {
+            u32::try_from(count.value).unwrap_or(u32::MAX)
+        })
+    }
+
     /// Reads a whole number from `min` to `max`.
     pub(crate) fn count_in(
         &mut self,
