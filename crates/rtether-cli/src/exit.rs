@@ -34,9 +34,3 @@ impl From<Exit> for ExitCode {
         })
     }
 }
-
-/// Reports what the machine cannot do.
-pub(crate) fn fail(message: &str) -> Exit {
-    crate::terminal::complain(message);
-    Exit::Unfit
-}

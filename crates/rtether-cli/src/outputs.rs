@@ -7,7 +7,7 @@ use clap::Args;
 use rtether::report::{self, Checked};
 
 use crate::drafts::{self, Draft};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::folder::Made;
 use crate::format::FormatArgs;
 use crate::{files, terminal};
@@ -109,7 +109,7 @@ impl Outputs {
                     .collect::<Result<_, String>>()?,
             })
         };
-        opened().map_err(|message| exit::fail(&message))
+        opened().map_err(|message| terminal::fail(&message))
     }
 
     /// Writes report and directory. Returns what could not be written; the directory is written

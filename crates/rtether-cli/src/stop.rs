@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
+use crate::terminal;
 
 /// Time for an orderly end: within a second in total. If there are results to be shown, time spent
 /// waiting for cores does not count, so that they are not lost on a busy host.
@@ -58,7 +59,7 @@ fn state() -> MutexGuard<'static, State> {
 /// Handles signals from now on.
 pub(crate) fn listen() -> Result<(), Exit> {
     ctrlc::set_handler(on_signal)
-        .map_err(|error| exit::fail(&format!("listening for Ctrl-C: {error}")))
+        .map_err(|error| terminal::fail(&format!("listening for Ctrl-C: {error}")))
 }
 
 fn on_signal() {

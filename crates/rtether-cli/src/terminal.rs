@@ -50,7 +50,7 @@ pub(crate) fn is_written(written: io::Result<()>) -> Exit {
     match written.and_then(|()| is_open()) {
         Ok(()) => Exit::Ok,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Ok,
-        Err(error) => crate::exit::fail(&format!("writing to standard output: {error}")),
+        Err(error) => fail(&format!("writing to standard output: {error}")),
     }
 }
 
@@ -99,6 +99,12 @@ pub(crate) fn complain(message: &str) {
     } else {
         tell(&format!("error: {message}"));
     }
+}
+
+/// Reports what the machine cannot do.
+pub(crate) fn fail(message: &str) -> Exit {
+    complain(message);
+    Exit::Unfit
 }
 
 /// Writes a remark for people; left out if messages are JSON.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rtether::bound::{self, Bounds, Places, SensitivityError};
 use rtether::report::format::Render;
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
 use crate::scenario::{self, Overrides};
@@ -106,7 +106,7 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let analysis = bound::analyze_with(scenario, arguments.methods.into());
     if let Some(path) = &arguments.report {
         files::write(path, &bound::html(scenario, &analysis))
-            .map_err(|message| exit::fail(&message))?;
+            .map_err(|message| terminal::fail(&message))?;
     }
     let exit = judge(scenario, &analysis);
     let analysis = &analysis;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::diff;
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::outputs::{Output, Outputs, Traces};
 use crate::progress::{Pace, with_progress};
@@ -235,7 +235,7 @@ fn simulate(
             terminal::complain(&error.to_string());
             Err(Exit::WrongInput)
         }
-        Err(message) => Err(exit::fail(&message)),
+        Err(message) => Err(terminal::fail(&message)),
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use rtether::limit::{self, Answer, End, Limit, Question};
 
 use crate::drafts::{self, Draft};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number::{share, tolerance};
 use crate::progress::{Pace, with_progress};
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
             terminal::complain(&error.to_string());
             return Exit::WrongInput;
         }
-        Err(message) => return exit::fail(&message),
+        Err(message) => return terminal::fail(&message),
     };
     let written = report.map_or(Ok(()), |draft| draft.write(&limit::html(scenario, &limit)));
     let printed = if arguments.quiet {
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
         arguments.format.print(&Answer { scenario, limit })
     };
     match written {
-        Err(message) => exit::fail(&message),
+        Err(message) => terminal::fail(&message),
         Ok(()) if printed == Exit::Ok => conclude(&limit),
         Ok(()) => printed,
     }
@@ -102,7 +102,7 @@ fn open_report(arguments: &LimitArgs) -> Result<Option<Draft>, Exit> {
         terminal::complain(&message);
         Exit::WrongInput
     })?;
-    let draft = Draft::open(path).map_err(|message| exit::fail(&message))?;
+    let draft = Draft::open(path).map_err(|message| terminal::fail(&message))?;
     Ok(Some(draft))
 }
 

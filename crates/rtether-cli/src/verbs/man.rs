@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::terminal;
 
 /// Arguments of `man`.
@@ -31,6 +31,6 @@ pub(crate) fn run(arguments: &ManArgs) -> Exit {
     let mut page = Vec::new();
     match clap_mangen::Man::new(command).render(&mut page) {
         Ok(()) => terminal::print(&String::from_utf8_lossy(&page)),
-        Err(error) => exit::fail(&format!("writing the manual page: {error}")),
+        Err(error) => terminal::fail(&format!("writing the manual page: {error}")),
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use rtether::characters::is_unseen;
 use rtether::scenario::template::{Template, template};
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::{files, terminal};
 
 /// Arguments of `new`.
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
             terminal::tell(&format!("{} written; try `{command}`", path.display()));
             Exit::Ok
         }
-        Err(message) => exit::fail(&message),
+        Err(message) => terminal::fail(&message),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether_papers::{Mode, ReproduceError, Reproduction, Reproductions, Status};
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_progress};
 use crate::stop::Care;
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
     });
     let (found, stopped): (Vec<Reproduction>, _) = match run {
         Ok(outcome) => outcome,
-        Err(message) => return exit::fail(&message),
+        Err(message) => return terminal::fail(&message),
     };
     let shown = show(&found, arguments);
     let Some((id, error)) = stopped else {
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
         return Exit::Interrupted;
     }
     if let ReproduceError::Machine(why) = &error {
-        return exit::fail(&format!("{id}: {why}"));
+        return terminal::fail(&format!("{id}: {why}"));
     }
     // Names were checked before, so this is not a mistake of the user.
     terminal::complain(&format!("{id}: {error}; this is a defect of rtether"));
@@ -93,7 +93,7 @@ fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
     if let Some(path) = &arguments.report
         && let Err(message) = files::write(path, &rtether_papers::html(found))
     {
-        return exit::fail(&message);
+        return terminal::fail(&message);
     }
     let printed = arguments.format.print(&Reproductions(found));
     if printed != Exit::Ok {

@@ -8,7 +8,7 @@ use rtether::scenario::Scenario;
 use rtether::why::{self, Choice, Stream};
 
 use crate::drafts::Draft;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, RunOverrides};
@@ -68,7 +68,7 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
         return Err(Exit::WrongInput);
     };
     let draft = arguments.svg.as_deref().map(Draft::open).transpose();
-    let draft = draft.map_err(|message| exit::fail(&message))?;
+    let draft = draft.map_err(|message| terminal::fail(&message))?;
     let plan = scenario.run;
     let total = plan.duration.as_ps() / 1_000_000_000 * i64::from(plan.runs);
     let total = u64::try_from(total).unwrap_or(0);
@@ -76,7 +76,7 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
         let found = why::explain(scenario, stream, arguments.packet, progress);
         (found, progress.is_cancelled())
     })
-    .map_err(|message| exit::fail(&message))?;
+    .map_err(|message| terminal::fail(&message))?;
     let found = found.map_err(|error| {
         terminal::complain(&error.to_string());
         Exit::WrongInput
@@ -92,7 +92,7 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
         let svg = found.draw();
         draft
             .write(&format!("{}\n", svg.as_str()))
-            .map_err(|message| exit::fail(&message))?;
+            .map_err(|message| terminal::fail(&message))?;
     }
     Ok(arguments.format.print(&found))
 }

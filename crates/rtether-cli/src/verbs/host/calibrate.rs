@@ -11,11 +11,12 @@ use rtether_testbed::{Duration, Waiting};
 use super::awake;
 use super::quantity::at_most;
 use super::stop::Stop;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::files;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
+use crate::terminal;
 
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
@@ -159,12 +160,12 @@ pub(crate) fn run(arguments: &CalibrateArgs) -> Exit {
     bar.finish_and_clear();
     let calibration = match measured {
         Ok(calibration) => calibration,
-        Err(error) => return exit::fail(&error.to_string()),
+        Err(error) => return terminal::fail(&error.to_string()),
     };
     if let Some(path) = &arguments.out {
         let profile = calibrate::yaml(&calibration, &arguments.name);
         if let Err(message) = files::write(path, &profile) {
-            return exit::fail(&message);
+            return terminal::fail(&message);
         }
     }
     let printed = arguments.format.print(&calibration);

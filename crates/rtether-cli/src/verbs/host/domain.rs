@@ -7,9 +7,9 @@ use clap::Args;
 use rtether_testbed::Vid;
 use rtether_testbed::topics::{EthernetOptions, Happening, Peer, Place, Ports, Trace};
 
-use super::socket::vid;
+use super::quantity::vid;
 use crate::drafts;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::{number, terminal};
 
 /// Where in the network a participant is.
@@ -59,9 +59,10 @@ pub(super) fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Tr
 /// Creates the file of a trace, if one is requested.
 pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
     let made = domain.trace.as_deref().map(|path| {
-        let file = drafts::overwrite(path).map_err(|message| exit::fail(&message))?;
-        Trace::begin_in(file)
-            .map_err(|error| exit::fail(&format!("writing a trace to {}: {error}", path.display())))
+        let file = drafts::overwrite(path).map_err(|message| terminal::fail(&message))?;
+        Trace::begin_in(file).map_err(|error| {
+            terminal::fail(&format!("writing a trace to {}: {error}", path.display()))
+        })
     });
     made.transpose()
 }

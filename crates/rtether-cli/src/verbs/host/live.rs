@@ -13,7 +13,7 @@ use rtether_testbed::testbed::{
 
 use super::progress::with_testbed;
 use crate::drafts::{self, Draft};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::progress::Pace;
@@ -174,7 +174,7 @@ impl Outputs {
                 packets: open(&arguments.packets)?,
             })
         };
-        opened().map_err(|message| exit::fail(&message))
+        opened().map_err(|message| terminal::fail(&message))
     }
 
     /// Writes the files; returns what could not be written.
@@ -292,7 +292,7 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     }
     // An error also ends a run early, without a request to stop.
     if let Some(error) = measured.errors.first() {
-        let exit = exit::fail(&format!("the measurement ended early: {error}"));
+        let exit = terminal::fail(&format!("the measurement ended early: {error}"));
         // Each host hears of the request at a moment of its own: the first to end breaks the
         // connections of the others.
         return if measured.backend == Backend::Ssh && measured.is_partial {

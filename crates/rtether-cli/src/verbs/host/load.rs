@@ -15,7 +15,7 @@ use rtether_testbed::load::{
 use super::confine::confinement;
 use super::quantity::{rate, size, time};
 use super::stop::Stop;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
@@ -213,7 +213,7 @@ fn conclude(outcome: &Outcome, is_interrupted: bool) -> Exit {
     if is_interrupted {
         Exit::Interrupted
     } else if let Some(why) = outcome.failures.first() {
-        exit::fail(&format!("a connection ended early: {why}"))
+        terminal::fail(&format!("a connection ended early: {why}"))
     } else if totals.up + totals.down == 0 {
         Exit::NoAnswer
     } else {

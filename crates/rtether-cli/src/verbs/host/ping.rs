@@ -17,7 +17,7 @@ use super::domain::{DomainArgs, end_trace};
 use super::quantity::{rate, time};
 use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
 use super::stop::Stop;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: &PingArgs) -> Exit {
         Err(error) => return refuse(&error),
     };
     if let Err(message) = write_files(arguments, &measurement) {
-        return exit::fail(&message);
+        return terminal::fail(&message);
     }
     let printed = arguments.format.print(&measurement);
     if printed != Exit::Ok {
@@ -138,7 +138,7 @@ fn conclude(measurement: &Measurement, is_interrupted: bool) -> Exit {
         return Exit::Interrupted;
     }
     if let Some(why) = &measurement.ended {
-        return exit::fail(&format!("the measurement ended early: {why}"));
+        return terminal::fail(&format!("the measurement ended early: {why}"));
     }
     let misses = measurement.misses().map_or(0, |(misses, ..)| misses);
     if measurement.counters.answered == 0 {

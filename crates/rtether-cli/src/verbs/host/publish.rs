@@ -64,7 +64,11 @@ missed or a reliable reader has not acknowledged everything within --linger, 3 n
 pub(crate) fn run(arguments: &PubArgs) -> Exit {
     let topic = &arguments.topic;
     let prepared = types::kind(topic).and_then(|kind| {
-        let values = types::values(arguments, &kind)?;
+        let values = types::values(
+            arguments.value.as_deref(),
+            arguments.values.as_deref(),
+            &kind,
+        )?;
         Ok((kind, values, tracing(&topic.domain)?))
     });
     let (kind, values, trace) = match prepared {

@@ -1,7 +1,7 @@
-//! Quantities on the command line.
+//! Quantities and the fields of tags on the command line.
 
 use rtether_testbed::load::Bytes;
-use rtether_testbed::{BitRate, Duration};
+use rtether_testbed::{BitRate, Duration, Pcp, Vid};
 
 /// Parses a time.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
@@ -34,4 +34,16 @@ pub(crate) fn rate(text: &str) -> Result<BitRate, String> {
 /// Parses a size.
 pub(crate) fn size(text: &str) -> Result<Bytes, String> {
     rtether::scenario::size(text)
+}
+
+/// Parses a priority code point.
+pub(crate) fn pcp(text: &str) -> Result<Pcp, String> {
+    let value = text.parse().ok().and_then(Pcp::new);
+    value.ok_or_else(|| "write a number from 0 to 7".into())
+}
+
+/// Parses a VLAN identifier.
+pub(crate) fn vid(text: &str) -> Result<Vid, String> {
+    let value = text.parse().ok().and_then(Vid::new);
+    value.ok_or_else(|| "write a number from 0 to 4094".into())
 }

@@ -19,7 +19,7 @@ use rtether_testbed::shim::watchdog::{Outcome, watch};
 use rtether_testbed::shim::{ShimError, is_wrong_input, prepare};
 use serde_json::json;
 
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::terminal::MessageFormat;
 use crate::{files, terminal};
@@ -205,7 +205,7 @@ fn up(arguments: &UpArgs) -> Result<Exit, Exit> {
     let ended = service::run(&options).map_err(|error| refuse(&error, loaded, arguments))?;
     let printed = arguments.format.print(&ended.report);
     match ended.failure {
-        Some(failure) => Err(exit::fail(&format!("the shim ended early: {failure}"))),
+        Some(failure) => Err(terminal::fail(&format!("the shim ended early: {failure}"))),
         None => Ok(printed),
     }
 }
@@ -261,7 +261,7 @@ fn manager() -> Result<Option<(Notifier, Option<std::time::Duration>)>, Exit> {
     };
     let notifier = Notifier::new(&socket).map_err(|error| {
         let socket = socket.to_string_lossy();
-        exit::fail(&format!("NOTIFY_SOCKET is `{socket}`: {error}"))
+        terminal::fail(&format!("NOTIFY_SOCKET is `{socket}`: {error}"))
     })?;
     let (usec, pid) = (env::var_os("WATCHDOG_USEC"), env::var_os("WATCHDOG_PID"));
     let own = std::process::id();
@@ -273,7 +273,9 @@ fn refuse(error: &ServiceError, loaded: Loaded, arguments: &UpArgs) -> Exit {
     match error {
         ServiceError::Place(error) => refuse_place(error),
         ServiceError::Shim(error) => refuse_shim(error, loaded, arguments),
-        ServiceError::Running(_) | ServiceError::System { .. } => exit::fail(&error.to_string()),
+        ServiceError::Running(_) | ServiceError::System { .. } => {
+            terminal::fail(&error.to_string())
+        }
     }
 }
 
@@ -307,7 +309,7 @@ fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
             | DownError::Busy(_)
             | DownError::State(_) => {}
         }
-        exit::fail(&error.to_string())
+        terminal::fail(&error.to_string())
     })?;
     let device = place.device();
     let text = match done {
@@ -367,7 +369,12 @@ fn restore_when_dead(arguments: &DeviceArgs) -> Result<Exit, Exit> {
             "shim of {0}: it has died; {0} is as it was before",
             place.device()
         )),
-        Err(error) => return Err(exit::fail(&format!("shim of {}: {error}", place.device()))),
+        Err(error) => {
+            return Err(terminal::fail(&format!(
+                "shim of {}: {error}",
+                place.device()
+            )));
+        }
     }
     Ok(Exit::Ok)
 }

@@ -5,6 +5,7 @@ use rtether_testbed::topics::{Place, Trace};
 use rtether_testbed::{LiveError, Marks, Pcp, Placement, Profile, Thread, Via, Vid, Waiting};
 
 use super::domain::{DomainArgs, place, tracing};
+use super::quantity::{pcp, vid};
 use crate::exit::Exit;
 use crate::{number, terminal};
 
@@ -75,16 +76,6 @@ impl From<Way> for Via {
             Way::Rtps => Self::Rtps,
         }
     }
-}
-
-fn pcp(text: &str) -> Result<Pcp, String> {
-    let value = text.parse().ok().and_then(Pcp::new);
-    value.ok_or_else(|| "write a number from 0 to 7".into())
-}
-
-pub(super) fn vid(text: &str) -> Result<Vid, String> {
-    let value = text.parse().ok().and_then(Vid::new);
-    value.ok_or_else(|| "write a number from 0 to 4094".into())
 }
 
 pub(super) fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {

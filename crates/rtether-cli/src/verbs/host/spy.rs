@@ -11,9 +11,10 @@ use super::domain::{DomainArgs, FrameArgs, end_trace, place_of, tell, tracing};
 use super::quantity::positive;
 use super::socket::refuse;
 use super::stop::Stop;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::stop::Care;
+use crate::terminal;
 
 /// Arguments of `spy`.
 #[derive(Args, Debug)]
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
     } else if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else if let Some(why) = &census.ended {
-        exit::fail(&format!("it ended early: {why}"))
+        terminal::fail(&format!("it ended early: {why}"))
     } else if census.participants.is_empty() {
         Exit::NoAnswer
     } else if !census.apart.is_empty() {

@@ -18,7 +18,7 @@ use super::domain::{DomainArgs, FrameArgs, end_trace, place_of, tell};
 use super::quantity::positive;
 use super::socket::{ThreadArgs, refuse, thread_of};
 use super::stop::Stop;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number;
 use crate::stop::Care;
@@ -226,7 +226,7 @@ pub(super) fn run_topic(
     match out.failed {
         // A reader that stops early is not an error.
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Ok,
-        Some(error) => return exit::fail(&format!("writing to standard output: {error}")),
+        Some(error) => return terminal::fail(&format!("writing to standard output: {error}")),
         None => {}
     }
     conclude(topic, &summary, stop.load(Ordering::Relaxed))
@@ -237,7 +237,7 @@ fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit 
         return Exit::Interrupted;
     }
     if let Some(why) = &summary.ended {
-        return exit::fail(&format!("it ended early: {why}"));
+        return terminal::fail(&format!("it ended early: {why}"));
     }
     let is_short = !summary.is_writer && topic.count.is_some_and(|count| summary.samples < count);
     if summary.samples == 0 || summary.is_writer && summary.matched == 0 {

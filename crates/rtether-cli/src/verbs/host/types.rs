@@ -10,7 +10,6 @@ use rtether::scenario::render::{self, Style};
 use rtether_testbed::idl::{FILE_MAX, Library};
 use rtether_testbed::topics::{Kind, Values, lines_of, values_of};
 
-use super::publish::PubArgs;
 use super::topic::TopicArgs;
 use crate::exit::Exit;
 use crate::terminal;
@@ -85,13 +84,13 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
     })
 }
 
-/// Returns the source of the values of a publication.
-pub(super) fn values(arguments: &PubArgs, kind: &Kind) -> Result<Values, Exit> {
+/// Returns the source of the values of a publication: one as text, or those of a file.
+pub(super) fn values(text: Option<&str>, file: Option<&Path>, kind: &Kind) -> Result<Values, Exit> {
     let Kind::Described(structure) = kind else {
         return Ok(Values::Made);
     };
-    let given = match (&arguments.value, &arguments.values) {
-        (Some(text), _) => text.clone(),
+    let given = match (text, file) {
+        (Some(text), _) => text.to_owned(),
         (None, Some(path)) if path.as_os_str() == "-" => {
             let structure = Arc::unwrap_or_clone(Arc::clone(structure));
             return Ok(lines_of(BufReader::new(io::stdin()), structure));
