@@ -8,7 +8,6 @@ use std::ffi::{c_char, c_void};
 
 use rtether_rtps::cdr::{CdrError, CdrErrorKind, Decoder};
 
-use super::cdr_write::too_long;
 use super::memory::{Lent, User, is_lent};
 use super::status::{Failure, Status, guard};
 
@@ -20,6 +19,16 @@ use super::status::{Failure, Status, guard};
 pub struct CdrReader {
     _opaque: [u8; 0],
 }
+
+/// Reads the members of a value into zeroed memory; returns 0, or another value if it is malformed,
+/// and then it is dropped and counted.
+pub type DeserializeFn = Option<
+    unsafe extern "C" fn(reader: *mut CdrReader, value: *mut c_void, user: *mut c_void) -> i32,
+>;
+
+/// A deserialize function, not NULL.
+pub(super) type DeserializeCall =
+    unsafe extern "C" fn(*mut CdrReader, *mut c_void, *mut c_void) -> i32;
 
 /// State behind a reader.
 struct Reading<'a, 'b> {
@@ -34,7 +43,7 @@ struct Reading<'a, 'b> {
 /// The function refuses the value, or has read beyond it.
 pub(super) fn deserialize(
     decoder: &mut Decoder<'_>,
-    call: super::instance_type::DeserializeCall,
+    call: DeserializeCall,
     value: *mut c_void,
     user: User,
 ) -> Result<(), CdrError> {
@@ -293,7 +302,9 @@ unsafe fn copy(
     offset: usize,
 ) -> Result<(), CdrError> {
     if octets.len() > capacity || place.is_null() && !octets.is_empty() {
-        return Err(too_long(offset, octets.len(), capacity));
+        let (len, max) = (octets.len(), capacity);
+        let kind = CdrErrorKind::Bound { len, max };
+        return Err(CdrError { offset, kind });
     }
     if !octets.is_empty() {
         // SAFETY: the place has at least as many octets, and does not overlap the datagram.

@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_void};
 use std::slice::from_raw_parts;
 
-use rtether_rtps::cdr::{CdrError, CdrErrorKind, Encoder};
+use rtether_rtps::cdr::{CdrError, Encoder};
 
-use super::memory::{Lent, is_lent, text};
+use super::memory::{Lent, User, is_lent, text};
 use super::status::{Failure, Status, guard};
 
 /// Writes the members of a value in sequence, with their alignment, in the encoding of the
@@ -16,6 +16,15 @@ use super::status::{Failure, Status, guard};
 pub struct CdrWriter {
     _opaque: [u8; 0],
 }
+
+/// Writes the members of a value; returns 0, or another value to cancel sending.
+pub type SerializeFn = Option<
+    unsafe extern "C" fn(value: *const c_void, writer: *mut CdrWriter, user: *mut c_void) -> i32,
+>;
+
+/// A serialize function, not NULL.
+pub(super) type SerializeCall =
+    unsafe extern "C" fn(*const c_void, *mut CdrWriter, *mut c_void) -> i32;
 
 /// State behind a writer.
 struct Writing<'a, 'b> {
@@ -30,9 +39,9 @@ struct Writing<'a, 'b> {
 /// The function refuses the value, or has written something invalid.
 pub(super) fn serialize(
     encoder: &mut Encoder<'_>,
-    call: super::instance_type::SerializeCall,
+    call: SerializeCall,
     value: *const c_void,
-    user: super::memory::User,
+    user: User,
 ) -> Result<(), Failure> {
     let mut writing = Writing {
         encoder,
@@ -238,12 +247,4 @@ unsafe fn slice<'a>(octets: *const u8, len: usize) -> Result<&'a [u8], Failure> 
     }
     // SAFETY: not NULL, and the caller guarantees the length.
     Ok(unsafe { from_raw_parts(octets, len) })
-}
-
-/// Error: more octets than the application has room for.
-pub(super) fn too_long(decoder_at: usize, len: usize, max: usize) -> CdrError {
-    CdrError {
-        offset: decoder_at,
-        kind: CdrErrorKind::Bound { len, max },
-    }
 }

@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use rtether_rtps::time::Instant;
+use rtether_rtps::time::{Duration, Instant};
 
-use super::event::{EventKind, Told};
-use super::handle::{Core, DomainHandle, now};
-use super::publication::PublicationHandle;
+use super::event::EventKind;
+use super::memory::span;
+use super::monitor::{Core, Monitor, now};
+use super::reader::{Reader, SubscriptionMode};
 use super::status::{Failure, Status};
-use super::subscription::{SubscriptionHandle, SubscriptionMode};
+use super::told::Told;
+use super::writer::Writer;
 
-impl DomainHandle {
+/// How often a waiting thread checks for `rtether_domain_stop`.
+pub(super) const LOOK: Duration = Duration::from_ms(20);
+
+impl Monitor {
     /// Runs a function that steps the domain, which is refused within a callback: the application
     /// would wait for itself.
     pub(super) fn stepping(
@@ -41,20 +46,47 @@ impl DomainHandle {
         self.tell_first_deadlines()
     }
 
+    /// Steps until a condition holds.
+    ///
+    /// # Errors
+    /// It does not hold in time, or the domain is stopped.
+    pub(super) fn step_until(
+        &self,
+        limit_ns: i64,
+        mut holds: impl FnMut(&mut Core) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let until: Instant = now() + span(limit_ns, "limit_ns")?;
+        self.stepping(|domain| {
+            loop {
+                let mut core = domain.core()?;
+                if holds(&mut core)? {
+                    return Ok(());
+                }
+                drop(core);
+                let is_over = now() >= until;
+                if is_over || domain.is_stopped() {
+                    return Err(Failure::quiet(Status::Timeout));
+                }
+                domain.step(until.min(now() + LOOK))?;
+            }
+        })
+    }
+
     /// Delivers the samples that wait at immediate subscriptions. Samples that arrive meanwhile
     /// wait for the next step, so that a flood of samples delays nothing else.
     fn deliver(&self) -> Result<(), Failure> {
         let mut index = 0;
-        while let Some(one) = self.subscription(index)? {
+        while let Some(one) = self.reader(index)? {
             index += 1;
             if one.mode != SubscriptionMode::Immediate {
                 continue;
             }
             let waiting = self.core()?.live()?.participant().waiting(one.id);
             for _ in 0..waiting {
-                if !one.deliver()? {
+                let Some(info) = one.next(self.core()?.live()?) else {
                     break;
-                }
+                };
+                one.receive(&info);
             }
         }
         Ok(())
@@ -75,8 +107,10 @@ impl DomainHandle {
     /// Calls the send callbacks that are due.
     fn send_due(&self) -> Result<(), Failure> {
         let mut index = 0;
-        while let Some(one) = self.publication(index)? {
-            if let Err(failure) = one.send_if_due(now()) {
+        while let Some(one) = self.writer(index)? {
+            if one.fills_in(now())
+                && let Err(failure) = self.send(&one)
+            {
                 let mut told = Told::new(EventKind::SendFailed);
                 told.publication = Some(index);
                 failure.text().clone_into(&mut told.text);
@@ -87,11 +121,15 @@ impl DomainHandle {
         Ok(())
     }
 
+    fn send(&self, writer: &Writer) -> Result<(), Failure> {
+        writer.send(self.core()?.live()?)
+    }
+
     /// Reports subscriptions whose first sample is overdue.
     fn tell_first_deadlines(&self) -> Result<(), Failure> {
         let at = now();
         let mut index = 0;
-        while let Some(one) = self.subscription(index)? {
+        while let Some(one) = self.reader(index)? {
             if one.is_first_overdue(self.core()?.live()?, at) {
                 let mut told = Told::new(EventKind::DeadlineMissed);
                 told.subscription = Some(index);
@@ -103,24 +141,22 @@ impl DomainHandle {
         Ok(())
     }
 
-    /// Returns a subscription by its index. Callbacks may destroy some: then one may be skipped
-    /// until the next step.
-    fn subscription(&self, index: usize) -> Result<Option<Arc<SubscriptionHandle>>, Failure> {
-        Ok(self.core()?.subscriptions.get(index).cloned())
+    /// Returns a reader by its index. Callbacks may destroy some: then one may be skipped until the
+    /// next step.
+    fn reader(&self, index: usize) -> Result<Option<Arc<Reader>>, Failure> {
+        Ok(self.core()?.readers.get(index).cloned())
     }
 
-    fn publication(&self, index: usize) -> Result<Option<Arc<PublicationHandle>>, Failure> {
-        Ok(self.core()?.publications.get(index).cloned())
+    fn writer(&self, index: usize) -> Result<Option<Arc<Writer>>, Failure> {
+        Ok(self.core()?.writers.get(index).cloned())
     }
 }
 
 impl Core {
     /// Returns when the next timer of this module is due.
     fn due(&self) -> Instant {
-        let publications = self.publications.iter().map(|one| one.due());
-        let subscriptions = self.subscriptions.iter().map(|one| one.due());
-        publications
-            .chain(subscriptions)
-            .fold(Instant::NEVER, Instant::min)
+        let writers = self.writers.iter().map(|one| one.due());
+        let readers = self.readers.iter().map(|one| one.due());
+        writers.chain(readers).fold(Instant::NEVER, Instant::min)
     }
 }

@@ -4,21 +4,15 @@ use std::ffi::c_char;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use rtether_rtps::time::{Duration, Instant};
-
+use super::dispatch::LOOK;
 use super::event::{EventCall, EventFn};
-use super::handle::{DomainHandle, destroy, now, on, put};
-use super::memory::{Grows, User, init, read, span, text, texts};
+use super::handle::DomainHandle;
+use super::memory::{Grows, User, answer, choice, init, read, span, text, texts};
+use super::monitor::{Monitor, destroy, now, on};
 use super::status::{Failure, Status, guard};
 use super::table::{self, register};
 use crate::rtps::{Domain, DomainError, DomainOptions};
 use crate::wait::Waiting;
-
-/// An infinite time span, in nanoseconds.
-pub const RTETHER_INFINITE: i64 = 9_223_372_036_854_775_807;
-
-/// How often a waiting thread checks for `rtether_domain_stop`.
-const LOOK: Duration = Duration::from_ms(20);
 
 /// Options of a domain on this host.
 #[repr(C)]
@@ -118,7 +112,7 @@ unsafe fn options(
 }
 
 fn truth(number: i32, name: &str) -> Result<bool, Failure> {
-    super::memory::choice(number, name, &[(0, false), (1, true)])
+    choice(number, name, &[(0, false), (1, true)])
 }
 
 fn address(text: &str) -> Result<Ipv4Addr, Failure> {
@@ -143,7 +137,7 @@ pub unsafe extern "C" fn rtether_domain_create(
 ) -> Status {
     guard(|| {
         // SAFETY: guaranteed by the caller.
-        unsafe { put(domain, std::ptr::null_mut()) }?;
+        unsafe { answer(domain, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
         let (options, on_event) = unsafe { options(given) }?;
         let opened = Domain::open(&options).map_err(|error| {
@@ -159,9 +153,9 @@ pub unsafe extern "C" fn rtether_domain_create(
             };
             Failure::new(status, error.to_string())
         })?;
-        let handle = register(Arc::new(DomainHandle::new(opened, on_event)))?;
+        let handle = register(Arc::new(Monitor::new(opened, on_event)))?;
         // SAFETY: guaranteed by the caller.
-        unsafe { put(domain, handle) }
+        unsafe { answer(domain, handle) }
     })
 }
 
@@ -178,8 +172,8 @@ pub extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
                 let text = "a domain cannot be destroyed from within its callbacks";
                 return Err(Failure::new(Status::Busy, text));
             }
-            core.publications.clear();
-            core.subscriptions.clear();
+            core.writers.clear();
+            core.readers.clear();
             core.types.clear();
             core.domain = None;
             Ok(())
@@ -191,7 +185,7 @@ pub extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
 /// callbacks. 0 does not wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns: i64) -> Status {
-    let step = |domain: &DomainHandle, _: &DomainHandle| {
+    let step = |domain: &Monitor, _: &Monitor| {
         let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| domain.step(until))
     };
@@ -202,7 +196,7 @@ pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns
 /// called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_run(domain: *mut DomainHandle, limit_ns: i64) -> Status {
-    let run = |domain: &DomainHandle, _: &DomainHandle| {
+    let run = |domain: &Monitor, _: &Monitor| {
         let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| {
             while !domain.is_stopped() && now() < until {
@@ -234,38 +228,10 @@ pub unsafe extern "C" fn rtether_domain_participants(
     domain: *mut DomainHandle,
     count: *mut usize,
 ) -> Status {
-    let say = |domain: &DomainHandle, _: &DomainHandle| {
+    let say = |domain: &Monitor, _: &Monitor| {
         let known = domain.core()?.live()?.participant().participants().count();
         // SAFETY: guaranteed by the caller.
-        unsafe { put(count, known) }
+        unsafe { answer(count, known) }
     };
     on(domain, say)
-}
-
-impl DomainHandle {
-    /// Steps until a condition holds.
-    ///
-    /// # Errors
-    /// It does not hold in time, or the domain is stopped.
-    pub(super) fn step_until(
-        &self,
-        limit_ns: i64,
-        mut holds: impl FnMut(&mut super::handle::Core) -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
-        let until: Instant = now() + span(limit_ns, "limit_ns")?;
-        self.stepping(|domain| {
-            loop {
-                let mut core = domain.core()?;
-                if holds(&mut core)? {
-                    return Ok(());
-                }
-                drop(core);
-                let is_over = now() >= until;
-                if is_over || domain.is_stopped() {
-                    return Err(Failure::quiet(Status::Timeout));
-                }
-                domain.step(until.min(now() + LOOK))?;
-            }
-        })
-    }
 }

@@ -1,33 +1,17 @@
-//! Types described at run time (R144).
+//! Registration of types described at run time (R144).
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use rtether_rtps::cdr::{Extensibility, HASH_LEN};
 
-use super::cdr_read::CdrReader;
-use super::cdr_write::CdrWriter;
-use super::handle::{DomainHandle, on};
-use super::memory::{Grows, User, choice, init, read, text};
+use super::cdr_read::DeserializeFn;
+use super::cdr_write::SerializeFn;
+use super::handle::DomainHandle;
+use super::memory::{Grows, choice, init, read, text};
+use super::monitor::{Monitor, on};
 use super::status::{Failure, Status, guard};
-
-/// Writes the members of a value; returns 0, or another value to cancel sending.
-pub type SerializeFn = Option<
-    unsafe extern "C" fn(value: *const c_void, writer: *mut CdrWriter, user: *mut c_void) -> i32,
->;
-
-/// Reads the members of a value into zeroed memory; returns 0, or another value if it is malformed,
-/// and then it is dropped and counted.
-pub type DeserializeFn = Option<
-    unsafe extern "C" fn(reader: *mut CdrReader, value: *mut c_void, user: *mut c_void) -> i32,
->;
-
-/// A serialize function, not NULL.
-pub(super) type SerializeCall =
-    unsafe extern "C" fn(*const c_void, *mut CdrWriter, *mut c_void) -> i32;
-/// A deserialize function, not NULL.
-pub(super) type DeserializeCall =
-    unsafe extern "C" fn(*mut CdrReader, *mut c_void, *mut c_void) -> i32;
+use super::values::{InstanceType, KeyFns};
 
 /// How a type may change while older programs remain compatible (DDS-XTypes 1.3, 7.2.3).
 #[repr(C)]
@@ -109,7 +93,7 @@ pub unsafe extern "C" fn rtether_type_register(
     domain: *mut DomainHandle,
     options: *const TypeOptions,
 ) -> Status {
-    let register = |domain: &DomainHandle, _: &DomainHandle| {
+    let register = |domain: &Monitor, _: &Monitor| {
         // SAFETY: guaranteed by the caller.
         let kind = unsafe { InstanceType::new(options) }?;
         let mut core = domain.core()?;
@@ -127,33 +111,6 @@ pub unsafe extern "C" fn rtether_type_register(
     };
     on(domain, register)
 }
-
-/// A type.
-pub(super) struct InstanceType {
-    pub(super) name: String,
-    pub(super) max_size: usize,
-    pub(super) value_size: usize,
-    pub(super) serialize: SerializeFn,
-    pub(super) deserialize: DeserializeFn,
-    pub(super) key: Option<KeyFns>,
-    pub(super) extensibility: Extensibility,
-    pub(super) user: User,
-}
-
-/// Serialization of keys.
-#[derive(Clone, Copy)]
-pub(super) struct KeyFns {
-    pub(super) serialize: SerializeCall,
-    pub(super) deserialize: DeserializeCall,
-    /// Whether every key fits into a hash unchanged.
-    pub(super) is_short: bool,
-}
-
-// SAFETY: only the thread inside the domain calls the functions, with the pointer of the
-// application; the header states that this may be a thread other than the one that registered them.
-unsafe impl Send for InstanceType {}
-// SAFETY: as above.
-unsafe impl Sync for InstanceType {}
 
 impl InstanceType {
     /// # Safety

@@ -193,6 +193,9 @@ fn check_size<T: Grows>(size: usize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// An infinite time span, in nanoseconds.
+pub const RTETHER_INFINITE: i64 = 9_223_372_036_854_775_807;
+
 /// Converts a time span; negative ones are errors.
 pub(super) fn span(ns: i64, name: &str) -> Result<Duration, Failure> {
     if ns < 0 {
@@ -206,6 +209,19 @@ pub(super) fn choice<T: Copy>(number: i32, name: &str, all: &[(i32, T)]) -> Resu
     let found = all.iter().find(|(one, _)| *one == number);
     let unknown = || Failure::argument(format!("{name} has no value {number}"));
     found.map(|(_, meaning)| *meaning).ok_or_else(unknown)
+}
+
+/// Writes a value to an output argument.
+///
+/// # Safety
+/// The pointer is NULL or writable.
+pub(super) unsafe fn answer<T>(place: *mut T, value: T) -> Result<(), Failure> {
+    if place.is_null() {
+        return Err(Failure::argument("the place for the answer is NULL"));
+    }
+    // SAFETY: not NULL, and guaranteed by the caller.
+    unsafe { place.write(value) };
+    Ok(())
 }
 
 /// Opaque pointer passed to a callback.
@@ -244,4 +260,20 @@ pub(super) fn is_lent<T>(pointer: *const T) -> Result<(), Failure> {
     }
     let text = "not the reader or writer passed to this function";
     Err(Failure::argument(text))
+}
+
+/// Memory for a value of a type known at run time only: aligned for any type, zeroed.
+pub(super) struct Room(Vec<u128>);
+
+impl Room {
+    /// Allocates `octets` octets.
+    pub(super) fn new(octets: usize) -> Self {
+        Self(vec![0; octets.div_ceil(size_of::<u128>())])
+    }
+
+    /// Clears the memory and returns its address.
+    pub(super) fn cleared(&mut self) -> *mut c_void {
+        self.0.fill(0);
+        self.0.as_mut_ptr().cast()
+    }
 }

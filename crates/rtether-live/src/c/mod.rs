@@ -28,12 +28,16 @@ mod handle;
 mod info;
 mod instance_type;
 mod memory;
+mod monitor;
 mod place;
 mod policy;
 mod publication;
+mod reader;
 mod status;
 mod subscription;
 mod table;
 #[cfg(test)]
 mod tests;
+mod told;
 mod values;
+mod writer;

@@ -67,6 +67,12 @@ impl Failure {
         Self::new(Status::Argument, text)
     }
 
+    /// The limit of endpoints is reached.
+    pub(super) fn no_room() -> Self {
+        let text = "the limit of publications and subscriptions is reached";
+        Self::new(Status::Limit, text)
+    }
+
     pub(super) fn text(&self) -> &str {
         &self.text
     }

@@ -1,167 +1,61 @@
 //! Subscriptions (R138, R140, R141, R143).
 
-use std::cell::{Cell, RefCell};
-use std::ffi::{CString, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
 
-use rtether_rtps::engine::{ReaderId, TopicName};
-use rtether_rtps::qos::{Qos, Representation};
-use rtether_rtps::reader::{InstanceState, SampleInfo};
-use rtether_rtps::time::{Duration, Instant, WallTime};
-
-use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, Room, destroy, now, on, put};
-use super::info::{Counts, Info, InfoStatus};
-use super::instance_type::InstanceType;
-use super::memory::{
-    Grows, User, can_tell, choice, copy_text, init, read, span, tell, text, texts,
-};
-use super::policy::{DurabilityKind, OwnershipKind, ReliabilityKind, shared_qos};
-use super::publication::{find_type, no_room};
+use super::handle::{DomainHandle, SubscriptionHandle};
+use super::info::{Counts, Info};
+use super::memory::{answer, can_tell, copy_text, init, tell};
+use super::monitor::{Belongs, Monitor, destroy, on};
+use super::reader::{self, Reader, SubscriptionOptions};
 use super::status::{Failure, Status, guard};
-use super::table::{Handled, find, register};
-use crate::rtps::Domain;
+use super::table::{Handle, find, register};
 
-/// How samples are passed to the application.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubscriptionMode {
-    /// The receive callback is called with each sample.
-    Immediate = 0,
-    /// Samples wait for `rtether_subscription_take`.
-    Pulled = 1,
+/// A reader and its domain.
+pub(super) struct Subscription {
+    domain: Arc<Monitor>,
+    reader: Arc<Reader>,
 }
 
-/// Called with a sample, or when a deadline is missed; `value` is the instance of the subscription,
-/// or memory of the library if it has none. May call any function that does not step or
-/// destroy the domain.
-pub type ReceiveFn =
-    Option<unsafe extern "C" fn(info: *const Info, value: *mut c_void, user: *mut c_void)>;
-
-type ReceiveCall = unsafe extern "C" fn(*const Info, *mut c_void, *mut c_void);
-
-/// Options of a subscription.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct SubscriptionOptions {
-    /// `sizeof(rtether_subscription_options)`.
-    pub size: usize,
-    /// Topic name.
-    pub topic: *const c_char,
-    /// Name of a registered type.
-    pub type_name: *const c_char,
-    /// An `rtether_mode`.
-    pub mode: i32,
-    /// An `rtether_reliability`.
-    pub reliability: i32,
-    /// An `rtether_durability`.
-    pub durability: i32,
-    /// An `rtether_ownership`.
-    pub ownership: i32,
-    /// Maximum number of waiting samples per instance, beyond which the oldest is dropped; 0 keeps
-    /// all.
-    pub depth: u32,
-    /// Where values are stored before the receive callback is called; must live as long as the
-    /// subscription. NULL to use memory of the library.
-    pub instance: *mut c_void,
-    /// Longest time between samples of an instance, and before the first one, in nanoseconds.
-    /// Publications that offer a longer one do not match.
-    pub deadline_ns: i64,
-    /// Shortest time between samples of an instance, in nanoseconds; not above the deadline. Of
-    /// samples that arrive sooner only the last is kept.
-    pub minimum_separation_ns: i64,
-    /// Partition names, with `*`, `?` and `[]` as patterns; none means the empty name.
-    pub partitions: *const *const c_char,
-    /// Their number.
-    pub partitions_len: usize,
-    /// Called with samples in immediate mode, and on missed deadlines in both modes.
-    pub on_receive: ReceiveFn,
-    /// Passed to it.
-    pub user: *mut c_void,
-}
-
-// SAFETY: `repr(C)`, the size first, and all members are numbers or pointers that may be NULL.
-unsafe impl Grows for SubscriptionOptions {
-    const FIRST: usize = size_of::<Self>();
-}
-
-const DEFAULTS: SubscriptionOptions = SubscriptionOptions {
-    size: size_of::<SubscriptionOptions>(),
-    topic: std::ptr::null(),
-    type_name: std::ptr::null(),
-    mode: SubscriptionMode::Immediate as i32,
-    reliability: ReliabilityKind::BestEffort as i32,
-    durability: DurabilityKind::Volatile as i32,
-    ownership: OwnershipKind::Shared as i32,
-    depth: 1,
-    instance: std::ptr::null_mut(),
-    deadline_ns: RTETHER_INFINITE,
-    minimum_separation_ns: 0,
-    partitions: std::ptr::null(),
-    partitions_len: 0,
-    on_receive: None,
-    user: std::ptr::null_mut(),
-};
-
-/// A subscription.
-pub struct SubscriptionHandle {
-    own: AtomicPtr<Self>,
-    domain: Arc<DomainHandle>,
-    pub(super) id: ReaderId,
-    kind: Arc<InstanceType>,
-    pub(super) mode: SubscriptionMode,
-    on_receive: Option<(ReceiveCall, User)>,
-    instance: *mut c_void,
-    /// Used if the application gives no instance.
-    _own: Option<Room>,
-    /// Memory into which values are deserialized.
-    room: RefCell<Room>,
-    topic: CString,
-    type_name: CString,
-    deadline: Duration,
-    /// When the first sample is overdue; after the first one the engine keeps the deadlines.
-    first_due: Cell<Instant>,
-    pub(super) mismatch: RefCell<String>,
-    malformed: Cell<u64>,
-    first_missed: Cell<u64>,
-}
-
-// SAFETY: as for its domain, which each of its functions enters first.
-unsafe impl Send for SubscriptionHandle {}
-// SAFETY: as above.
-unsafe impl Sync for SubscriptionHandle {}
-
-impl Handled for SubscriptionHandle {
+impl Handle for SubscriptionHandle {
+    type Object = Subscription;
     const KIND: u64 = 3;
     const WORD: &'static str = "subscription";
 
-    fn own(&self) -> &AtomicPtr<Self> {
-        &self.own
+    fn of(object: &Subscription) -> &AtomicPtr<Self> {
+        &object.reader.own
     }
 }
 
-impl Belongs for SubscriptionHandle {
-    fn domain(&self) -> &DomainHandle {
+impl Belongs for Subscription {
+    fn domain(&self) -> &Monitor {
         &self.domain
     }
 }
 
-fn qos(options: &SubscriptionOptions) -> Result<Qos, Failure> {
-    let mut qos = Qos::reader();
-    let (reliability, durability) = (options.reliability, options.durability);
-    let (ownership, depth) = (options.ownership, options.depth);
-    shared_qos(&mut qos, reliability, durability, ownership, depth)?;
-    qos.deadline = span(options.deadline_ns, "deadline_ns")?.or_never();
-    qos.time_based_filter = span(options.minimum_separation_ns, "minimum_separation_ns")?;
-    if qos.time_based_filter > qos.deadline {
-        let text = "the minimum separation is above the deadline";
-        return Err(Failure::argument(text));
+impl Subscription {
+    /// # Safety
+    /// As for `rtether_subscription_create`.
+    unsafe fn create(
+        domain: Arc<Monitor>,
+        options: *const SubscriptionOptions,
+    ) -> Result<Self, Failure> {
+        let mut core = domain.core()?;
+        let (live, types) = core.with_types()?;
+        // SAFETY: guaranteed by the caller.
+        let reader = Arc::new(unsafe { Reader::create(options, live, types) }?);
+        core.readers.push(Arc::clone(&reader));
+        drop(core);
+        Ok(Self { domain, reader })
     }
-    qos.representations = vec![Representation::Xcdr1, Representation::Xcdr2];
-    // SAFETY: the caller of `rtether_subscription_create` guarantees the array.
-    qos.partitions = unsafe { texts(options.partitions, options.partitions_len, "partitions") }?;
-    Ok(qos)
+
+    /// Removes the subscription from the domain.
+    fn end(&self) -> Result<(), Failure> {
+        let mut core = self.domain.core()?;
+        core.readers.retain(|one| one.id != self.reader.id);
+        core.live().map_or(Ok(()), |live| self.reader.end(live))
+    }
 }
 
 /// Fills in the defaults: immediate, best effort, volatile, history of one sample, shared
@@ -172,7 +66,7 @@ pub unsafe extern "C" fn rtether_subscription_options_init(
     size: usize,
 ) -> Status {
     // SAFETY: the caller guarantees `size` octets there.
-    guard(|| unsafe { init(options, size, DEFAULTS) })
+    guard(|| unsafe { init(options, size, reader::DEFAULTS) })
 }
 
 /// Creates a subscription and announces it.
@@ -182,223 +76,26 @@ pub unsafe extern "C" fn rtether_subscription_create(
     options: *const SubscriptionOptions,
     subscription: *mut *mut SubscriptionHandle,
 ) -> Status {
-    let create = |handle: &DomainHandle, _: &DomainHandle| {
+    let create = |_: &Monitor, _: &Monitor| {
         // SAFETY: guaranteed by the caller.
-        unsafe { put(subscription, std::ptr::null_mut()) }?;
+        unsafe { answer(subscription, std::ptr::null_mut()) }?;
         // SAFETY: guaranteed by the caller.
-        let made = unsafe { SubscriptionHandle::create(domain, handle, options) }?;
+        let made = Arc::new(unsafe { Subscription::create(find(domain)?, options) }?);
         let named = register(Arc::clone(&made));
         if named.is_err() {
-            made.end(handle)?;
+            made.end()?;
         }
         // SAFETY: guaranteed by the caller.
-        unsafe { put(subscription, named?) }
+        unsafe { answer(subscription, named?) }
     };
     on(domain, create)
-}
-
-impl SubscriptionHandle {
-    /// # Safety
-    /// As for `rtether_subscription_create`; both arguments are the same domain.
-    unsafe fn create(
-        domain: *const DomainHandle,
-        handle: &DomainHandle,
-        options: *const SubscriptionOptions,
-    ) -> Result<Arc<Self>, Failure> {
-        // SAFETY: guaranteed by the caller.
-        let options = unsafe { read(options, DEFAULTS) }?;
-        // SAFETY: guaranteed by the caller.
-        let topic = unsafe { text(options.topic, "the topic") }?;
-        // SAFETY: guaranteed by the caller.
-        let type_name = unsafe { text(options.type_name, "the name of the type") }?;
-        let all = [
-            (
-                SubscriptionMode::Immediate as i32,
-                SubscriptionMode::Immediate,
-            ),
-            (SubscriptionMode::Pulled as i32, SubscriptionMode::Pulled),
-        ];
-        let mode = choice(options.mode, "mode", &all)?;
-        if mode == SubscriptionMode::Immediate && options.on_receive.is_none() {
-            let text = "an immediate subscription needs `on_receive`";
-            return Err(Failure::argument(text));
-        }
-        let owner = find(domain)?;
-        let qos = qos(&options)?;
-        let deadline = qos.deadline;
-        let now = now();
-        let mut core = handle.core()?;
-        let kind = find_type(&core.types, type_name)?;
-        let mut own = options
-            .instance
-            .is_null()
-            .then(|| Room::new(kind.value_size));
-        let instance = own.as_mut().map_or(options.instance, Room::cleared);
-        let room = RefCell::new(Room::new(kind.value_size));
-        let name = TopicName { topic, type_name };
-        let live = core.live()?;
-        let participant = live.participant_mut();
-        let id = participant.create_reader(now, name, kind.keys(), qos);
-        let id = id.ok_or_else(no_room)?;
-        live.flush()?;
-        let this = Arc::new(Self {
-            own: AtomicPtr::default(),
-            domain: owner,
-            id,
-            kind,
-            mode,
-            on_receive: options.on_receive.map(|call| (call, options.user)),
-            instance,
-            _own: own,
-            room,
-            topic: CString::new(topic).unwrap_or_default(),
-            type_name: CString::new(type_name).unwrap_or_default(),
-            deadline,
-            first_due: Cell::new(now + deadline),
-            mismatch: RefCell::default(),
-            malformed: Cell::new(0),
-            first_missed: Cell::new(0),
-        });
-        core.subscriptions.push(Arc::clone(&this));
-        Ok(this)
-    }
-
-    /// Removes the subscription from the domain.
-    fn end(&self, domain: &DomainHandle) -> Result<(), Failure> {
-        let mut core = domain.core()?;
-        core.subscriptions.retain(|one| one.id != self.id);
-        if let Ok(live) = core.live() {
-            let now = live.now();
-            live.participant_mut().delete_reader(now, self.id);
-            live.flush()?;
-        }
-        Ok(())
-    }
-
-    fn info(&self, status: InfoStatus) -> Info {
-        Info {
-            size: size_of::<Info>(),
-            status,
-            overdue: 0,
-            has_value: 0,
-            publication: [0; 16],
-            sequence: 0,
-            source_time_ns: -1,
-            received_ns: 0,
-            topic: self.topic.as_ptr(),
-            type_name: self.type_name.as_ptr(),
-        }
-    }
-
-    fn info_of(&self, sample: &SampleInfo, has_value: bool) -> Info {
-        let status = match sample.state {
-            _ if sample.is_valid => InfoStatus::NewData,
-            InstanceState::Disposed => InfoStatus::Disposed,
-            InstanceState::NoWriters | InstanceState::Alive => InfoStatus::NoPublication,
-        };
-        Info {
-            has_value: i32::from(has_value),
-            publication: sample.writer.octets(),
-            sequence: sample.sequence.0,
-            source_time_ns: sample.source_time.map_or(-1, WallTime::as_ns),
-            received_ns: sample.received_at.as_ns(),
-            ..self.info(status)
-        }
-    }
-
-    /// Takes the next sample that is not malformed. Values are deserialized into memory of the
-    /// library first, so that malformed ones leave no traces in a value of the application.
-    fn take(&self, live: &mut Domain, value: *mut c_void) -> Option<Info> {
-        let mut room = self.room.try_borrow_mut().ok()?;
-        loop {
-            let now = live.now();
-            let place = room.cleared();
-            let participant = live.participant_mut();
-            let taken = participant.take(now, self.id, |sample, payload, key| {
-                if !sample.is_valid {
-                    let has_value = self.kind.read_ended(payload, key, place);
-                    return Some(self.info_of(sample, has_value));
-                }
-                let read = self.kind.read(payload, false, place);
-                read.is_ok().then(|| self.info_of(sample, true))
-            })?;
-            self.first_due.set(Instant::NEVER);
-            if let Some(info) = taken {
-                if info.has_value == 1 {
-                    // SAFETY: the application has provided as many octets, and the memory of the
-                    // library does not overlap.
-                    unsafe {
-                        value
-                            .cast::<u8>()
-                            .copy_from(place.cast(), self.kind.value_size);
-                    };
-                }
-                return taken;
-            }
-            self.malformed.set(self.malformed.get() + 1);
-        }
-    }
-
-    /// Calls the callback with the next sample; returns whether there was one.
-    pub(super) fn deliver(&self) -> Result<bool, Failure> {
-        let taken = self.take(self.domain.core()?.live()?, self.instance);
-        let (Some(info), Some((call, user))) = (taken, self.on_receive) else {
-            return Ok(false);
-        };
-        // SAFETY: the application has provided the function for this; the instance lives as long as
-        // the subscription.
-        unsafe { call(&raw const info, self.instance, user) };
-        Ok(true)
-    }
-
-    /// Reports a missed deadline.
-    pub(super) fn tell_deadline(&self, overdue: u32) {
-        let Some((call, user)) = self.on_receive else {
-            return;
-        };
-        let info = Info {
-            overdue,
-            received_ns: crate::clock::monotonic_ns(),
-            ..self.info(InfoStatus::Deadline)
-        };
-        // SAFETY: as in `deliver`.
-        unsafe { call(&raw const info, self.instance, user) };
-    }
-
-    /// Returns when the first sample is overdue.
-    pub(super) fn due(&self) -> Instant {
-        self.first_due.get()
-    }
-
-    /// Returns whether the first sample is overdue, again after each further deadline. Deadlines of
-    /// the engine, as those of DDS, begin with the first sample of an instance; those of the paper
-    /// begin with the subscription.
-    pub(super) fn is_first_overdue(&self, live: &Domain, now: Instant) -> bool {
-        if now < self.first_due.get() {
-            return false;
-        }
-        if live.participant().reader_counters(self.id).delivered > 0 {
-            self.first_due.set(Instant::NEVER);
-            return false;
-        }
-        let passed = (now - self.first_due.get()).as_ns() / self.deadline.as_ns();
-        let step = passed
-            .saturating_add(1)
-            .saturating_mul(self.deadline.as_ns());
-        self.first_due
-            .set(self.first_due.get() + Duration::from_ns(step));
-        self.first_missed.set(self.first_missed.get() + 1);
-        true
-    }
 }
 
 /// Destroys a subscription, also after its domain was destroyed or has panicked. NULL is ignored.
 /// On any status other than `RTETHER_STATUS_OK` it remains.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_subscription_destroy(subscription: *mut SubscriptionHandle) -> Status {
-    destroy(subscription, |one| {
-        one.domain.with_poisoned(|domain| one.end(domain))
-    })
+    destroy(subscription, |one| one.domain.with_poisoned(|_| one.end()))
 }
 
 /// Takes the next sample of a pulled subscription into `value`, and its metadata into `info`, which
@@ -409,14 +106,14 @@ pub unsafe extern "C" fn rtether_subscription_take(
     value: *mut c_void,
     info: *mut Info,
 ) -> Status {
-    let take = |this: &SubscriptionHandle, domain: &DomainHandle| {
+    let take = |this: &Subscription, domain: &Monitor| {
         if value.is_null() {
             return Err(Failure::argument("the place for the value is NULL"));
         }
         // SAFETY: guaranteed by the caller.
         unsafe { can_tell(info) }?;
         let mut core = domain.core()?;
-        let taken = this.take(core.live()?, value);
+        let taken = this.reader.take(core.live()?, value);
         let taken = taken.ok_or_else(|| Failure::quiet(Status::Empty))?;
         // SAFETY: guaranteed by the caller.
         unsafe { tell(info, taken) }
@@ -430,10 +127,10 @@ pub unsafe extern "C" fn rtether_subscription_waiting(
     subscription: *mut SubscriptionHandle,
     count: *mut usize,
 ) -> Status {
-    let say = |this: &SubscriptionHandle, domain: &DomainHandle| {
-        let waiting = domain.core()?.live()?.participant().waiting(this.id);
+    let say = |this: &Subscription, domain: &Monitor| {
+        let waiting = domain.core()?.live()?.participant().waiting(this.reader.id);
         // SAFETY: guaranteed by the caller.
-        unsafe { put(count, waiting) }
+        unsafe { answer(count, waiting) }
     };
     on(subscription, say)
 }
@@ -444,10 +141,14 @@ pub unsafe extern "C" fn rtether_subscription_matched(
     subscription: *mut SubscriptionHandle,
     count: *mut usize,
 ) -> Status {
-    let say = |this: &SubscriptionHandle, domain: &DomainHandle| {
-        let matched = domain.core()?.live()?.participant().writers_of(this.id);
+    let say = |this: &Subscription, domain: &Monitor| {
+        let matched = domain
+            .core()?
+            .live()?
+            .participant()
+            .writers_of(this.reader.id);
         // SAFETY: guaranteed by the caller.
-        unsafe { put(count, matched) }
+        unsafe { answer(count, matched) }
     };
     on(subscription, say)
 }
@@ -458,26 +159,11 @@ pub unsafe extern "C" fn rtether_subscription_counts(
     subscription: *mut SubscriptionHandle,
     counts: *mut Counts,
 ) -> Status {
-    let say = |this: &SubscriptionHandle, domain: &DomainHandle| {
+    let say = |this: &Subscription, domain: &Monitor| {
         if counts.is_null() {
             return Err(Failure::argument("the place for the counts is NULL"));
         }
-        let now = domain
-            .core()?
-            .live()?
-            .participant()
-            .reader_counters(this.id);
-        let now = Counts {
-            size: size_of::<Counts>(),
-            delivered: now.delivered,
-            lost: now.lost,
-            rejected: now.rejected,
-            malformed: now.malformed.saturating_add(this.malformed.get()),
-            filtered: now.filtered,
-            expired: now.expired,
-            duplicates: now.duplicates,
-            deadlines_missed: now.deadlines_missed.saturating_add(this.first_missed.get()),
-        };
+        let now = this.reader.counts(domain.core()?.live()?);
         // SAFETY: guaranteed by the caller.
         unsafe { tell(counts, now) }
     };
@@ -492,8 +178,8 @@ pub unsafe extern "C" fn rtether_subscription_mismatch(
     buffer: *mut c_char,
     capacity: usize,
 ) -> Status {
-    let say = |this: &SubscriptionHandle, _: &DomainHandle| {
-        let text = this.mismatch.borrow();
+    let say = |this: &Subscription, _: &Monitor| {
+        let text = this.reader.mismatch.borrow();
         // SAFETY: guaranteed by the caller.
         unsafe { copy_text(&text, buffer, capacity) }
     };

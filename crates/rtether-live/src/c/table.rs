@@ -20,14 +20,16 @@ const GENERATIONS: u64 = 1 << GENERATION_BITS;
 /// Upper bits of handles; no pointer of a process has these.
 const MARK: usize = if usize::BITS >= 64 { 0x1D72 } else { 0x2D };
 
-/// An object that can have a handle.
-pub(super) trait Handled: Send + Sync + Sized {
+/// A type of handles.
+pub(super) trait Handle: Sized {
+    /// What they stand for.
+    type Object: Send + Sync;
     /// Unique number of the type, from 1.
     const KIND: u64;
     /// Name of the type in messages.
     const WORD: &'static str;
-    /// Where the object keeps its own handle.
-    fn own(&self) -> &AtomicPtr<Self>;
+    /// Where an object keeps its own handle.
+    fn of(object: &Self::Object) -> &AtomicPtr<Self>;
 }
 
 /// A table entry.
@@ -95,7 +97,7 @@ fn decoded<T>(handle: *const T) -> Option<(&'static Place, u64)> {
 ///
 /// # Errors
 /// The table is full.
-pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
+pub(super) fn register<H: Handle>(thing: Arc<H::Object>) -> Result<*mut H, Failure> {
     watch_forks();
     let first = NEXT.fetch_add(1, Ordering::Relaxed);
     for number in (0..PLACES).map(|step| (first + step) % PLACES) {
@@ -112,13 +114,13 @@ pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
             continue;
         }
         let handle = encoded(number, generation(state));
-        thing.own().store(handle, Ordering::Relaxed);
+        H::of(&thing).store(handle, Ordering::Relaxed);
         let thing = Arc::into_raw(thing).cast_mut();
         place.thing.store(thing.cast(), Ordering::Relaxed);
         place
             .forks
             .store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
-        let made = state | IS_TAKEN | LIVES | (T::KIND << KIND_AT);
+        let made = state | IS_TAKEN | LIVES | (H::KIND << KIND_AT);
         place.state.store(made, Ordering::Release);
         return Ok(handle);
     }
@@ -127,19 +129,19 @@ pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
 }
 
 /// Returns the entry and state of a live handle of the right kind.
-fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure> {
+fn living<H: Handle>(handle: *const H) -> Result<(&'static Place, u64), Failure> {
     if handle.is_null() {
         return Err(Failure::argument("the handle is NULL"));
     }
     let unknown = || {
-        let word = T::WORD;
+        let word = H::WORD;
         let text = format!("{handle:p} is not a {word} handle, or was destroyed");
         Failure::argument(text)
     };
     let (place, wanted) = decoded(handle).ok_or_else(unknown)?;
     let state = place.state.load(Ordering::Acquire);
     let kind = (state >> KIND_AT) & ((1 << (GENERATION_AT - KIND_AT)) - 1);
-    if generation(state) % GENERATIONS != wanted || state & LIVES == 0 || kind != T::KIND {
+    if generation(state) % GENERATIONS != wanted || state & LIVES == 0 || kind != H::KIND {
         return Err(unknown());
     }
     if place.forks.load(Ordering::Relaxed) != FORKS.load(Ordering::Relaxed) {
@@ -153,7 +155,7 @@ fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure
 ///
 /// # Errors
 /// The handle is invalid, or of another kind.
-pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
+pub(super) fn find<H: Handle>(handle: *const H) -> Result<Arc<H::Object>, Failure> {
     loop {
         let (place, state) = living(handle)?;
         let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
@@ -163,7 +165,8 @@ pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
         if pinned.is_err() {
             continue;
         }
-        let thing = place.thing.load(Ordering::Relaxed).cast_const().cast::<T>();
+        let thing = place.thing.load(Ordering::Relaxed).cast_const();
+        let thing = thing.cast::<H::Object>();
         // SAFETY: the kind gives the type, the pointer came from `Arc::into_raw`, and the entry
         // owns the object while it is pinned.
         let owner = unsafe {
@@ -172,7 +175,7 @@ pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
         };
         let before = place.state.fetch_sub(1, Ordering::AcqRel);
         if before & (LIVES | PINS) == 1 {
-            release::<T>(place);
+            release::<H>(place);
         }
         return Ok(owner);
     }
@@ -182,7 +185,7 @@ pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
 ///
 /// # Errors
 /// The handle is invalid or of another kind, as when another thread was faster.
-pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
+pub(super) fn remove<H: Handle>(handle: *const H) -> Result<(), Failure> {
     loop {
         let (place, state) = living(handle)?;
         let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
@@ -191,7 +194,7 @@ pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
             .compare_exchange_weak(state, state & !LIVES, order, failed);
         if ended.is_ok() {
             if state & PINS == 0 {
-                release::<T>(place);
+                release::<H>(place);
             }
             return Ok(());
         }
@@ -199,18 +202,18 @@ pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
 }
 
 /// Frees an entry that is neither in use nor valid any more.
-fn release<T: Handled>(place: &Place) {
+fn release<H: Handle>(place: &Place) {
     let thing = place.thing.swap(ptr::null_mut(), Ordering::Relaxed);
     let state = place.state.load(Ordering::Relaxed);
     // SAFETY: it came from `Arc::into_raw` of this kind, and only one call ends a generation.
-    let owner = unsafe { Arc::from_raw(thing.cast_const().cast::<T>()) };
+    let owner = unsafe { Arc::from_raw(thing.cast_const().cast::<H::Object>()) };
     let next = (generation(state) + 1) % GENERATIONS;
     place.state.store(next << GENERATION_AT, Ordering::Release);
     drop(owner);
 }
 
 /// Requests that an object stop. Accesses only atomics, so that signal handlers may call it.
-pub(super) fn stop<T: Handled>(handle: *const T) {
+pub(super) fn stop<H: Handle>(handle: *const H) {
     let Some((place, wanted)) = decoded(handle) else {
         return;
     };
@@ -221,8 +224,8 @@ pub(super) fn stop<T: Handled>(handle: *const T) {
 }
 
 /// Returns and clears a request to stop.
-pub(super) fn takes_stop<T: Handled>(thing: &T) -> bool {
-    let Some((place, own)) = decoded(thing.own().load(Ordering::Relaxed)) else {
+pub(super) fn takes_stop<H: Handle>(thing: &H::Object) -> bool {
+    let Some((place, own)) = decoded(H::of(thing).load(Ordering::Relaxed)) else {
         return false;
     };
     // Much cheaper than an exchange, and nearly always sufficient.

@@ -15,10 +15,11 @@ use super::cdr_write::{
     CdrWriter, rtether_cdr_put_i32, rtether_cdr_put_octets, rtether_cdr_put_string,
 };
 use super::domain::{rtether_domain_destroy, rtether_domain_step};
-use super::handle::{DomainHandle, on};
-use super::instance_type::{InstanceType, KeyFns};
+use super::handle::DomainHandle;
+use super::monitor::{Monitor, on};
 use super::status::{Status, rtether_last_error};
 use super::table::{find, register, remove};
+use super::values::{InstanceType, KeyFns};
 use crate::rtps::{Domain, DomainOptions};
 
 #[repr(C)]
@@ -209,20 +210,20 @@ fn values_above_the_limit_are_refused() {
     assert_eq!(refused.unwrap_err().status, Status::TooLong);
 }
 
-fn open(domain: u16) -> Arc<DomainHandle> {
+fn open(domain: u16) -> Arc<Monitor> {
     let options = DomainOptions {
         domain,
         interface: Some(Ipv4Addr::LOCALHOST),
         ..DomainOptions::default()
     };
-    Arc::new(DomainHandle::new(Domain::open(&options).unwrap(), None))
+    Arc::new(Monitor::new(Domain::open(&options).unwrap(), None))
 }
 
 #[test]
 fn what_a_call_uses_outlives_its_end() {
     let domain = open(98);
     let kept = Arc::downgrade(&domain);
-    let handle = register(domain).unwrap();
+    let handle = register::<DomainHandle>(domain).unwrap();
     let status = on(handle, |_, _| {
         assert_eq!(rtether_domain_destroy(handle), Status::Ok);
         assert_eq!(kept.strong_count(), 1);
@@ -243,7 +244,7 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
     assert!(text.to_str().unwrap().contains("on purpose"));
     assert_eq!(domain.with(|_| Ok(())), Status::Poisoned);
     let kept = Arc::downgrade(&domain);
-    let handle = register(domain).unwrap();
+    let handle = register::<DomainHandle>(domain).unwrap();
     // SAFETY: the handle is valid, and not used afterwards.
     unsafe {
         assert_eq!(rtether_domain_step(handle, 0), Status::Poisoned);
@@ -259,7 +260,9 @@ fn threads_that_use_and_destroy_a_handle_agree() {
     for round in 0..20 {
         let domain = open(100);
         let kept = Arc::downgrade(&domain);
-        let handle = register(domain).unwrap().expose_provenance();
+        let handle = register::<DomainHandle>(domain)
+            .unwrap()
+            .expose_provenance();
         let start = std::sync::Barrier::new(4);
         let destroyed = std::sync::atomic::AtomicU32::new(0);
         std::thread::scope(|scope| {

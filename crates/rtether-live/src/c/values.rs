@@ -1,4 +1,4 @@
-//! Serialization of values of C types; the counterpart of `rtether_rtps::typed` for Rust types.
+//! Types of C programs, and the serialization of their values; the counterpart of `rtether_rtps::typed` for Rust types.
 
 use std::ffi::c_void;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -10,17 +10,53 @@ use rtether_rtps::cdr::{
 };
 use rtether_rtps::reader::KeyOf;
 
-use super::cdr_read::deserialize;
-use super::cdr_write::serialize;
-use super::handle::Room;
-use super::instance_type::{InstanceType, SerializeCall};
-use super::status::Failure;
+use super::cdr_read::{DeserializeCall, DeserializeFn, deserialize};
+use super::cdr_write::{SerializeCall, SerializeFn, serialize};
+use super::memory::{Room, User};
+use super::status::{Failure, Status};
 
 /// Minimum size of a key's payload, in octets. Fast DDS takes a shorter one for the hash, although
 /// the hash comes along; zeros after a key are ignored.
 const KEY_MIN: usize = 20;
 
+/// A type.
+pub(super) struct InstanceType {
+    pub(super) name: String,
+    pub(super) max_size: usize,
+    pub(super) value_size: usize,
+    pub(super) serialize: SerializeFn,
+    pub(super) deserialize: DeserializeFn,
+    pub(super) key: Option<KeyFns>,
+    pub(super) extensibility: Extensibility,
+    pub(super) user: User,
+}
+
+/// Serialization of keys.
+#[derive(Clone, Copy)]
+pub(super) struct KeyFns {
+    pub(super) serialize: SerializeCall,
+    pub(super) deserialize: DeserializeCall,
+    /// Whether every key fits into a hash unchanged.
+    pub(super) is_short: bool,
+}
+
+// SAFETY: only the thread inside the domain calls the functions, with the pointer of the
+// application; the header states that this may be a thread other than the one that registered them.
+unsafe impl Send for InstanceType {}
+// SAFETY: as above.
+unsafe impl Sync for InstanceType {}
+
 impl InstanceType {
+    /// Returns the registered type of a name.
+    pub(super) fn find(types: &[Arc<Self>], name: &str) -> Result<Arc<Self>, Failure> {
+        let found = types.iter().find(|one| one.name == name);
+        let unknown = || {
+            let text = format!("no type `{name}` is registered; `rtether_type_register` does that");
+            Failure::new(Status::UnknownType, text)
+        };
+        found.cloned().ok_or_else(unknown)
+    }
+
     /// Returns how the keys of payloads are extracted.
     pub(super) fn keys(self: &Arc<Self>) -> Option<KeyOf> {
         self.key?;
