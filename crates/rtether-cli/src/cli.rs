@@ -56,7 +56,7 @@ pub(crate) fn command() -> Command {
     let command = Cli::command();
     let verbs = listing(&command);
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{verbs}\n{}\n{{options}}{{after-help}}",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{verbs}\n{}\n{{options}}{{after-help}}\n",
         heading("Options")
     ))
 }
@@ -117,6 +117,21 @@ mod tests {
         grouped.sort_unstable();
         all.sort_unstable();
         assert_eq!(grouped, all);
+    }
+
+    /// Oracle: a text file, whose last line ends too (POSIX.1-2017, 3.206).
+    #[test]
+    fn each_help_ends_with_one_line_end() {
+        let mut command = command();
+        let mut verbs = vec![("rtether".to_owned(), command.render_help())];
+        for verb in command.get_subcommands_mut() {
+            verbs.push((verb.get_name().to_owned(), verb.render_help()));
+        }
+        for (verb, help) in verbs {
+            let help = help.to_string();
+            let is_one = help.ends_with('\n') && !help.ends_with("\n\n");
+            assert!(is_one, "{verb}: {help:?}");
+        }
     }
 
     /// Oracle: the width of the least terminal.

@@ -15,6 +15,7 @@ use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
 
+use crate::report::text::exact_ns;
 use crate::scenario::Scenario;
 use crate::sheet::Sheet;
 
@@ -259,24 +260,5 @@ impl<W: Write> Observer for PacketLog<'_, W> {
                 .map(|spent| exact_ns(spent.as_ps())),
         );
         self.error = self.writer.write_record(&line).err();
-    }
-}
-
-/// Formats picoseconds as nanoseconds without rounding: `18240`, `0.5`.
-pub fn exact_ns(ps: i64) -> String {
-    let text = format!("{}.{:03}", ps / 1_000, (ps % 1_000).abs());
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::exact_ns;
-
-    #[test]
-    fn nanoseconds_keep_their_picoseconds() {
-        assert_eq!(exact_ns(18_240_000), "18240");
-        assert_eq!(exact_ns(500), "0.5");
-        assert_eq!(exact_ns(0), "0");
-        assert_eq!(exact_ns(1_234_560), "1234.56");
     }
 }

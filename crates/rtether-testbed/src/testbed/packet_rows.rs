@@ -6,9 +6,9 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
 use super::Measured;
+use rtether::report::text::exact_ns;
 use rtether::scenario::Scenario;
 use rtether::sheet::Sheet;
-use rtether::trace::exact_ns;
 
 const COLUMNS: [&str; 8] = [
     "flow",

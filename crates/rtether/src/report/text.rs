@@ -119,6 +119,32 @@ pub fn shorten(text: &str, limit: usize) -> String {
     format!("{head}\u{2026}{tail}")
 }
 
+/// Breaks a line at blanks, except between a number and its unit, so that no part is wider than
+/// `width` columns unless a word is; parts after the first begin with `indent` blanks.
+pub fn wrapped(line: &str, width: Option<u16>, indent: usize) -> String {
+    let width = width.map_or(usize::MAX, usize::from);
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split_inclusive(' ') {
+        match words.last_mut() {
+            Some(last) if last.trim_end().parse::<f64>().is_ok() => last.push_str(word),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut text = String::new();
+    let mut at = 0;
+    for word in &words {
+        if at > indent && at + columns(word.trim_end()) > width {
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+            at = indent;
+        }
+        text.push_str(word);
+        at += columns(word);
+    }
+    text
+}
+
 /// Returns the display width of a text; East Asian characters and emoji take two columns.
 pub fn columns(text: &str) -> usize {
     text.chars()
@@ -173,9 +199,21 @@ mod tests {
     #[test]
     fn nanoseconds_are_exact() {
         assert_eq!(exact_ns(-1_500), "-1.5");
+        assert_eq!(exact_ns(0), "0");
+        assert_eq!(exact_ns(500), "0.5");
         assert_eq!(exact_ns(1_001), "1.001");
         assert_eq!(exact_ns(10_000), "10");
         assert_eq!(exact_ns(i64::MAX), "9223372036854775.807");
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn lines_break_at_blanks() {
+        let line = "busy  switch > bay 12 %";
+        assert_eq!(wrapped(line, None, 6), line);
+        assert_eq!(wrapped(line, Some(23), 6), line);
+        assert_eq!(wrapped(line, Some(18), 6), "busy  switch > bay\n      12 %");
+        assert_eq!(wrapped("a longerword b", Some(5), 0), "a\nlongerword\nb");
     }
 
     #[test]

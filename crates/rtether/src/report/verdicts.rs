@@ -9,7 +9,7 @@ use super::about::BESIDE;
 use super::checked::{Checked, Group, Stream};
 use super::format::{self, Part, Render};
 use super::table::{Screen, Table};
-use super::text::{self, percent, plain_line, plural, time, time_or_dash};
+use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
 use super::{csv, json};
 use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
 
@@ -94,7 +94,7 @@ impl Render for Verdicts<'_> {
         let title = plain_line(&checked.scenario.name);
         let mut parts = vec![format!("{title}\n{drawn}\n\n").into()];
         parts.extend(shared::parts(checked, all));
-        parts.push(footer(checked).into());
+        parts.push(footer(checked, screen.width).into());
         parts
     }
 
@@ -104,7 +104,7 @@ impl Render for Verdicts<'_> {
         let table = Part::Table(table(checked, all));
         let mut parts = vec![title, table];
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
-        parts.push(footer(checked).into());
+        parts.push(footer(checked, None).into());
         format::markdown(&parts)
     }
 
@@ -290,8 +290,8 @@ fn colored_line(line: &str, place: usize) -> String {
     )
 }
 
-/// Returns the busiest links and nodes, and the verdict in words.
-pub fn footer(checked: &Checked) -> String {
+/// Returns the busiest links and nodes, and the verdict in words, in lines of limited width.
+fn footer(checked: &Checked, width: Option<u16>) -> String {
     let record = &checked.results.record;
     let observed = record.observed;
     let mut ports: Vec<_> = record.ports.iter().collect();
@@ -308,12 +308,15 @@ pub fn footer(checked: &Checked) -> String {
         let load = percent(node.stack_utilization(observed));
         format!("{} {load}", checked.node_name(node.node))
     });
-    let list = |title: &str, entries: Vec<String>| match entries.len() {
-        0 => String::new(),
-        _ => format!("{title} {}\n", plain_list(&entries)),
+    let list = |title: &str, entries: Vec<String>| {
+        if entries.is_empty() {
+            return String::new();
+        }
+        let line = format!("{title} {}", plain_list(&entries));
+        wrapped(&line, width, title.len() + 1) + "\n"
     };
     let statistical = if checked.has_statistical() {
-        format!("{}\n", crate::bound::MODEL)
+        wrapped(crate::bound::MODEL, width, 0) + "\n"
     } else {
         String::new()
     };
@@ -323,7 +326,7 @@ pub fn footer(checked: &Checked) -> String {
         "{}{}{statistical}simulated      {runs} of {length}\n{}\n",
         list("busiest links ", links.collect()),
         list("busiest stacks", stacks.collect()),
-        plain_line(&checked.summary()),
+        wrapped(&plain_line(&checked.summary()), width, 0),
     )
 }
 
