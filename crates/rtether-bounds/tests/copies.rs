@@ -7,9 +7,8 @@ use rtether_model::flow::{
     Bulk, Delivery, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
-    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
-    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling, Vid,
+    Buffer, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId,
+    PortVlan, QueueMap, Selection, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -17,24 +16,12 @@ use rtether_model::wire::Encapsulation;
 /// Three switches, nodes 0 to 2, each with two stations: 3 and 6, 4 and 7, 5 and 8. Port 0 leads to
 /// the next switch, port 1 to the previous one, ports 2 and 3 to the stations; 100 Mbit/s.
 fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     let switch = Switch {
-        latency: Duration::ZERO,
-        mode: ForwardingMode::StoreAndForward,
         queues: QueueMap::standard(2).unwrap(),
         selection: Selection::StrictPriority,
-        buffer: Buffer {
-            per_port: Bytes::new(100_000),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
+        buffer: Buffer::per_port(Bytes::new(100_000)),
         multicast,
-        tags: TagHandling::Keep,
-        ports: vec![port; 4],
+        ..Switch::new(4)
     };
     let mut network = Network::default();
     let mut node = |kind| {
@@ -53,12 +40,8 @@ fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
     };
     let mut join = |ends, standby| {
         network.links.push(Link {
-            ends,
-            rate: BitRate::from_mbps(100),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
             standby,
-            duplex: Duplex::Full,
+            ..Link::new(ends, BitRate::from_mbps(100))
         });
     };
     for index in 0..3 {

@@ -13,7 +13,7 @@ use rtether_model::endnode::{
 };
 use rtether_model::flow::{Bulk, Flow, Phase, Tag, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{
-    Duplex, EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Stack, Tasks, Vid,
+    EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Stack, Tasks, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::Segment;
@@ -34,14 +34,7 @@ fn pair(stations: [EndStation; 2]) -> Network {
         node: NodeId(node),
         port: 0,
     });
-    network.links.push(Link {
-        ends,
-        rate: BitRate::from_mbps(100),
-        propagation: Duration::ZERO,
-        errors_per_billion: 0,
-        standby: false,
-        duplex: Duplex::Full,
-    });
+    network.links.push(Link::new(ends, BitRate::from_mbps(100)));
     network
 }
 

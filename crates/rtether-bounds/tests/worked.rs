@@ -5,32 +5,18 @@
 use rtether_bounds::{Analysis, Analyzer, Bound, Method, Reason, analyze};
 use rtether_model::flow::{Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
-    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
-    Selection, Stack, Switch, SwitchPort, TagHandling, Vid,
+    Backoff, Buffer, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, QueueMap,
+    Selection, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 /// Stations 0 to 3 at a switch, node 4; 100 Mbit/s, no propagation, no latency.
 fn star(stack: &Stack, selection: Selection) -> Network {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     let switch = Switch {
-        latency: Duration::ZERO,
-        mode: ForwardingMode::StoreAndForward,
         queues: QueueMap::standard(2).unwrap(),
         selection,
-        buffer: Buffer {
-            per_port: Bytes::new(100_000),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: vec![port; 4],
+        buffer: Buffer::per_port(Bytes::new(100_000)),
+        ..Switch::new(4)
     };
     let mut network = Network::default();
     for index in 0..4 {
@@ -52,14 +38,9 @@ fn star(stack: &Stack, selection: Selection) -> Network {
             node: NodeId(4),
             port: index,
         };
-        network.links.push(Link {
-            ends: [station, port],
-            rate: BitRate::from_mbps(100),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        });
+        network
+            .links
+            .push(Link::new([station, port], BitRate::from_mbps(100)));
     }
     network
 }

@@ -9,10 +9,11 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+#[path = "common/skip.rs"]
+mod skip;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,6 +27,8 @@ use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
+
+use skip::skip;
 
 thread_local! {
     /// Whether to count, and the count: without a destructor and with a constant initial value, so
@@ -280,17 +283,6 @@ fn sockets_and_frames_allocate_nothing() {
 
         println!("{name}: {} allocations, {taken} samples", COUNT.get());
         assert_eq!((taken, COUNT.get()), (10_000, 0), "{name}");
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
     }
 }
 

@@ -6,8 +6,10 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
+#[path = "common/skip.rs"]
+mod skip;
+
+use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +25,8 @@ use rtether_rtps::time::Duration;
 use rtether_rtps::typed::PublishError;
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
+
+use skip::skip;
 
 /// A domain used only by one of these tests.
 fn options(domain: u16) -> DomainOptions {
@@ -194,14 +198,4 @@ fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
     // millisecond.
     println!("longest gap {longest:?}, {had} samples");
     assert!(longest < Duration::from_ms(45), "{longest:?}");
-}
-
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    print!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }

@@ -9,12 +9,16 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+#[path = "common/skip.rs"]
+mod skip;
+
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+
+use skip::skip;
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// Private libraries listed in `rtether.pc`.
@@ -343,17 +347,5 @@ fn the_header_is_cpp_too() {
         let mut command = compiler("c++", "-std=c++17");
         command.args(["-fsyntax-only", "-x", "c++"]);
         done(command.arg(here("examples/c").join(source)));
-    }
-}
-
-/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
     }
 }

@@ -10,11 +10,14 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-use std::fs::OpenOptions;
-use std::io::Write;
+#[path = "common/skip.rs"]
+mod skip;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+
+use skip::skip;
 
 /// Cases that every pair must pass.
 const CASES: &[&str] = &[
@@ -135,18 +138,6 @@ fn check(test: &str, [publisher, subscriber]: [&str; 2], cases: &[&[&str]], loss
         program(publisher).display(),
         program(subscriber).display()
     );
-}
-
-/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }
 
 #[test]

@@ -306,6 +306,16 @@ pub struct Buffer {
     pub shared: Option<Bytes>,
 }
 
+impl Buffer {
+    /// Creates a memory that ports do not share.
+    pub const fn per_port(octets: Bytes) -> Self {
+        Self {
+            per_port: octets,
+            shared: None,
+        }
+    }
+}
+
 /// How a switch finds the port of a unicast address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressTable {
@@ -338,7 +348,7 @@ pub enum TagHandling {
 }
 
 /// Settings of one port of a switch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SwitchPort {
     /// VLAN membership.
     pub vlan: PortVlan,
@@ -349,6 +359,23 @@ pub struct SwitchPort {
 }
 
 impl Switch {
+    /// Creates a switch that stores and forwards without latency, with one queue of 1 MiB at each
+    /// port; it knows all addresses and members of multicast groups, and has no VLANs. Others
+    /// differ in fields: `Switch { latency, ..Switch::new(4) }`.
+    pub fn new(ports: usize) -> Self {
+        Self {
+            latency: Duration::ZERO,
+            mode: ForwardingMode::StoreAndForward,
+            queues: QueueMap::ONE,
+            selection: Selection::Fcfs,
+            buffer: Buffer::per_port(Bytes::new(1 << 20)),
+            addresses: AddressTable::Static,
+            multicast: MulticastForwarding::Managed,
+            tags: TagHandling::Keep,
+            ports: alloc::vec![SwitchPort::default(); ports],
+        }
+    }
+
     /// Returns the selection at a port; that of the switch if there is no such port.
     pub fn selection_at(&self, port: u16) -> Selection {
         let own = self.ports.get(usize::from(port));
@@ -364,9 +391,10 @@ impl Switch {
 }
 
 /// VLAN membership of a port.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum PortVlan {
     /// Not VLAN-aware: every frame passes, and tags stay as they are.
+    #[default]
     Transparent,
     /// Member of one VLAN, untagged.
     Access(Vid),
@@ -518,6 +546,19 @@ impl Network {
 }
 
 impl Link {
+    /// Creates a link in use, at full duplex, without propagation delay and errors. Others differ
+    /// in fields: `Link { duplex, ..Link::new(ends, rate) }`.
+    pub const fn new(ends: [PortId; 2], rate: BitRate) -> Self {
+        Self {
+            ends,
+            rate,
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        }
+    }
+
     /// Returns the other end, as seen from `port`; `None` if the link does not end there.
     pub fn peer_of(&self, port: PortId) -> Option<PortId> {
         match self.ends {

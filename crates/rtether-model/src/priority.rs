@@ -51,6 +51,11 @@ pub struct QueueMap {
 impl QueueMap {
     /// Largest number of queues of a port.
     pub const MAX_QUEUES: u8 = 8;
+    /// One queue for all priorities.
+    pub const ONE: Self = Self {
+        count: 1,
+        queue_of_pcp: [0; 8],
+    };
 
     /// Returns the default map for `count` queues, 1 to 8 (IEEE 802.1D-2004, table 7-2).
     ///

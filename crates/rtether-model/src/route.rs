@@ -423,10 +423,7 @@ fn check_vlan(network: &Network, hops: &[Hop], tag: Option<Vid>) -> Result<(), R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{
-        AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Node,
-        Pcp, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, TagHandling,
-    };
+    use crate::network::{Buffer, EndStation, Link, Node, Stack, Switch};
     use crate::quantity::{BitRate, Bytes, Duration};
 
     fn station() -> NodeKind {
@@ -434,24 +431,9 @@ mod tests {
     }
 
     fn switch(ports: usize) -> NodeKind {
-        let port = SwitchPort {
-            vlan: PortVlan::Transparent,
-            default_pcp: Pcp::default(),
-            selection: None,
-        };
         NodeKind::Switch(Switch {
-            latency: Duration::ZERO,
-            mode: ForwardingMode::StoreAndForward,
-            queues: QueueMap::standard(1).unwrap(),
-            selection: Selection::Fcfs,
-            buffer: Buffer {
-                per_port: Bytes::new(1_000_000),
-                shared: None,
-            },
-            addresses: AddressTable::Static,
-            multicast: MulticastForwarding::Managed,
-            tags: TagHandling::Keep,
-            ports: vec![port; ports],
+            buffer: Buffer::per_port(Bytes::new(1_000_000)),
+            ..Switch::new(ports)
         })
     }
 
@@ -463,14 +445,7 @@ mod tests {
     }
 
     fn join(a: PortId, b: PortId) -> Link {
-        Link {
-            ends: [a, b],
-            rate: BitRate::from_mbps(100),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        }
+        Link::new([a, b], BitRate::from_mbps(100))
     }
 
     /// Three switches 0, 1, 2 in a ring; stations 3, 4, 5 at their port 2.

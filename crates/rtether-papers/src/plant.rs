@@ -2,9 +2,7 @@
 
 use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
-    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling,
+    Buffer, EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -36,12 +34,8 @@ impl Plant {
     pub(super) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
         let port = |(node, port)| PortId { node, port };
         self.network.links.push(Link {
-            ends: [port(a), port(b)],
-            rate,
             propagation: PATCH,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
+            ..Link::new([port(a), port(b)], rate)
         });
     }
 }
@@ -49,25 +43,14 @@ impl Plant {
 /// Returns a store-and-forward switch, not VLAN-aware, with one queue per port and 8 MB of frame
 /// memory.
 pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     let memory = Bytes::new(8_000_000);
     Switch {
         latency,
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).expect("one queue is a valid number"),
-        selection: Selection::Fcfs,
         buffer: Buffer {
             per_port: memory,
             shared: Some(memory),
         },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: vec![port; ports],
+        ..Switch::new(ports)
     }
 }
 

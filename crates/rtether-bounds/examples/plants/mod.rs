@@ -4,9 +4,7 @@ use std::time::{Duration as WallDuration, Instant};
 
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
-    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling,
+    EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -94,36 +92,14 @@ pub(crate) fn network(layout: Layout, switches: u32) -> Network {
 }
 
 fn switch(ports: usize) -> Switch {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     Switch {
         latency: Duration::from_us(1),
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).expect("one queue is possible"),
-        selection: Selection::Fcfs,
-        buffer: Buffer {
-            per_port: Bytes::new(1 << 20),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: vec![port; ports],
+        ..Switch::new(ports)
     }
 }
 
 fn link(ends: [PortId; 2], mbps: u64) -> Link {
-    Link {
-        ends,
-        rate: BitRate::from_mbps(mbps),
-        propagation: Duration::ZERO,
-        errors_per_billion: 0,
-        standby: false,
-        duplex: Duplex::Full,
-    }
+    Link::new(ends, BitRate::from_mbps(mbps))
 }
 
 /// Periods of 8 to 128 ms and frames of 64 to 563 octets, by number; in a mesh between any two

@@ -9,13 +9,15 @@ mod compare;
 mod names;
 mod page;
 mod run;
+#[path = "../common/skip.rs"]
+mod skip;
 mod yaml;
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::PathBuf;
 
 use page::Page;
+use skip::skip;
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -24,17 +26,6 @@ pub(crate) fn root() -> PathBuf {
 fn read(path: &str) -> Page {
     let text = fs::read_to_string(root().join(path)).unwrap();
     Page::read(path, &text).unwrap_or_else(|error| panic!("{error}"))
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }
 
 /// Runs the commands of a page.

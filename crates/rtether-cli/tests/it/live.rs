@@ -2,8 +2,10 @@
 //!
 //! Needs root and iproute2; a test that cannot run says why.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead, BufReader, Write};
+#[path = "../common/skip.rs"]
+mod skip;
+
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -11,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::{stderr, stdout};
+use skip::skip;
 
 const FAR: &str = "10.78.9.2";
 
@@ -29,17 +32,6 @@ fn ip(arguments: &str) -> Result<String, String> {
         Ok(stdout(&output))
     } else {
         Err(format!("ip {arguments}: {}", stderr(&output)))
-    }
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
     }
 }
 

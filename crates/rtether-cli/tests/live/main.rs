@@ -12,16 +12,18 @@ mod linger;
 mod load;
 mod services;
 mod shim;
+#[path = "../common/skip.rs"]
+mod skip;
 mod ssh;
 mod stop;
 mod testbed;
 mod topic;
 mod topic_tools;
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use skip::skip;
 
 pub(crate) fn rtether() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rtether"))
@@ -67,16 +69,4 @@ pub(crate) fn stdout(output: &Output) -> String {
 
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Reports why a test does not run (`CONTRIBUTING.md`).
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {}\n", reason.replace('\n', " "));
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }

@@ -29,16 +29,17 @@ mod report;
 mod run;
 mod schedule;
 mod shim;
+#[path = "../common/skip.rs"]
+mod skip;
 mod tcp;
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use bed::Bed;
 use run::{Soak, Wish};
+use skip::skip;
 
 /// Seconds of a soak among other tests, and in a long run.
 const SHORT: u64 = 20;
@@ -83,7 +84,7 @@ fn soak(backend: &'static str) {
     };
     let bed = match Bed::new().and_then(|bed| bed.can_do(backend).map(|()| bed)) {
         Ok(bed) => bed,
-        Err(reason) => return skip(backend, &reason),
+        Err(reason) => return skip(&format!("soak of {backend}"), &reason),
     };
     let before = bed.look();
     let mut soak = Soak::start(wish, bed, &IS_STOPPED).unwrap();
@@ -101,15 +102,4 @@ fn soak(backend: &'static str) {
         );
     }
     assert_eq!(before, after, "the device is as it was");
-}
-
-/// Reports why a test does not run (`CONTRIBUTING.md`).
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: soak of {test}: {}\n", reason.replace('\n', " "));
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }

@@ -10,11 +10,10 @@ use rtether_live::link::Device;
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::thread::Placement;
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
-    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
-    Selection, Stack, Switch, SwitchPort, TagHandling,
+    Backoff, EndStation, Hub, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, PortId,
+    QueueMap, Selection, Stack, Switch,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Duration};
 
 use super::{Plan, send};
 
@@ -168,11 +167,6 @@ fn inside<T: Send>(
 
 fn network(plan: &Plan) -> Network {
     let rate = BitRate::from_mbps(plan.mbps);
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     let center = if plan.is_hub {
         NodeKind::Hub(Hub {
             rate,
@@ -182,18 +176,10 @@ fn network(plan: &Plan) -> Network {
         })
     } else {
         NodeKind::Switch(Switch {
-            latency: Duration::ZERO,
-            mode: ForwardingMode::StoreAndForward,
             queues: QueueMap::standard(4).expect("four queues are legal"),
             selection: Selection::StrictPriority,
-            buffer: Buffer {
-                per_port: Bytes::new(1 << 20),
-                shared: None,
-            },
-            addresses: AddressTable::Static,
             multicast: MulticastForwarding::Unmanaged,
-            tags: TagHandling::Keep,
-            ports: vec![port; usize::from(plan.hosts)],
+            ..Switch::new(usize::from(plan.hosts))
         })
     };
     let mut network = Network::default();
@@ -207,14 +193,10 @@ fn network(plan: &Plan) -> Network {
             node: NodeId(node),
             port,
         };
-        network.links.push(Link {
-            ends: [port(0, host), port(u32::from(host) + 1, 0)],
+        network.links.push(Link::new(
+            [port(0, host), port(u32::from(host) + 1, 0)],
             rate,
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        });
+        ));
     }
     network
 }

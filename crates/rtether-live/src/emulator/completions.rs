@@ -184,14 +184,7 @@ mod tests {
             node: NodeId(node),
             port: 0,
         };
-        let link = |one, other| Link {
-            ends: [end(one), end(other)],
-            rate: BitRate::from_mbps(10),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        };
+        let link = |one, other| Link::new([end(one), end(other)], BitRate::from_mbps(10));
         Network {
             nodes: vec![node(hub), station(), station(), station()],
             links: vec![link(0, 1), link(2, 3)],

@@ -1,7 +1,5 @@
 //! Hosts whose devices lead to an emulator, all in namespaces of their own.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,11 +11,12 @@ use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::wait::Waiting;
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
-    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
-    Selection, Stack, Switch, SwitchPort, TagHandling,
+    Backoff, EndStation, Hub, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, PortId,
+    QueueMap, Selection, Stack, Switch,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Duration};
+
+use crate::skip::skip;
 
 /// Device of every host.
 pub(crate) const DEVICE: &str = "eth";
@@ -35,38 +34,21 @@ pub(crate) fn star(center: NodeKind, hosts: u16, mbps: u64) -> Network {
         network.nodes.push(node(format!("host{host}"), kind));
         let (center, own) = (NodeId(0), NodeId(u32::from(host) + 1));
         let port = |node, port| PortId { node, port };
-        network.links.push(Link {
-            ends: [port(center, host), port(own, 0)],
-            rate: BitRate::from_mbps(mbps),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        });
+        network.links.push(Link::new(
+            [port(center, host), port(own, 0)],
+            BitRate::from_mbps(mbps),
+        ));
     }
     network
 }
 
 /// A switch with eight queues and strict priority.
 pub(crate) fn switch(ports: u16) -> NodeKind {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     NodeKind::Switch(Switch {
-        latency: Duration::ZERO,
-        mode: ForwardingMode::StoreAndForward,
         queues: QueueMap::standard(8).unwrap(),
         selection: Selection::StrictPriority,
-        buffer: Buffer {
-            per_port: Bytes::new(1 << 20),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
         multicast: MulticastForwarding::Unmanaged,
-        tags: TagHandling::Keep,
-        ports: vec![port; usize::from(ports)],
+        ..Switch::new(usize::from(ports))
     })
 }
 
@@ -190,16 +172,4 @@ pub(crate) fn inside<T: Send>(host: &Namespace, work: impl FnOnce() -> T + Send)
         });
         thread.join().unwrap()
     })
-}
-
-/// Reports that a test cannot run here, for the count of skipped tests.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }

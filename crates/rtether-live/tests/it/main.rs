@@ -14,6 +14,8 @@ mod journal;
 mod meter;
 mod shim;
 mod shim_kernel;
+#[path = "../common/skip.rs"]
+mod skip;
 mod station;
 mod trust;
 mod udp;

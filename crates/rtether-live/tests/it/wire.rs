@@ -1,14 +1,15 @@
 //! Two namespaces with a wire between them.
 
 use std::error::Error;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{CommandError, Namespace, join};
+
+use crate::skip::skip;
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {
@@ -93,16 +94,4 @@ fn is_in_use(error: &(dyn Error + 'static)) -> bool {
     let mut causes = causes.filter_map(|error| error.downcast_ref::<io::Error>());
     let in_use = [io::ErrorKind::AddrInUse, io::ErrorKind::ResourceBusy];
     causes.any(|error| in_use.contains(&error.kind()))
-}
-
-/// Reports that a test cannot run here, for the count of skipped tests (CONTRIBUTING.md).
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-pub(crate) fn skip(test: &str, reason: &str) {
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let log = OpenOptions::new().append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
 }

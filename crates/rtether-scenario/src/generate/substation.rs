@@ -110,14 +110,7 @@ impl Build<'_, '_> {
     }
 
     fn link(&mut self, a: PortId, b: PortId) {
-        let link = Link {
-            ends: [a, b],
-            rate: self.p.link_rate,
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: rtether_model::network::Duplex::Full,
-        };
+        let link = Link::new([a, b], self.p.link_rate);
         self.plant.add_link(link, self.span);
     }
 

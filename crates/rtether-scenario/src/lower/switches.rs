@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use rtether_model::network::{
-    AddressTable, Buffer, ForwardingMode, MulticastForwarding, NodeKind, Pcp, PortVlan, QueueMap,
-    Selection, Switch, SwitchPort, TagHandling, Vid,
+    AddressTable, Buffer, NodeKind, Pcp, PortVlan, QueueMap, Selection, Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
 
@@ -37,24 +36,10 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
 
 /// Returns a switch with default settings.
 pub(crate) fn plain(ports: usize, latency: Duration) -> Switch {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     Switch {
         latency,
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).expect("one queue is a valid number"),
         selection: Selection::StrictPriority,
-        buffer: Buffer {
-            per_port: Bytes::new(1 << 20),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: vec![port; ports],
+        ..Switch::new(ports)
     }
 }
 

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_half_duplex_link_is_a_domain_of_its_own() {
         use rtether_model::network::{Duplex, EndStation, Link, Node, NodeKind, PortId, Stack};
-        use rtether_model::quantity::{BitRate, Duration};
+        use rtether_model::quantity::BitRate;
 
         let node = |name: &str| Node {
             name: name.into(),
@@ -207,12 +207,8 @@ mod tests {
         let network = Network {
             nodes: vec![node("a"), node("b")],
             links: vec![Link {
-                ends,
-                rate: BitRate::from_mbps(10),
-                propagation: Duration::ZERO,
-                errors_per_billion: 0,
-                standby: false,
                 duplex: Duplex::Half,
+                ..Link::new(ends, BitRate::from_mbps(10))
             }],
         };
         let record = Record {

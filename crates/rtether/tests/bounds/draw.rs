@@ -13,17 +13,8 @@ use crate::dice::Dice;
 pub(crate) fn plain_switch() -> Switch {
     Switch {
         latency: Duration::from_us(2),
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).unwrap(),
-        selection: Selection::Fcfs,
-        buffer: Buffer {
-            per_port: Bytes::new(1 << 30),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: Vec::new(),
+        buffer: Buffer::per_port(Bytes::new(1 << 30)),
+        ..Switch::new(0)
     }
 }
 

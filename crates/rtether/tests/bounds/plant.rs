@@ -4,8 +4,8 @@ use rtether_model::flow::{
     Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
-    AddressTable, Duplex, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind,
-    Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
+    AddressTable, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp,
+    PortId, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -238,23 +238,16 @@ impl Plant {
     pub(crate) fn join(&mut self, a: NodeId, b: NodeId, mbps: u64, standby: bool) {
         let ends = [a, b].map(|node| self.free_port(node));
         self.network.links.push(Link {
-            ends,
-            rate: BitRate::from_mbps(mbps),
             propagation: Duration::from_ns(100),
-            errors_per_billion: 0,
             standby,
-            duplex: Duplex::Full,
+            ..Link::new(ends, BitRate::from_mbps(mbps))
         });
     }
 
     fn free_port(&mut self, node: NodeId) -> PortId {
         let port = match &mut self.network.nodes[node.index()].kind {
             NodeKind::Switch(switch) => {
-                switch.ports.push(SwitchPort {
-                    vlan: PortVlan::Transparent,
-                    default_pcp: Pcp::default(),
-                    selection: None,
-                });
+                switch.ports.push(SwitchPort::default());
                 u16::try_from(switch.ports.len() - 1).unwrap()
             }
             NodeKind::EndStation(_) | NodeKind::Hub(_) => 0,

@@ -14,9 +14,8 @@ use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, LinkId,
-    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
-    Selection, Stack, Switch, SwitchPort, TagHandling,
+    Backoff, Buffer, EndStation, Hub, Link, LinkId, Network, Node, NodeId, NodeKind, PortId,
+    QueueMap, Selection, Stack, Switch, SwitchPort,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::{
@@ -71,17 +70,10 @@ impl Builder {
     pub(crate) fn switch(&mut self, name: &str) -> NodeId {
         let switch = Switch {
             latency: Duration::from_us(10),
-            mode: ForwardingMode::StoreAndForward,
             queues: QueueMap::standard(4).unwrap(),
             selection: Selection::StrictPriority,
-            buffer: Buffer {
-                per_port: Bytes::new(65_536),
-                shared: None,
-            },
-            addresses: AddressTable::Static,
-            multicast: MulticastForwarding::Managed,
-            tags: TagHandling::Keep,
-            ports: Vec::new(),
+            buffer: Buffer::per_port(Bytes::new(65_536)),
+            ..Switch::new(0)
         };
         self.node(name, NodeKind::Switch(switch))
     }
@@ -116,12 +108,8 @@ impl Builder {
         let ends = [a, b].map(|node| self.free_port(node));
         let links = &mut self.scenario.network.links;
         links.push(Link {
-            ends,
-            rate: BitRate::from_mbps(mbps),
             propagation: Duration::from_ns(100),
-            errors_per_billion: 0,
-            standby: false,
-            duplex: rtether_model::network::Duplex::Full,
+            ..Link::new(ends, BitRate::from_mbps(mbps))
         });
         links.last_mut().unwrap()
     }
@@ -130,11 +118,7 @@ impl Builder {
         let port = match &mut self.scenario.network.nodes[node.index()].kind {
             NodeKind::EndStation(_) => 0,
             NodeKind::Switch(switch) => {
-                switch.ports.push(SwitchPort {
-                    vlan: PortVlan::Transparent,
-                    default_pcp: Pcp::default(),
-                    selection: None,
-                });
+                switch.ports.push(SwitchPort::default());
                 u16::try_from(switch.ports.len() - 1).unwrap()
             }
             NodeKind::Hub(hub) => {

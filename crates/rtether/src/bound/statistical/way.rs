@@ -2,8 +2,7 @@
 
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Hub, MulticastForwarding, Network,
-    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Switch, SwitchPort, TagHandling,
+    Buffer, Duplex, EndStation, Hub, Network, NodeId, NodeKind, PortId, Switch,
 };
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
@@ -123,24 +122,10 @@ fn twin(network: &Network) -> Network {
 }
 
 fn switch_for(hub: &Hub) -> Switch {
-    let port = SwitchPort {
-        vlan: PortVlan::Transparent,
-        default_pcp: Pcp::default(),
-        selection: None,
-    };
     Switch {
         latency: hub.delay,
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).expect("one queue is possible"),
-        selection: Selection::Fcfs,
-        buffer: Buffer {
-            per_port: Bytes::new(1_000_000),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: vec![port; usize::from(hub.ports)],
+        buffer: Buffer::per_port(Bytes::new(1_000_000)),
+        ..Switch::new(usize::from(hub.ports))
     }
 }
 

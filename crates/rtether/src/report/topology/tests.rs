@@ -1,8 +1,5 @@
 use proptest::prelude::*;
-use rtether_model::network::{
-    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Node, PortId,
-    QueueMap, Selection, Stack, Switch, TagHandling,
-};
+use rtether_model::network::{Buffer, EndStation, Link, Node, PortId, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use super::*;
@@ -24,18 +21,8 @@ fn station(name: String) -> Node {
 
 fn switch(name: String) -> Node {
     let switch = Switch {
-        latency: Duration::ZERO,
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).unwrap(),
-        selection: Selection::Fcfs,
-        buffer: Buffer {
-            per_port: Bytes::new(1),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: Vec::new(),
+        buffer: Buffer::per_port(Bytes::new(1)),
+        ..Switch::new(0)
     };
     Node {
         name,
@@ -48,14 +35,7 @@ fn join(a: usize, b: usize) -> Link {
         node: NodeId(u32::try_from(node).unwrap()),
         port: 0,
     };
-    Link {
-        ends: [port(a), port(b)],
-        rate: BitRate::from_mbps(100),
-        propagation: Duration::ZERO,
-        errors_per_billion: 0,
-        standby: false,
-        duplex: rtether_model::network::Duplex::Full,
-    }
+    Link::new([port(a), port(b)], BitRate::from_mbps(100))
 }
 
 /// Switches first, then stations; links between switches, then one per station.
