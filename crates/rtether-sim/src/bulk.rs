@@ -1,4 +1,4 @@
-//! Bulk TCP flows: drives the two engines of a connection, and the list of transfers.
+//! Bulk TCP flows: the two engines of a connection, and the list of transfers.
 //!
 //! Each transfer has its own connection, opened by the talker. A transfer that becomes due while
 //! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection are
@@ -13,21 +13,15 @@
 //! first one's due time is stored: later ones are drawn when it starts. At most [`MOST_FILES`]
 //! come.
 
-mod files;
-
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Bulk, Bursts, Flow, TcpParameters, Transfer};
+use rtether_model::flow::{Bulk, Bursts, Flow, Transfer};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
-use rtether_model::wire::{self, Encapsulation};
 
-use crate::agenda::NEVER;
-use crate::kernel::Simulation;
-use crate::observe::Observer;
-use crate::packet::{COUNTED, Packet, REVERSE, TAGGED};
+use crate::agenda::{Agenda, NEVER};
+use crate::packet::{Packet, REVERSE};
 use crate::random::{Draw, Purpose};
-use crate::station::frame_octets;
 use crate::tcp;
 
 /// Size of a transfer that lasts until the run ends: more than any link carries in 106 days.
@@ -39,9 +33,9 @@ const MOST_FILES: u32 = 1_000_000;
 
 /// One bulk flow.
 pub(crate) struct BulkFlow {
-    pub(crate) flow: u32,
-    pub(crate) sender_slot: u32,
-    pub(crate) receiver_slot: u32,
+    flow: u32,
+    sender_slot: u32,
+    receiver_slot: u32,
     config: tcp::Config,
     transfers: Vec<Transfer>,
     bursts: Option<Files>,
@@ -131,6 +125,26 @@ impl Connection {
     }
 }
 
+/// A file that has just arrived whole, of a flow whose stream counts files.
+pub(crate) struct File {
+    /// When it was due.
+    pub(crate) due: i64,
+    /// Octets.
+    pub(crate) size: u64,
+    /// Number within the flow.
+    pub(crate) number: u32,
+}
+
+/// Which end of a connection has handled a segment.
+pub(crate) enum Handled {
+    /// None: the connection has ended.
+    Late,
+    /// The sender.
+    BySender,
+    /// The receiver, and whether a file is complete.
+    ByReceiver(Option<File>),
+}
+
 impl BulkFlow {
     /// Creates the flow, with no transfer begun.
     pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64) -> Self {
@@ -140,7 +154,7 @@ impl BulkFlow {
             flow: index,
             sender_slot: 0,
             receiver_slot: 0,
-            config: engine_config(&bulk.tcp),
+            config: tcp::Config::of(&bulk.tcp),
             transfers,
             bursts: bulk
                 .bursts
@@ -161,8 +175,110 @@ impl BulkFlow {
         self.counts_files
     }
 
+    /// Gives the ends their timers.
+    pub(crate) const fn set_slots(&mut self, sender: u32, receiver: u32) {
+        self.sender_slot = sender;
+        self.receiver_slot = receiver;
+    }
+
+    /// Returns the index of the flow.
+    pub(crate) const fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// Returns the number of the connection that runs or ran last, which its packets bear.
+    pub(crate) fn connection(&self) -> u32 {
+        u32::try_from(self.begun).unwrap_or(u32::MAX)
+    }
+
+    /// Sets the timer for the first transfer.
+    pub(crate) fn start(&self, agenda: &mut Agenda) {
+        agenda.set(self.sender_slot, self.wake_at());
+    }
+
+    /// Wakes the sender: a transfer begins, the application writes, or the retransmission timer
+    /// expires.
+    pub(crate) fn wake_sender(&mut self, now: Instant) {
+        self.begin_if_due(now);
+        self.write_if_due(now);
+        if let Some(running) = &mut self.connection {
+            running.sender.handle_timeout(now);
+        }
+    }
+
+    /// Returns when the file was due that the sender has just given up, if the stream counts files
+    /// and it had not arrived.
+    pub(crate) fn given_up(&self) -> Option<i64> {
+        let running = self.connection.as_ref()?;
+        let has_arrived = self.records.last()?.finished_at.is_some();
+        let is_lost = self.counts_files && !has_arrived && running.is_given_up();
+        is_lost.then_some(running.due)
+    }
+
+    /// Wakes the receiver: a delayed acknowledgment is due.
+    pub(crate) fn wake_receiver(&mut self, now: Instant) {
+        if let Some(running) = &mut self.connection {
+            running.receiver.handle_timeout(now);
+        }
+    }
+
+    /// Returns a segment that the sender has ready.
+    pub(crate) fn poll_sender(&mut self, now: Instant) -> Option<tcp::Segment> {
+        self.connection.as_mut()?.sender.poll_transmit(now)
+    }
+
+    /// Returns a segment that the receiver has ready.
+    pub(crate) fn poll_receiver(&mut self, now: Instant) -> Option<tcp::Segment> {
+        self.connection.as_mut()?.receiver.poll_transmit(now)
+    }
+
+    /// Sets the timer of the sender.
+    pub(crate) fn set_sender_timer(&self, now: i64, agenda: &mut Agenda) {
+        // After the end of a transfer, the next one may already be overdue.
+        agenda.set(self.sender_slot, self.wake_at().max(now));
+    }
+
+    /// Sets the timer of the receiver.
+    pub(crate) fn set_receiver_timer(&self, agenda: &mut Agenda) {
+        let running = self.connection.as_ref();
+        let timer = running.and_then(|running| running.receiver.poll_timeout());
+        agenda.set(self.receiver_slot, timer.map_or(NEVER, Instant::as_ps));
+    }
+
+    /// Passes a segment to the end that it is for.
+    pub(crate) fn handle_segment(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        segment: &tcp::Segment,
+    ) -> Handled {
+        let is_current = usize::try_from(packet.number).is_ok_and(|number| number == self.begun);
+        let running = self.connection.as_mut();
+        // A file that was given up is booked: what is still on its way is too late for it.
+        let Some(running) = running.filter(|own| is_current && !own.is_given_up()) else {
+            return Handled::Late;
+        };
+        if packet.has(REVERSE) {
+            running.sender.handle_segment(now, segment);
+            return Handled::BySender;
+        }
+        running.receiver.handle_segment(now, segment);
+        let is_complete = running.receiver.delivered().get() >= running.size;
+        let record = self.records.last_mut();
+        let record = record.filter(|record| is_complete && record.finished_at.is_none());
+        let Some(record) = record else {
+            return Handled::ByReceiver(None);
+        };
+        record.finished_at = Some(now);
+        Handled::ByReceiver(self.counts_files.then(|| File {
+            due: running.due,
+            size: running.size,
+            number: u32::try_from(self.begun - 1).unwrap_or(u32::MAX),
+        }))
+    }
+
     /// Returns when the sender has to wake up next.
-    pub(crate) fn wake_at(&self) -> i64 {
+    fn wake_at(&self) -> i64 {
         let due = match (self.transfers.get(self.begun), &self.bursts) {
             (Some(next), _) => next.start.as_ps(),
             (None, Some(files)) => files.due,
@@ -226,7 +342,7 @@ impl BulkFlow {
 
     /// Returns the due times of files that may still arrive: the one being sent, and those waiting
     /// for it. Of files at random times only the first is known.
-    fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
+    pub(crate) fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
         let is_running = self
             .records
             .last()
@@ -284,176 +400,6 @@ impl BulkFlow {
     pub(crate) fn finish(mut self) -> Vec<TransferRecord> {
         self.close_record();
         self.records
-    }
-}
-
-/// Converts the TCP parameters of a flow to an engine configuration.
-pub(crate) fn engine_config(parameters: &TcpParameters) -> tcp::Config {
-    let octets = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
-    let mss = octets(parameters.segment);
-    tcp::Config {
-        mss,
-        receive_window: octets(parameters.window),
-        initial_window: tcp::InitialWindow::Octets(mss.saturating_mul(parameters.initial_window)),
-        delayed_ack_segments: parameters.ack_every,
-        delayed_ack_timeout: parameters.ack_delay,
-        min_rto: parameters.min_rto,
-        ..tcp::Config::default()
-    }
-}
-
-impl Simulation {
-    /// Wakes the sender: a transfer begins, the application writes, or the retransmission timer
-    /// expires.
-    pub(crate) fn wake_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        let bulk = &mut self.bulk[index as usize];
-        bulk.begin_if_due(now);
-        bulk.write_if_due(now);
-        if let Some(running) = &mut bulk.connection {
-            running.sender.handle_timeout(now);
-            if running.is_given_up() {
-                self.book_given_up(index);
-            }
-        }
-        self.drain_sender(index, observer);
-    }
-
-    /// Sends the delayed acknowledgement that is due.
-    pub(crate) fn wake_receiver<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        if let Some(running) = &mut self.bulk[index as usize].connection {
-            running.receiver.handle_timeout(now);
-        }
-        self.drain_receiver(index, observer);
-    }
-
-    /// Sends the segments that the sender has ready, and sets its timer.
-    fn drain_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        while let Some(segment) = self.bulk[index as usize]
-            .connection
-            .as_mut()
-            .and_then(|running| running.sender.poll_transmit(now))
-        {
-            self.send_segment(index, segment, false, observer);
-        }
-        let bulk = &self.bulk[index as usize];
-        // After the end of a transfer, the next one may already be overdue.
-        let wake_at = bulk.wake_at().max(self.now);
-        self.agenda.set(bulk.sender_slot, wake_at);
-    }
-
-    fn drain_receiver<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        while let Some(segment) = self.bulk[index as usize]
-            .connection
-            .as_mut()
-            .and_then(|running| running.receiver.poll_transmit(now))
-        {
-            self.send_segment(index, segment, true, observer);
-        }
-        let bulk = &self.bulk[index as usize];
-        let timer = bulk
-            .connection
-            .as_ref()
-            .and_then(|running| running.receiver.poll_timeout());
-        self.agenda
-            .set(bulk.receiver_slot, timer.map_or(NEVER, Instant::as_ps));
-    }
-
-    /// Hands a segment to the stack of its station.
-    fn send_segment<O: Observer>(
-        &mut self,
-        index: u32,
-        segment: tcp::Segment,
-        is_reverse: bool,
-        observer: &mut O,
-    ) {
-        let bulk = &self.bulk[index as usize];
-        let connection = u32::try_from(bulk.begun).unwrap_or(u32::MAX);
-        let flow_index = bulk.flow;
-        let flow = &self.flows[flow_index as usize];
-        let (talker, listener) = (flow.talker, flow.listeners.all()[0]);
-        let (source, destination) = if is_reverse {
-            (listener, talker)
-        } else {
-            (talker, listener)
-        };
-        let is_counted = self.now >= self.config.warmup.as_ps();
-        let frame = wire::frame_size(segment.payload_size(), Encapsulation::Tcp);
-        let packet = Packet {
-            released_at: self.now,
-            flow: flow_index,
-            stream: flow.first_stream,
-            number: connection,
-            source,
-            destination,
-            size: frame_octets(frame).unwrap_or(u16::MAX),
-            vid: flow.vid,
-            pcp: flow.pcp,
-            flags: (flow.flags & TAGGED)
-                | if is_counted { COUNTED } else { 0 }
-                | if is_reverse { REVERSE } else { 0 },
-            ..Packet::default()
-        };
-        let counts_segments = !self.bulk[index as usize].counts_files;
-        if counts_segments && is_counted && !is_reverse && segment.len > 0 {
-            self.streams[packet.stream as usize].rest.record.released += 1;
-        }
-        let id = self.pool.insert(packet);
-        self.pool.set_segment(id, segment);
-        self.send(source, id, observer);
-    }
-
-    /// Handles a segment that has left the receiving stack.
-    pub(crate) fn deliver_segment<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let packet = *self.pool.get(id);
-        let segment = self.pool.segment(id).copied().unwrap_or_default();
-        if self.is_stream_data(id) {
-            self.book_delivery(id, Some(u64::from(segment.len)), observer);
-            self.take_segment(index, (packet, segment), None, observer);
-        } else if self.bulk[index as usize].counts_files {
-            self.take_segment(index, (packet, segment), Some(id), observer);
-            self.pool.remove(id);
-        } else {
-            self.pool.remove(id);
-            self.take_segment(index, (packet, segment), None, observer);
-        }
-    }
-
-    /// Passes a segment to TCP; `id` is its packet unless already booked.
-    fn take_segment<O: Observer>(
-        &mut self,
-        index: u32,
-        (packet, segment): (Packet, tcp::Segment),
-        id: Option<u32>,
-        observer: &mut O,
-    ) {
-        let now = self.now();
-        let bulk = &mut self.bulk[index as usize];
-        let is_current = usize::try_from(packet.number).is_ok_and(|number| number == bulk.begun);
-        let running = bulk.connection.as_mut();
-        // A file that was given up is booked: what is still on its way is too late for it.
-        let Some(running) = running.filter(|own| is_current && !own.is_given_up()) else {
-            return;
-        };
-        if packet.has(REVERSE) {
-            running.sender.handle_segment(now, &segment);
-            self.drain_sender(index, observer);
-            return;
-        }
-        running.receiver.handle_segment(now, &segment);
-        let is_complete = running.receiver.delivered().get() >= running.size;
-        let (due, size) = (running.due, running.size);
-        let record = bulk.records.last_mut().filter(|_| is_complete);
-        if let Some(record) = record.filter(|record| record.finished_at.is_none()) {
-            record.finished_at = Some(now);
-            if let Some(id) = id.filter(|_| bulk.counts_files) {
-                self.book_file(index, id, (due, size), observer);
-            }
-        }
-        self.drain_receiver(index, observer);
     }
 }
 

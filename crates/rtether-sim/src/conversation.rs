@@ -20,14 +20,9 @@ use alloc::collections::VecDeque;
 use rtether_model::flow::{Flow, TcpParameters};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
-use rtether_model::wire::{self, Encapsulation};
 
-use crate::agenda::NEVER;
-use crate::bulk::engine_config;
-use crate::kernel::{Carrier, FlowState, Simulation};
-use crate::observe::Observer;
-use crate::packet::{NONE, Packet, REVERSE, TAGGED};
-use crate::station::frame_octets;
+use crate::agenda::{Agenda, NEVER};
+use crate::packet::{NONE, Packet, REVERSE};
 use crate::tcp;
 use crate::whole::{Released, Spent};
 
@@ -47,10 +42,10 @@ pub(crate) const LISTENER: u8 = 1;
 pub(crate) struct Conversation {
     flow: u32,
     stream: u32,
-    pub(crate) talker: u32,
-    pub(crate) listener: u32,
+    talker: u32,
+    listener: u32,
     /// Timers of the ends.
-    pub(crate) slots: [u32; 2],
+    slots: [u32; 2],
     ends: [tcp::Endpoint; 2],
     /// Octets of a message.
     message: u64,
@@ -90,7 +85,7 @@ impl Conversation {
         let config = tcp::Config {
             nagle: false,
             max_retries: u32::MAX,
-            ..engine_config(parameters)
+            ..tcp::Config::of(parameters)
         };
         Self {
             flow: index,
@@ -109,6 +104,104 @@ impl Conversation {
             answered: 0,
             received: 0,
         }
+    }
+
+    /// Gives the ends their timers.
+    pub(crate) const fn set_slots(&mut self, slots: [u32; 2]) {
+        self.slots = slots;
+    }
+
+    /// Returns the index of the flow.
+    pub(crate) const fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// Returns the index of its stream.
+    pub(crate) const fn stream(&self) -> u32 {
+        self.stream
+    }
+
+    /// Returns the talker's station.
+    pub(crate) const fn talker(&self) -> u32 {
+        self.talker
+    }
+
+    /// Returns the stations from and to which an end sends.
+    pub(crate) const fn direction(&self, end: u8) -> [u32; 2] {
+        if end == TALKER {
+            [self.talker, self.listener]
+        } else {
+            [self.listener, self.talker]
+        }
+    }
+
+    /// Writes a message of the talker's application; `false` if too many are in transit.
+    pub(crate) fn write(&mut self, now: Instant, number: u32, is_counted: bool) -> bool {
+        if self.outstanding.len() >= LIMIT {
+            return false;
+        }
+        self.outstanding.push_back(Message {
+            released: Released {
+                at: now.as_ps(),
+                number,
+                is_counted,
+                spent: Spent::default(),
+            },
+            answer_at: NEVER,
+        });
+        let size = Bytes::new(self.message);
+        self.ends[usize::from(TALKER)].write(now, size);
+        true
+    }
+
+    /// Handles an expired timer of an end: a TCP timer, or a due answer of the listener's
+    /// application.
+    pub(crate) fn wake(&mut self, now: Instant, end: u8) {
+        if end == LISTENER {
+            self.write_answers(now);
+        }
+        self.ends[usize::from(end)].handle_timeout(now);
+    }
+
+    /// Returns a segment that an end has ready.
+    pub(crate) fn poll_transmit(&mut self, now: Instant, end: u8) -> Option<tcp::Segment> {
+        self.ends[usize::from(end)].poll_transmit(now)
+    }
+
+    /// Sets the timer of an end.
+    pub(crate) fn set_timer(&mut self, end: u8, agenda: &mut Agenda) {
+        let wake_at = self.wake_at(end);
+        agenda.set(self.slots[usize::from(end)], wake_at);
+    }
+
+    /// Passes a segment to the end that it is for, and returns this end. [`Self::book`] has the
+    /// messages that are then complete.
+    pub(crate) fn handle_segment(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        segment: &tcp::Segment,
+    ) -> u8 {
+        let end = if packet.has(REVERSE) {
+            TALKER
+        } else {
+            LISTENER
+        };
+        self.ends[usize::from(end)].handle_segment(now, segment);
+        if end == LISTENER {
+            self.receive(now, packet);
+        }
+        end
+    }
+
+    /// Removes and returns the oldest message, if it is complete.
+    pub(crate) fn book(&mut self) -> Option<Released> {
+        if self.booked >= self.complete() {
+            return None;
+        }
+        self.booked += 1;
+        let message = self.outstanding.pop_front()?;
+        Some(message.released)
     }
 
     /// Returns message number `count` of the connection; it must be outstanding.
@@ -175,7 +268,7 @@ impl Conversation {
 
     /// Returns the number of the message or answer that a segment sent by `end` belongs to; for a
     /// segment without data, the number of the last one received.
-    fn number_of(&self, end: u8, segment: &tcp::Segment) -> u32 {
+    pub(crate) fn number_of(&self, end: u8, segment: &tcp::Segment) -> u32 {
         let answer = self
             .answer
             .as_ref()
@@ -200,11 +293,6 @@ impl Conversation {
             .count()
     }
 
-    /// Returns the index of its stream.
-    pub(crate) const fn stream(&self) -> usize {
-        self.stream as usize
-    }
-
     /// Checks the engines, and that messages are received, answered and booked in that order.
     pub(crate) fn invariants(&self) -> Result<(), &'static str> {
         for end in &self.ends {
@@ -220,138 +308,5 @@ impl Conversation {
         } else {
             Err("messages of a connection")
         }
-    }
-}
-
-impl Simulation {
-    /// Writes a message of the talker's application.
-    pub(crate) fn write_message<O: Observer>(&mut self, index: u32, number: u32, observer: &mut O) {
-        let now = self.now();
-        let is_counted = self.now >= self.config.warmup.as_ps();
-        let conversation = &mut self.conversations[index as usize];
-        if conversation.outstanding.len() >= LIMIT {
-            let stream = conversation.stream;
-            self.book_lost_message(stream, is_counted);
-            return;
-        }
-        conversation.outstanding.push_back(Message {
-            released: Released {
-                at: now.as_ps(),
-                number,
-                is_counted,
-                spent: Spent::default(),
-            },
-            answer_at: NEVER,
-        });
-        let size = Bytes::new(conversation.message);
-        conversation.ends[usize::from(TALKER)].write(now, size);
-        self.drain_end(index, TALKER, observer);
-    }
-
-    /// Handles an expired timer of an end: a TCP timer, or a due answer of the listener's
-    /// application.
-    pub(crate) fn wake_end<O: Observer>(&mut self, index: u32, end: u8, observer: &mut O) {
-        let now = self.now();
-        let conversation = &mut self.conversations[index as usize];
-        if end == LISTENER {
-            conversation.write_answers(now);
-        }
-        conversation.ends[usize::from(end)].handle_timeout(now);
-        self.drain_end(index, end, observer);
-    }
-
-    /// Sends what an end has ready and sets its timer.
-    fn drain_end<O: Observer>(&mut self, index: u32, end: u8, observer: &mut O) {
-        let now = self.now();
-        while let Some(segment) =
-            self.conversations[index as usize].ends[usize::from(end)].poll_transmit(now)
-        {
-            self.send_from_end(index, end, segment, observer);
-        }
-        let conversation = &mut self.conversations[index as usize];
-        let wake_at = conversation.wake_at(end);
-        self.agenda
-            .set(conversation.slots[usize::from(end)], wake_at);
-    }
-
-    /// Hands a segment to the stack of its station.
-    fn send_from_end<O: Observer>(
-        &mut self,
-        index: u32,
-        end: u8,
-        segment: tcp::Segment,
-        observer: &mut O,
-    ) {
-        let conversation = &self.conversations[index as usize];
-        let flow = &self.flows[conversation.flow as usize];
-        let (source, destination, direction) = if end == TALKER {
-            (conversation.talker, conversation.listener, 0)
-        } else {
-            (conversation.listener, conversation.talker, REVERSE)
-        };
-        let frame = wire::frame_size(segment.payload_size(), Encapsulation::Tcp);
-        let packet = Packet {
-            released_at: self.now,
-            flow: conversation.flow,
-            stream: conversation.stream,
-            number: conversation.number_of(end, &segment),
-            source,
-            destination,
-            size: frame_octets(frame).unwrap_or(u16::MAX),
-            vid: flow.vid,
-            pcp: flow.pcp,
-            flags: (flow.flags & TAGGED) | direction,
-            ..Packet::default()
-        };
-        let id = self.pool.insert(packet);
-        self.pool.set_segment(id, segment);
-        self.send(source, id, observer);
-    }
-
-    /// Handles a segment that has left the receiving stack.
-    pub(crate) fn deliver_to_end<O: Observer>(&mut self, id: u32, observer: &mut O) {
-        let now = self.now();
-        let packet = *self.pool.get(id);
-        let segment = self.pool.segment(id).copied().unwrap_or_default();
-        let Some(index) = self.flows[packet.flow as usize].conversation_of(packet.stream) else {
-            self.pool.remove(id);
-            return;
-        };
-        let end = if packet.has(REVERSE) {
-            TALKER
-        } else {
-            LISTENER
-        };
-        let conversation = &mut self.conversations[index as usize];
-        conversation.ends[usize::from(end)].handle_segment(now, &segment);
-        if end == LISTENER {
-            conversation.receive(now, &packet);
-        }
-        let complete = conversation.complete();
-        while self.conversations[index as usize].booked < complete {
-            self.book_message(index, id, observer);
-        }
-        self.pool.remove(id);
-        self.drain_end(index, end, observer);
-    }
-
-    /// Books the oldest message; packet `id` completed it.
-    fn book_message<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let conversation = &mut self.conversations[index as usize];
-        conversation.booked += 1;
-        let talker = conversation.talker;
-        if let Some(message) = conversation.outstanding.pop_front() {
-            self.book_whole(id, talker, &message.released, None, observer);
-        }
-    }
-}
-
-impl FlowState {
-    /// Returns the connection behind one of the flow's streams.
-    fn conversation_of(&self, stream: u32) -> Option<u32> {
-        let Carrier::Conversation(first) = self.carrier else {
-            return None;
-        };
-        Some(first + (stream - self.first_stream))
     }
 }

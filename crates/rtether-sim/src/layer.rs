@@ -6,10 +6,9 @@
 //!   application ◄── tasks ◄── stack ◄── receive queues or instances ◄── link
 //! ```
 //!
-//! This module decides where packets go and when engines are called; the engines of
-//! `rtether_proto`, which hold packets as numbers, choose the next packet. Only stations with tasks
-//! or a layer have this state, with one timer for all of its engines. Functions called by the
-//! kernel are marked cold: most stations have no layer, and their code stays together.
+//! The engines of `rtether_proto`, which hold packets as numbers, choose the next packet; the kernel
+//! decides where packets go and when engines are called. Only stations with tasks or a layer have
+//! this state, with one timer for all of its engines.
 //!
 //! # Decisions
 //!
@@ -30,7 +29,6 @@
 //! - **Bypass.** Frames that are not IP bypass the smoother and are not charged; they count among
 //!   the frames below it.
 
-mod classify;
 mod driver;
 mod record;
 mod stack;
@@ -42,21 +40,17 @@ use rtether_model::endnode::Layer;
 use rtether_model::network::EndStation;
 use rtether_model::quantity::{BitRate, Instant};
 use rtether_proto::egress::Egress;
-use rtether_proto::endnode::Classifier;
+use rtether_proto::endnode::{Classifier, FrameKey};
 
-use crate::agenda::NEVER;
-use crate::kernel::Simulation;
-use crate::observe::{DropReason, Observer};
-use crate::packet::{NONE, OUTBOUND, TAGGED};
-use crate::station::Station;
-use stack::StackSide;
-use tasks::TaskProcessor;
+use crate::agenda::{Agenda, NEVER};
+use crate::packet::NONE;
 
-pub(crate) use classify::Kind;
+pub(crate) use stack::{Job, StackSide};
+pub(crate) use tasks::{TaskProcessor, Work};
 
 /// Tasks and layer of a station.
 pub(crate) struct LayerState {
-    pub(crate) slot: u32,
+    slot: u32,
     /// The station has a layer, not only tasks.
     is_layered: bool,
     classifier: Classifier,
@@ -101,112 +95,56 @@ impl LayerState {
             dropped: 0,
         }))
     }
-}
 
-impl Simulation {
-    /// Returns the layer state of a station that has one.
-    fn layer(&mut self, station: u32) -> &mut LayerState {
-        let layer = self.stations[station as usize].layer;
-        &mut self.layers[layer as usize]
+    /// Gives the layer its timer.
+    pub(crate) const fn set_slot(&mut self, slot: u32) {
+        self.slot = slot;
     }
 
-    /// Sends a packet of an application through a station with tasks or a layer.
-    #[cold]
-    pub(crate) fn send_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        if !self.queue_for_sending_task(index, id, observer) {
-            self.enter_from_above(index, id, observer);
-        }
-        self.set_layer_timer(index);
-    }
-
-    /// Passes a packet from the application to the stack.
-    fn enter_from_above<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let class = self.stack_class(index, id);
-        self.pass_stack(index, id, class, observer);
-    }
-
-    /// Receives a frame, with its tag, at a station with tasks or a layer.
-    #[cold]
-    pub(crate) fn receive_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let class = self.stack_class(index, id);
-        self.pool.get_mut(id).put(TAGGED, false);
-        self.pass_stack(index, id, class, observer);
-        self.set_layer_timer(index);
-    }
-
-    /// Returns the class of a packet for a stack with classes, otherwise zero.
-    fn stack_class(&mut self, index: u32, id: u32) -> u8 {
-        if self.layer(index).stack.is_some() {
-            self.class_of(index, id)
-        } else {
-            0
-        }
-    }
-
-    /// Handles a packet that leaves the stack of a station with tasks or a layer, in either
-    /// direction.
-    #[cold]
-    pub(crate) fn leave_layered_stack<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        observer: &mut O,
-    ) {
-        if self.pool.get(id).has(OUTBOUND) {
-            self.hand_down(index, id, observer);
-        } else if self.has_tasks(index) && !self.is_for_application(index, id, observer) {
-            // A fragment: the stack waits for the others.
-        } else if !self.queue_for_receiving_task(index, id, observer) {
-            self.deliver(index, id, observer);
-        }
-        self.set_layer_timer(index);
-    }
-
-    /// Handles the timer of a layer: every engine does what is due.
-    #[cold]
-    pub(crate) fn layer_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        self.complete_tasks(index, observer);
-        self.stack_timeout(index, observer);
-        self.driver_timeout(index, observer);
-        self.set_layer_timer(index);
+    /// Returns the class of a packet.
+    pub(crate) fn classify(&self, key: &FrameKey) -> u8 {
+        self.classifier.classify(key).class
     }
 
     /// Returns whether received packets wait for a task after the stack.
-    pub(crate) fn has_tasks(&self, station: u32) -> bool {
-        let layer = self.stations[station as usize].layer;
-        layer != NONE && self.layers[layer as usize].tasks.is_some()
+    pub(crate) const fn has_tasks(&self) -> bool {
+        self.tasks.is_some()
     }
 
-    /// Returns whether a station hands received packets to the application without delay.
-    pub(crate) fn takes_no_time(&self, station: u32) -> bool {
-        let Station { servers, layer, .. } = self.stations[station as usize];
-        let has_queues = layer != NONE && self.layers[layer as usize].stack.is_some();
-        servers == 0 && !has_queues && !self.has_tasks(station)
+    /// Returns whether the stack has classes.
+    pub(crate) const fn has_classes(&self) -> bool {
+        self.stack.is_some()
+    }
+
+    /// Returns the tasks, if the station has any.
+    pub(crate) const fn tasks(&mut self) -> Option<&mut TaskProcessor> {
+        self.tasks.as_mut()
+    }
+
+    /// Returns the stack, if it has classes.
+    pub(crate) const fn stack(&mut self) -> Option<&mut StackSide> {
+        self.stack.as_mut()
+    }
+
+    /// Returns what is between stack and port.
+    pub(crate) const fn egress(&mut self) -> &mut Egress<u32> {
+        &mut self.egress
+    }
+
+    /// Counts a packet that found a queue full.
+    pub(crate) const fn note_dropped(&mut self) {
+        self.dropped += 1;
     }
 
     /// Sets the timer to the earliest timeout of all engines.
-    pub(crate) fn set_layer_timer(&mut self, index: u32) {
-        let servers = &self.stacks[index as usize];
-        let is_receiver_idle = servers.is_idle(servers.receiving_server());
-        let layer = self.stations[index as usize].layer;
-        let state = &self.layers[layer as usize];
-        let tasks = state.tasks.as_ref().and_then(TaskProcessor::due);
-        let stack = state
-            .stack
-            .as_ref()
-            .and_then(|side| side.due(is_receiver_idle));
+    pub(crate) fn set_timer(&self, now: i64, is_receiver_idle: bool, agenda: &mut Agenda) {
+        let tasks = self.tasks.as_ref().and_then(TaskProcessor::due);
+        let stack = self.stack.as_ref();
+        let stack = stack.and_then(|side| side.due(is_receiver_idle));
         let due = time_or_never(tasks)
             .min(time_or_never(stack))
-            .min(time_or_never(state.egress.poll_timeout()));
-        self.agenda.set(state.slot, due.max(self.now));
-    }
-
-    /// Drops a packet because a queue of the layer is full.
-    fn lose_in_layer<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        self.layer(index).dropped += 1;
-        let node = self.stations[index as usize].node;
-        let place = self.stack_place(index, id);
-        self.lose(id, node, place, DropReason::LayerFull, observer);
+            .min(time_or_never(self.egress.poll_timeout()));
+        agenda.set(self.slot, due.max(now));
     }
 }
 
@@ -214,6 +152,3 @@ impl Simulation {
 fn time_or_never(due: Option<Instant>) -> i64 {
     due.map_or(NEVER, Instant::as_ps)
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,31 +12,34 @@
 //! messages over TCP, samples over RTPS. Not modeled: gates, credit-based shaping, frame
 //! preemption, clock drift.
 //!
-//! [`medium`] is a shared segment as a separate engine; `shared` drives it.
+//! [`medium`] is a shared segment as a separate engine.
 //!
 //! [`emulation`] runs a network of switches and hubs on frames from outside, for live network
 //! emulation.
 //!
-//! Path of a packet: `source` releases it, `station` passes it through the stack (and `layer`
-//! through tasks and queues), `port` queues and sends it, `switch` forwards it, `station` receives
-//! it and `stats` books it.
+//! Ports, switches, stations and connections are elements that own their state and know nothing of
+//! each other; `kernel` composes them and moves packets from one to the next. Path of a packet:
+//! `flow` releases it, `station` passes it through the stack (and `layer` through tasks and
+//! queues), `port` queues and sends it, `switch` forwards it, `station` receives it and `stats`
+//! books it.
 #![no_std]
 
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod adaptive;
 mod agenda;
-mod build;
 mod bulk;
+mod config;
 mod conversation;
+mod due;
 pub mod emulation;
-mod finish;
+mod error;
+mod flow;
 mod fragments;
 mod kernel;
+mod kind;
 mod layer;
-mod loss;
 pub mod medium;
 pub mod observe;
 mod packet;
@@ -54,6 +57,9 @@ mod switch;
 pub mod tcp;
 pub mod timeline;
 pub mod trace;
+mod visitor;
 mod whole;
 
-pub use kernel::{BuildError, Config, Simulation};
+pub use config::Config;
+pub use error::BuildError;
+pub use kernel::Simulation;

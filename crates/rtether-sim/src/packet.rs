@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
 use crate::publication::Message;
@@ -97,6 +98,11 @@ impl Packet {
             self.worst_place = place_code(segment, index);
         }
     }
+}
+
+/// Returns a frame size as packets store it; `None` if it does not fit.
+pub(crate) fn frame_octets(size: Bytes) -> Option<u16> {
+    u16::try_from(size.get()).ok()
 }
 
 /// Bits of a place code that hold the index of a port or station.
@@ -285,7 +291,7 @@ impl Fifo {
     }
 
     /// Returns all packets, oldest first.
-    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + use<'a> {
         let first = self.head();
         core::iter::successors(first, |&id| Some(pool.get(id).next)).take(self.len as usize)
     }

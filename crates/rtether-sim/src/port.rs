@@ -1,25 +1,25 @@
-//! Sending ports: queueing, transmission, and the frames on the link behind them.
+//! Sending ports and the links behind them.
 //!
 //! A frame occupies the link for its wire size (preamble and gap included); it has reached the
 //! other end when its last bit is there, or its header if the other end is a cut-through switch.
 //! The latency of the switch at the other end is added to the flight, so that a hop is one event.
 
-use rtether_model::network::{LinkId, NodeId, PortId, QueueMap};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::network::{LinkId, PortId, QueueMap};
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{AccessRecord, PortRecord, Segment};
 use rtether_model::wire;
 
-use crate::kernel::Simulation;
-use crate::observe::{DropReason, Observer};
-use crate::packet::{CORRUPTED, Fifo, NONE, TAGGED};
-use crate::queues::{EgressQueues, Next};
-use crate::random::Draw;
+use crate::agenda::{Agenda, NEVER};
+use crate::due::DueQueue;
+use crate::packet::{CORRUPTED, NONE, Packet, Pool, TAGGED};
+use crate::queues::EgressQueues;
+use crate::random::{Draw, Purpose};
 
 /// Octets after which a cut-through switch can forward: preamble and header.
 const HEADER: i64 = 22;
 /// Preamble; preamble and gap.
-pub(crate) const PREAMBLE: i64 = 8;
-pub(crate) const OVERHEAD: i64 = 20;
+const PREAMBLE: i64 = 8;
+const OVERHEAD: i64 = 20;
 const _: () = assert!(
     wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
     "the constants above are those of the wire"
@@ -53,11 +53,36 @@ impl Owner {
 /// and in the port's [`EgressQueues`].
 #[repr(align(64))]
 pub(crate) struct Port {
-    pub(crate) owner: Owner,
+    owner: Owner,
     /// Port at the other end; [`NONE`] without a link in use.
-    pub(crate) peer: u32,
+    peer: u32,
     /// Owner of that port.
-    pub(crate) peer_owner: Owner,
+    peer_owner: Owner,
+    line: Line,
+    free_at: i64,
+    /// When the last bit of the last frame reaches the other end, switch latency included.
+    landed_at: i64,
+    flying: DueQueue,
+    wake_slot: u32,
+    /// Number among the ports on shared media, or [`NONE`]. For [`Self::offer`] such a port is
+    /// never free: the medium takes its frames.
+    attachment: u32,
+    /// The port wakes up, for waiting frames or to report a completion.
+    is_wake_set: bool,
+    /// Its transmission selection decides about every frame.
+    is_asked_when_idle: bool,
+    has_one_queue: bool,
+    /// The layer above is told when a frame has been sent; the port wakes up after every frame.
+    reports_completion: bool,
+    offered: u64,
+    sent: u64,
+    sent_octets: u64,
+}
+const _: () = assert!(size_of::<Port>() == 128, "a port is two cache lines");
+
+/// The link behind a port. Times in picoseconds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Line {
     /// Time per octet on the wire.
     pub(crate) octet: i64,
     /// Propagation, and what the network interfaces at both ends add, fixed and per octet.
@@ -65,47 +90,264 @@ pub(crate) struct Port {
     pub(crate) flight_per_octet: i64,
     /// Latency of the switch at the other end.
     pub(crate) latency: i64,
-    pub(crate) free_at: i64,
-    /// When the last bit of the last frame reaches the other end, switch latency included.
-    pub(crate) landed_at: i64,
-    pub(crate) flying: Fifo,
-    pub(crate) arrival_slot: u32,
-    pub(crate) wake_slot: u32,
-    /// Number among the ports on shared media, or [`NONE`]. For [`Simulation::enqueue`] such a port
-    /// is never free: the medium takes its frames.
-    pub(crate) attachment: u32,
-    /// The port wakes up, for waiting frames or to report a completion.
-    pub(crate) is_wake_set: bool,
-    /// Its transmission selection decides about every frame.
-    pub(crate) is_asked_when_idle: bool,
-    pub(crate) has_one_queue: bool,
     /// The other end is a cut-through switch.
     pub(crate) is_cut_through: bool,
     /// The link has bit errors.
     pub(crate) is_faulty: bool,
-    /// The layer above is told when a frame has been sent; the port wakes up after every frame.
-    pub(crate) reports_completion: bool,
-    pub(crate) offered: u64,
-    pub(crate) sent: u64,
-    pub(crate) sent_octets: u64,
 }
-const _: () = assert!(size_of::<Port>() == 128, "a port is two cache lines");
 
 /// The state of a port that few frames need.
 pub(crate) struct PortRest {
-    pub(crate) id: PortId,
-    pub(crate) link: LinkId,
-    pub(crate) map: QueueMap,
-    pub(crate) errors_per_billion: u32,
-    pub(crate) draw: Draw,
+    id: PortId,
+    link: LinkId,
+    map: QueueMap,
+    errors_per_billion: u32,
+    draw: Draw,
     /// Frames from this port that a cut-through switch stores.
-    pub(crate) held: Fifo,
-    pub(crate) stored_slot: u32,
-    pub(crate) dropped: u64,
-    pub(crate) corrupted: u64,
+    held: DueQueue,
+    dropped: u64,
+    corrupted: u64,
 }
 
 impl Port {
+    /// Creates an idle port without a link.
+    pub(crate) fn new(owner: Owner, queues: &EgressQueues, reports_completion: bool) -> Self {
+        Self {
+            owner,
+            peer: NONE,
+            peer_owner: owner,
+            line: Line::default(),
+            free_at: 0,
+            landed_at: 0,
+            flying: DueQueue::default(),
+            wake_slot: NONE,
+            attachment: NONE,
+            is_wake_set: false,
+            is_asked_when_idle: queues.is_asked_when_idle(),
+            has_one_queue: queues.count() == 1,
+            reports_completion,
+            offered: 0,
+            sent: 0,
+            sent_octets: 0,
+        }
+    }
+
+    /// Connects the port to another one.
+    pub(crate) const fn connect(&mut self, peer: u32, peer_owner: Owner, line: Line) {
+        self.peer = peer;
+        self.peer_owner = peer_owner;
+        self.line = line;
+    }
+
+    /// Attaches the port to a shared medium.
+    pub(crate) const fn attach(&mut self, attachment: u32) {
+        self.attachment = attachment;
+        self.free_at = NEVER;
+    }
+
+    /// Gives the link the timer of its arrivals.
+    pub(crate) const fn set_arrival_slot(&mut self, slot: u32) {
+        self.flying.set_slot(slot);
+    }
+
+    /// Gives the port the timer with which it wakes up.
+    pub(crate) const fn set_wake_slot(&mut self, slot: u32) {
+        self.wake_slot = slot;
+    }
+
+    /// Returns what the port belongs to.
+    #[inline]
+    pub(crate) const fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Returns the port at the other end; [`NONE`] without a link in use.
+    #[inline]
+    pub(crate) const fn peer(&self) -> u32 {
+        self.peer
+    }
+
+    /// Returns what that port belongs to.
+    #[inline]
+    pub(crate) const fn peer_owner(&self) -> Owner {
+        self.peer_owner
+    }
+
+    /// Returns its number among the ports on shared media, if it is one.
+    #[inline]
+    pub(crate) fn attachment(&self) -> Option<u32> {
+        (self.attachment != NONE).then_some(self.attachment)
+    }
+
+    /// Returns whether it has a single queue.
+    #[inline]
+    pub(crate) const fn has_one_queue(&self) -> bool {
+        self.has_one_queue
+    }
+
+    /// Returns whether the other end is a cut-through switch.
+    #[inline]
+    pub(crate) const fn is_cut_through(&self) -> bool {
+        self.line.is_cut_through
+    }
+
+    /// Returns whether the link has bit errors.
+    #[inline]
+    pub(crate) const fn is_faulty(&self) -> bool {
+        self.line.is_faulty
+    }
+
+    /// Returns whether the layer above is told when a frame has been sent.
+    #[inline]
+    pub(crate) const fn reports_completion(&self) -> bool {
+        self.reports_completion
+    }
+
+    /// Returns whether the link is faster than that of another port.
+    pub(crate) const fn is_faster_than(&self, other: &Self) -> bool {
+        self.line.octet < other.line.octet
+    }
+
+    /// Returns the time from the first bit of the preamble to the last bit of a frame.
+    #[inline]
+    pub(crate) const fn last_bit(&self, frame_size: i64) -> i64 {
+        (frame_size + PREAMBLE) * self.line.octet
+    }
+
+    /// Returns how long an untagged frame of `size` octets flies: propagation, and what the
+    /// network interfaces add.
+    #[inline]
+    pub(crate) const fn flight(&self, size: u16) -> i64 {
+        self.line.flight + self.line.flight_per_octet * size as i64
+    }
+
+    /// Counts a frame handed to the port, and returns whether it passes by the queues.
+    #[inline]
+    pub(crate) const fn offer(&mut self, now: i64) -> bool {
+        self.offered += 1;
+        !self.is_wake_set && now >= self.free_at && !self.is_asked_when_idle
+    }
+
+    /// Makes the port wake up for the frames that wait.
+    #[inline]
+    pub(crate) fn wake_for_waiting(&mut self, now: i64, agenda: &mut Agenda) {
+        if !self.is_wake_set || (self.is_asked_when_idle && self.free_at <= now) {
+            self.is_wake_set = true;
+            agenda.set(self.wake_slot, self.free_at.max(now));
+        }
+    }
+
+    /// Makes the port wake up when the link is free again, to report the completion.
+    pub(crate) fn wake_when_sent(&mut self, agenda: &mut Agenda) {
+        self.is_wake_set = true;
+        agenda.set(self.wake_slot, self.free_at);
+    }
+
+    /// Sets or clears the timer after the port woke up; of frames that wait none may be sent
+    /// before `not_before`.
+    #[inline]
+    pub(crate) fn has_woken(
+        &mut self,
+        now: i64,
+        waits: bool,
+        not_before: i64,
+        agenda: &mut Agenda,
+    ) {
+        self.is_wake_set = waits || (self.reports_completion && self.free_at > now);
+        let next = if self.is_wake_set {
+            self.free_at.max(not_before)
+        } else {
+            NEVER
+        };
+        agenda.set(self.wake_slot, next);
+    }
+
+    /// Puts the first bit of a frame on the wire at `now`; `index` is that of the port.
+    #[inline]
+    pub(crate) const fn send(&mut self, index: u32, packet: &mut Packet, now: i64) {
+        let size = packet.frame_size();
+        let last_bit = self.last_bit(size);
+        packet.tail = 0;
+        if self.line.is_cut_through {
+            let header = HEADER + if packet.has(TAGGED) { 4 } else { 0 };
+            packet.tail = last_bit - header * self.line.octet;
+        }
+        let on_wire = last_bit + self.flight(packet.size) - packet.tail;
+        packet.spend(Segment::Wire, index, on_wire);
+        packet.spend(Segment::SwitchLatency, index, self.line.latency);
+        packet.due = now + on_wire + self.line.latency;
+        self.free_at = now + (size + OVERHEAD) * self.line.octet;
+        self.count_sent(size);
+    }
+
+    /// Counts a frame that left by a medium, with its last bit at `now`.
+    pub(crate) const fn sent_by_medium(&mut self, index: u32, packet: &mut Packet, now: i64) {
+        let size = packet.frame_size();
+        let waited = now - self.last_bit(size) - packet.mark;
+        packet.spend(Segment::MediumAccess, index, waited);
+        packet.tail = 0;
+        self.count_sent(size);
+    }
+
+    /// Counts a frame that a hub repeats at this port.
+    pub(crate) const fn repeat(&mut self, frame_size: i64) {
+        self.offered += 1;
+        self.count_sent(frame_size);
+    }
+
+    #[inline]
+    const fn count_sent(&mut self, frame_size: i64) {
+        self.sent += 1;
+        self.sent_octets += (frame_size + OVERHEAD).unsigned_abs();
+    }
+
+    /// Books the latency of the switch behind the link, and returns it.
+    pub(crate) const fn book_latency(&self, index: u32, packet: &mut Packet) -> i64 {
+        packet.spend(Segment::SwitchLatency, index, self.line.latency);
+        self.line.latency
+    }
+
+    /// Adds a frame to those in flight. It arrives when it is due, but not before an earlier one:
+    /// interface costs per octet could let a short frame overtake a long one.
+    #[inline]
+    pub(crate) fn launch(&mut self, index: u32, id: u32, pool: &mut Pool, agenda: &mut Agenda) {
+        let packet = pool.get_mut(id);
+        let held_up = self.landed_at - packet.due;
+        if held_up > 0 {
+            packet.spend(Segment::Wire, index, held_up);
+            packet.due += held_up;
+        }
+        self.landed_at = packet.due + packet.tail;
+        let due = packet.due;
+        self.flying.push(pool, agenda, id, due);
+    }
+
+    /// Removes and returns the frame that arrives now.
+    #[inline]
+    pub(crate) fn land(&mut self, pool: &Pool, agenda: &mut Agenda) -> Option<u32> {
+        self.flying.pop(pool, agenda)
+    }
+
+    /// Returns the frames in flight.
+    pub(crate) fn flying<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + use<'a> {
+        self.flying.iter(pool)
+    }
+
+    /// Returns the number of frames handed to the port.
+    pub(crate) const fn offered(&self) -> u64 {
+        self.offered
+    }
+
+    /// Returns the number of frames that have reached the other end.
+    pub(crate) fn landed(&self) -> u64 {
+        self.sent - u64::from(self.flying.len())
+    }
+
+    /// Returns whether the port wakes up, for waiting frames or to report a completion.
+    pub(crate) const fn is_wake_set(&self) -> bool {
+        self.is_wake_set
+    }
+
     /// Returns the counters at the end of a run.
     ///
     /// `access` is given for a port on a shared medium: its counters, and whether the medium holds
@@ -121,7 +363,7 @@ impl Port {
         if let [only] = &mut records[..] {
             only.sent = self.sent;
         }
-        let busy = i64::try_from(self.sent_octets).unwrap_or(i64::MAX) * self.octet;
+        let busy = i64::try_from(self.sent_octets).unwrap_or(i64::MAX) * self.line.octet;
         let unfinished = if access.is_some() {
             0
         } else {
@@ -142,209 +384,120 @@ impl Port {
             access: access.map(|(record, _)| record),
         }
     }
+
+    /// Checks that frames are conserved: offered = sent + dropped + queued, in total and by queue;
+    /// and that waiting frames do not wait forever. `is_sending` is given for a port on a shared
+    /// medium: whether the medium holds a frame of it.
+    pub(crate) fn invariants(
+        &self,
+        rest: &PortRest,
+        queues: &EgressQueues,
+        is_sending: Option<bool>,
+    ) -> Result<(), &'static str> {
+        let queued = u64::from(queues.waiting()) + u64::from(is_sending == Some(true));
+        if self.offered != self.sent + rest.dropped + queued {
+            return Err("frames at a port");
+        }
+        let is_served = match is_sending {
+            None => queues.is_empty() != self.is_wake_set || self.reports_completion,
+            Some(is_sending) => queues.is_empty() || is_sending,
+        };
+        if !is_served {
+            return Err("a wake-up for waiting frames");
+        }
+        let records = queues.records();
+        let dropped: u64 = records.iter().map(|queue| queue.dropped).sum();
+        let sent: u64 = records.iter().map(|queue| queue.sent).sum();
+        // A port with one queue does not count sent frames there.
+        if dropped == rest.dropped && (self.has_one_queue || sent == self.sent) {
+            Ok(())
+        } else {
+            Err("counters of queues")
+        }
+    }
 }
 
-impl Simulation {
-    /// Queues a frame at a port, or sends it if the link is free.
-    #[inline]
-    pub(crate) fn enqueue<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let queue = if self.ports[index as usize].has_one_queue {
-            0
-        } else {
-            let map = &self.port_rests[index as usize].map;
-            let pcp = self.pool.get(id).pcp;
-            self.queues[index as usize].queue_for(map.queue_of_value(pcp))
-        };
-        self.enqueue_at(index, id, queue, observer);
+impl PortRest {
+    /// Creates the rest of a port without a link; `map` has its queues.
+    pub(crate) fn new(id: PortId, map: QueueMap) -> Self {
+        Self {
+            id,
+            link: LinkId(NONE),
+            map,
+            errors_per_billion: 0,
+            draw: Draw::new(0, "", Purpose::Errors),
+            held: DueQueue::default(),
+            dropped: 0,
+            corrupted: 0,
+        }
     }
 
-    /// Queues a frame in a queue of a port, or sends it if the link is free.
+    /// Connects the port to a link, whose bit errors are drawn from `draw`.
+    pub(crate) const fn connect(&mut self, link: LinkId, errors_per_billion: u32, draw: Draw) {
+        self.link = link;
+        self.errors_per_billion = errors_per_billion;
+        self.draw = draw;
+    }
+
+    /// Gives the switch at the other end the timer of frames that it stores.
+    pub(crate) const fn set_stored_slot(&mut self, slot: u32) {
+        self.held.set_slot(slot);
+    }
+
+    /// Returns node and number of the port.
     #[inline]
-    pub(crate) fn enqueue_at<O: Observer>(
+    pub(crate) const fn id(&self) -> PortId {
+        self.id
+    }
+
+    /// Returns the traffic class of a priority.
+    #[inline]
+    pub(crate) const fn class_of(&self, pcp: u8) -> u8 {
+        self.map.queue_of_value(pcp)
+    }
+
+    /// Draws whether a bit error hits a frame on the link.
+    pub(crate) fn maybe_corrupt(&mut self, packet: &mut Packet) {
+        if self.draw.happens(self.errors_per_billion, 1_000_000_000) {
+            packet.put(CORRUPTED, true);
+            self.corrupted += 1;
+        }
+    }
+
+    /// Stores a frame in the cut-through switch at the other end until its last bit is there, for
+    /// the port `egress`.
+    pub(crate) fn hold(
         &mut self,
-        index: u32,
         id: u32,
-        queue: u8,
-        observer: &mut O,
+        egress: u32,
+        now: i64,
+        pool: &mut Pool,
+        agenda: &mut Agenda,
     ) {
-        let now = self.now;
-        let port = &mut self.ports[index as usize];
-        port.offered += 1;
-        self.pool.get_mut(id).mark = now;
-        if !port.is_wake_set && now >= port.free_at && !port.is_asked_when_idle {
-            self.transmit(index, id, queue, observer);
-            return;
-        }
-        self.queue_up(index, id, queue, observer);
+        let packet = pool.get_mut(id);
+        let due = now + packet.tail;
+        packet.due = due;
+        packet.held_for = egress;
+        self.held.push(pool, agenda, id, due);
     }
 
-    /// Queues a frame at a busy port. Not inlined, so that the fast path does not pay for its
-    /// variables.
-    #[inline(never)]
-    fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
-        let size = self.pool.get(id).frame_size().unsigned_abs();
-        if !self.queues[index as usize].fits(size) || !self.reserve_shared(index, size) {
-            self.queues[index as usize].note_dropped(queue);
-            let rest = &mut self.port_rests[index as usize];
-            rest.dropped += 1;
-            let node = rest.id.node;
-            self.lose(id, node, Some(index), DropReason::BufferFull, observer);
-            return;
-        }
-        self.queues[index as usize].push(&mut self.pool, id, queue, size);
-        let port = &mut self.ports[index as usize];
-        if port.attachment != NONE {
-            self.offer_next(index);
-        } else if !port.is_wake_set || (port.is_asked_when_idle && port.free_at <= self.now) {
-            port.is_wake_set = true;
-            self.agenda.set(port.wake_slot, port.free_at.max(self.now));
-        }
+    /// Removes and returns the stored frame whose last bit has arrived.
+    pub(crate) fn take_held(&mut self, pool: &Pool, agenda: &mut Agenda) -> Option<u32> {
+        self.held.pop(pool, agenda)
     }
 
-    /// Sends the next waiting frame: the link is free.
-    pub(crate) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let mut not_before = i64::MIN;
-        match self.queues[index as usize].pop(&self.pool, self.now) {
-            Next::Frame(id, queue) => {
-                let size = self.pool.get(id).frame_size().unsigned_abs();
-                self.release_shared(index, size);
-                self.transmit(index, id, queue, observer);
-            }
-            Next::NotBefore(time) => not_before = time,
-            Next::Empty => {}
-        }
-        let port = &mut self.ports[index as usize];
-        let is_reporting = port.reports_completion;
-        port.is_wake_set =
-            !self.queues[index as usize].is_empty() || (is_reporting && port.free_at > self.now);
-        let next = if port.is_wake_set {
-            port.free_at.max(not_before)
-        } else {
-            crate::agenda::NEVER
-        };
-        self.agenda.set(port.wake_slot, next);
-        if is_reporting {
-            // The ring did not wait for its driver: its next frame is already being sent.
-            self.transmission_complete(index, 1, observer);
-        }
+    /// Returns the stored frames.
+    pub(crate) fn held<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + use<'a> {
+        self.held.iter(pool)
     }
 
-    /// Puts a frame on the wire now.
-    #[inline]
-    fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
-        let now = self.now;
-        let port = &mut self.ports[index as usize];
-        let packet = self.pool.get_mut(id);
-        let waited = now - packet.mark;
-        if waited > 0 {
-            packet.spend(port.owner.waiting_place(), index, waited);
-        }
-        if O::ACTIVE {
-            self.tell_transmitted(index, id, observer);
-        }
-        let port = &mut self.ports[index as usize];
-        let packet = self.pool.get_mut(id);
-        if waited > 0 || !port.has_one_queue {
-            self.queues[index as usize].note_waited(queue, waited);
-            self.queues[index as usize].note_sent(queue);
-        }
-
-        let size = packet.frame_size();
-        let last_bit = (size + PREAMBLE) * port.octet;
-        let occupancy = (size + OVERHEAD) * port.octet;
-        let flight = port.flight + port.flight_per_octet * i64::from(packet.size);
-        packet.tail = 0;
-        if port.is_cut_through {
-            let header = HEADER + if packet.has(TAGGED) { 4 } else { 0 };
-            packet.tail = last_bit - header * port.octet;
-        }
-        let on_wire = last_bit + flight - packet.tail;
-        packet.spend(Segment::Wire, index, on_wire);
-        packet.spend(Segment::SwitchLatency, index, port.latency);
-        packet.due = now + on_wire + port.latency;
-        port.free_at = now + occupancy;
-        port.sent += 1;
-        port.sent_octets += (size + OVERHEAD).unsigned_abs();
-        if port.is_faulty {
-            let rest = &mut self.port_rests[index as usize];
-            if rest.draw.happens(rest.errors_per_billion, 1_000_000_000) {
-                packet.put(CORRUPTED, true);
-                rest.corrupted += 1;
-            }
-        }
-        // Interface costs per octet could let a short frame overtake a long one; make it wait for
-        // the long one's last bit.
-        let held_up = port.landed_at - packet.due;
-        if held_up > 0 {
-            packet.spend(Segment::Wire, index, held_up);
-            packet.due += held_up;
-        }
-        port.landed_at = packet.due + packet.tail;
-        let due = packet.due;
-        let is_first = port.flying.len() == 0;
-        port.flying.push(&mut self.pool, id);
-        if is_first {
-            self.agenda.set(port.arrival_slot, due);
-        }
-        if port.reports_completion {
-            port.is_wake_set = true;
-            self.agenda.set(port.wake_slot, port.free_at);
-            self.transmission_begins(index, queue);
-        }
-        if O::ACTIVE {
-            self.announce(index, id, observer);
-        }
+    /// Counts a frame that found no room, or was given up.
+    pub(crate) const fn note_dropped(&mut self) {
+        self.dropped += 1;
     }
 
-    /// Announces a frame just put on the wire, if it goes to a station and is not corrupted.
-    fn announce<O: Observer>(&self, index: u32, id: u32, observer: &mut O) {
-        let port = &self.ports[index as usize];
-        let packet = self.pool.get(id);
-        if let Owner::Station(station) = port.peer_owner
-            && !packet.has(CORRUPTED)
-        {
-            let node = self.stations[station as usize].node;
-            observer.landing(Instant::from_ps(packet.due), node, &self.info(id));
-        }
-    }
-
-    /// Handles a frame that arrives at the other end of the link behind port `index`.
-    pub(crate) fn arrive<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let port = &mut self.ports[index as usize];
-        let Some(id) = port.flying.pop(&self.pool) else {
-            return;
-        };
-        let next = port
-            .flying
-            .head()
-            .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
-        self.agenda.set(port.arrival_slot, next);
-        let peer = port.peer;
-        debug_assert!(peer != NONE, "a frame on a missing link");
-        match port.peer_owner {
-            Owner::Station(station) => self.receive(station, id, index, observer),
-            Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),
-            Owner::Hub => unreachable!("a hub is part of a medium"),
-        }
-    }
-
-    /// Takes memory from the pool shared by the ports of a switch; `false` if too little is left.
-    fn reserve_shared(&mut self, port: u32, size: u64) -> bool {
-        let Owner::Switch(switch) = self.ports[port as usize].owner else {
-            return true;
-        };
-        self.switches[switch as usize].reserve(size)
-    }
-
-    pub(crate) fn release_shared(&mut self, port: u32, size: u64) {
-        if let Owner::Switch(switch) = self.ports[port as usize].owner {
-            self.switches[switch as usize].release(size);
-        }
-    }
-
-    /// Returns the node at the other end of the link behind port `index`.
-    pub(crate) fn peer_node(&self, index: u32) -> NodeId {
-        let peer = self.ports[index as usize].peer;
-        self.port_id(peer).node
+    /// Returns the number of frames dropped.
+    pub(crate) const fn dropped(&self) -> u64 {
+        self.dropped
     }
 }

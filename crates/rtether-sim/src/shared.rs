@@ -1,67 +1,160 @@
-//! Shared media: drives the CSMA/CD engine of each collision domain and distributes its frames.
+//! Shared media: the CSMA/CD engine of each collision domain with its hubs, and the ports on it.
 //!
 //! A port on a medium gives it the frame at the head of its queue, and the next one when that frame
-//! has been sent or given up. A frame leaves through every hub of the domain by all other ports;
-//! each of those is an egress port like that of a switch, so that a copy travels through the port
-//! that faces its receiver. Frames that a station's interface ignores are counted and not simulated
-//! further.
+//! has been sent or given up. A frame leaves through every hub of the domain by all other ports.
 
 use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
-use rtether_model::record::{AccessRecord, MediumRecord, Segment};
+use rtether_model::record::{AccessRecord, MediumRecord, NodeRecord};
 
-use crate::agenda::NEVER;
-use crate::kernel::Simulation;
-use crate::medium::{self, Event, EventKind, Medium};
-use crate::observe::{DropReason, Observer};
-use crate::packet::{CORRUPTED, GROUP, NONE};
-use crate::port::{OVERHEAD, Owner, PREAMBLE};
-use crate::queues::Next;
+use crate::agenda::{Agenda, NEVER};
+use crate::medium::{Event, Medium};
+use crate::packet::NONE;
+use crate::random::mix;
 
 /// One collision domain.
 pub(crate) struct Shared {
-    pub(crate) medium: Medium,
+    medium: Medium,
     /// Indices of the attachments, in the order of the medium's stations.
-    pub(crate) attachments: Vec<u32>,
-    pub(crate) hubs: Vec<HubState>,
-    pub(crate) slot: u32,
+    attachments: Vec<u32>,
+    hubs: Vec<HubState>,
+    slot: u32,
     /// Seed from which the back-offs of each frame are drawn separately; `None` draws all from one
     /// sequence.
-    pub(crate) seed_of_frames: Option<u64>,
+    seed_of_frames: Option<u64>,
     /// Buffer for the medium's events while they are handled.
-    pub(crate) events: Vec<Event>,
+    events: Vec<Event>,
 }
 
 /// One hub of a collision domain.
 pub(crate) struct HubState {
-    pub(crate) node: NodeId,
+    node: NodeId,
     /// Ports with a link in use.
-    pub(crate) ports: Vec<u32>,
+    ports: Vec<u32>,
     /// By station of the medium: the port at which its frames enter.
-    pub(crate) ingress: Vec<u32>,
-    pub(crate) arrived: u64,
-    pub(crate) copied: u64,
+    ingress: Vec<u32>,
+    arrived: u64,
+    copied: u64,
     /// Frames that arrived at the only port in use.
-    pub(crate) filtered: u64,
-    pub(crate) discarded: u64,
+    filtered: u64,
+    discarded: u64,
 }
 
 /// A port on a medium.
 #[derive(Clone, Copy)]
 pub(crate) struct Attachment {
-    pub(crate) port: u32,
-    /// Collision domain, and number of the station within it.
-    pub(crate) domain: u32,
-    pub(crate) station: u32,
+    port: u32,
+    domain: u32,
+    station: u32,
     /// Frame held by the medium, or [`NONE`].
-    pub(crate) frame: u32,
+    frame: u32,
     /// Queue it comes from.
-    pub(crate) queue: u8,
+    queue: u8,
 }
 
 impl Shared {
+    /// Creates an idle domain; `attachments` are those of the medium's stations.
+    pub(crate) const fn new(medium: Medium, attachments: Vec<u32>, hubs: Vec<HubState>) -> Self {
+        Self {
+            medium,
+            attachments,
+            hubs,
+            slot: NONE,
+            seed_of_frames: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// Gives the medium its timer.
+    pub(crate) const fn set_slot(&mut self, slot: u32) {
+        self.slot = slot;
+    }
+
+    /// Draws the back-offs of each frame from this seed, its station and its release.
+    pub(crate) const fn draw_by_frame(&mut self, seed: u64) {
+        self.seed_of_frames = Some(seed);
+    }
+
+    /// Returns the attachments, in the order of the medium's stations.
+    #[inline]
+    pub(crate) fn attachments(&self) -> &[u32] {
+        &self.attachments
+    }
+
+    /// Returns the attachment of a station of the medium.
+    #[inline]
+    pub(crate) fn attachment(&self, station: u32) -> u32 {
+        self.attachments[station as usize]
+    }
+
+    /// Gives the medium a frame of `size` octets with this release time.
+    pub(crate) fn offer(&mut self, now: i64, station: u32, id: u32, size: u64, released_at: i64) {
+        if let Some(seed) = self.seed_of_frames {
+            let own = mix(&[seed, u64::from(station), released_at.unsigned_abs()]);
+            self.medium.reseed(station, own);
+        }
+        let now = Instant::from_ps(now);
+        self.medium.offer(now, station, id, Bytes::new(size));
+    }
+
+    /// Sets the timer for the next event of the medium.
+    pub(crate) fn set_timer(&self, agenda: &mut Agenda) {
+        let due = self.medium.poll_timeout().map_or(NEVER, Instant::as_ps);
+        agenda.set(self.slot, due);
+    }
+
+    /// Lets the medium do what is due, and returns all its events; [`Self::keep`] takes the list
+    /// back.
+    pub(crate) fn wake(&mut self, now: i64) -> Vec<Event> {
+        self.medium.handle_timeout(Instant::from_ps(now));
+        let mut events = core::mem::take(&mut self.events);
+        while let Some(event) = self.medium.poll_event() {
+            events.push(event);
+        }
+        events
+    }
+
+    /// Keeps the memory of a list of events.
+    pub(crate) fn keep(&mut self, events: Vec<Event>) {
+        self.events = events;
+    }
+
+    /// Returns the propagation delay between two stations of the medium, in picoseconds.
+    pub(crate) fn propagation(&self, from: u32, to: u32) -> i64 {
+        self.medium.propagation(from, to).as_ps()
+    }
+
+    /// Returns the frame of a station that can no longer collide, and its end.
+    pub(crate) fn committed(&self, now: i64, station: u32) -> Option<(u32, Instant)> {
+        self.medium.committed(Instant::from_ps(now), station)
+    }
+
+    /// Counts a frame of station `from` at the hubs, and calls `leave` with each port by which it
+    /// leaves them.
+    pub(crate) fn repeat(&mut self, from: u32, mut leave: impl FnMut(u32)) {
+        for hub in &mut self.hubs {
+            let ingress = hub.ingress[from as usize];
+            hub.arrived += 1;
+            match hub.ports.len() {
+                0 | 1 => hub.filtered += 1,
+                ports => hub.copied += ports as u64 - 2,
+            }
+            let ports = hub.ports.iter().copied();
+            ports.filter(|&port| port != ingress).for_each(&mut leave);
+        }
+    }
+
+    /// Counts a garbled frame at the hub with this port, if there is one.
+    pub(crate) fn note_garbled(&mut self, port: u32) {
+        let hubs = self.hubs.iter_mut();
+        for hub in hubs.filter(|hub| hub.ports.contains(&port)) {
+            hub.arrived += 1;
+            hub.discarded += 1;
+        }
+    }
+
     /// Returns the counters at the end of a run.
     pub(crate) fn record(&self, ports: impl Fn(u32) -> PortId) -> MediumRecord {
         let statistics = self.medium.statistics();
@@ -83,306 +176,89 @@ impl Shared {
             late_collisions: counts.late_collisions,
         }
     }
+
+    /// Enters the counters of a hub in the record of its node, if the hub is in this domain.
+    pub(crate) fn count_in(&self, record: &mut NodeRecord) {
+        if let Some(hub) = self.hubs.iter().find(|hub| hub.node == record.node) {
+            record.arrived = hub.arrived;
+            record.copied = hub.copied;
+            record.filtered = hub.filtered;
+            record.discarded = hub.discarded;
+        }
+    }
+
+    /// Checks the medium.
+    pub(crate) fn invariants(&self) -> Result<(), &'static str> {
+        self.medium.invariants()
+    }
 }
 
-impl Simulation {
-    /// Gives the medium the next waiting frame of a port, unless it already holds one of it.
-    pub(crate) fn offer_next(&mut self, index: u32) {
-        if let Some(domain) = self.hand_over(index) {
-            self.set_medium_slot(domain);
+impl HubState {
+    /// Creates a hub with these ports in use; `ingress` has, by station of the medium, the port at
+    /// which its frames enter.
+    pub(crate) const fn new(node: NodeId, ports: Vec<u32>, ingress: Vec<u32>) -> Self {
+        Self {
+            node,
+            ports,
+            ingress,
+            arrived: 0,
+            copied: 0,
+            filtered: 0,
+            discarded: 0,
+        }
+    }
+}
+
+impl Attachment {
+    /// Attaches a port to a collision domain as this station of its medium.
+    pub(crate) const fn new(port: u32, domain: u32, station: u32) -> Self {
+        Self {
+            port,
+            domain,
+            station,
+            frame: NONE,
+            queue: 0,
         }
     }
 
-    /// Like [`Self::offer_next`], but does not set the timer of the medium; returns the medium if
-    /// it got a frame.
-    fn hand_over(&mut self, index: u32) -> Option<u32> {
-        let number = self.ports[index as usize].attachment;
-        let attachment = self.attachments[number as usize];
-        if attachment.frame != NONE {
-            return None;
-        }
-        let Next::Frame(id, queue) = self.queues[index as usize].pop(&self.pool, self.now) else {
-            return None;
-        };
-        let now = self.now;
-        let packet = self.pool.get_mut(id);
-        let waited = now - packet.mark;
-        let size = packet.frame_size().unsigned_abs();
-        let released_at = packet.released_at.unsigned_abs();
-        packet.spend(
-            self.ports[index as usize].owner.waiting_place(),
-            index,
-            waited,
-        );
-        packet.mark = now;
-        self.release_shared(index, size);
-        self.queues[index as usize].note_waited(queue, waited);
-        let own = &mut self.attachments[number as usize];
-        own.frame = id;
-        own.queue = queue;
-        let shared = &mut self.shared[attachment.domain as usize];
-        if let Some(seed) = shared.seed_of_frames {
-            let own = crate::random::mix(&[seed, u64::from(attachment.station), released_at]);
-            shared.medium.reseed(attachment.station, own);
-        }
-        shared.medium.offer(
-            Instant::from_ps(now),
-            attachment.station,
-            id,
-            Bytes::new(size),
-        );
-        if self.ports[index as usize].reports_completion {
-            self.transmission_begins(index, queue);
-        }
-        Some(attachment.domain)
+    /// Returns the port.
+    #[inline]
+    pub(crate) const fn port(self) -> u32 {
+        self.port
     }
 
-    fn set_medium_slot(&mut self, domain: u32) {
-        let shared = &self.shared[domain as usize];
-        let due = shared.medium.poll_timeout().map_or(NEVER, Instant::as_ps);
-        self.agenda.set(shared.slot, due);
+    /// Returns the collision domain.
+    #[inline]
+    pub(crate) const fn domain(self) -> u32 {
+        self.domain
     }
 
-    /// Handles the timer of a medium: a transmission starts or ends.
-    pub(crate) fn wake_medium<O: Observer>(&mut self, domain: u32, observer: &mut O) {
-        let now = self.now();
-        let shared = &mut self.shared[domain as usize];
-        shared.medium.handle_timeout(now);
-        // Take all events before any station offers its next frame.
-        let mut events = core::mem::take(&mut shared.events);
-        while let Some(event) = shared.medium.poll_event() {
-            events.push(event);
-        }
-        for event in events.drain(..) {
-            self.handle_medium(domain, event, observer);
-        }
-        self.shared[domain as usize].events = events;
-        self.set_medium_slot(domain);
+    /// Returns the number of the station within the domain.
+    #[inline]
+    pub(crate) const fn station(self) -> u32 {
+        self.station
     }
 
-    fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
-        let number = self.shared[domain as usize].attachments[event.station as usize];
-        let index = self.attachments[number as usize].port;
-        match event.kind {
-            EventKind::Collision { .. } => {
-                if O::ACTIVE {
-                    observer.collided(self.now(), self.port_id(index), &self.info(event.frame));
-                }
-            }
-            EventKind::Started => {
-                if self.ports[index as usize].reports_completion {
-                    self.attempt_begins(index);
-                }
-            }
-            EventKind::Sent { .. } => {
-                let queue = self.attachments[number as usize].queue;
-                self.queues[index as usize].note_sent(queue);
-                self.book_access(index, event.frame, observer);
-            }
-            EventKind::Delivered { attempts } => {
-                self.distribute(domain, event.station, event.frame, observer);
-                self.free_attachment(number, attempts, observer);
-            }
-            EventKind::Garbled { attempts } => {
-                self.discard_garbled(domain, index);
-                let node = self.port_id(index).node;
-                self.lose(
-                    event.frame,
-                    node,
-                    Some(index),
-                    DropReason::Garbled,
-                    observer,
-                );
-                self.free_attachment(number, attempts, observer);
-            }
-            EventKind::Dropped { reason, attempts } => {
-                let queue = self.attachments[number as usize].queue;
-                self.queues[index as usize].note_dropped(queue);
-                let rest = &mut self.port_rests[index as usize];
-                rest.dropped += 1;
-                let node = rest.id.node;
-                let reason = match reason {
-                    medium::DropReason::ExcessiveCollisions => DropReason::ExcessiveCollisions,
-                    medium::DropReason::LateCollision => DropReason::LateCollision,
-                };
-                self.lose(event.frame, node, Some(index), reason, observer);
-                self.free_attachment(number, attempts, observer);
-            }
-        }
+    /// Returns the frame held by the medium.
+    #[inline]
+    pub(crate) fn frame(self) -> Option<u32> {
+        (self.frame != NONE).then_some(self.frame)
     }
 
-    /// Counts a garbled frame at the next node, which discards it.
-    fn discard_garbled(&mut self, domain: u32, sender: u32) {
-        let peer = self.ports[sender as usize].peer;
-        let hubs = self.shared[domain as usize].hubs.iter_mut();
-        for hub in hubs.filter(|hub| hub.ports.contains(&peer)) {
-            hub.arrived += 1;
-            hub.discarded += 1;
-        }
-        match self.ports[peer as usize].owner {
-            Owner::Station(station) => {
-                let station = &mut self.stations[station as usize];
-                station.arrived += 1;
-                station.discarded += 1;
-            }
-            Owner::Switch(switch) => {
-                let switch = &mut self.switches[switch as usize];
-                switch.arrived += 1;
-                switch.discarded += 1;
-            }
-            Owner::Hub => {}
-        }
+    /// Returns the queue of that frame.
+    #[inline]
+    pub(crate) const fn queue(self) -> u8 {
+        self.queue
     }
 
-    /// Frees an attachment and hands over the next frame of its port; the timer of the medium is
-    /// set once all events are handled.
-    fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
-        let attachment = &mut self.attachments[number as usize];
-        attachment.frame = NONE;
-        let index = attachment.port;
-        self.hand_over(index);
-        if self.ports[index as usize].reports_completion {
-            self.transmission_complete(index, attempts, observer);
-        }
+    /// Notes that the medium holds a frame of this queue.
+    pub(crate) const fn hold(&mut self, id: u32, queue: u8) {
+        self.frame = id;
+        self.queue = queue;
     }
 
-    /// Books the time a frame took when its last bit leaves its station.
-    fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let now = self.now;
-        let port = &mut self.ports[index as usize];
-        let packet = self.pool.get_mut(id);
-        let size = packet.frame_size();
-        let last_bit = (size + PREAMBLE) * port.octet;
-        let waited = now - last_bit - packet.mark;
-        packet.spend(Segment::MediumAccess, index, waited);
-        packet.tail = 0;
-        port.sent += 1;
-        port.sent_octets += (size + OVERHEAD).unsigned_abs();
-        if O::ACTIVE {
-            self.tell_transmitted(index, id, observer);
-        }
-        self.maybe_corrupt(index, id);
-    }
-
-    /// Corrupts the frame if the link behind a port has a bit error.
-    fn maybe_corrupt(&mut self, index: u32, id: u32) {
-        if !self.ports[index as usize].is_faulty {
-            return;
-        }
-        let rest = &mut self.port_rests[index as usize];
-        if rest.draw.happens(rest.errors_per_billion, 1_000_000_000) {
-            self.pool.get_mut(id).put(CORRUPTED, true);
-            rest.corrupted += 1;
-        }
-    }
-
-    /// Sends copies of a frame to the nodes that take it in.
-    fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
-        let frame_size = self.pool.get(id).frame_size();
-        self.repeat(domain, from, frame_size);
-        let members = self.shared[domain as usize].attachments.len();
-        // The last receiver gets the frame itself, not a copy.
-        let mut last = None;
-        for station in (0u32..).take(members).filter(|&station| station != from) {
-            let number = self.shared[domain as usize].attachments[station as usize];
-            let receiver = self.attachments[number as usize].port;
-            if !self.wants(receiver, id) {
-                continue;
-            }
-            if let Some((station, receiver)) = last.replace((station, receiver)) {
-                let copy = self.pool.duplicate(id);
-                if O::ACTIVE {
-                    observer.copied(self.now(), id, &self.info(copy));
-                }
-                self.fly(domain, from, station, receiver, copy);
-            }
-        }
-        if let Some((station, receiver)) = last {
-            self.fly(domain, from, station, receiver, id);
-            return;
-        }
-        let number = self.shared[domain as usize].attachments[from as usize];
-        let node = self.port_id(self.attachments[number as usize].port).node;
-        self.end_superfluous(id, node, observer);
-    }
-
-    /// Counts a frame at the hubs, and at the ports it leaves by.
-    fn repeat(&mut self, domain: u32, from: u32, frame_size: i64) {
-        for hub in &mut self.shared[domain as usize].hubs {
-            let ingress = hub.ingress[from as usize];
-            hub.arrived += 1;
-            match hub.ports.len() {
-                0 | 1 => hub.filtered += 1,
-                ports => hub.copied += ports as u64 - 2,
-            }
-            for &egress in hub.ports.iter().filter(|&&port| port != ingress) {
-                let port = &mut self.ports[egress as usize];
-                port.offered += 1;
-                port.sent += 1;
-                port.sent_octets += (frame_size + OVERHEAD).unsigned_abs();
-            }
-        }
-    }
-
-    /// Returns whether the node of a port takes the frame in. A station that filters it counts it,
-    /// and its layer hears it.
-    fn wants(&mut self, receiver: u32, id: u32) -> bool {
-        let Owner::Station(number) = self.ports[receiver as usize].owner else {
-            return true;
-        };
-        let packet = self.pool.get(id);
-        let is_addressed = if packet.destination & GROUP == 0 {
-            packet.destination == number
-        } else {
-            self.is_in_group(number, packet.flow)
-        };
-        if !is_addressed {
-            let station = &mut self.stations[number as usize];
-            station.arrived += 1;
-            station.filtered += 1;
-            if station.layer != NONE {
-                self.hear(number, id);
-            }
-        }
-        is_addressed
-    }
-
-    /// Starts the flight of a frame, which has just left its station, to a receiver.
-    fn fly(&mut self, domain: u32, from: u32, to: u32, receiver: u32, id: u32) {
-        let shared = &self.shared[domain as usize];
-        let sender = self.attachments[shared.attachments[from as usize] as usize].port;
-        let way = shared.medium.propagation(from, to).as_ps();
-        // The port facing the receiver: a hub's, or without hubs the sender's own.
-        let facing = self.ports[receiver as usize].peer;
-        if facing != sender {
-            self.maybe_corrupt(facing, id);
-        }
-        let packet = self.pool.get_mut(id);
-        let size = i64::from(packet.size);
-        let last_bit = (packet.frame_size() + PREAMBLE) * self.ports[sender as usize].octet;
-        let interface = |port: u32| {
-            let port = &self.ports[port as usize];
-            port.flight + port.flight_per_octet * size
-        };
-        let mut on_wire = last_bit + way + interface(facing);
-        if facing != sender {
-            on_wire += interface(sender);
-        }
-        packet.spend(Segment::Wire, sender, on_wire);
-        let port = &mut self.ports[facing as usize];
-        packet.spend(Segment::SwitchLatency, facing, port.latency);
-        packet.due = self.now - last_bit + on_wire + port.latency;
-        let held_up = port.landed_at - packet.due;
-        if held_up > 0 {
-            packet.spend(Segment::Wire, facing, held_up);
-            packet.due += held_up;
-        }
-        port.landed_at = packet.due;
-        let due = packet.due;
-        let is_first = port.flying.len() == 0;
-        port.flying.push(&mut self.pool, id);
-        if is_first {
-            self.agenda.set(port.arrival_slot, due);
-        }
+    /// Notes that the medium is done with the frame.
+    pub(crate) const fn free(&mut self) {
+        self.frame = NONE;
     }
 }

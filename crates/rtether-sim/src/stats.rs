@@ -6,11 +6,12 @@
 //! overflow, since 128-bit additions per segment and packet would be a tenth of the run.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use rtether_model::histogram::Histogram;
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, Worst};
+use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, TransferRecord, Worst};
 
 use crate::packet::Packet;
 
@@ -18,14 +19,14 @@ use crate::packet::Packet;
 #[repr(align(64))]
 pub(crate) struct StreamStats {
     /// Longest permitted latency in picoseconds; `i64::MAX` for none.
-    pub(crate) deadline: i64,
+    deadline: i64,
     delivered: u64,
     latency: Extremes,
     ethernet: Extremes,
     /// Time by segment, not carried over yet.
     segments: [i64; Segment::COUNT],
     histogram: Histogram,
-    pub(crate) rest: Box<Rest>,
+    rest: Box<Rest>,
 }
 const _: () = assert!(
     size_of::<StreamStats>() == 192,
@@ -33,9 +34,9 @@ const _: () = assert!(
 );
 
 /// Fields that few deliveries write.
-pub(crate) struct Rest {
+struct Rest {
     /// Complete after [`StreamStats::finish`].
-    pub(crate) record: StreamRecord,
+    record: StreamRecord,
     /// Octets of payload per packet.
     payload: u64,
     worst_place: u32,
@@ -153,9 +154,32 @@ impl StreamStats {
         }
     }
 
+    /// Returns the longest permitted latency in picoseconds; `i64::MAX` for none.
+    pub(crate) const fn deadline(&self) -> i64 {
+        self.deadline
+    }
+
+    /// Counts a release that is not one of the flow's, but of a segment or file.
+    pub(crate) fn note_released(&mut self) {
+        self.rest.record.released += 1;
+    }
+
+    /// Counts a loss.
+    pub(crate) fn note_lost(&mut self) {
+        self.rest.record.dropped += 1;
+        if self.deadline != i64::MAX {
+            self.note_missed();
+        }
+    }
+
     /// Counts a packet that is late, lost or overdue.
     pub(crate) fn note_missed(&mut self) {
         self.rest.record.missed += 1;
+    }
+
+    /// Adds the records of a bulk flow.
+    pub(crate) fn set_transfers(&mut self, transfers: Vec<TransferRecord>) {
+        self.rest.record.transfers = transfers;
     }
 
     /// Carries the sums over into the record.

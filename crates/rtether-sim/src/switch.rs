@@ -1,44 +1,48 @@
-//! Switches: VLAN and priority of a frame, forwarding, copies for groups (IEEE 802.1Q-2022, 8.6).
+//! Switches: VLAN and priority of a frame, addresses, groups (IEEE 802.1Q-2022, 8.6).
 
 use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use rtether_model::network::{NodeId, PortVlan, SwitchPort, Vid};
-use rtether_model::record::Segment;
+use rtether_model::network::{
+    AddressTable, ForwardingMode, MulticastForwarding, NodeId, PortVlan, Switch, SwitchPort,
+    TagHandling, Vid,
+};
+use rtether_model::quantity::Bytes;
+use rtether_model::record::NodeRecord;
 
-use crate::kernel::Simulation;
-use crate::observe::{DropReason, Observer};
-use crate::packet::{CORRUPTED, GROUP, NONE, TAGGED};
+use crate::packet::{CORRUPTED, GROUP, NONE, Packet, TAGGED};
 
 /// One switch.
 pub(crate) struct SwitchState {
-    pub(crate) node: NodeId,
+    node: NodeId,
     /// Index of its port 0 among all ports; its other ports follow.
-    pub(crate) first_port: u32,
-    pub(crate) ports: Vec<SwitchPort>,
-    pub(crate) is_cut_through: bool,
+    first_port: u32,
+    ports: Vec<SwitchPort>,
+    is_cut_through: bool,
     /// Whether any port has VLAN or priority settings.
-    pub(crate) is_vlan_aware: bool,
-    pub(crate) strips_tags: bool,
+    is_vlan_aware: bool,
+    strips_tags: bool,
     /// Learned ports by station; `None` with static addresses.
-    pub(crate) learned: Option<Vec<Learned>>,
-    pub(crate) aging: i64,
+    learned: Option<Vec<Learned>>,
+    aging: i64,
     /// Egress ports by group, with managed multicast.
-    pub(crate) groups: Option<BTreeMap<u32, Vec<u32>>>,
+    groups: Option<BTreeMap<u32, Vec<u32>>>,
     /// Octets waiting at all ports, and their limit.
-    pub(crate) shared_used: u64,
-    pub(crate) shared_limit: u64,
-    pub(crate) arrived: u64,
-    pub(crate) copied: u64,
-    pub(crate) filtered: u64,
-    pub(crate) discarded: u64,
+    shared_used: u64,
+    shared_limit: u64,
+    arrived: u64,
+    copied: u64,
+    filtered: u64,
+    discarded: u64,
 }
 
 /// Entry of a learning switch.
 #[derive(Clone, Copy)]
-pub(crate) struct Learned {
-    pub(crate) port: u32,
-    pub(crate) at: i64,
+struct Learned {
+    port: u32,
+    at: i64,
 }
 
 /// Static addresses: where each station is attached, and the egress port of each switch towards
@@ -47,13 +51,22 @@ pub(crate) struct Learned {
 pub(crate) struct Forwarding {
     /// By station: its place and the port there. The place is [`NONE`] without a link, the port
     /// also at a hub.
-    pub(crate) access: Vec<(u32, u32)>,
+    access: Vec<(u32, u32)>,
     /// `towards[from * places + to]`: the egress port of `from`.
-    pub(crate) towards: Vec<u32>,
-    pub(crate) places: usize,
+    towards: Vec<u32>,
+    places: usize,
 }
 
 impl Forwarding {
+    /// Returns the addresses of stations with this access, see the fields.
+    pub(crate) const fn new(access: Vec<(u32, u32)>, towards: Vec<u32>, places: usize) -> Self {
+        Self {
+            access,
+            towards,
+            places,
+        }
+    }
+
     /// Returns the egress port of `switch` for a station, or [`NONE`].
     #[inline]
     fn port(&self, switch: u32, station: u32) -> u32 {
@@ -65,8 +78,197 @@ impl Forwarding {
     }
 }
 
+/// What a switch makes of a frame that arrives.
+pub(crate) enum Admission {
+    /// It belongs to this VLAN.
+    Vlan(Vid),
+    /// It has a bit error.
+    Error,
+    /// Its port does not admit its VLAN.
+    Filtered,
+}
+
+/// Egress of a frame.
+pub(crate) enum Way {
+    /// A port, or [`NONE`].
+    One(u32),
+    /// The ports of a group.
+    Group(Vec<u32>),
+    /// All ports.
+    Flood,
+}
+
 impl SwitchState {
-    /// Takes memory from the shared pool; `false` if too little is left.
+    /// Creates a switch that has learned no addresses. `first_port` is the index of its port 0,
+    /// `stations` the number of stations, `groups` the egress ports of multicast flows.
+    pub(crate) fn new(
+        node: NodeId,
+        switch: &Switch,
+        first_port: u32,
+        stations: usize,
+        groups: BTreeMap<u32, Vec<u32>>,
+    ) -> Self {
+        let unknown = Learned { port: NONE, at: 0 };
+        let (learned, aging) = match switch.addresses {
+            AddressTable::Static => (None, 0),
+            AddressTable::Learning { aging } => (Some(vec![unknown; stations]), aging.as_ps()),
+        };
+        let is_plain =
+            |port: &SwitchPort| port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0;
+        Self {
+            node,
+            first_port,
+            ports: switch.ports.clone(),
+            is_cut_through: switch.mode == ForwardingMode::CutThrough,
+            is_vlan_aware: !switch.ports.iter().all(is_plain),
+            strips_tags: switch.tags == TagHandling::Strip,
+            learned,
+            aging,
+            groups: (switch.multicast == MulticastForwarding::Managed).then_some(groups),
+            shared_used: 0,
+            shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
+            arrived: 0,
+            copied: 0,
+            filtered: 0,
+            discarded: 0,
+        }
+    }
+
+    /// Adds a port to a group, given by its number at the switch, if multicast is managed.
+    pub(crate) fn add_to_group(&mut self, group: u32, port: u16) {
+        if let Some(groups) = &mut self.groups {
+            let port = self.first_port + u32::from(port);
+            groups.entry(group).or_default().push(port);
+        }
+    }
+
+    /// Returns its node.
+    pub(crate) const fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Returns the indices of its ports.
+    pub(crate) fn ports(&self) -> Range<u32> {
+        let count = u32::try_from(self.ports.len()).unwrap_or(0);
+        self.first_port..self.first_port + count
+    }
+
+    /// Returns whether frames leave as they came, whole: without a change of tags, and not before
+    /// their last bit has arrived.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        !(self.is_cut_through | self.is_vlan_aware | self.strips_tags)
+    }
+
+    /// Returns whether it forwards a frame before its last bit has arrived.
+    pub(crate) const fn is_cut_through(&self) -> bool {
+        self.is_cut_through
+    }
+
+    fn port(&self, port: u32) -> &SwitchPort {
+        &self.ports[(port - self.first_port) as usize]
+    }
+
+    /// Takes in a frame at port `ingress`: sets the priority of an untagged one, and learns where
+    /// its sender is. Tags are left unchanged.
+    #[inline]
+    pub(crate) fn take_in(&mut self, packet: &mut Packet, ingress: u32, now: i64) -> Admission {
+        self.arrived += 1;
+        if packet.has(CORRUPTED) && !self.is_cut_through {
+            self.discarded += 1;
+            return Admission::Error;
+        }
+        let mut vid = Vid::DEFAULT;
+        if self.is_vlan_aware {
+            match self.classify(packet, ingress) {
+                Some(own) => vid = own,
+                None => return Admission::Filtered,
+            }
+        } else if !packet.has(TAGGED) {
+            // The priority went with the tag that an earlier switch removed.
+            packet.pcp = 0;
+        }
+        if let Some(learned) = &mut self.learned {
+            learned[packet.source as usize] = Learned {
+                port: ingress,
+                at: now,
+            };
+        }
+        Admission::Vlan(vid)
+    }
+
+    /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
+    /// port does not admit it.
+    fn classify(&self, packet: &mut Packet, ingress: u32) -> Option<Vid> {
+        let port = self.port(ingress);
+        if !packet.has(TAGGED) {
+            packet.pcp = port.default_pcp.get();
+            packet.vid = Vid::PRIORITY_ONLY.get();
+        }
+        let vid = if packet.vid == Vid::PRIORITY_ONLY.get() {
+            port.vlan.vid_of_untagged()?
+        } else {
+            Vid::new(packet.vid)?
+        };
+        port.vlan.admits(vid).then_some(vid)
+    }
+
+    /// Returns where a frame goes; `index` is that of the switch. Groups from `flooded_from` on are
+    /// flooded.
+    #[inline]
+    pub(crate) fn way(
+        &self,
+        index: u32,
+        packet: &Packet,
+        now: i64,
+        forwarding: &Forwarding,
+        flooded_from: u32,
+    ) -> Way {
+        if packet.destination & GROUP != 0 {
+            let group = packet.destination & !GROUP;
+            return match &self.groups {
+                Some(groups) if group < flooded_from => {
+                    Way::Group(groups.get(&group).cloned().unwrap_or_default())
+                }
+                Some(_) | None => Way::Flood,
+            };
+        }
+        let Some(learned) = &self.learned else {
+            return Way::One(forwarding.port(index, packet.destination));
+        };
+        let entry = learned[packet.destination as usize];
+        if entry.port != NONE && now - entry.at <= self.aging {
+            Way::One(entry.port)
+        } else {
+            Way::Flood
+        }
+    }
+
+    /// Returns whether a port sends frames of a VLAN.
+    pub(crate) fn admits(&self, egress: u32, vid: Vid) -> bool {
+        !self.is_vlan_aware || self.port(egress).vlan.admits(vid)
+    }
+
+    /// Adds or removes the tag of a frame that leaves by a port; `false` if the port does not send
+    /// frames of its VLAN.
+    pub(crate) fn tag(&self, packet: &mut Packet, egress: u32, vid: Vid) -> bool {
+        if self.is_vlan_aware {
+            let vlan = &self.port(egress).vlan;
+            if !vlan.admits(vid) {
+                return false;
+            }
+            if let Some(is_tagged) = vlan.sends_tagged(vid) {
+                packet.put(TAGGED, is_tagged);
+                packet.vid = vid.get();
+            }
+        }
+        if self.strips_tags {
+            packet.put(TAGGED, false);
+        }
+        true
+    }
+
+    /// Takes memory from the pool shared by the ports; `false` if too little is left.
     pub(crate) const fn reserve(&mut self, size: u64) -> bool {
         let fits = self.shared_used + size <= self.shared_limit;
         if fits {
@@ -80,225 +282,32 @@ impl SwitchState {
         self.shared_used -= size;
     }
 
-    fn vlan(&self, port: u32) -> &PortVlan {
-        &self.ports[(port - self.first_port) as usize].vlan
-    }
-}
-
-/// Egress of a frame.
-enum Way {
-    One(u32),
-    Many(Vec<u32>),
-}
-
-impl Simulation {
-    /// Handles a frame that arrives at port `ingress` of a switch, sent by port `from`.
-    #[inline]
-    pub(crate) fn forward<O: Observer>(
-        &mut self,
-        index: u32,
-        ingress: u32,
-        id: u32,
-        from: u32,
-        observer: &mut O,
-    ) {
-        let switch = &mut self.switches[index as usize];
-        switch.arrived += 1;
-        let packet = self.pool.get(id);
-        if packet.has(CORRUPTED) && !switch.is_cut_through {
-            switch.discarded += 1;
-            let node = switch.node;
-            self.lose(id, node, Some(from), DropReason::FrameError, observer);
-            return;
-        }
-        let source = packet.source;
-        let mut vid = Vid::DEFAULT;
-        if switch.is_vlan_aware {
-            match self.classify(index, ingress, id) {
-                Some(own) => vid = own,
-                None => return self.filter(index, id, Some(from), observer),
-            }
-        } else if !packet.has(TAGGED) {
-            // The priority went with the tag that an earlier switch removed.
-            self.pool.get_mut(id).pcp = 0;
-        }
-        let switch = &mut self.switches[index as usize];
-        if let Some(learned) = &mut switch.learned {
-            learned[source as usize] = Learned {
-                port: ingress,
-                at: self.now,
-            };
-        }
-        match self.find_way(index, ingress, id) {
-            // The destination is behind the ingress port: this copy is superfluous, not lost.
-            Way::One(egress) if egress == ingress => self.filter(index, id, None, observer),
-            Way::One(NONE) => self.filter(index, id, Some(from), observer),
-            Way::One(egress) => self.pass_on(index, id, vid, from, egress, observer),
-            Way::Many(ways) => self.copy_to(index, id, vid, from, &ways, observer),
-        }
+    /// Returns the octets taken from the shared pool.
+    pub(crate) const fn shared_used(&self) -> u64 {
+        self.shared_used
     }
 
-    /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
-    /// port does not admit it. Tags are left unchanged.
-    fn classify(&mut self, index: u32, ingress: u32, id: u32) -> Option<Vid> {
-        let switch = &self.switches[index as usize];
-        let port = &switch.ports[(ingress - switch.first_port) as usize];
-        let packet = self.pool.get_mut(id);
-        if !packet.has(TAGGED) {
-            packet.pcp = port.default_pcp.get();
-            packet.vid = Vid::PRIORITY_ONLY.get();
-        }
-        let vid = if packet.vid == Vid::PRIORITY_ONLY.get() {
-            port.vlan.vid_of_untagged()?
-        } else {
-            Vid::new(packet.vid)?
-        };
-        port.vlan.admits(vid).then_some(vid)
+    /// Counts copies beyond the frame itself.
+    pub(crate) const fn note_copied(&mut self, copies: u64) {
+        self.copied += copies;
     }
 
-    #[inline]
-    fn find_way(&self, index: u32, ingress: u32, id: u32) -> Way {
-        let switch = &self.switches[index as usize];
-        let packet = self.pool.get(id);
-        if packet.destination & GROUP != 0 {
-            let group = packet.destination & !GROUP;
-            return match &switch.groups {
-                Some(groups) if group < self.broadcasts_from || self.has_publications() => {
-                    Way::Many(groups.get(&group).cloned().unwrap_or_default())
-                }
-                Some(_) | None => Way::Many(self.all_ports(index, ingress)),
-            };
-        }
-        let Some(learned) = &switch.learned else {
-            return Way::One(self.forwarding.port(index, packet.destination));
-        };
-        let entry = learned[packet.destination as usize];
-        if entry.port != NONE && self.now - entry.at <= switch.aging {
-            Way::One(entry.port)
-        } else {
-            Way::Many(self.all_ports(index, ingress))
-        }
+    /// Counts a frame that is not forwarded.
+    pub(crate) const fn note_filtered(&mut self) {
+        self.filtered += 1;
     }
 
-    /// Returns the ports with a link, except the ingress port of a frame.
-    fn all_ports(&self, index: u32, ingress: u32) -> Vec<u32> {
-        let switch = &self.switches[index as usize];
-        let count = u32::try_from(switch.ports.len()).unwrap_or(0);
-        let ports = switch.first_port..switch.first_port + count;
-        ports
-            .filter(|&port| port != ingress && self.ports[port as usize].peer != NONE)
-            .collect()
+    /// Counts a frame that arrived garbled from a medium.
+    pub(crate) const fn note_garbled(&mut self) {
+        self.arrived += 1;
+        self.discarded += 1;
     }
 
-    fn copy_to<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        vid: Vid,
-        from: u32,
-        ways: &[u32],
-        observer: &mut O,
-    ) {
-        let ingress = self.ports[from as usize].peer;
-        let switch = &self.switches[index as usize];
-        let admits = |port: u32| !switch.is_vlan_aware || switch.vlan(port).admits(vid);
-        let ways: Vec<u32> = ways
-            .iter()
-            .copied()
-            .filter(|&port| port != ingress && admits(port))
-            .collect();
-        let Some((&last, others)) = ways.split_last() else {
-            self.filter(index, id, Some(from), observer);
-            return;
-        };
-        self.switches[index as usize].copied += others.len() as u64;
-        for &egress in others {
-            let copy = self.pool.duplicate(id);
-            if O::ACTIVE {
-                observer.copied(self.now(), id, &self.info(copy));
-            }
-            self.pass_on(index, copy, vid, from, egress, observer);
-        }
-        self.pass_on(index, id, vid, from, last, observer);
-    }
-
-    /// Hands a frame to an egress port, at once or when its last bit has arrived.
-    #[inline]
-    fn pass_on<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        vid: Vid,
-        from: u32,
-        egress: u32,
-        observer: &mut O,
-    ) {
-        let switch = &self.switches[index as usize];
-        if switch.is_vlan_aware {
-            let vlan = switch.vlan(egress);
-            if !vlan.admits(vid) {
-                self.filter(index, id, Some(egress), observer);
-                return;
-            }
-            if let Some(is_tagged) = vlan.sends_tagged(vid) {
-                let packet = self.pool.get_mut(id);
-                packet.put(TAGGED, is_tagged);
-                packet.vid = vid.get();
-            }
-        }
-        if switch.strips_tags {
-            self.pool.get_mut(id).put(TAGGED, false);
-        }
-        if switch.is_cut_through {
-            let ingress_port = &self.ports[from as usize];
-            if self.ports[egress as usize].octet < ingress_port.octet {
-                self.hold(id, from, egress);
-                return;
-            }
-        }
-        self.enqueue(egress, id, observer);
-    }
-
-    /// Holds a frame until its last bit has arrived, because the egress port is faster than the
-    /// ingress.
-    fn hold(&mut self, id: u32, from: u32, egress: u32) {
-        let packet = self.pool.get_mut(id);
-        packet.due = self.now + packet.tail;
-        packet.held_for = egress;
-        let due = packet.due;
-        let port = &mut self.port_rests[from as usize];
-        if port.held.len() == 0 {
-            self.agenda.set(port.stored_slot, due);
-        }
-        port.held.push(&mut self.pool, id);
-    }
-
-    /// Passes on the held frame whose last bit has arrived.
-    pub(crate) fn forward_stored<O: Observer>(&mut self, from: u32, observer: &mut O) {
-        let port = &mut self.port_rests[from as usize];
-        let Some(id) = port.held.pop(&self.pool) else {
-            return;
-        };
-        let next = port
-            .held
-            .head()
-            .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
-        self.agenda.set(port.stored_slot, next);
-        let packet = self.pool.get_mut(id);
-        let tail = packet.tail;
-        packet.spend(Segment::Wire, from, tail);
-        let egress = packet.held_for;
-        self.enqueue(egress, id, observer);
-    }
-
-    /// Ends a frame that cannot be forwarded; a loss if a listener depended on it at `egress`.
-    fn filter<O: Observer>(&mut self, index: u32, id: u32, egress: Option<u32>, observer: &mut O) {
-        let switch = &mut self.switches[index as usize];
-        switch.filtered += 1;
-        let node = switch.node;
-        match egress {
-            Some(port) => self.lose(id, node, Some(port), DropReason::Filtered, observer),
-            None => self.end_superfluous(id, node, observer),
-        }
+    /// Enters its counters in the record of its node.
+    pub(crate) const fn count_in(&self, record: &mut NodeRecord) {
+        record.arrived = self.arrived;
+        record.copied = self.copied;
+        record.filtered = self.filtered;
+        record.discarded = self.discarded;
     }
 }

@@ -2,8 +2,6 @@
 
 use rtether_model::record::Segment;
 
-use crate::kernel::Simulation;
-use crate::observe::Observer;
 use crate::packet::{COUNTED, Packet};
 
 /// Parts of a latency, and the largest part with its place.
@@ -46,25 +44,15 @@ pub(crate) struct Released {
     pub(crate) spent: Spent,
 }
 
-impl Simulation {
-    /// Books a message of station `talker` that packet `id` completed; the packet remains.
-    /// `payload` is given where messages differ in size.
+impl Released {
+    /// Turns a copy of the packet that completed this message of station `talker` at `now` into the
+    /// message, as it is booked.
     ///
     /// Latency beyond the parts of the packet was spent in the protocol, waiting for a window, a
     /// retransmission, or earlier lost data.
-    pub(crate) fn book_whole<O: Observer>(
-        &mut self,
-        id: u32,
-        talker: u32,
-        released: &Released,
-        payload: Option<u64>,
-        observer: &mut O,
-    ) {
-        // One packet may complete several messages, and booking ends a packet.
-        let copy = self.pool.duplicate(id);
-        let packet = self.pool.get_mut(copy);
-        released.spent.add_to(packet);
-        let latency = self.now - released.at;
+    pub(crate) fn put_into(&self, packet: &mut Packet, talker: u32, now: i64) {
+        self.spent.add_to(packet);
+        let latency = now - self.at;
         let in_protocol = latency - packet.segments.iter().sum::<i64>();
         if in_protocol < 0 {
             // The packet was sent before the message was written, so its parts say nothing about
@@ -78,22 +66,8 @@ impl Simulation {
             in_protocol
         };
         packet.spend(Segment::TalkerStack, talker, rest);
-        packet.released_at = released.at;
-        packet.number = released.number;
-        packet.put(COUNTED, released.is_counted);
-        let flow = packet.flow;
-        self.note_answer(flow, released.number);
-        self.book_delivery(copy, payload, observer);
-    }
-
-    /// Counts a message of a stream as lost.
-    pub(crate) fn book_lost_message(&mut self, stream: u32, is_counted: bool) {
-        if is_counted {
-            let stats = &mut self.streams[stream as usize];
-            stats.rest.record.dropped += 1;
-            if stats.deadline != i64::MAX {
-                stats.note_missed();
-            }
-        }
+        packet.released_at = self.at;
+        packet.number = self.number;
+        packet.put(COUNTED, self.is_counted);
     }
 }

@@ -25,7 +25,6 @@ mod ahead;
 mod frames;
 mod prepare;
 mod recording;
-mod visitor;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -37,19 +36,19 @@ use rtether_model::record::Record;
 use rtether_model::wire::{HEADER, MAX_FRAME_PAYLOAD, MIN_FRAME};
 use thiserror::Error;
 
-use crate::agenda::NEVER;
-use crate::kernel::{BuildError, Config, Simulation};
+use crate::config::Config;
+use crate::error::BuildError;
+use crate::kernel::Simulation;
 use crate::observe::DropReason;
-use crate::packet::{GROUP, NONE, Packet, TAGGED};
+use crate::packet::{GROUP, Packet, TAGGED, frame_octets};
 use crate::random::mix;
-use crate::station::frame_octets;
+use crate::visitor::Visitor;
 use ahead::{Ahead, look_into_layers};
 use frames::{Frames, Place};
-use prepare::{bare, known_groups, release_slot};
+use prepare::{bare, known_groups};
 
+pub use crate::visitor::{Content, Headers};
 pub use recording::{Arrival, Comparison, Recording};
-pub(crate) use visitor::Visitor;
-pub use visitor::{Content, Headers};
 
 /// Longest untagged frame, addresses to FCS, in octets.
 const MAX_FRAME: Bytes = Bytes::new(HEADER.get() + MAX_FRAME_PAYLOAD.get() + 4);
@@ -254,25 +253,15 @@ impl Emulation {
             bucket: Duration::ZERO,
         };
         let mut simulation = Simulation::new(&network, &flows, &config)?;
-        simulation.open_to_all();
         let seed_of_frames = (draws == Draws::ByFrame).then_some(seed);
-        for shared in &mut simulation.shared {
-            shared.seed_of_frames = seed_of_frames;
-        }
-        if seed_of_frames.is_some() {
-            for stack in &mut simulation.stacks {
-                stack.draw_by_frame();
-            }
-        }
+        simulation.open_to_all(seed_of_frames);
         let mut stations = alloc::vec![None; network.nodes.len()];
         let mut places = alloc::vec![Place::Switched; network.nodes.len()];
-        for (number, station) in (0u32..).zip(&simulation.stations) {
-            stations[station.node.index()] = Some(number);
-            let port = simulation.ports.get(station.port as usize);
-            let is_shared = port.is_some_and(|port| port.attachment != NONE);
-            places[station.node.index()] = if !simulation.takes_no_time(number) {
+        for (number, node) in (0u32..).zip(simulation.station_nodes()) {
+            stations[node.index()] = Some(number);
+            places[node.index()] = if !simulation.takes_no_time(number) {
                 Place::Emulated
-            } else if is_shared {
+            } else if simulation.is_on_shared_medium(number) {
                 Place::Shared
             } else {
                 Place::Switched
@@ -281,9 +270,9 @@ impl Emulation {
         let listeners = flows.into_iter().map(|flow| flow.listeners);
         Ok(Self {
             ahead: Ahead::of_all(&simulation),
-            sent: alloc::vec![0; simulation.stations.len()],
+            sent: alloc::vec![0; simulation.station_nodes().count()],
             seed_of_frames,
-            release_slot: release_slot(&simulation),
+            release_slot: simulation.release_slot(),
             simulation,
             stations,
             groups,
@@ -327,35 +316,25 @@ impl Emulation {
             headers: frame.headers,
             seed: seed.map(|seed| mix(&[seed, u64::from(source), *sent])),
         };
-        let simulation = &mut self.simulation;
-        match simulation.visitors.get_mut(number as usize) {
-            Some(place) => *place = visitor,
-            None => simulation.visitors.push(visitor),
-        }
-        let id = simulation.pool.insert(Packet {
-            released_at: simulation.now,
-            number,
-            ..packet
-        });
-        simulation.send(source, id, &mut self.frames);
+        let packet = Packet { number, ..packet };
+        self.simulation.inject(packet, visitor, &mut self.frames);
         Ok(())
     }
 
     fn packet(&self, station: NodeId, frame: &Foreign) -> Result<(u32, Packet), Refusal> {
         let number = |node: NodeId| self.stations.get(node.index()).copied().flatten();
         let source = number(station).ok_or(Refusal::Sender)?;
-        if self.simulation.stations[source as usize].port == NONE {
+        if !self.simulation.is_linked(source) {
             return Err(Refusal::Sender);
         }
         // Each station has a group of all others.
-        let all = self.simulation.broadcasts_from + source;
+        let all = self.simulation.all_but(source);
         let (flow, destination) = match frame.destination {
             Destination::One(node) => (all, number(node).ok_or(Refusal::Destination)?),
             Destination::All => (all, GROUP | all),
             Destination::Group(position) => {
                 let group = self.groups.get(position.index()).copied().flatten();
-                let group =
-                    group.filter(|&group| self.simulation.flows[group as usize].talker == source);
+                let group = group.filter(|&group| self.simulation.talker(group) == source);
                 let group = group.ok_or(Refusal::Destination)?;
                 (group, GROUP | group)
             }
@@ -388,8 +367,7 @@ impl Emulation {
 
     /// Returns the time of the next event unless a frame comes before; `None` if none is pending.
     pub fn next_event(&self) -> Option<Instant> {
-        let (time, _) = self.simulation.agenda.first();
-        (time != NEVER).then(|| Instant::from_ps(time))
+        self.simulation.next_event()
     }
 
     /// Returns the next outcome of a frame.

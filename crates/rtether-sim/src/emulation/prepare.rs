@@ -9,39 +9,6 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Routing;
 
 use super::EmulationError;
-use crate::kernel::{Action, Carrier, FlowState, Listeners, Simulation};
-use crate::packet::NONE;
-use crate::source::Source;
-
-impl Simulation {
-    /// Gives every station a flow to all others that never releases: packets from outside belong to
-    /// it, or to the flow of their group. All streams are removed, so packets count in none.
-    pub(super) fn open_to_all(&mut self) {
-        self.streams.clear();
-        self.broadcasts_from = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
-        let count = u32::try_from(self.stations.len()).unwrap_or(u32::MAX);
-        for talker in 0..count {
-            let others = (0..count).filter(|&station| station != talker);
-            self.flows.push(FlowState {
-                source: Source::silent(),
-                slot: NONE,
-                talker,
-                listeners: Listeners::new(others.collect()),
-                is_multicast: true,
-                first_stream: 0,
-                size: 0,
-                reply: None,
-                flags: 0,
-                pcp: 0,
-                vid: 0,
-                number: 0,
-                counted: 0,
-                carrier: Carrier::Packets,
-                awaited: 0,
-            });
-        }
-    }
-}
 
 /// Returns the multicast flows, modified to release nothing, and for each flow its index among
 /// them.
@@ -67,25 +34,6 @@ pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
     };
     let positions = flows.iter().map(position).collect();
     (groups, positions)
-}
-
-/// Returns the slot of the first release, or the one in its place.
-pub(super) fn release_slot(simulation: &Simulation) -> u32 {
-    let comes_after = |action: &Action| match action {
-        Action::Release(_) | Action::Medium(_) | Action::Wake(_) => true,
-        Action::Arrival(_)
-        | Action::Stored(_)
-        | Action::Stack(..)
-        | Action::Layer(_)
-        | Action::Reply(_)
-        | Action::TcpSender(_)
-        | Action::TcpReceiver(_)
-        | Action::TcpEnd(..)
-        | Action::Party(_) => false,
-    };
-    let actions = &simulation.actions;
-    let position = actions.iter().position(comes_after);
-    u32::try_from(position.unwrap_or(actions.len())).unwrap_or(u32::MAX)
 }
 
 /// Returns whether a rule uses addresses or ports, which differ between the plant and its real

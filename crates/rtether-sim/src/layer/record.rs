@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{ClassRecord, LayerRecord, SmootherRecord};
+use rtether_model::quantity::Instant;
+use rtether_model::record::{ClassRecord, LayerRecord, NodeRecord, SmootherRecord};
 use rtether_proto::endnode::{QueueStats, StackInstances};
 use rtether_proto::smoother::Statistics;
 
@@ -19,12 +19,9 @@ impl LayerState {
         tasks.chain(sending).for_each(&mut visit);
         match &self.stack {
             None => {}
-            Some(StackSide::Queues(queues)) => {
-                let both = queues.inbound.frames().chain(queues.outbound.frames());
-                both.for_each(|waiting| visit(waiting.id));
-            }
-            Some(StackSide::Instances(engines)) => {
-                let jobs = engines.iter().flat_map(StackInstances::frames);
+            Some(StackSide::Queues(queues)) => queues.packets().for_each(visit),
+            Some(StackSide::Instances(instances)) => {
+                let jobs = instances.engines().iter().flat_map(StackInstances::frames);
                 jobs.for_each(|job| visit(job.id));
             }
         }
@@ -38,34 +35,27 @@ impl LayerState {
                 .certain()
                 .into_iter()
                 .for_each(|(id, due)| visit(id, due));
-        } else if let Some(StackSide::Instances(engines)) = &self.stack {
-            let jobs = engines.iter().filter_map(StackInstances::certain);
+        } else if let Some(StackSide::Instances(instances)) = &self.stack {
+            let jobs = instances.engines().iter();
+            let jobs = jobs.filter_map(StackInstances::certain);
             jobs.for_each(|(job, due)| visit(job.id, due));
         }
     }
 
-    /// Returns how many packets [`Self::for_each_packet`] visits.
-    pub(crate) fn occupancy(&self) -> u64 {
-        let mut count = 0;
-        self.for_each_packet(|_| count += 1);
-        count
-    }
-
-    /// Returns the number of packets refused.
-    pub(crate) const fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
-    /// Returns the busy time of stack instances, up to their last completions or interruptions.
-    pub(crate) fn instances_busy(&self) -> Duration {
-        match &self.stack {
-            Some(StackSide::Instances(engines)) => engines.iter().map(StackInstances::busy).sum(),
-            Some(StackSide::Queues(_)) | None => Duration::ZERO,
+    /// Enters its counters in the record of its node, which has those of the stack. Busy times of
+    /// stack instances are counted up to their last completions or interruptions.
+    pub(crate) fn count_in(&self, record: &mut NodeRecord) {
+        self.for_each_packet(|_| record.in_stack += 1);
+        if let Some(StackSide::Instances(instances)) = &self.stack {
+            let busy = instances.engines().iter().map(StackInstances::busy);
+            record.stack_busy += busy.sum();
         }
+        record.layer_dropped = self.dropped;
+        record.layer = self.record();
     }
 
     /// Returns the counters of the layer; `None` if the station has only tasks.
-    pub(crate) fn record(&self) -> Option<LayerRecord> {
+    fn record(&self) -> Option<LayerRecord> {
         self.is_layered.then(|| LayerRecord {
             receive: self.stack.as_ref().map_or_else(Vec::new, receive_records),
             transmit: self.egress.queues().map(|q| class_record(&q)).collect(),
@@ -84,12 +74,9 @@ impl LayerState {
         }
         match &self.stack {
             None => {}
-            Some(StackSide::Queues(queues)) => {
-                queues.inbound.invariants();
-                queues.outbound.invariants();
-            }
-            Some(StackSide::Instances(engines)) => {
-                for engine in engines {
+            Some(StackSide::Queues(queues)) => queues.invariants(),
+            Some(StackSide::Instances(instances)) => {
+                for engine in instances.engines() {
                     engine.invariants(now);
                 }
             }
@@ -102,20 +89,19 @@ impl LayerState {
 fn receive_records(side: &StackSide) -> Vec<ClassRecord> {
     match side {
         StackSide::Queues(queues) => {
-            let all = (0..queues.inbound.count()).zip(&queues.input_dropped);
-            all.map(|(queue, &refused)| {
-                let record = class_record(&queues.inbound.stats(queue));
+            let all = queues.stats().map(|(stats, refused)| {
+                let record = class_record(&stats);
                 ClassRecord {
                     arrived: record.arrived + refused,
                     dropped: record.dropped + refused,
                     ..record
                 }
-            })
-            .collect()
+            });
+            all.collect()
         }
-        StackSide::Instances(engines) => {
+        StackSide::Instances(instances) => {
             let mut sums: Vec<ClassRecord> = Vec::new();
-            for engine in engines {
+            for engine in instances.engines() {
                 sums.resize(usize::from(engine.count()), ClassRecord::default());
                 for (class, sum) in (0u8..).zip(&mut sums) {
                     sum.merge(&class_record(&engine.stats(class)));

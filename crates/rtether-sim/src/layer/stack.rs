@@ -6,32 +6,31 @@ use alloc::vec::Vec;
 use rtether_model::endnode::{Receive, ReceiveConfig, ReceiveSelection};
 use rtether_model::network::{EndStation, Servers, Stack};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::Segment;
-use rtether_proto::endnode::{ConfigError, Event, MAX_CLASSES, ReceiveQueues, StackInstances};
-
-use crate::kernel::Simulation;
-use crate::observe::Observer;
-use crate::packet::OUTBOUND;
+use rtether_proto::endnode::{
+    ConfigError, Event, MAX_CLASSES, QueueStats, ReceiveQueues, StackInstances,
+};
 
 /// Queueing discipline of the stack.
-pub(super) enum StackSide {
+pub(crate) enum StackSide {
     Queues(Box<Directions>),
-    /// One processor for both directions, or one for each, the sending one first.
-    Instances(Vec<StackInstances<Job>>),
+    Instances(Instances),
 }
+
+/// Stack instances: one processor for both directions, or one for each, the sending one first.
+pub(crate) struct Instances(Vec<StackInstances<Job>>);
 
 /// A waiting packet, with its class on arrival.
 #[derive(Clone, Copy)]
-pub(super) struct Waiting {
-    pub(super) id: u32,
+struct Waiting {
+    id: u32,
     class: u8,
 }
 
 /// A packet in an instance, with its service time in picoseconds.
 #[derive(Clone, Copy)]
-pub(super) struct Job {
-    pub(super) id: u32,
-    cost: i64,
+pub(crate) struct Job {
+    pub(crate) id: u32,
+    pub(crate) cost: i64,
 }
 
 /// Direction through a stack.
@@ -42,13 +41,13 @@ enum Way {
 }
 
 /// Packets waiting for a stack, in both directions.
-pub(super) struct Directions {
-    pub(super) inbound: ReceiveQueues<Waiting>,
-    pub(super) outbound: ReceiveQueues<Waiting>,
+pub(crate) struct Directions {
+    inbound: ReceiveQueues<Waiting>,
+    outbound: ReceiveQueues<Waiting>,
     /// Waiting packets by direction and by class on arrival.
     counts: [[u32; MAX_CLASSES]; 2],
     /// Frames that found the input queue full, by class, which the engine does not count.
-    pub(super) input_dropped: [u64; MAX_CLASSES],
+    input_dropped: [u64; MAX_CLASSES],
     was_outbound: bool,
     /// Limit of waiting packets to be sent.
     limit: u64,
@@ -59,7 +58,7 @@ impl StackSide {
     pub(super) fn new(receive: &Receive, station: &EndStation) -> Result<Self, ConfigError> {
         match receive {
             Receive::Queues(config) => {
-                // One limit covers all classes; `queue_by_class` enforces it.
+                // One limit covers all classes; `has_room` tells whether it is reached.
                 let outbound = ReceiveConfig {
                     input_limit: u32::MAX,
                     queue_limits: alloc::vec![u32::MAX; config.queue_limits.len()],
@@ -84,7 +83,8 @@ impl StackSide {
                 let limits = queue_limits.iter().map(|limit| limit.saturating_add(1));
                 let limits: Vec<u32> = limits.collect();
                 let engines = (0..processors).map(|_| StackInstances::new(&limits));
-                engines.collect::<Result<_, _>>().map(Self::Instances)
+                let engines = engines.collect::<Result<_, _>>()?;
+                Ok(Self::Instances(Instances(engines)))
             }
         }
     }
@@ -96,7 +96,7 @@ impl StackSide {
                 queues.inbound.poll_timeout().map(|(due, _)| due)
             }
             Self::Queues(_) => None,
-            Self::Instances(engines) => {
+            Self::Instances(Instances(engines)) => {
                 let due = engines.iter().filter_map(StackInstances::poll_timeout);
                 due.map(|(due, _)| due).min()
             }
@@ -105,15 +105,19 @@ impl StackSide {
 }
 
 impl Directions {
-    pub(super) fn waiting(&self) -> u64 {
+    /// Returns the number of waiting packets.
+    pub(crate) fn waiting(&self) -> u64 {
         self.inbound.waiting() + self.outbound.waiting()
     }
 
-    fn has_room(&self) -> bool {
+    /// Returns whether another packet to be sent may wait.
+    pub(crate) fn has_room(&self) -> bool {
         self.outbound.waiting() < self.limit
     }
 
-    fn push(&mut self, now: Instant, id: u32, class: u8, way: Way) {
+    /// Adds a packet of this class. [`Self::refused`] has packets that find no room then.
+    pub(crate) fn push(&mut self, now: Instant, id: u32, class: u8, is_outbound: bool) {
+        let way = if is_outbound { Way::Out } else { Way::In };
         let class = class.min(self.inbound.count() - 1);
         self.counts[way as usize][usize::from(class)] += 1;
         let waiting = Waiting { id, class };
@@ -129,8 +133,14 @@ impl Directions {
         self.drain();
     }
 
-    /// Removes and returns the next packet for a server that serves these directions.
-    fn select(&mut self, now: Instant, ways: &[Way]) -> Option<u32> {
+    /// Removes and returns the next packet for a server of `servers`. [`Self::refused`] has packets
+    /// that are given up meanwhile.
+    pub(crate) fn select(&mut self, now: Instant, servers: u8, server: u8) -> Option<u32> {
+        let ways: &[Way] = match (servers, server) {
+            (2, 0) => &[Way::Out],
+            (2, _) => &[Way::In],
+            _ => &[Way::In, Way::Out],
+        };
         let top = |way: Way| {
             let counts = &self.counts[way as usize];
             let top = counts.iter().rposition(|&count| count > 0);
@@ -160,7 +170,42 @@ impl Directions {
         None
     }
 
-    /// Stores packets refused by the engines for [`Simulation::lose_refused`].
+    /// Lets the receive queues do what is due; `true` if there was something.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
+        let due = self.inbound.poll_timeout();
+        let is_due = due.is_some_and(|(due, _)| due <= now);
+        if is_due {
+            self.inbound.handle_timeout(now);
+            self.drain();
+        }
+        is_due
+    }
+
+    /// Removes and returns a packet that the engines refused.
+    pub(crate) fn refused(&mut self) -> Option<u32> {
+        self.lost.pop()
+    }
+
+    /// Returns the waiting packets.
+    pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
+        let both = self.inbound.frames().chain(self.outbound.frames());
+        both.map(|waiting| waiting.id)
+    }
+
+    /// Returns the counters of the received frames by class, and of each the number that found the
+    /// input queue full.
+    pub(super) fn stats(&self) -> impl Iterator<Item = (QueueStats, u64)> {
+        let all = (0..self.inbound.count()).zip(&self.input_dropped);
+        all.map(|(queue, &refused)| (self.inbound.stats(queue), refused))
+    }
+
+    /// Checks the engines.
+    pub(super) fn invariants(&self) {
+        self.inbound.invariants();
+        self.outbound.invariants();
+    }
+
+    /// Stores packets refused by the engines for [`Self::refused`].
     fn drain(&mut self) {
         let ways = [(&mut self.inbound, Way::In), (&mut self.outbound, Way::Out)];
         for (engine, way) in ways {
@@ -174,173 +219,31 @@ impl Directions {
     }
 }
 
-impl Simulation {
-    /// Passes a packet of class `class` to the stack, from above or from below.
-    pub(super) fn pass_stack<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        class: u8,
-        observer: &mut O,
-    ) {
-        let is_outbound = self.pool.get(id).has(OUTBOUND);
-        let takes_time = self.stations[index as usize].servers > 0;
-        match &self.layer(index).stack {
-            None => self.enter_stack(index, id, observer),
-            Some(StackSide::Queues(_)) if takes_time || !is_outbound => {
-                self.queue_by_class(index, id, class, observer);
-            }
-            Some(StackSide::Instances(_)) if takes_time => {
-                self.start_instance(index, id, class, observer);
-            }
-            Some(_) => self.leave_stack(index, id, observer),
-        }
+impl Instances {
+    /// Returns the number of processors.
+    pub(crate) fn processors(&self) -> usize {
+        self.0.len()
     }
 
-    fn queue_by_class<O: Observer>(&mut self, index: u32, id: u32, class: u8, observer: &mut O) {
-        let now = self.now();
-        let packet = self.pool.get_mut(id);
-        packet.mark = self.now;
-        let is_outbound = packet.has(OUTBOUND);
-        let stack = &self.stacks[index as usize];
-        let (way, server) = if is_outbound {
-            (Way::Out, 0)
-        } else {
-            (Way::In, stack.receiving_server())
-        };
-        let is_idle = stack.is_idle(server);
-        let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack else {
-            return;
-        };
-        if is_outbound && !is_idle && !queues.has_room() {
-            self.refuse(index, id, observer);
-            return;
-        }
-        queues.push(now, id, class, way);
-        self.lose_refused(index, observer);
-        if is_idle {
-            self.serve(index, server, observer);
-        }
-        let Some(StackSide::Queues(queues)) = &self.layer(index).stack else {
-            return;
-        };
-        let waiting = u32::try_from(queues.waiting()).unwrap_or(u32::MAX);
-        let stack = &mut self.stacks[index as usize];
-        stack.waiting_max = stack.waiting_max.max(waiting);
-    }
-
-    /// Gives an idle server its next packet; a stack with zero processing time takes all it can
-    /// get.
-    fn serve<O: Observer>(&mut self, index: u32, server: u8, observer: &mut O) {
-        let takes_time = self.stations[index as usize].servers > 0;
-        while let Some(id) = self.select_packet(index, server, observer) {
-            if takes_time {
-                self.begin_service(index, server, id, observer);
-                return;
-            }
-            let packet = self.pool.get_mut(id);
-            let waited = self.now - packet.mark;
-            packet.spend(Segment::ReceiveQueue, index, waited);
-            self.leave_stack(index, id, observer);
-        }
-    }
-
-    /// Chooses the next packet for a server; `None` also if the station has no receive queues.
-    #[cold]
-    pub(crate) fn select_packet<O: Observer>(
-        &mut self,
-        index: u32,
-        server: u8,
-        observer: &mut O,
-    ) -> Option<u32> {
-        let now = self.now();
-        let servers = self.stations[index as usize].servers;
-        let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack else {
-            return None;
-        };
-        let next = match (servers, server) {
-            (2, 0) => queues.select(now, &[Way::Out]),
-            (2, _) => queues.select(now, &[Way::In]),
-            _ => queues.select(now, &[Way::In, Way::Out]),
-        };
-        self.lose_refused(index, observer);
-        next
-    }
-
-    /// Drops the packets that the receive queues refused.
-    fn lose_refused<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        while let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack
-            && let Some(id) = queues.lost.pop()
-        {
-            self.lose_in_layer(index, id, observer);
-        }
-    }
-
-    fn start_instance<O: Observer>(&mut self, index: u32, id: u32, class: u8, observer: &mut O) {
-        let now = self.now();
-        let cost = self.stack_cost(index, id);
-        let packet = self.pool.get_mut(id);
-        packet.mark = self.now;
-        let is_outbound = packet.has(OUTBOUND);
-        let Some(StackSide::Instances(engines)) = &mut self.layer(index).stack else {
-            return;
-        };
-        let processor = if is_outbound { 0 } else { engines.len() - 1 };
-        let engine = &mut engines[processor];
-        engine.handle_frame(now, Job { id, cost }, class, Duration::from_ps(cost));
+    /// Starts an instance for a packet of this class; `false` if it is refused.
+    pub(crate) fn start(&mut self, now: Instant, job: Job, class: u8, is_outbound: bool) -> bool {
+        let processor = if is_outbound { 0 } else { self.0.len() - 1 };
+        let engine = &mut self.0[processor];
+        engine.handle_frame(now, job, class, Duration::from_ps(job.cost));
         let mut is_refused = false;
         while let Some(event) = engine.poll_event() {
             is_refused |= matches!(event, Event::Dropped { .. });
         }
-        if is_refused {
-            self.lose_in_layer(index, id, observer);
-        }
+        !is_refused
     }
 
-    /// Completes the due packets of stack instances, or asks the receive queues of an idle stack
-    /// again.
-    pub(super) fn stack_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        let stack = &self.stacks[index as usize];
-        let server = stack.receiving_server();
-        let is_idle = stack.is_idle(server);
-        match &mut self.layer(index).stack {
-            None => {}
-            Some(StackSide::Queues(queues)) => {
-                let due = queues.inbound.poll_timeout();
-                if is_idle && due.is_some_and(|(due, _)| due <= now) {
-                    queues.inbound.handle_timeout(now);
-                    queues.drain();
-                    self.lose_refused(index, observer);
-                    self.serve(index, server, observer);
-                }
-            }
-            Some(StackSide::Instances(engines)) => {
-                for processor in 0..engines.len() {
-                    self.complete_instances(index, processor, observer);
-                }
-            }
-        }
+    /// Returns a packet that a processor has completed.
+    pub(crate) fn complete(&mut self, now: Instant, processor: usize) -> Option<Job> {
+        self.0[processor].handle_timeout(now)
     }
 
-    fn complete_instances<O: Observer>(&mut self, index: u32, processor: usize, observer: &mut O) {
-        let now = self.now();
-        while let Some(StackSide::Instances(engines)) = &mut self.layer(index).stack
-            && let Some(Job { id, cost }) = engines[processor].handle_timeout(now)
-        {
-            if O::ACTIVE {
-                let server = u8::try_from(processor).unwrap_or(u8::MAX);
-                self.tell_served(index, server, (self.now - cost, self.now), id, observer);
-            }
-            let packet = self.pool.get_mut(id);
-            let spent = self.now - packet.mark;
-            if packet.has(OUTBOUND) {
-                packet.spend(Segment::TalkerStack, index, spent);
-            } else {
-                packet.spend(Segment::ReceiveQueue, index, spent - cost);
-                packet.spend(Segment::ReceiveStack, index, cost);
-            }
-            self.leave_stack(index, id, observer);
-        }
+    /// Returns the engines, one for each processor.
+    pub(super) fn engines(&self) -> &[StackInstances<Job>] {
+        &self.0
     }
 }

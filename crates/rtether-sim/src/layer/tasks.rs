@@ -11,20 +11,24 @@
 
 use rtether_model::network::Tasks;
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::Segment;
 use rtether_proto::endnode::{ConfigError, Event, StackInstances};
 
-use super::Kind;
-use crate::kernel::Simulation;
-use crate::observe::Observer;
-use crate::packet::{NONE, OUTBOUND, REVERSE};
+use crate::kind::Kind;
+use crate::packet::NONE;
 
 /// Task of the file programs, and of all packets if messages have no separate task.
 const FILES: u8 = 0;
 const MESSAGES: u8 = 1;
 
+/// What a task does with a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Work {
+    class: u8,
+    cost: Duration,
+}
+
 /// The application processor of a station.
-pub(super) struct TaskProcessor {
+pub(crate) struct TaskProcessor {
     /// Packets, or [`NONE`] for work that no packet waits for.
     engine: StackInstances<u32>,
     message: Duration,
@@ -62,10 +66,32 @@ impl TaskProcessor {
         self.engine.invariants(now);
     }
 
-    /// Hands a packet, or work without one, to a task; returns the packet if the task's queue was
-    /// full.
-    fn take(&mut self, now: Instant, id: u32, class: u8, cost: Duration) -> Option<u32> {
-        self.engine.handle_frame(now, id, class, cost);
+    /// Returns the sending task of a packet and its cost; `None` if it passes no task.
+    pub(crate) fn sending(&self, kind: Kind, is_reverse: bool) -> Option<Work> {
+        let (class, cost) = match kind {
+            Kind::Message | Kind::MessageSegment => (MESSAGES, self.message),
+            Kind::Data => (FILES, self.segment),
+            Kind::Control if !is_reverse => (FILES, Duration::ZERO),
+            Kind::Control | Kind::Middleware => return None,
+        };
+        Some(Work { class, cost })
+    }
+
+    /// Returns the receiving task of a packet and its cost, and whether the packet waits for it;
+    /// `None` if it has none.
+    pub(crate) fn receiving(&self, kind: Kind) -> Option<(Work, bool)> {
+        let (class, cost, waits) = match kind {
+            Kind::Message | Kind::MessageSegment => (MESSAGES, self.message, true),
+            Kind::Data => (FILES, self.segment, false),
+            Kind::Control | Kind::Middleware => return None,
+        };
+        Some((Work { class, cost }, waits))
+    }
+
+    /// Hands a packet, or [`NONE`] for work without one, to a task; returns the packet if the
+    /// task's queue was full.
+    pub(crate) fn take(&mut self, now: Instant, id: u32, work: Work) -> Option<u32> {
+        self.engine.handle_frame(now, id, work.class, work.cost);
         let mut refused = None;
         while let Some(event) = self.engine.poll_event() {
             if let Event::Dropped { frame, .. } = event {
@@ -74,96 +100,14 @@ impl TaskProcessor {
         }
         refused
     }
-}
 
-impl Simulation {
-    /// Queues a packet for its sending task; `false` if it passes no task.
-    pub(super) fn queue_for_sending_task<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        observer: &mut O,
-    ) -> bool {
-        let Some(tasks) = &self.layer(index).tasks else {
-            return false;
-        };
-        let (message, segment) = (tasks.message, tasks.segment);
-        let (class, cost) = match self.packet_kind(id) {
-            Kind::Message | Kind::MessageSegment => (MESSAGES, message),
-            Kind::Data => (FILES, segment),
-            Kind::Middleware => return false,
-            Kind::Control if self.pool.get(id).has(REVERSE) => return false,
-            Kind::Control => (FILES, Duration::ZERO),
-        };
-        self.queue_for_task(index, id, class, cost, observer);
-        true
-    }
-
-    /// Queues a received message for its task, or the work of a data segment for the task that
-    /// reads it; `false` if the packet does not wait for a task.
-    pub(super) fn queue_for_receiving_task<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        observer: &mut O,
-    ) -> bool {
-        let Some(tasks) = &self.layer(index).tasks else {
-            return false;
-        };
-        let (message, segment) = (tasks.message, tasks.segment);
-        match self.packet_kind(id) {
-            Kind::Message | Kind::MessageSegment => {
-                self.queue_for_task(index, id, MESSAGES, message, observer);
-            }
-            Kind::Data => {
-                self.queue_for_task(index, NONE, FILES, segment, observer);
-                return false;
-            }
-            Kind::Control | Kind::Middleware => return false,
-        }
-        true
-    }
-
-    fn queue_for_task<O: Observer>(
-        &mut self,
-        index: u32,
-        id: u32,
-        class: u8,
-        cost: Duration,
-        observer: &mut O,
-    ) {
-        let now = self.now();
-        if id != NONE {
-            self.pool.get_mut(id).mark = self.now;
-        }
-        let Some(tasks) = &mut self.layer(index).tasks else {
-            return;
-        };
-        if let Some(refused) = tasks.take(now, id, class, cost) {
-            self.refuse(index, refused, observer);
-        }
-    }
-
-    /// Passes on the packets that the tasks have completed.
-    pub(super) fn complete_tasks<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let now = self.now();
-        while let Some(tasks) = &mut self.layer(index).tasks {
-            let Some(id) = tasks.engine.handle_timeout(now) else {
-                return;
-            };
-            if id == NONE {
-                continue;
-            }
-            let packet = self.pool.get_mut(id);
-            let spent = self.now - packet.mark;
-            packet.spend(Segment::Application, index, spent);
-            if packet.has(OUTBOUND) {
-                for id in self.cut(index, id, observer) {
-                    self.enter_from_above(index, id, observer);
-                }
-            } else {
-                self.deliver(index, id, observer);
+    /// Returns a packet that a task has completed.
+    pub(crate) fn complete(&mut self, now: Instant) -> Option<u32> {
+        while let Some(id) = self.engine.handle_timeout(now) {
+            if id != NONE {
+                return Some(id);
             }
         }
+        None
     }
 }

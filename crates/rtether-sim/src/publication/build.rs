@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::NodeId;
+use rtether_model::network::{Network, NodeId};
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::Encapsulation;
 use rtether_rtps::cdr::{Encoding, to_payload};
@@ -21,8 +21,7 @@ use rtether_rtps::types::Octets;
 use rtether_rtps::wire::VENDOR;
 
 use super::series::Series;
-use super::{AnswerOf, Listener, Party, Role, Topic};
-use crate::kernel::{BuildError, Carrier, Simulation};
+use super::{AnswerOf, Listener, Party, Publications, Reader, Role, Topic};
 use crate::packet::NONE;
 use crate::trace::frame;
 
@@ -33,6 +32,14 @@ const DATAGRAM_MAX: usize = 1_472;
 
 /// Largest sample that the engine accepts, less a margin for headers, in octets.
 const MAX_SAMPLE: Bytes = Bytes::new((16 << 20) - 1_024);
+
+/// Where the stations are.
+pub(crate) struct Plant<'a> {
+    /// Names of the nodes.
+    pub(crate) network: &'a Network,
+    /// Nodes of the stations.
+    pub(crate) nodes: &'a [NodeId],
+}
 
 /// Returns whether lost samples of a flow are sent again; `None` if it is not published.
 const fn is_reliable(flow: &Flow) -> Option<bool> {
@@ -100,82 +107,92 @@ const fn named(topic: &str) -> TopicName<'_> {
     }
 }
 
-impl Simulation {
-    /// Creates the participants, writers and readers of all flows over RTPS.
-    pub(crate) fn add_publications(&mut self, flows: &[Flow]) -> Result<(), BuildError> {
-        if !flows.iter().any(|flow| is_reliable(flow).is_some()) {
-            return Ok(());
+impl Publications {
+    /// Creates the list for a plant with this many stations; a participant has a discovery group,
+    /// and these are numbered from `groups_from`.
+    pub(crate) fn new(stations: usize, groups_from: u32) -> Self {
+        Self {
+            by_station: vec![NONE; stations],
+            groups_from,
+            ..Self::default()
         }
-        // Each participant has a discovery group, numbered after the groups of the flows.
-        self.broadcasts_from = u32::try_from(self.flows.len()).map_err(|_| BuildError::TooLarge)?;
-        self.publications.by_station = vec![NONE; self.stations.len()];
-        for (index, flow) in (0u32..).zip(flows) {
-            let Some(is_reliable) = is_reliable(flow) else {
-                continue;
-            };
-            let refused = |reason| BuildError::Publication {
-                flow: flow.name.clone(),
-                reason,
-            };
-            if let Some(reason) = obstacle(flow) {
-                return Err(refused(reason));
-            }
-            self.add_topic(index, flow, is_reliable)
-                .ok_or_else(|| refused("it exceeds the limits of the RTPS engine"))?;
-        }
-        self.add_groups(flows);
-        Ok(())
     }
 
-    /// Adds the discovery group of each participant to switches with managed multicast, along the
-    /// paths to the other participants: flooding would loop in a ring of switches.
-    fn add_groups(&mut self, flows: &[Flow]) {
-        let parties = self.publications.parties.iter();
-        let nodes = parties.map(|party| self.stations[party.station as usize].node);
-        let nodes: Vec<NodeId> = nodes.collect();
-        for (party, &talker) in nodes.iter().enumerate() {
-            let group = self.broadcasts_from + u32::try_from(party).unwrap_or(0);
-            let flow = &flows[self.publications.parties[party].flow as usize];
-            let mut said = Flow {
-                talker,
-                listeners: nodes
-                    .iter()
-                    .copied()
-                    .filter(|&other| other != talker)
-                    .collect(),
-                delivery: Delivery::Multicast,
-                ..flow.clone()
-            };
-            let (routing, network) = (&self.routing, &self.network);
-            let all = said.listeners.iter().copied();
-            said.listeners = all
-                .filter(|&other| routing.path(network, talker, other).is_ok())
-                .collect();
-            for hop in routing.flow_hops(network, &said).unwrap_or_default() {
-                let mut switches = self.switches.iter_mut();
-                let switch = switches.find(|switch| switch.node == hop.egress.node);
-                if let Some(switch) = switch
-                    && let Some(groups) = &mut switch.groups
-                {
-                    let port = switch.first_port + u32::from(hop.egress.port);
-                    groups.entry(group).or_default().push(port);
-                }
-            }
+    /// Creates participants, writers and readers of the flow at `index`; returns the index of its
+    /// topic.
+    ///
+    /// # Errors
+    /// Why the flow cannot be published.
+    pub(crate) fn add(
+        &mut self,
+        plant: &Plant<'_>,
+        (index, flow): (u32, &Flow),
+        talker: u32,
+        listeners: &[u32],
+        first_stream: u32,
+    ) -> Result<u32, &'static str> {
+        if let Some(reason) = obstacle(flow) {
+            return Err(reason);
         }
+        self.add_topic(plant, (index, flow), talker, listeners, first_stream)
+            .ok_or("it exceeds the limits of the RTPS engine")
+    }
+
+    fn add_topic(
+        &mut self,
+        plant: &Plant<'_>,
+        (index, flow): (u32, &Flow),
+        talker: u32,
+        listeners: &[u32],
+        first_stream: u32,
+    ) -> Option<u32> {
+        let is_reliable = is_reliable(flow)?;
+        let now = Instant::from_ns(0);
+        let position = u32::try_from(self.topics.len()).ok()?;
+        let party = self.party(plant, talker, index);
+        let offered = qos(is_reliable, flow.dscp, true);
+        let participant = self.participant(party);
+        let writer = participant.create_writer(now, named(&flow.name), false, offered)?;
+        self.note_writer(party, writer, position, None)?;
+        let mut all = Vec::new();
+        for (place, &station) in (0u32..).zip(listeners) {
+            let own = self.party(plant, station, index);
+            let mut listener = self.add_listener([party, own], (position, place), flow)?;
+            listener.stream = first_stream + place;
+            all.push(listener);
+        }
+        let answer = match flow.reply {
+            Some(reply) => Some(AnswerOf {
+                payload: payload(reply.payload)?,
+                after: reply.after.as_ps(),
+            }),
+            None => None,
+        };
+        self.topics.push(Topic {
+            flow: index,
+            talker,
+            party,
+            writer,
+            payload: payload(flow.payload)?,
+            listeners: all,
+            answer,
+            is_matched: false,
+        });
+        Some(position)
     }
 
     /// Returns the participant of a station; creates it if needed.
-    fn party(&mut self, station: u32, flow: u32) -> u32 {
-        if let Some(party) = self.publications.party_of(station) {
+    fn party(&mut self, plant: &Plant<'_>, station: u32, flow: u32) -> u32 {
+        if let Some(party) = self.party_of(station) {
             return party;
         }
-        let node = self.stations[station as usize].node;
+        let node = plant.nodes[station as usize];
         let address = address_of(node);
         let mut prefix = [0; 12];
         prefix[..2].copy_from_slice(&VENDOR);
         prefix[8..].copy_from_slice(&node.0.to_be_bytes());
         let mut config = Config::new(GuidPrefix(prefix), 0);
-        config.name.clone_from(&self.network.node(node).name);
+        config.name.clone_from(&plant.network.node(node).name);
         if let Some(ports) = Ports::new(0)
             && let Some(port) = ports.discovery_unicast(0)
         {
@@ -191,11 +208,11 @@ impl Simulation {
         config.may_multicast = false;
         // A plant may exceed the default limits, which protect against unknown peers on a real
         // network.
-        config.participants_max = config.participants_max.max(self.stations.len());
+        config.participants_max = config.participants_max.max(plant.nodes.len());
         config.endpoints_max = u32::MAX >> 8;
         config.remote_endpoints_max = usize::MAX;
-        let party = u32::try_from(self.publications.parties.len()).unwrap_or(NONE);
-        self.publications.parties.push(Party {
+        let party = u32::try_from(self.parties.len()).unwrap_or(NONE);
+        self.parties.push(Party {
             participant: Participant::new(config, Instant::from_ns(0)),
             station,
             slot: NONE,
@@ -205,48 +222,9 @@ impl Simulation {
             due: BTreeMap::new(),
             planned: 0,
         });
-        self.publications.by_station[station as usize] = party;
-        self.publications.by_address.insert(address, station);
+        self.by_station[station as usize] = party;
+        self.by_address.insert(address, station);
         party
-    }
-
-    fn add_topic(&mut self, index: u32, flow: &Flow, is_reliable: bool) -> Option<()> {
-        let state = &self.flows[index as usize];
-        let (talker, first_stream) = (state.talker, state.first_stream);
-        let stations: Vec<u32> = state.listeners.all().into();
-        let now = Instant::from_ns(0);
-        let position = u32::try_from(self.publications.topics.len()).ok()?;
-        let party = self.party(talker, index);
-        let offered = qos(is_reliable, flow.dscp, true);
-        let participant = self.participant(party);
-        let writer = participant.create_writer(now, named(&flow.name), false, offered)?;
-        self.note_writer(party, writer, position, None)?;
-        let mut listeners = Vec::new();
-        for (place, station) in (0u32..).zip(stations) {
-            let own = self.party(station, index);
-            let mut listener = self.add_listener([party, own], (position, place), flow)?;
-            listener.stream = first_stream + place;
-            listeners.push(listener);
-        }
-        let answer = match flow.reply {
-            Some(reply) => Some(AnswerOf {
-                payload: payload(reply.payload)?,
-                after: reply.after.as_ps(),
-            }),
-            None => None,
-        };
-        self.flows[index as usize].carrier = Carrier::Publication(position);
-        self.publications.topics.push(Topic {
-            flow: index,
-            talker,
-            party,
-            writer,
-            payload: payload(flow.payload)?,
-            listeners,
-            answer,
-            is_matched: false,
-        });
-        Some(())
     }
 
     /// Creates the endpoints of a listener for a topic, and those of the talker for its answers;
@@ -291,12 +269,12 @@ impl Simulation {
     }
 
     fn participant(&mut self, party: u32) -> &mut Participant {
-        &mut self.publications.parties[party as usize].participant
+        &mut self.parties[party as usize].participant
     }
 
     fn note_reader(&mut self, party: u32, role: Role, place: u32) {
-        let readers = &mut self.publications.parties[party as usize].readers;
-        readers.push((role, place));
+        let readers = &mut self.parties[party as usize].readers;
+        readers.push(Reader { role, place });
     }
 
     fn note_writer(
@@ -308,7 +286,7 @@ impl Simulation {
     ) -> Option<()> {
         let guid = self.participant(party).writer_guid(writer)?;
         let role = Role { topic, answers };
-        self.publications.by_writer.insert(guid, role);
+        self.by_writer.insert(guid, role);
         Some(())
     }
 }

@@ -32,24 +32,27 @@ use rtether_rtps::engine::{Participant, ReaderId, WriterId};
 use rtether_rtps::guid::Guid;
 use rtether_rtps::time::Instant;
 
+pub(crate) use build::Plant;
 pub(crate) use message::Message;
 use series::Series;
 
-use crate::agenda::NEVER;
+use crate::agenda::{Agenda, NEVER};
 use crate::packet::NONE;
 use crate::whole::Released;
 
 /// All RTPS participants and topics.
 #[derive(Default)]
 pub(crate) struct Publications {
-    pub(crate) parties: Vec<Party>,
+    parties: Vec<Party>,
     /// By station: its index in `parties`, or [`NONE`].
     by_station: Vec<u32>,
     /// By address: its station.
     by_address: BTreeMap<Ipv4Addr, u32>,
-    pub(crate) topics: Vec<Topic>,
+    topics: Vec<Topic>,
     /// By writer: its topic, and for a writer of answers the index of the listener.
     by_writer: BTreeMap<Guid, Role>,
+    /// First of the discovery groups, one for each participant.
+    groups_from: u32,
     buffer: Vec<u8>,
 }
 
@@ -61,15 +64,44 @@ struct Role {
     answers: Option<u32>,
 }
 
+/// A reader: its role, and the index of the listener.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader {
+    role: Role,
+    place: u32,
+}
+
+/// A sample or an answer that an application has received.
+pub(crate) struct Sample {
+    pub(crate) flow: u32,
+    pub(crate) stream: u32,
+    pub(crate) talker: u32,
+    pub(crate) released: Released,
+    /// The station that answers it, and the time this takes.
+    pub(crate) answer: Option<(u32, i64)>,
+}
+
+/// A datagram that a participant sends.
+pub(crate) struct Outgoing {
+    pub(crate) message: Message,
+    /// Its station, and where the datagram goes as in [`crate::packet::Packet::destination`].
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// Number among the datagrams of the participant.
+    pub(crate) number: u32,
+    /// Flow that carries it, for discovery the first one of the station.
+    pub(crate) flow: u32,
+    pub(crate) is_discovery: bool,
+}
+
 /// A station with a participant.
-pub(crate) struct Party {
+struct Party {
     participant: Participant,
     station: u32,
-    pub(crate) slot: u32,
+    slot: u32,
     /// The first of its flows, which carries its discovery.
     flow: u32,
-    /// Its readers: their role, and the index of the listener.
-    readers: Vec<(Role, u32)>,
+    readers: Vec<Reader>,
     /// Number of its last datagram.
     number: u32,
     /// Answers by due time and order.
@@ -85,13 +117,13 @@ struct Answer {
 }
 
 /// The topic of a flow.
-pub(crate) struct Topic {
+struct Topic {
     flow: u32,
     talker: u32,
     party: u32,
     writer: WriterId,
     payload: Vec<u8>,
-    pub(crate) listeners: Vec<Listener>,
+    listeners: Vec<Listener>,
     answer: Option<AnswerOf>,
     /// Whether all endpoints have matched.
     is_matched: bool,
@@ -104,7 +136,7 @@ struct AnswerOf {
 }
 
 /// One listener of a topic.
-pub(crate) struct Listener {
+struct Listener {
     party: u32,
     stream: u32,
     reader: ReaderId,
@@ -115,6 +147,35 @@ pub(crate) struct Listener {
 }
 
 impl Publications {
+    /// Returns the number of participants.
+    pub(crate) fn participants(&self) -> usize {
+        self.parties.len()
+    }
+
+    /// Returns group, station and first flow of each participant.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = (u32, u32, u32)> {
+        let parties = (self.groups_from..).zip(&self.parties);
+        parties.map(|(group, party)| (group, party.station, party.flow))
+    }
+
+    /// Gives a participant its timer.
+    pub(crate) fn set_slot(&mut self, party: u32, slot: u32) {
+        self.parties[party as usize].slot = slot;
+    }
+
+    /// Sets the timers of all participants for the start of the run.
+    pub(crate) fn start(&self, agenda: &mut Agenda) {
+        for party in &self.parties {
+            agenda.set(party.slot, party.wake_at(0));
+        }
+    }
+
+    /// Sets the timer of a participant.
+    pub(crate) fn set_timer(&self, party: u32, now: i64, agenda: &mut Agenda) {
+        let party = &self.parties[party as usize];
+        agenda.set(party.slot, party.wake_at(now + 1));
+    }
+
     /// Returns the index of a station among the participants.
     #[inline]
     pub(crate) fn party_of(&self, station: u32) -> Option<u32> {
@@ -142,7 +203,7 @@ impl Publications {
 impl Party {
     /// Returns when it has to wake up; `after` at the earliest for timers of the engine, so that
     /// time advances.
-    pub(crate) fn wake_at(&self, after: i64) -> i64 {
+    fn wake_at(&self, after: i64) -> i64 {
         let timeout = self.participant.poll_timeout();
         let timeout = if timeout == Instant::NEVER {
             NEVER

@@ -1,6 +1,7 @@
 //! Parameters of the two TCP engines.
 
-use rtether_model::quantity::Duration;
+use rtether_model::flow::TcpParameters;
+use rtether_model::quantity::{Bytes, Duration};
 
 /// Largest number of out-of-order ranges a receiver can hold.
 pub const MAX_RANGES: usize = 64;
@@ -107,6 +108,21 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Converts the parameters of a flow.
+    pub(crate) fn of(parameters: &TcpParameters) -> Self {
+        let octets = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
+        let mss = octets(parameters.segment);
+        Self {
+            mss,
+            receive_window: octets(parameters.window),
+            initial_window: InitialWindow::Octets(mss.saturating_mul(parameters.initial_window)),
+            delayed_ack_segments: parameters.ack_every,
+            delayed_ack_timeout: parameters.ack_delay,
+            min_rto: parameters.min_rto,
+            ..Self::default()
+        }
+    }
+
     /// Returns why the engines cannot run with these values: a size, a count or a timeout is zero,
     /// the floor of the retransmission timeout is above its ceiling, or more than [`MAX_RANGES`]
     /// ranges are requested.

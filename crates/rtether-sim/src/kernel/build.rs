@@ -2,10 +2,10 @@
 
 mod media;
 mod ports;
+mod publications;
 mod tables;
 mod traffic;
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -14,20 +14,20 @@ use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{RouteError, Routing};
 
+use super::{Action, Simulation};
 use crate::agenda::Agenda;
+use crate::config::Config;
 use crate::conversation::{LISTENER, TALKER};
+use crate::error::BuildError;
+use crate::flow::{Carrier, FlowState, Parts};
 use crate::fragments::{FragmentedFlow, Reassembly};
-use crate::kernel::{
-    Action, BuildError, Carrier, Config, FlowState, Listeners, ReplyState, Simulation,
-};
 use crate::layer::LayerState;
-use crate::packet::{NONE, Pool, TAGGED};
+use crate::packet::{Pool, frame_octets};
 use crate::port::Owner;
 use crate::publication::Publications;
 use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
-use crate::source::Source;
-use crate::station::{Station, frame_octets};
+use crate::station::Station;
 use crate::stats::StreamStats;
 use media::build_media;
 use ports::build_ports;
@@ -96,9 +96,7 @@ impl Simulation {
             queues.set_local_deadlines(&local_deadlines);
         }
         for (number, attachment) in (0u32..).zip(&media.attachments) {
-            let port = &mut ports.hot[attachment.port as usize];
-            port.attachment = number;
-            port.free_at = crate::agenda::NEVER;
+            ports.hot[attachment.port() as usize].attach(number);
         }
         let Stations {
             hot: stations,
@@ -132,7 +130,7 @@ impl Simulation {
             fragmented: Vec::new(),
             reassemblies: Vec::new(),
             streams: Vec::new(),
-            broadcasts_from: u32::MAX,
+            flooded_from: u32::MAX,
             visitors: Vec::new(),
         };
         for flow in flows {
@@ -177,10 +175,10 @@ impl Simulation {
         let bulk = self.add_bulk(index, flow)?;
         let fragmented = self.add_fragmented(flow)?;
         let size = octets(flow.payload)?;
-        let reply = flow.reply.map(|reply| {
-            octets(reply.payload).map(|size| Box::new(ReplyState::new(reply.after, size)))
-        });
-        let reply = reply.transpose()?;
+        let answer = match flow.reply {
+            Some(reply) => Some((reply, octets(reply.payload)?)),
+            None => None,
+        };
         for listener in &flow.listeners {
             let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
             // Segments of a bulk flow differ in size.
@@ -188,28 +186,21 @@ impl Simulation {
             self.streams
                 .push(StreamStats::new(index, listener.0, flow.deadline, payload));
         }
-        self.flows.push(FlowState {
-            source: Source::new(flow, self.config.seed),
-            slot: NONE,
+        let parts = Parts {
             talker,
-            listeners: Listeners::new(listeners),
-            is_multicast: flow.delivery == Delivery::Multicast,
+            listeners,
             first_stream,
             size,
-            reply,
-            flags: if flow.tag.is_some() { TAGGED } else { 0 },
-            pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
-            vid: flow.tag.map_or(0, |tag| tag.vid.get()),
-            number: 0,
-            counted: 0,
+            answer,
             carrier: match (bulk, conversation, fragmented) {
                 (Some(bulk), ..) => Carrier::Bulk(bulk),
                 (None, Some(first), _) => Carrier::Conversation(first),
                 (None, None, Some(position)) => Carrier::Fragments(position),
                 (None, None, None) => Carrier::Packets,
             },
-            awaited: 0,
-        });
+        };
+        let state = FlowState::new(flow, self.config.seed, parts);
+        self.flows.push(state);
         Ok(())
     }
 
@@ -253,53 +244,50 @@ impl Simulation {
         };
         let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
-            port.arrival_slot = give(Action::Arrival(index))?;
+            port.set_arrival_slot(give(Action::Arrival(index))?);
         }
-        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
-            if port.is_cut_through {
+        for (index, port) in numbered(self.ports.len()).zip(&self.ports) {
+            if port.is_cut_through() {
                 let slot = give(Action::Stored(index))?;
-                self.port_rests[index as usize].stored_slot = slot;
+                self.port_rests[index as usize].set_stored_slot(slot);
             }
         }
         for (index, stack) in numbered(self.stations.len()).zip(&mut self.stacks) {
-            for server in 0..stack.servers {
-                let slot = give(Action::Stack(index, server))?;
-                stack.server[usize::from(server)].slot = slot;
+            for server in 0..stack.servers() {
+                stack.set_slot(server, give(Action::Stack(index, server))?);
             }
         }
         for (index, station) in numbered(self.stations.len()).zip(&self.stations) {
-            if station.layer != NONE {
-                self.layers[station.layer as usize].slot = give(Action::Layer(index))?;
+            if let Some(layer) = station.layer() {
+                self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
             }
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
-            if let Some(reply) = flow.reply.as_mut().filter(|reply| reply.after > 0) {
-                reply.slot = give(Action::Reply(index))?;
+            if flow.answers_late() {
+                flow.set_answer_slot(give(Action::Reply(index))?);
             }
         }
         for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
-            bulk.sender_slot = give(Action::TcpSender(index))?;
-            bulk.receiver_slot = give(Action::TcpReceiver(index))?;
+            let sender = give(Action::TcpSender(index))?;
+            bulk.set_slots(sender, give(Action::TcpReceiver(index))?);
         }
         let connections = numbered(self.conversations.len()).zip(&mut self.conversations);
         for (index, conversation) in connections {
-            conversation.slots = [
-                give(Action::TcpEnd(index, TALKER))?,
-                give(Action::TcpEnd(index, LISTENER))?,
-            ];
+            let talker = give(Action::TcpEnd(index, TALKER))?;
+            conversation.set_slots([talker, give(Action::TcpEnd(index, LISTENER))?]);
         }
-        let parties = &mut self.publications.parties;
-        for (index, party) in numbered(parties.len()).zip(parties) {
-            party.slot = give(Action::Party(index))?;
+        for index in numbered(self.publications.participants()) {
+            self.publications
+                .set_slot(index, give(Action::Party(index))?);
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
-            flow.slot = give(Action::Release(index))?;
+            flow.set_slot(give(Action::Release(index))?);
         }
         for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
-            shared.slot = give(Action::Medium(index))?;
+            shared.set_slot(give(Action::Medium(index))?);
         }
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
-            port.wake_slot = give(Action::Wake(index))?;
+            port.set_wake_slot(give(Action::Wake(index))?);
         }
         self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
         self.actions = actions;
@@ -311,18 +299,14 @@ impl Simulation {
     fn set_first_times(&mut self) {
         let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for flow in &mut self.flows {
-            self.agenda.set(flow.slot, flow.source.first());
+            flow.start(&mut self.agenda);
         }
         for bulk in &self.bulk {
-            self.agenda.set(bulk.sender_slot, bulk.wake_at());
+            bulk.start(&mut self.agenda);
         }
-        for party in &self.publications.parties {
-            self.agenda.set(party.slot, party.wake_at(0));
-        }
+        self.publications.start(&mut self.agenda);
         for station in numbered(self.stations.len()) {
-            if self.stations[station as usize].layer != NONE {
-                self.set_layer_timer(station);
-            }
+            self.set_layer_timer(station);
         }
     }
 }
@@ -377,18 +361,10 @@ fn build_stations(
             reason,
         })?;
         let place = u32::try_from(all.layers.len()).map_err(|_| BuildError::TooLarge)?;
-        all.hot.push(Station {
-            node,
-            port: hop.map_or(NONE, |hop| numbers.port(hop.egress)),
-            layer: if layer.is_some() { place } else { NONE },
-            servers: stack.servers,
-            released: 0,
-            delivered: 0,
-            arrived: 0,
-            filtered: 0,
-            discarded: 0,
-            stack_dropped: 0,
-        });
+        let port = hop.map(|hop| numbers.port(hop.egress));
+        let place = layer.as_ref().map(|_| place);
+        all.hot
+            .push(Station::new(node, port, place, stack.servers()));
         all.layers.extend(layer);
         all.stacks.push(stack);
     }

@@ -1,8 +1,6 @@
-//! Properties of frames from outside that emulated stations use.
+//! Properties of frames from outside that emulated stations use ([`crate::emulation`]).
 
 use rtether_model::quantity::Bytes;
-
-use crate::kernel::Simulation;
 
 /// Header fields of a frame, for layers and for stacks that charge by kind of packet.
 ///
@@ -39,12 +37,4 @@ pub(crate) struct Visitor {
     pub(crate) headers: Headers,
     /// Seed of the stacks' draws for it; `None` to draw from one sequence.
     pub(crate) seed: Option<u64>,
-}
-
-impl Simulation {
-    /// Returns the properties of a packet from outside; `None` for other packets.
-    #[inline]
-    pub(crate) fn visitor(&self, id: u32) -> Option<&Visitor> {
-        self.visitors.get(self.pool.get(id).number as usize)
-    }
 }

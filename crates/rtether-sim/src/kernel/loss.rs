@@ -4,14 +4,15 @@ use alloc::vec::Vec;
 
 use rtether_model::network::NodeId;
 
-use crate::kernel::{Carrier, Simulation};
+use super::Simulation;
+use crate::flow::Carrier;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{COUNTED, GROUP, REVERSE};
 
 impl Simulation {
     /// Ends a packet before its destination. `egress` is the port at or after which it was lost,
     /// `None` inside its destination.
-    pub(crate) fn lose<O: Observer>(
+    pub(super) fn lose<O: Observer>(
         &mut self,
         id: u32,
         node: NodeId,
@@ -32,21 +33,17 @@ impl Simulation {
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
         let streams = self.streams_towards(id, egress);
         let flow = self.pool.get(id).flow;
-        if let Carrier::Fragments(position) = self.flows[flow as usize].carrier {
+        if let Some(position) = self.flows[flow as usize].fragmented() {
             self.book_lost_fragment(position, id, &streams);
             return;
         }
         for stream in streams {
-            let stats = &mut self.streams[stream];
-            stats.rest.record.dropped += 1;
-            if stats.deadline != i64::MAX {
-                stats.note_missed();
-            }
+            self.streams[stream].note_lost();
         }
     }
 
     /// Returns the streams that depend on this copy of a packet at this place.
-    pub(crate) fn streams_towards(&self, id: u32, egress: Option<u32>) -> Vec<usize> {
+    pub(super) fn streams_towards(&self, id: u32, egress: Option<u32>) -> Vec<usize> {
         let packet = self.pool.get(id);
         let flow = &self.flows[packet.flow as usize];
         if !self.is_stream_data(id) {
@@ -61,7 +58,7 @@ impl Simulation {
                 Vec::new()
             };
         }
-        let first = flow.first_stream as usize;
+        let first = flow.first_stream() as usize;
         let definition = &self.flow_list[packet.flow as usize];
         let depends = |listener: NodeId| {
             let Some(port) = egress else { return false };
@@ -78,10 +75,10 @@ impl Simulation {
 
     /// Returns whether the packet counts in its stream's latency: not an acknowledgement, not a TCP
     /// control segment.
-    pub(crate) fn is_stream_data(&self, id: u32) -> bool {
+    pub(super) fn is_stream_data(&self, id: u32) -> bool {
         let packet = self.pool.get(id);
         let flow = &self.flows[packet.flow as usize];
-        match flow.carrier {
+        match flow.carrier() {
             Carrier::Packets | Carrier::Fragments(_) => true,
             // Streams of messages do not depend on single segments, nor those of samples on single
             // datagrams.
@@ -97,7 +94,7 @@ impl Simulation {
 
     fn leads_to(&self, port: u32, station: u32) -> bool {
         let id = self.port_id(port);
-        let to = self.stations[station as usize].node;
+        let to = self.stations[station as usize].node();
         let hop = self.routing.next_hop(&self.network, id.node, to);
         hop.is_some_and(|hop| hop.egress == id)
     }

@@ -5,18 +5,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow};
-use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortVlan, Switch,
-    TagHandling,
-};
-use rtether_model::quantity::Bytes;
+use rtether_model::network::{Network, NodeId, NodeKind};
 use rtether_model::route::Routing;
 
 use super::Numbers;
-use crate::kernel::BuildError;
+use crate::error::BuildError;
 use crate::packet::NONE;
 use crate::port::Owner;
-use crate::switch::{Forwarding, Learned, SwitchState};
+use crate::switch::{Forwarding, SwitchState};
 
 pub(super) fn build_switches(
     network: &Network,
@@ -36,37 +32,10 @@ pub(super) fn build_switches(
             continue;
         };
         let table = core::mem::take(&mut groups[node.index()]);
-        let nobody = Learned { port: NONE, at: 0 };
-        let (learned, aging) = match switch.addresses {
-            AddressTable::Static => (None, 0),
-            AddressTable::Learning { aging } => (Some(vec![nobody; stations]), aging.as_ps()),
-        };
-        switches.push(SwitchState {
-            node,
-            first_port: numbers.first_port[node.index()],
-            ports: switch.ports.clone(),
-            is_cut_through: switch.mode == ForwardingMode::CutThrough,
-            is_vlan_aware: is_vlan_aware(switch),
-            strips_tags: switch.tags == TagHandling::Strip,
-            learned,
-            aging,
-            groups: (switch.multicast == MulticastForwarding::Managed).then_some(table),
-            shared_used: 0,
-            shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
-            arrived: 0,
-            copied: 0,
-            filtered: 0,
-            discarded: 0,
-        });
+        let first_port = numbers.first_port[node.index()];
+        switches.push(SwitchState::new(node, switch, first_port, stations, table));
     }
     Ok(switches)
-}
-
-fn is_vlan_aware(switch: &Switch) -> bool {
-    let is_plain = |port: &rtether_model::network::SwitchPort| {
-        port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0
-    };
-    !switch.ports.iter().all(is_plain)
 }
 
 /// Returns the egress ports of each multicast flow, by node.
@@ -103,7 +72,7 @@ pub(super) fn static_addresses(
     routing: &Routing,
     numbers: &Numbers,
 ) -> Forwarding {
-    let mut forwarding = Forwarding::default();
+    let (mut access, mut towards) = (Vec::new(), Vec::new());
     let (mut switches, mut hubs) = (Vec::new(), Vec::new());
     for (node, definition) in network.iter_nodes() {
         match definition.kind {
@@ -121,12 +90,12 @@ pub(super) fn static_addresses(
         match definition.kind {
             NodeKind::Switch(_) | NodeKind::Hub(_) => {}
             NodeKind::EndStation(_) => {
-                let access = routing
+                let port = routing
                     .hops_from(network, node)
                     .next()
                     .map(|hop| hop.ingress);
-                forwarding.access.push(
-                    match access.map(|port| (port, numbers.owner[port.node.index()])) {
+                access.push(
+                    match port.map(|port| (port, numbers.owner[port.node.index()])) {
                         Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
                         Some((port, Owner::Hub)) => (hub_number(port.node).unwrap_or(NONE), NONE),
                         _ => (NONE, NONE),
@@ -135,14 +104,11 @@ pub(super) fn static_addresses(
             }
         }
     }
-    forwarding.places = switches.len() + hubs.len();
     for &from in &switches {
         for &to in switches.iter().chain(&hubs) {
             let port = routing.port_towards(from, to);
-            forwarding
-                .towards
-                .push(port.map_or(NONE, |port| numbers.port(port)));
+            towards.push(port.map_or(NONE, |port| numbers.port(port)));
         }
     }
-    forwarding
+    Forwarding::new(access, towards, switches.len() + hubs.len())
 }

@@ -8,7 +8,8 @@ use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::route::{Hop, Routing};
 
 use super::Numbers;
-use crate::kernel::{BuildError, Config};
+use crate::config::Config;
+use crate::error::BuildError;
 use crate::medium::{self, Backoff, Medium};
 use crate::packet::NONE;
 use crate::random::{Purpose, seed_of};
@@ -187,15 +188,8 @@ impl Builder<'_> {
             };
             entry.map_or(NONE, |hop| self.numbers.port(hop.egress))
         });
-        HubState {
-            node: hub,
-            ports: hops().map(|hop| self.numbers.port(hop.egress)).collect(),
-            ingress: ingress.collect(),
-            arrived: 0,
-            copied: 0,
-            filtered: 0,
-            discarded: 0,
-        }
+        let ports = hops().map(|hop| self.numbers.port(hop.egress));
+        HubState::new(hub, ports.collect(), ingress.collect())
     }
 
     /// Adds a half-duplex link: a segment with two stations, each half the cable from its middle.
@@ -253,22 +247,12 @@ impl Builder<'_> {
             let number =
                 u32::try_from(media.attachments.len()).map_err(|_| BuildError::TooLarge)?;
             attachments.push(number);
-            media.attachments.push(Attachment {
-                port: self.numbers.port(member.port),
-                domain,
-                station,
-                frame: NONE,
-                queue: 0,
-            });
+            let port = self.numbers.port(member.port);
+            media
+                .attachments
+                .push(Attachment::new(port, domain, station));
         }
-        media.shared.push(Shared {
-            medium,
-            attachments,
-            hubs,
-            slot: NONE,
-            seed_of_frames: None,
-            events: Vec::new(),
-        });
+        media.shared.push(Shared::new(medium, attachments, hubs));
         Ok(())
     }
 

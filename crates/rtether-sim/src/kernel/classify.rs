@@ -9,25 +9,12 @@ use rtether_model::wire::{self, Encapsulation};
 use rtether_proto::endnode::{FrameKey, Tag};
 use rtether_proto::smoother;
 
-use crate::emulation::{Content, Visitor};
-use crate::kernel::{Carrier, Simulation};
+use super::Simulation;
+use crate::flow::Carrier;
+use crate::kind::Kind;
 use crate::packet::{GROUP, REVERSE, TAGGED};
 use crate::trace::frame;
-
-/// Kinds of packets with a cost of their own in a task or a real-time stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A message in one packet or fragment.
-    Message,
-    /// A data segment of a connection for messages: to the task a message, to the stack a segment.
-    MessageSegment,
-    /// A data segment of a bulk flow.
-    Data,
-    /// A TCP segment without data.
-    Control,
-    /// An RTPS datagram without a sample; tasks ignore it.
-    Middleware,
-}
+use crate::visitor::Visitor;
 
 /// IANA protocol numbers.
 const ICMP: u8 = 1;
@@ -50,24 +37,14 @@ fn address(first: u8, number: u32) -> IpAddr {
     Ipv4Addr::from(frame::ipv4(first, number)).into()
 }
 
-impl From<Content> for Kind {
-    fn from(content: Content) -> Self {
-        match content {
-            Content::Datagram => Self::Message,
-            Content::Segment => Self::Data,
-            Content::Acknowledgement => Self::Control,
-        }
-    }
-}
-
 impl Simulation {
     /// Returns the kind of a packet.
-    pub(crate) fn packet_kind(&self, id: u32) -> Kind {
+    pub(super) fn packet_kind(&self, id: u32) -> Kind {
         if let Some(visitor) = self.visitor(id) {
             return visitor.headers.content.into();
         }
         let flow = &self.flows[self.pool.get(id).flow as usize];
-        let with_data = match flow.carrier {
+        let with_data = match flow.carrier() {
             Carrier::Packets | Carrier::Fragments(_) => return Kind::Message,
             Carrier::Bulk(_) => Kind::Data,
             Carrier::Conversation(_) => Kind::MessageSegment,
@@ -89,9 +66,9 @@ impl Simulation {
 
     /// Returns the class of a packet in the station's layer.
     pub(super) fn class_of(&self, index: u32, id: u32) -> u8 {
-        let layer = self.stations[index as usize].layer;
-        let classifier = &self.layers[layer as usize].classifier;
-        classifier.classify(&self.frame_key(id)).class
+        let layer = self.stations[index as usize].layer();
+        let layer = layer.map(|layer| &self.layers[layer as usize]);
+        layer.map_or(0, |layer| layer.classify(&self.frame_key(id)))
     }
 
     /// Returns the header fields of a packet, as captures show them ([`frame`]).
@@ -119,7 +96,7 @@ impl Simulation {
                 ..FrameKey::default()
             };
         };
-        let number = |station: u32| self.stations[station as usize].node.0;
+        let number = |station: u32| self.stations[station as usize].node().0;
         if let Some(message) = self.message(id) {
             return FrameKey {
                 tag,
@@ -181,8 +158,8 @@ impl Simulation {
             let headers = Encapsulation::Udp.header_size();
             return Some((whole.min(headers + Bytes::new(octets)), class));
         }
-        if let Carrier::Fragments(position) = self.flows[packet.flow as usize].carrier {
-            let octets = self.fragment_octets(position, packet, flow);
+        if let Some(position) = self.flows[packet.flow as usize].fragmented() {
+            let octets = self.fragmented[position as usize].octets(packet, flow);
             return Some((whole.min(octets), class));
         }
         let payload = match (&flow.reply, self.packet_kind(id)) {

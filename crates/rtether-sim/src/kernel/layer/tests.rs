@@ -2,10 +2,12 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec;
 
-use rtether_model::endnode::{Detector, Smoothing};
+use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::{Flow, Phase, Traffic};
-use rtether_model::network::{Duplex, Link, Network, Node, NodeId, NodeKind, PortId, Stack};
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::network::{
+    Duplex, EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::{Adaptive, Config, Mode, Rule};
 
 use super::*;
@@ -45,7 +47,7 @@ fn simulation(layer: Layer) -> Simulation {
             release_jitter: Duration::ZERO,
         },
     );
-    let config = crate::kernel::Config {
+    let config = crate::config::Config {
         seed: 1,
         warmup: Duration::ZERO,
         bucket: Duration::ZERO,
@@ -75,7 +77,7 @@ fn a_frame_that_collided_slows_its_station_down() {
         // What a shared medium would report; this link has no collisions.
         simulation.transmission_complete(0, attempts, &mut NoObserver);
         simulation.run_until(at(2_100), &mut NoObserver);
-        let statistics = simulation.layers[0].egress.smoother_statistics();
+        let statistics = simulation.layers[0].egress().smoother_statistics();
         let statistics = statistics.expect("a smoother");
         assert_eq!(
             (statistics.reports, statistics.decreases),
@@ -90,7 +92,7 @@ fn nothing_is_left_in_a_ring_that_nobody_empties() {
     // the ring of its layer is not used.
     let mut simulation = simulation(Layer::default());
     simulation.run_until(Instant::ZERO + Duration::from_ms(100), &mut NoObserver);
-    assert_eq!(simulation.layers[0].egress.in_rings(), 0);
+    assert_eq!(simulation.layers[0].egress().in_rings(), 0);
     assert_eq!(simulation.invariants(), Ok(()));
     assert_eq!(simulation.finish().streams[0].delivered, 50);
 }

@@ -4,9 +4,11 @@ use rtether_model::flow::{Bulk, Delivery, Flow, TcpParameters, Traffic};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
-use crate::bulk::{BulkFlow, engine_config};
+use crate::bulk::BulkFlow;
 use crate::conversation::Conversation;
-use crate::kernel::{BuildError, Simulation};
+use crate::error::BuildError;
+use crate::kernel::Simulation;
+use crate::tcp;
 
 /// Checks that a flow does not release endlessly at one instant, that an adaptive flow has replies,
 /// and that the parameters of its connections are usable.
@@ -54,7 +56,7 @@ fn obstacle_to_bulk(bulk: &Bulk) -> Option<&'static str> {
 }
 
 fn obstacle_to_tcp(parameters: &TcpParameters) -> Option<&'static str> {
-    engine_config(parameters).obstacle()
+    tcp::Config::of(parameters).obstacle()
 }
 
 impl Simulation {

@@ -4,15 +4,15 @@ use alloc::vec::Vec;
 
 use rtether_model::endnode::TransmitStrategy;
 use rtether_model::network::{
-    EndStation, ForwardingMode, LinkId, Network, NodeKind, PortId, QueueMap, Selection, Stack,
+    EndStation, ForwardingMode, Network, NodeKind, PortId, QueueMap, Selection, Stack,
 };
 use rtether_model::quantity::Bytes;
 use rtether_model::route::Routing;
 
 use super::Numbers;
-use crate::kernel::{BuildError, Config};
-use crate::packet::{Fifo, NONE};
-use crate::port::{Port, PortRest};
+use crate::config::Config;
+use crate::error::BuildError;
+use crate::port::{Line, Port, PortRest};
 use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 
@@ -65,41 +65,10 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
     let queues = EgressQueues::new(map.count(), selection, limit);
-    let port = Port {
-        owner: numbers.owner[id.node.index()],
-        peer: NONE,
-        peer_owner: numbers.owner[id.node.index()],
-        octet: 0,
-        flight: 0,
-        flight_per_octet: 0,
-        latency: 0,
-        free_at: 0,
-        landed_at: 0,
-        flying: Fifo::default(),
-        arrival_slot: NONE,
-        wake_slot: NONE,
-        attachment: NONE,
-        is_wake_set: false,
-        is_asked_when_idle: queues.is_asked_when_idle(),
-        has_one_queue: queues.count() == 1,
-        is_cut_through: false,
-        is_faulty: false,
-        reports_completion: matches!(kind, NodeKind::EndStation(station) if reports(station)),
-        offered: 0,
-        sent: 0,
-        sent_octets: 0,
-    };
-    let rest = PortRest {
-        id,
-        link: LinkId(NONE),
-        map,
-        errors_per_billion: 0,
-        draw: Draw::new(0, "", Purpose::Errors),
-        held: Fifo::default(),
-        stored_slot: NONE,
-        dropped: 0,
-        corrupted: 0,
-    };
+    let owner = numbers.owner[id.node.index()];
+    let reports = matches!(kind, NodeKind::EndStation(station) if reports(station));
+    let port = Port::new(owner, &queues, reports);
+    let rest = PortRest::new(id, map);
     (port, rest, queues)
 }
 
@@ -127,9 +96,10 @@ fn connect(
     numbers: &Numbers,
     config: &Config,
 ) -> Result<(), BuildError> {
+    let id = rest.id();
     let Some(hop) = routing
-        .hops_from(network, rest.id.node)
-        .find(|hop| hop.egress == rest.id)
+        .hops_from(network, id.node)
+        .find(|hop| hop.egress == id)
     else {
         return Ok(());
     };
@@ -138,32 +108,34 @@ fn connect(
         link: hop.link.index(),
         rate: link.rate,
     })?;
-    port.peer = numbers.port(hop.ingress);
-    port.peer_owner = numbers.owner[hop.ingress.node.index()];
-    rest.link = hop.link;
-    port.octet = octet.as_ps();
+    let mut line = Line {
+        octet: octet.as_ps(),
+        is_faulty: link.errors_per_billion > 0,
+        ..Line::default()
+    };
     // On a shared medium, the medium accounts for the delay between stations.
     if !network.is_half_duplex(link) {
-        port.flight = link.propagation.as_ps();
+        line.flight = link.propagation.as_ps();
     }
     for end in [hop.egress, hop.ingress] {
         match &network.node(end.node).kind {
             NodeKind::EndStation(station) => {
                 if let Stack::Linear(linear) = &station.stack {
-                    port.flight += linear.interface.base.as_ps();
-                    port.flight_per_octet += linear.interface.per_octet.as_ps();
+                    line.flight += linear.interface.base.as_ps();
+                    line.flight_per_octet += linear.interface.per_octet.as_ps();
                 }
             }
             NodeKind::Switch(switch) if end == hop.ingress => {
-                port.latency = switch.latency.as_ps();
-                port.is_cut_through = switch.mode == ForwardingMode::CutThrough;
+                line.latency = switch.latency.as_ps();
+                line.is_cut_through = switch.mode == ForwardingMode::CutThrough;
             }
             NodeKind::Switch(_) | NodeKind::Hub(_) => {}
         }
     }
-    port.is_faulty = link.errors_per_billion > 0;
-    rest.errors_per_billion = link.errors_per_billion;
-    let name = alloc::format!("{} {}", network.node(rest.id.node).name, rest.id.port);
-    rest.draw = Draw::new(config.seed, &name, Purpose::Errors);
+    let name = alloc::format!("{} {}", network.node(id.node).name, id.port);
+    let draw = Draw::new(config.seed, &name, Purpose::Errors);
+    let owner = numbers.owner[hop.ingress.node.index()];
+    port.connect(numbers.port(hop.ingress), owner, line);
+    rest.connect(hop.link, link.errors_per_billion, draw);
     Ok(())
 }

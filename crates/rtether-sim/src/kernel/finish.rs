@@ -1,0 +1,221 @@
+//! End of a run: packets still in transit, and the record.
+
+use alloc::vec::Vec;
+
+use rtether_model::network::{NodeId, NodeKind, PortId};
+use rtether_model::quantity::Duration;
+use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
+
+use super::Simulation;
+use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
+use crate::servers::StackState;
+use crate::station::Station;
+use crate::switch::SwitchState;
+
+impl Simulation {
+    /// Ends the run and returns its record.
+    pub fn finish(mut self) -> Record {
+        self.book_overdue();
+        let rests = self.port_rests.iter().zip(&self.queues);
+        let ports = self.ports.iter().zip(rests);
+        let ports = ports.filter(|(port, _)| port.peer() != NONE);
+        let ports = ports.map(|(port, (rest, queues))| {
+            let access = port.attachment().map(|number| self.access(number));
+            port.record(rest, queues, access, self.now)
+        });
+        let ports = ports.collect();
+        let nodes = self.node_records();
+        let media = self.shared.iter().map(|shared| {
+            shared.record(|number| self.port_id(self.attachments[number as usize].port()))
+        });
+        let media = media.collect();
+        self.count_files();
+        for bulk in core::mem::take(&mut self.bulk) {
+            let stream = self.flows[bulk.flow() as usize].first_stream();
+            self.streams[stream as usize].set_transfers(bulk.finish());
+        }
+        let streams = core::mem::take(&mut self.streams);
+        let seed = self.config.seed;
+        let released = self.flows.iter();
+        let released = released.flat_map(|flow| flow.listeners().iter().map(|_| flow.counted()));
+        let streams = streams.into_iter().zip(released);
+        Record {
+            duration: Duration::from_ps(self.now),
+            observed: Duration::from_ps(self.now),
+            warmup: self.config.warmup,
+            bucket: self.config.bucket,
+            runs: 1,
+            streams: streams
+                .map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)))
+                .collect(),
+            ports,
+            nodes,
+            media,
+            events: self.events,
+        }
+    }
+
+    /// Returns the counters of a port on a shared medium, and whether the medium holds a frame of
+    /// it.
+    fn access(&self, attachment: u32) -> (AccessRecord, bool) {
+        let own = self.attachments[attachment as usize];
+        let record = self.shared[own.domain() as usize].access(own.station());
+        (record, own.frame().is_some())
+    }
+
+    /// Counts packets in transit for longer than their deadline as missed.
+    fn book_overdue(&mut self) {
+        let mut overdue = Vec::new();
+        self.for_each_live(|id, place| {
+            let packet = self.pool.get(id);
+            let flow = &self.flows[packet.flow as usize];
+            // Fragmented datagrams are counted from their own list below.
+            if packet.has(COUNTED) && flow.fragmented().is_none() {
+                let age = self.now - packet.released_at;
+                let late = self.streams_towards(id, place).into_iter();
+                overdue.extend(late.filter(|&stream| age > self.streams[stream].deadline()));
+            }
+        });
+        for conversation in &self.conversations {
+            let stream = conversation.stream() as usize;
+            let count = conversation.overdue(self.now, self.streams[stream].deadline());
+            overdue.extend(core::iter::repeat_n(stream, count));
+        }
+        self.publications.overdue(
+            self.now,
+            |stream| self.streams[stream].deadline(),
+            |stream, count| overdue.extend(core::iter::repeat_n(stream, count)),
+        );
+        for own in &self.fragmented {
+            overdue.extend(own.overdue(self.now, |stream| self.streams[stream].deadline()));
+        }
+        for stream in overdue {
+            self.streams[stream].note_missed();
+        }
+    }
+
+    /// Visits every packet in transit with the port it waits at or left last; `None` inside its
+    /// talker or listener.
+    fn for_each_live(&self, mut visit: impl FnMut(u32, Option<u32>)) {
+        for (index, port) in (0u32..).zip(&self.ports) {
+            let pool = &self.pool;
+            let queues = &self.queues[index as usize];
+            for id in queues.iter(pool).chain(port.flying(pool)) {
+                visit(id, Some(index));
+            }
+            for id in self.port_rests[index as usize].held(pool) {
+                visit(id, Some(pool.get(id).held_for));
+            }
+        }
+        for attachment in &self.attachments {
+            if let Some(id) = attachment.frame() {
+                visit(id, Some(attachment.port()));
+            }
+        }
+        for (index, stack) in (0u32..).zip(&self.stacks) {
+            for id in stack.packets(&self.pool) {
+                visit(id, self.stack_place(index, id));
+            }
+        }
+        for (index, station) in (0u32..).zip(&self.stations) {
+            if let Some(layer) = station.layer() {
+                let layer = &self.layers[layer as usize];
+                layer.for_each_packet(|id| visit(id, self.stack_place(index, id)));
+            }
+        }
+        for flow in &self.flows {
+            for id in flow.pending_answers(&self.pool) {
+                visit(id, None);
+            }
+        }
+    }
+
+    /// Returns the counters of all nodes.
+    pub(super) fn node_records(&self) -> Vec<NodeRecord> {
+        let mut records = Vec::new();
+        let (mut stations, mut switches) =
+            (self.stations.iter().zip(&self.stacks), self.switches.iter());
+        for (node, definition) in self.network.iter_nodes() {
+            let mut record = empty(node);
+            match definition.kind {
+                NodeKind::Switch(_) => {
+                    if let Some(switch) = switches.next() {
+                        self.count_switch(switch, &mut record);
+                    }
+                }
+                NodeKind::Hub(_) => {
+                    let media = self.shared.iter();
+                    media.for_each(|shared| shared.count_in(&mut record));
+                }
+                NodeKind::EndStation(_) => {
+                    if let Some((station, stack)) = stations.next() {
+                        self.count_station(station, stack, &mut record);
+                    }
+                }
+            }
+            records.push(record);
+        }
+        records
+    }
+
+    fn count_switch(&self, switch: &SwitchState, record: &mut NodeRecord) {
+        switch.count_in(record);
+        let ports = self.ports.iter().zip(&self.port_rests);
+        let held = ports
+            .filter(|(port, _)| {
+                port.peer() != NONE && self.port_id(port.peer()).node == record.node
+            })
+            .map(|(_, rest)| rest.held(&self.pool).count() as u64);
+        record.in_stack = held.sum();
+    }
+
+    fn count_station(&self, station: &Station, stack: &StackState, record: &mut NodeRecord) {
+        station.count_in(record);
+        stack.count_in(record, &self.pool, self.now);
+        if let Some(layer) = station.layer() {
+            self.layers[layer as usize].count_in(record);
+        }
+    }
+
+    /// Decodes a place into its segment and port.
+    fn place(&self, code: u32) -> (Segment, PortId) {
+        let segment = Segment::ALL[(code >> PLACE_INDEX_BITS) as usize % Segment::COUNT];
+        let index = code & ((1 << PLACE_INDEX_BITS) - 1);
+        let port = match segment {
+            Segment::DriverQueue | Segment::MediumAccess | Segment::Wire | Segment::SwitchQueue => {
+                self.port_id(index)
+            }
+            Segment::SwitchLatency => PortId {
+                node: self.peer_node(index),
+                port: 0,
+            },
+            Segment::TalkerStack
+            | Segment::ReceiveQueue
+            | Segment::ReceiveStack
+            | Segment::Application => PortId {
+                node: self.stations[index as usize].node(),
+                port: 0,
+            },
+        };
+        (segment, port)
+    }
+}
+
+/// Returns the record of a node that has done nothing.
+fn empty(node: NodeId) -> NodeRecord {
+    NodeRecord {
+        node,
+        released: 0,
+        delivered: 0,
+        arrived: 0,
+        copied: 0,
+        filtered: 0,
+        discarded: 0,
+        stack_dropped: 0,
+        in_stack: 0,
+        stack_queue_max: 0,
+        stack_busy: Duration::ZERO,
+        layer_dropped: 0,
+        layer: None,
+    }
+}

@@ -1,0 +1,234 @@
+//! Shared media: their frames, between ports and the nodes that take them in.
+//!
+//! Each port of a hub is an egress port like that of a switch, so that a copy travels through the
+//! port that faces its receiver. Frames that a station's interface ignores are counted and not
+//! simulated further.
+
+use rtether_model::record::Segment;
+
+use super::Simulation;
+use crate::medium::{self, Event, EventKind};
+use crate::observe::{DropReason, Observer};
+use crate::port::Owner;
+use crate::queues::Next;
+
+impl Simulation {
+    /// Gives the medium the next waiting frame of a port, unless it already holds one of it.
+    pub(super) fn offer_next(&mut self, index: u32) {
+        if let Some(domain) = self.hand_over(index) {
+            self.shared[domain as usize].set_timer(&mut self.agenda);
+        }
+    }
+
+    /// Like [`Self::offer_next`], but does not set the timer of the medium; returns the medium if
+    /// it got a frame.
+    fn hand_over(&mut self, index: u32) -> Option<u32> {
+        let number = self.ports[index as usize].attachment()?;
+        let attachment = self.attachments[number as usize];
+        if attachment.frame().is_some() {
+            return None;
+        }
+        let queues = &mut self.queues[index as usize];
+        let Next::Frame(id, queue) = queues.pop(&self.pool, self.now) else {
+            return None;
+        };
+        let port = &self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
+        let waited = self.now - packet.mark;
+        packet.spend(port.owner().waiting_place(), index, waited);
+        packet.mark = self.now;
+        queues.note_waited(queue, waited);
+        let size = packet.frame_size().unsigned_abs();
+        self.attachments[number as usize].hold(id, queue);
+        let shared = &mut self.shared[attachment.domain() as usize];
+        shared.offer(self.now, attachment.station(), id, size, packet.released_at);
+        let reports_completion = port.reports_completion();
+        self.release_shared(index, size);
+        if reports_completion {
+            self.transmission_begins(index, queue);
+        }
+        Some(attachment.domain())
+    }
+
+    /// Handles the timer of a medium: a transmission starts or ends.
+    pub(super) fn wake_medium<O: Observer>(&mut self, domain: u32, observer: &mut O) {
+        // Take all events before any station offers its next frame.
+        let mut events = self.shared[domain as usize].wake(self.now);
+        for event in events.drain(..) {
+            self.handle_medium(domain, event, observer);
+        }
+        let shared = &mut self.shared[domain as usize];
+        shared.keep(events);
+        shared.set_timer(&mut self.agenda);
+    }
+
+    fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
+        let number = self.shared[domain as usize].attachment(event.station);
+        let attachment = self.attachments[number as usize];
+        let index = attachment.port();
+        match event.kind {
+            EventKind::Collision { .. } => {
+                if O::ACTIVE {
+                    observer.collided(self.now(), self.port_id(index), &self.info(event.frame));
+                }
+            }
+            EventKind::Started => {
+                if self.ports[index as usize].reports_completion() {
+                    self.attempt_begins(index);
+                }
+            }
+            EventKind::Sent { .. } => {
+                self.queues[index as usize].note_sent(attachment.queue());
+                self.book_access(index, event.frame, observer);
+            }
+            EventKind::Delivered { attempts } => {
+                self.distribute(domain, event.station, event.frame, observer);
+                self.free_attachment(number, attempts, observer);
+            }
+            EventKind::Garbled { attempts } => {
+                self.discard_garbled(domain, index);
+                let node = self.port_id(index).node;
+                self.lose(
+                    event.frame,
+                    node,
+                    Some(index),
+                    DropReason::Garbled,
+                    observer,
+                );
+                self.free_attachment(number, attempts, observer);
+            }
+            EventKind::Dropped { reason, attempts } => {
+                self.queues[index as usize].note_dropped(attachment.queue());
+                self.port_rests[index as usize].note_dropped();
+                let node = self.port_id(index).node;
+                let reason = match reason {
+                    medium::DropReason::ExcessiveCollisions => DropReason::ExcessiveCollisions,
+                    medium::DropReason::LateCollision => DropReason::LateCollision,
+                };
+                self.lose(event.frame, node, Some(index), reason, observer);
+                self.free_attachment(number, attempts, observer);
+            }
+        }
+    }
+
+    /// Counts a garbled frame at the next node, which discards it.
+    fn discard_garbled(&mut self, domain: u32, sender: u32) {
+        let peer = self.ports[sender as usize].peer();
+        self.shared[domain as usize].note_garbled(peer);
+        match self.ports[peer as usize].owner() {
+            Owner::Station(station) => {
+                let station = &mut self.stations[station as usize];
+                station.note_arrived();
+                station.note_discarded();
+            }
+            Owner::Switch(switch) => self.switches[switch as usize].note_garbled(),
+            Owner::Hub => {}
+        }
+    }
+
+    /// Frees an attachment and hands over the next frame of its port; the timer of the medium is
+    /// set once all events are handled.
+    fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
+        let attachment = &mut self.attachments[number as usize];
+        attachment.free();
+        let index = attachment.port();
+        self.hand_over(index);
+        if self.ports[index as usize].reports_completion() {
+            self.transmission_complete(index, attempts, observer);
+        }
+    }
+
+    /// Books the time a frame took when its last bit leaves its station.
+    fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let packet = self.pool.get_mut(id);
+        self.ports[index as usize].sent_by_medium(index, packet, self.now);
+        if O::ACTIVE {
+            self.tell_transmitted(index, id, observer);
+        }
+        self.maybe_corrupt(index, id);
+    }
+
+    /// Corrupts the frame if the link behind a port has a bit error.
+    fn maybe_corrupt(&mut self, index: u32, id: u32) {
+        if self.ports[index as usize].is_faulty() {
+            self.port_rests[index as usize].maybe_corrupt(self.pool.get_mut(id));
+        }
+    }
+
+    /// Sends copies of a frame to the nodes that take it in.
+    fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
+        let frame_size = self.pool.get(id).frame_size();
+        let ports = &mut self.ports;
+        let shared = &mut self.shared[domain as usize];
+        shared.repeat(from, |port| ports[port as usize].repeat(frame_size));
+        let members = shared.attachments().len();
+        // The last receiver gets the frame itself, not a copy.
+        let mut last = None;
+        for station in (0u32..).take(members).filter(|&station| station != from) {
+            let receiver = self.member(domain, station);
+            if !self.wants(receiver, id) {
+                continue;
+            }
+            if let Some((station, receiver)) = last.replace((station, receiver)) {
+                let copy = self.pool.duplicate(id);
+                if O::ACTIVE {
+                    observer.copied(self.now(), id, &self.info(copy));
+                }
+                self.fly(domain, from, station, receiver, copy);
+            }
+        }
+        if let Some((station, receiver)) = last {
+            self.fly(domain, from, station, receiver, id);
+            return;
+        }
+        let node = self.port_id(self.member(domain, from)).node;
+        self.end_superfluous(id, node, observer);
+    }
+
+    /// Returns the port that is this station of a medium.
+    #[inline]
+    fn member(&self, domain: u32, station: u32) -> u32 {
+        let number = self.shared[domain as usize].attachment(station);
+        self.attachments[number as usize].port()
+    }
+
+    /// Returns whether the node of a port takes the frame in. A station that filters it counts it,
+    /// and its layer hears it.
+    fn wants(&mut self, receiver: u32, id: u32) -> bool {
+        let Owner::Station(number) = self.ports[receiver as usize].owner() else {
+            return true;
+        };
+        let is_addressed = self.is_addressed(number, self.pool.get(id));
+        if !is_addressed {
+            let station = &mut self.stations[number as usize];
+            station.note_arrived();
+            station.note_filtered();
+            if station.layer().is_some() {
+                self.hear(number, id);
+            }
+        }
+        is_addressed
+    }
+
+    /// Starts the flight of a frame, which has just left its station, to a receiver.
+    fn fly(&mut self, domain: u32, from: u32, to: u32, receiver: u32, id: u32) {
+        let sender = self.member(domain, from);
+        // The port facing the receiver: a hub's, or without hubs the sender's own.
+        let facing = self.ports[receiver as usize].peer();
+        if facing != sender {
+            self.maybe_corrupt(facing, id);
+        }
+        let packet = self.pool.get_mut(id);
+        let last_bit = self.ports[sender as usize].last_bit(packet.frame_size());
+        let mut on_wire = last_bit + self.shared[domain as usize].propagation(from, to);
+        on_wire += self.ports[facing as usize].flight(packet.size);
+        if facing != sender {
+            on_wire += self.ports[sender as usize].flight(packet.size);
+        }
+        packet.spend(Segment::Wire, sender, on_wire);
+        let port = &mut self.ports[facing as usize];
+        let latency = port.book_latency(facing, packet);
+        packet.due = self.now - last_bit + on_wire + latency;
+        port.launch(facing, id, &mut self.pool, &mut self.agenda);
+    }
+}

@@ -1,0 +1,163 @@
+//! Queueing and transmission at ports, and arrival at the other end.
+
+use rtether_model::network::NodeId;
+use rtether_model::quantity::Instant;
+
+use super::Simulation;
+use crate::observe::{DropReason, Observer};
+use crate::packet::{CORRUPTED, NONE};
+use crate::port::Owner;
+use crate::queues::Next;
+
+impl Simulation {
+    /// Queues a frame at a port, or sends it if the link is free.
+    #[inline]
+    pub(super) fn enqueue<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let queue = if self.ports[index as usize].has_one_queue() {
+            0
+        } else {
+            let class = self.port_rests[index as usize].class_of(self.pool.get(id).pcp);
+            self.queues[index as usize].queue_for(class)
+        };
+        self.enqueue_at(index, id, queue, observer);
+    }
+
+    /// Queues a frame in a queue of a port, or sends it if the link is free.
+    #[inline]
+    pub(super) fn enqueue_at<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        queue: u8,
+        observer: &mut O,
+    ) {
+        let now = self.now;
+        self.pool.get_mut(id).mark = now;
+        if self.ports[index as usize].offer(now) {
+            self.transmit(index, id, queue, observer);
+            return;
+        }
+        self.queue_up(index, id, queue, observer);
+    }
+
+    /// Queues a frame at a busy port. Not inlined, so that the fast path does not pay for its
+    /// variables.
+    #[inline(never)]
+    fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
+        let size = self.pool.get(id).frame_size().unsigned_abs();
+        if !self.queues[index as usize].fits(size) || !self.reserve_shared(index, size) {
+            self.queues[index as usize].note_dropped(queue);
+            self.port_rests[index as usize].note_dropped();
+            let node = self.port_id(index).node;
+            self.lose(id, node, Some(index), DropReason::BufferFull, observer);
+            return;
+        }
+        self.queues[index as usize].push(&mut self.pool, id, queue, size);
+        let port = &mut self.ports[index as usize];
+        if port.attachment().is_some() {
+            self.offer_next(index);
+        } else {
+            port.wake_for_waiting(self.now, &mut self.agenda);
+        }
+    }
+
+    /// Sends the next waiting frame: the link is free.
+    pub(super) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let mut not_before = i64::MIN;
+        match self.queues[index as usize].pop(&self.pool, self.now) {
+            Next::Frame(id, queue) => {
+                let size = self.pool.get(id).frame_size().unsigned_abs();
+                self.release_shared(index, size);
+                self.transmit(index, id, queue, observer);
+            }
+            Next::NotBefore(time) => not_before = time,
+            Next::Empty => {}
+        }
+        let waits = !self.queues[index as usize].is_empty();
+        let port = &mut self.ports[index as usize];
+        port.has_woken(self.now, waits, not_before, &mut self.agenda);
+        if port.reports_completion() {
+            // The ring did not wait for its driver: its next frame is already being sent.
+            self.transmission_complete(index, 1, observer);
+        }
+    }
+
+    /// Puts a frame on the wire now.
+    #[inline]
+    fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
+        let now = self.now;
+        let port = &self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
+        let waited = now - packet.mark;
+        if waited > 0 {
+            packet.spend(port.owner().waiting_place(), index, waited);
+        }
+        if O::ACTIVE {
+            self.tell_transmitted(index, id, observer);
+        }
+        let port = &mut self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
+        if waited > 0 || !port.has_one_queue() {
+            self.queues[index as usize].note_waited(queue, waited);
+            self.queues[index as usize].note_sent(queue);
+        }
+        port.send(index, packet, now);
+        if port.is_faulty() {
+            self.port_rests[index as usize].maybe_corrupt(packet);
+        }
+        port.launch(index, id, &mut self.pool, &mut self.agenda);
+        if port.reports_completion() {
+            port.wake_when_sent(&mut self.agenda);
+            self.transmission_begins(index, queue);
+        }
+        if O::ACTIVE {
+            self.announce(index, id, observer);
+        }
+    }
+
+    /// Announces a frame just put on the wire, if it goes to a station and is not corrupted.
+    fn announce<O: Observer>(&self, index: u32, id: u32, observer: &mut O) {
+        let packet = self.pool.get(id);
+        if let Owner::Station(station) = self.ports[index as usize].peer_owner()
+            && !packet.has(CORRUPTED)
+        {
+            let node = self.stations[station as usize].node();
+            observer.landing(Instant::from_ps(packet.due), node, &self.info(id));
+        }
+    }
+
+    /// Handles a frame that arrives at the other end of the link behind port `index`.
+    pub(super) fn arrive<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let port = &mut self.ports[index as usize];
+        let Some(id) = port.land(&self.pool, &mut self.agenda) else {
+            return;
+        };
+        let peer = port.peer();
+        debug_assert!(peer != NONE, "a frame on a missing link");
+        match port.peer_owner() {
+            Owner::Station(station) => self.receive(station, id, index, observer),
+            Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),
+            Owner::Hub => unreachable!("a hub is part of a medium"),
+        }
+    }
+
+    /// Takes memory from the pool shared by the ports of a switch; `false` if too little is left.
+    fn reserve_shared(&mut self, port: u32, size: u64) -> bool {
+        let Owner::Switch(switch) = self.ports[port as usize].owner() else {
+            return true;
+        };
+        self.switches[switch as usize].reserve(size)
+    }
+
+    pub(super) fn release_shared(&mut self, port: u32, size: u64) {
+        if let Owner::Switch(switch) = self.ports[port as usize].owner() {
+            self.switches[switch as usize].release(size);
+        }
+    }
+
+    /// Returns the node at the other end of the link behind port `index`.
+    pub(super) fn peer_node(&self, index: u32) -> NodeId {
+        let peer = self.ports[index as usize].peer();
+        self.port_id(peer).node
+    }
+}

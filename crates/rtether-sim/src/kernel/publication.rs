@@ -1,0 +1,154 @@
+//! Publications over RTPS: datagrams between participants and the stacks, and the samples in them.
+
+use rtether_model::quantity::Bytes;
+use rtether_model::record::Segment;
+use rtether_model::wire::{self, Encapsulation};
+
+use super::Simulation;
+use crate::observe::Observer;
+use crate::packet::{Packet, REVERSE, TAGGED, frame_octets};
+use crate::publication::{Outgoing, Reader, Sample};
+use crate::stats::StreamStats;
+use crate::whole::{Released, Spent};
+
+impl Simulation {
+    /// Publishes a sample of the talker's application.
+    pub(super) fn publish<O: Observer>(&mut self, topic: u32, number: u32, observer: &mut O) {
+        let released = Released {
+            at: self.now,
+            number,
+            is_counted: self.is_counted(self.now),
+            spent: Spent::default(),
+        };
+        let lose = losses(&mut self.streams);
+        let party = self.publications.publish(topic, released, lose);
+        self.drain_party(party, observer);
+    }
+
+    /// Writes the answers that are due and handles timers of the participant.
+    pub(super) fn wake_party<O: Observer>(&mut self, party: u32, observer: &mut O) {
+        let lose = losses(&mut self.streams);
+        self.publications.write_due(party, self.now, lose);
+        if self.publications.handle_timeout(party, self.now) {
+            self.take_held(party, observer);
+        }
+        self.drain_party(party, observer);
+    }
+
+    /// Takes the samples that became available to a participant's readers without a datagram.
+    fn take_held<O: Observer>(&mut self, party: u32, observer: &mut O) {
+        let mut number = 0;
+        while let Some(reader) = self.publications.reader(party, number) {
+            self.take_samples(reader, None, observer);
+            number += 1;
+        }
+    }
+
+    /// Handles a datagram that has left the receiving stack.
+    pub(super) fn deliver_datagram<O: Observer>(
+        &mut self,
+        station: u32,
+        id: u32,
+        observer: &mut O,
+    ) {
+        let message = self.pool.take_message(id);
+        let (Some(party), Some(message)) = (self.publications.party_of(station), message) else {
+            self.pool.remove(id);
+            return;
+        };
+        let source = self.pool.get(id).source;
+        let from = self.stations[source as usize].node();
+        let publications = &mut self.publications;
+        if let Some(reader) = publications.handle_datagram(party, from, &message, self.now) {
+            self.take_samples(reader, Some(id), observer);
+        }
+        self.pool.remove(id);
+        self.drain_party(party, observer);
+    }
+
+    /// Takes the samples of one reader; packet `id` completed the last one.
+    fn take_samples<O: Observer>(&mut self, reader: Reader, id: Option<u32>, observer: &mut O) {
+        while let Some(sample) = self
+            .publications
+            .take(reader, self.now, losses(&mut self.streams))
+        {
+            self.hand_sample(reader, &sample, id, observer);
+        }
+    }
+
+    /// Hands a sample to an application, which answers it or not.
+    fn hand_sample<O: Observer>(
+        &mut self,
+        reader: Reader,
+        sample: &Sample,
+        id: Option<u32>,
+        observer: &mut O,
+    ) {
+        let mut packet = id.map_or_else(Packet::default, |id| *self.pool.get(id));
+        packet.flow = sample.flow;
+        packet.stream = sample.stream;
+        if let Some((station, after)) = sample.answer {
+            packet.spend(Segment::Application, station, after);
+            let spent = Spent::of(&packet);
+            let released = Released {
+                spent,
+                ..sample.released
+            };
+            let lose = losses(&mut self.streams);
+            self.publications
+                .answer(reader, released, (self.now, after), lose);
+        } else {
+            let id = self.pool.insert(packet);
+            self.book_whole(id, sample.talker, &sample.released, None, observer);
+            self.pool.remove(id);
+        }
+    }
+
+    /// Sends what a participant has ready and sets its timer.
+    fn drain_party<O: Observer>(&mut self, party: u32, observer: &mut O) {
+        while let Some(outgoing) = self.publications.poll_transmit(party, self.now) {
+            self.send_datagram(outgoing, observer);
+        }
+        self.publications
+            .set_timer(party, self.now, &mut self.agenda);
+    }
+
+    /// Hands a datagram to the stack of its station.
+    fn send_datagram<O: Observer>(&mut self, outgoing: Outgoing, observer: &mut O) {
+        let Outgoing {
+            message,
+            source,
+            destination,
+            number,
+            flow: index,
+            is_discovery,
+        } = outgoing;
+        let flow = &self.flows[index as usize];
+        let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
+        let frame = wire::frame_size(Bytes::new(octets), Encapsulation::Udp);
+        let mut packet = Packet {
+            released_at: self.now,
+            number,
+            size: frame_octets(frame).unwrap_or(u16::MAX),
+            ..flow.frame(index, source, destination)
+        };
+        if is_discovery {
+            // Discovery uses the VLAN of the station's flow, without its priority.
+            packet.pcp = 0;
+            packet.put(TAGGED, flow.has_vlan());
+        }
+        packet.put(REVERSE, source != flow.talker());
+        let id = self.pool.insert(packet);
+        self.pool.set_message(id, message);
+        self.send(source, id, observer);
+    }
+}
+
+/// Returns how samples that do not arrive count in their streams.
+fn losses(streams: &mut [StreamStats]) -> impl FnMut(u32, &Released) {
+    |stream, released| {
+        if released.is_counted {
+            streams[stream as usize].note_lost();
+        }
+    }
+}
