@@ -1,12 +1,8 @@
 //! `dolejs-backoff`: how likely collisions make a frame late on shared Ethernet (003 Dolejs 2; R26).
 
-use rtether_model::quantity::{BitRate, Bytes, Duration};
-
-use super::observe::count_f64;
-use super::{Comparison, Figure, ReproduceError, Reproduction, reference};
 use rtether::csma::Ranges;
-use rtether::report::chart::{Axis, LineChart, Series, Style};
-use rtether::run::Progress;
+
+use crate::prelude::*;
 
 /// The frame of the paper's hub experiment: 128 octets over UDP.
 const FRAME: Bytes = Bytes::new(174);
@@ -21,55 +17,68 @@ const DRAWN: u32 = 10;
     clippy::unnecessary_wraps,
     reason = "all experiments have this signature"
 )]
-pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut comparisons: Vec<Comparison> = reference::printed("dolejs-backoff")
-        .into_iter()
-        .filter(|value| value.statistic == "p_err_paper")
-        .filter_map(|value| {
-            let collisions: u32 = value.subject.parse().ok()?;
-            let printed: f64 = value.value.parse().ok()?;
-            let plural = if collisions == 1 { "" } else { "s" };
-            Some(Comparison {
-                quantity: format!("{collisions} collision{plural} in a row, two stations"),
-                paper: format!("{printed:.3e} by its formula"),
-                ours: format!("{:.3e}", Ranges::Standard.repeated(collisions)),
-                source: value.source,
-            })
-        })
-        .collect();
-    comparisons.extend(DEADLINES.map(|(ms, mbps)| deadline(ms, mbps)));
-    Ok(Reproduction {
-        id: "dolejs-backoff",
-        title: "Probability of repeated collisions",
-        mode: "analysis",
-        comparisons,
-        claims: Vec::new(),
-        figures: vec![figure()],
-        notes: vec![
-            "The paper's ranges 0 to 2^n have one number too many: IEEE 802.3 draws from 0 to \
-             2^n - 1. Its formula therefore gives too small a probability, by a factor of 1.5 for \
-             one collision and 2.4 for ten. Its values are shown and never a target."
-                .into(),
-            "A deadline stands for the least number of collisions after which it can be missed: \
-             longest back-offs, a slot and a gap for each collision, the frame. The probability \
-             errs high, since not every such run of collisions is late, and it leaves a third \
-             station out."
-                .into(),
+pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
+    page.analysis("Probability of repeated collisions");
+    for value in reference::printed("dolejs-backoff") {
+        let numbers = value
+            .subject
+            .parse::<u32>()
+            .ok()
+            .zip(value.value.parse::<f64>().ok());
+        let Some((collisions, printed)) = numbers.filter(|_| value.statistic == "p_err_paper")
+        else {
+            continue;
+        };
+        let plural = if collisions == 1 { "" } else { "s" };
+        page.row(
+            format!("{collisions} collision{plural} in a row, two stations"),
+            format!("{printed:.3e} by its formula"),
+            format!("{:.3e}", Ranges::Standard.repeated(collisions)),
+            value.source,
+        );
+    }
+    for (ms, mbps) in DEADLINES {
+        let (deadline, rate) = (Duration::from_ms(ms), BitRate::from_mbps(mbps));
+        let quantity = format!("deadline {deadline} missed at {rate}, {FRAME} frame");
+        page.row(
+            quantity,
+            "method only",
+            missed(deadline, rate),
+            "003 Dolejs 2",
+        );
+    }
+    let series = |name, ranges: Ranges| {
+        let points = (1..=DRAWN).map(|n| (u64::from(n), ranges.repeated(n)));
+        curve(name, Style::LineAndMarkers, points)
+    };
+    page.lines(
+        "The paper's formula and that of the standard.",
+        ["Repeated collisions of two stations", "probability"],
+        [
+            Axis::number("collisions in a row").between(0.0, 10.0),
+            Axis::number("probability").log(),
         ],
-    })
-}
-
-/// Formats the probabilities for the number of collisions each range needs.
-fn both(standard: u32, printed: u32) -> String {
-    let (standard, printed) = (
-        Ranges::Standard.repeated(standard),
-        Ranges::Printed.repeated(printed),
+        vec![
+            series("IEEE 802.3", Ranges::Standard),
+            series("printed ranges", Ranges::Printed),
+        ],
     );
-    format!("{standard:.3e} (IEEE 802.3), {printed:.3e} (printed ranges)")
+    page.note(
+        "The paper's ranges 0 to 2^n have one number too many: IEEE 802.3 draws from 0 to \
+         2^n - 1. Its formula therefore gives too small a probability, by a factor of 1.5 for \
+         one collision and 2.4 for ten. Its values are shown and never a target.",
+    );
+    page.note(
+        "A deadline stands for the least number of collisions after which it can be missed: \
+         longest back-offs, a slot and a gap for each collision, the frame. The probability \
+         errs high, since not every such run of collisions is late, and it leaves a third \
+         station out.",
+    );
+    Ok(())
 }
 
-fn deadline(ms: i64, mbps: u64) -> Comparison {
-    let (deadline, rate) = (Duration::from_ms(ms), BitRate::from_mbps(mbps));
+/// Describes the probability that a deadline is missed, for the number of collisions that takes.
+fn missed(deadline: Duration, rate: BitRate) -> String {
     let least = |ranges: Ranges| ranges.least_collisions(deadline, FRAME, rate);
     let (standard, printed) = (least(Ranges::Standard), least(Ranges::Printed));
     let collisions = if standard == printed {
@@ -77,38 +86,11 @@ fn deadline(ms: i64, mbps: u64) -> Comparison {
     } else {
         format!("{standard} or {printed} collisions")
     };
-    Comparison {
-        quantity: format!("deadline {deadline} missed at {rate}, {FRAME} frame"),
-        paper: "method only".into(),
-        ours: format!("{collisions}: {}", both(standard, printed)),
-        source: "003 Dolejs 2".into(),
-    }
-}
-
-fn figure() -> Figure {
-    let series = |name: &str, ranges: Ranges| Series {
-        name: name.into(),
-        points: (1..=DRAWN)
-            .map(|n| (count_f64(u64::from(n)), ranges.repeated(n)))
-            .collect(),
-        style: Style::LineAndMarkers,
-    };
-    let chart = LineChart {
-        title: "Repeated collisions of two stations".into(),
-        note: "probability".into(),
-        x: Axis::number("collisions in a row").between(0.0, 10.0),
-        y: Axis::number("probability").log(),
-        series: vec![
-            series("IEEE 802.3", Ranges::Standard),
-            series("printed ranges", Ranges::Printed),
-        ],
-        rules: Vec::new(),
-        bands: Vec::new(),
-    };
-    Figure {
-        caption: "The paper's formula and that of the standard.".into(),
-        drawing: chart.render(),
-    }
+    format!(
+        "{collisions}: {:.3e} (IEEE 802.3), {:.3e} (printed ranges)",
+        Ranges::Standard.repeated(standard),
+        Ranges::Printed.repeated(printed)
+    )
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 //!
 //! The numbers come from the smoother itself, run in virtual time.
 
-use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether::report::chart::Series;
+use rtether_model::quantity::Instant;
 use rtether_proto::smoother::{Adaptive, Class, Config, Fixed, Limits, Mode, Nt, Smoother};
 
-use super::observe::count_f64;
-use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
-use rtether::report::chart::{Axis, LineChart, Series, Style};
-use rtether::run::Progress;
+use crate::prelude::*;
 
 /// The largest IP datagram.
 const MTU: Bytes = Bytes::new(1500);
@@ -128,58 +126,49 @@ fn measure(bucket: Fixed) -> Result<Found, ReproduceError> {
     })
 }
 
-pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
+pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
+    page.title("What a credit bucket lets out");
     let (fine, coarse) = (measure(FINE)?, measure(COARSE)?);
-    let mut judge = Judge::new("kweon-bucket");
-    judge.judge(
-        "C045",
-        fine.burst == Bytes::new(2_999),
-        fine.burst.to_string(),
-        "the smoother lets out another burst",
-    );
-    let rates = format!("{} and {}", fine.rate, coarse.rate);
+    page.check("C045", [fine.burst], fine.burst);
     let nt_rate = input_limit(Mode::Nt(Nt::paper(0)))?;
-    let ours = |parameter: &str| match parameter {
-        "max_burst_CBD_1500" => Some(("longest burst, depth 1500 B", fine.burst.to_string())),
-        "max_burst_CBD_150000" => {
-            Some(("longest burst, depth 150 000 B", coarse.burst.to_string()))
-        }
-        "example_rate" => Some(("mean rate, 4.8 ms and 480 ms", rates.clone())),
-        "rate_at_CBD_1500" => Some(("input limit, NT at the start", nt_rate.clone())),
-        _ => None,
-    };
-    let values = reference::values("kweon-linux").into_iter();
-    let values = values.chain(reference::values("kweon-nt"));
-    let comparisons = values.filter_map(|value| {
-        let (quantity, ours) = ours(&value.statistic)?;
-        Some(Comparison {
-            quantity: quantity.into(),
-            paper: value.words(),
-            ours,
-            source: value.source,
+    let mut values = reference::values("kweon-linux");
+    values.extend(reference::values("kweon-nt"));
+    page.compare(values, |value| {
+        Some(match &*value.statistic {
+            "max_burst_CBD_1500" => ("longest burst, depth 1500 B", fine.burst.to_string()),
+            "max_burst_CBD_150000" => ("longest burst, depth 150 000 B", coarse.burst.to_string()),
+            "example_rate" => (
+                "mean rate, 4.8 ms and 480 ms",
+                format!("{} and {}", fine.rate, coarse.rate),
+            ),
+            "rate_at_CBD_1500" => ("input limit, NT at the start", nt_rate.clone()),
+            _ => return None,
         })
     });
-    Ok(Reproduction {
-        id: "kweon-bucket",
-        title: "What a credit bucket lets out",
-        mode: "sim",
-        comparisons: comparisons.collect(),
-        claims: judge.finish(),
-        figures: vec![figure(&fine, &coarse)],
-        notes: vec![
-            format!(
-                "The longest burst of the paper is that between two refreshes. If a refresh comes \
-                 as it ends, up to the depth follows at once: {} and {} together.",
-                fine.burst_at_refresh, coarse.burst_at_refresh
-            ),
-            format!(
-                "The fixed rate of the measurements is {}, not ten times as much: the period of \
-                 3.6 ms is a misprint of 36 ms. The adaptive smoother starts at {}.",
-                input_limit(Mode::Fixed(Fixed::PAPER))?,
-                input_limit(Mode::Adaptive(Adaptive::HIMD))?
-            ),
+    page.lines(
+        "The same rate with fine and with coarse granularity.",
+        ["Octets let out", "2.5 Mbit/s, packets always wait; in kB"],
+        [
+            Axis::time("time").between(0.0, DRAWN.as_secs_f64()),
+            Axis::number("kB"),
         ],
-    })
+        vec![
+            drawn("1500 B each 4.8 ms", &fine),
+            drawn("150 000 B each 480 ms", &coarse),
+        ],
+    );
+    page.note(format!(
+        "The longest burst of the paper is that between two refreshes. If a refresh comes \
+         as it ends, up to the depth follows at once: {} and {} together.",
+        fine.burst_at_refresh, coarse.burst_at_refresh
+    ));
+    page.note(format!(
+        "The fixed rate of the measurements is {}, not ten times as much: the period of \
+         3.6 ms is a misprint of 36 ms. The adaptive smoother starts at {}.",
+        input_limit(Mode::Fixed(Fixed::PAPER))?,
+        input_limit(Mode::Adaptive(Adaptive::HIMD))?
+    ));
+    Ok(())
 }
 
 /// Returns depth divided by period at the start.
@@ -191,35 +180,12 @@ fn input_limit(mode: Mode) -> Result<String, ReproduceError> {
 /// Time shown in the figure.
 const DRAWN: Duration = Duration::from_ms(1_500);
 
-fn figure(fine: &Found, coarse: &Found) -> Figure {
-    let series = |name: &str, found: &Found| {
-        let drawn = found.start.iter().filter(|(at, _)| *at <= DRAWN);
-        let points = drawn.map(|(at, sent)| (at.as_secs_f64(), count_f64(sent.get()) / 1e3));
-        let mut points: Vec<_> = points.collect();
-        let last = points.last().map_or(0.0, |(_, sent)| *sent);
-        points.push((DRAWN.as_secs_f64(), last));
-        Series {
-            name: name.into(),
-            points,
-            style: Style::Steps,
-        }
-    };
-    let chart = LineChart {
-        title: "Octets let out".into(),
-        note: "2.5 Mbit/s, packets always wait; in kB".into(),
-        x: Axis::time("time").between(0.0, DRAWN.as_secs_f64()),
-        y: Axis::number("kB"),
-        series: vec![
-            series("1500 B each 4.8 ms", fine),
-            series("150 000 B each 480 ms", coarse),
-        ],
-        rules: Vec::new(),
-        bands: Vec::new(),
-    };
-    Figure {
-        caption: "The same rate with fine and with coarse granularity.".into(),
-        drawing: chart.render(),
-    }
+fn drawn(name: &str, found: &Found) -> Series {
+    let kb = |sent: Bytes| count_f64(sent.get()) / 1e3;
+    let drawn = || found.start.iter().filter(|(at, _)| *at <= DRAWN);
+    let last = drawn().next_back().map(|&(_, sent)| (DRAWN, kb(sent)));
+    let points = drawn().map(|&(at, sent)| (at, kb(sent)));
+    curve(name, Style::Steps, points.chain(last))
 }
 
 #[cfg(test)]

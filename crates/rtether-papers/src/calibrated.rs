@@ -3,8 +3,8 @@
 use rtether_model::network::{Cost, LinearStack, Spread, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 
+use super::kakanakov::stack::{HIGH, MEDIUM, stack_delays};
 use super::kakanakov::{Board, Protocol, calibrate};
-use super::kakanakov::{HIGH, MEDIUM, stack_delays};
 use super::{fit, reference, valentim};
 use rtether::profiles;
 
@@ -14,8 +14,7 @@ fn line(class: &str) -> Cost {
 
 /// Over loopback a message passes the stack twice.
 fn celeron() -> Duration {
-    let times = reference::times("dolejs-orte-loopback", "mean");
-    times.into_values().next().unwrap_or_default() / 2
+    reference::time("dolejs-orte-loopback", "mean") / 2
 }
 
 fn built_in(name: &str) -> LinearStack {

@@ -12,11 +12,11 @@ use rtether::run::Progress;
 
 /// Replies to a number of requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Echoes {
+pub(crate) struct Echoes {
     /// Round trips in the order of the replies.
-    pub(super) times: Vec<Duration>,
+    pub(crate) times: Vec<Duration>,
     /// Requests or replies dropped.
-    pub(super) lost: usize,
+    pub(crate) lost: usize,
     /// Sum over all round trips of each part, by [`Segment`].
     segments: [Duration; Segment::COUNT],
     /// Number of requests to count.
@@ -24,7 +24,7 @@ pub(super) struct Echoes {
 }
 
 impl Echoes {
-    pub(super) fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         let mut summary = Summary::default();
         for &time in &self.times {
             summary.record(time);
@@ -33,7 +33,7 @@ impl Echoes {
     }
 
     /// Returns the mean time of a round trip spent in some segments.
-    pub(super) fn mean_of(&self, segments: &[Segment]) -> Duration {
+    pub(crate) fn mean_of(&self, segments: &[Segment]) -> Duration {
         let parts = segments
             .iter()
             .map(|segment| self.segments[segment.index()]);
@@ -42,7 +42,7 @@ impl Echoes {
     }
 
     /// Appends the round trips of another run.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         self.times.extend(other.times);
         self.lost += other.lost;
         for (sum, part) in self.segments.iter_mut().zip(other.segments) {
@@ -80,7 +80,7 @@ impl Observer for Echoes {
 }
 
 /// Sends each request on the reply to the previous one; gives up after a second (K5).
-pub(super) const ADAPTIVE: Traffic = Traffic::Adaptive {
+pub(crate) const ADAPTIVE: Traffic = Traffic::Adaptive {
     pause: Duration::ZERO,
     timeout: Duration::from_secs(1),
 };
@@ -89,7 +89,7 @@ pub(super) const ADAPTIVE: Traffic = Traffic::Adaptive {
 const STEP: Duration = Duration::from_ms(10);
 
 /// Runs until the first flow has `count` replies; lost ones count.
-pub(super) fn measure(
+pub(crate) fn measure(
     network: &Network,
     flows: &[Flow],
     count: usize,

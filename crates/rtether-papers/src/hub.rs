@@ -6,20 +6,15 @@
 //! suggest.
 
 use rayon::prelude::*;
-use rtether_model::flow::{Phase, Traffic};
-use rtether_model::network::{Backoff, Hub, NodeKind, Stack};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::record::{Record, StreamRecord};
+use rtether_model::flow::Traffic;
+use rtether_model::network::Stack;
+use rtether_model::record::StreamRecord;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::NoObserver;
 
-use super::judge::over_seeds;
-use super::observe::{count_f64, merge, run_one};
-use super::plant::{Plant, flow};
-use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
-use rtether::report::chart::{Axis, LineChart, Series, Style};
-use rtether::run::Progress;
-use rtether::scenario::{RunPlan, Scenario};
+use crate::observe::{distribution, merge, run_one};
+use crate::plant::{self, Plant, flow, periodic};
+use crate::prelude::*;
 
 const SENDERS: u16 = 10;
 const RATE: BitRate = BitRate::from_mbps(100);
@@ -92,7 +87,8 @@ impl Point {
 
     fn words(&self) -> String {
         format!(
-            "p10 {}, p50 {}, p95 {}, p99 {}, max {}",
+            "{}: p10 {}, p50 {}, p95 {}, p99 {}, max {}",
+            self.arrivals.name(),
             self.quantile(100),
             self.quantile(500),
             self.quantile(950),
@@ -102,57 +98,53 @@ impl Point {
     }
 }
 
-pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let cases: Vec<(Arrivals, u32)> = Arrivals::ALL
-        .into_iter()
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Ten senders on a 100 Mbit/s hub");
+    let cases = Arrivals::ALL.into_iter();
+    let cases: Vec<_> = cases
         .flat_map(|arrivals| LOADS.map(|load| (arrivals, load)))
         .collect();
     let measure = |seed: u64| {
-        cases
-            .par_iter()
-            .map(|&(arrivals, load)| measure(arrivals, load, seed, progress))
-            .collect::<Result<Vec<Point>, ReproduceError>>()
+        let cases = cases.par_iter();
+        let points = cases.map(|&(arrivals, load)| measure(arrivals, load, seed, progress));
+        points.collect::<Result<Vec<Point>, ReproduceError>>()
     };
     let seeds = (1..=SEEDS).map(measure).collect::<Result<Vec<_>, _>>()?;
     let points: Vec<Point> = (0..cases.len())
         .map(|at| Point::pool(seeds.iter().map(|points| &points[at])))
         .collect();
-    Ok(Reproduction {
-        id: "dolejs-hub",
-        title: "Ten senders on a 100 Mbit/s hub",
-        mode: "sim",
-        comparisons: comparisons(&points),
-        claims: over_seeds(judge(&points), seeds.iter().map(|points| judge(points))),
-        figures: Arrivals::ALL
-            .map(|arrivals| figure(&points, arrivals))
-            .into(),
-        notes: vec![
-            "The paper does not say how packets arrive. Senders in step collide at every release, \
-             which gives medians near 100 us at loads the medium carries with ease; Poisson \
-             arrivals give its tails. 66 666 packets/s are more than the medium carries, so the \
-             delays there grow with the length of the run (5 s)."
-                .into(),
-            format!("All values are of {SEEDS} seeds together."),
-            collision_note(&points),
-        ],
-    })
-}
-
-fn collision_note(points: &[Point]) -> String {
+    page.compare(reference::values("dolejs-hub"), |value| {
+        let load = value.subject.parse().ok()?;
+        let ours = listed(both(&points, load).map(Point::words), "; ");
+        let quantity = format!("communication time at {load} packets/s");
+        (value.statistic == "communication_time").then_some((quantity, ours))
+    });
+    page.judge_seeds(&points, &seeds, judge);
+    for arrivals in Arrivals::ALL {
+        draw(page, &points, arrivals);
+    }
+    page.note(
+        "The paper does not say how packets arrive. Senders in step collide at every release, \
+         which gives medians near 100 us at loads the medium carries with ease; Poisson \
+         arrivals give its tails. 66 666 packets/s are more than the medium carries, so the \
+         delays there grow with the length of the run (5 s).",
+    );
+    page.note(format!("All values are of {SEEDS} seeds together."));
     let rates = points.iter().map(|point| {
         let rate = count_f64(point.collisions) / count_f64(point.frames.max(1));
         format!("{} {}: {rate:.2}", point.arrivals.name(), point.load)
     });
-    format!(
+    page.note(format!(
         "Collided transmissions per frame sent: {}.",
-        rates.collect::<Vec<_>>().join("; ")
-    )
+        listed(rates, "; ")
+    ));
+    Ok(())
 }
 
 /// Returns a scenario with Poisson arrivals for each load the paper names, with rate and loads
 /// divided by `part`.
 #[cfg(target_os = "linux")]
-pub(super) fn live_scenarios(part: u32, duration: Duration) -> Vec<(u32, Scenario)> {
+pub(crate) fn live_scenarios(part: u32, duration: Duration) -> Vec<(u32, Scenario)> {
     let rate = BitRate::from_bps(RATE.as_bps() / u64::from(part));
     let loads = LOADS.into_iter().filter(|&load| load >= USABLE);
     let scenarios = loads.map(|load| {
@@ -165,53 +157,26 @@ pub(super) fn live_scenarios(part: u32, duration: Duration) -> Vec<(u32, Scenari
 
 fn scenario(arrivals: Arrivals, load: u32, rate: BitRate) -> Scenario {
     let mut plant = Plant::default();
-    let hub = plant.add(
-        "hub",
-        NodeKind::Hub(Hub {
-            rate,
-            delay: Duration::ZERO,
-            backoff: Backoff::Standard,
-            ports: SENDERS + 1,
-        }),
-    );
+    let hub = plant.hub(rate, Duration::ZERO, SENDERS + 1);
     let receiver = plant.station("receiver", Stack::Zero);
     plant.link((receiver, 0), (hub, SENDERS), rate);
     let interval = Duration::from_secs(1) * i64::from(SENDERS) / i64::from(load);
+    let traffic = match arrivals {
+        Arrivals::InStep => periodic(interval),
+        Arrivals::Poisson => Traffic::Poisson {
+            mean_interval: interval,
+        },
+    };
     let mut flows = Vec::new();
     for number in 0..SENDERS {
         let name = format!("sender{number}");
         let sender = plant.station(&name, Stack::Zero);
         plant.link((sender, 0), (hub, number), rate);
-        let traffic = match arrivals {
-            Arrivals::InStep => Traffic::Periodic {
-                period: interval,
-                phase: Phase::Fixed(Duration::ZERO),
-                release_jitter: Duration::ZERO,
-            },
-            Arrivals::Poisson => Traffic::Poisson {
-                mean_interval: interval,
-            },
-        };
-        flows.push(flow(
-            &name,
-            (sender, receiver),
-            (Encapsulation::Udp, PAYLOAD),
-            traffic,
-        ));
+        let form = (Encapsulation::Udp, PAYLOAD);
+        flows.push(flow(&name, (sender, receiver), form, traffic.clone()));
     }
-    Scenario {
-        name: "ten senders on a hub".into(),
-        network: plant.network,
-        flows,
-        run: RunPlan {
-            duration: DURATION,
-            warmup: Duration::ZERO,
-            runs: 1,
-            seed: 1,
-            bucket: Duration::ZERO,
-        },
-        accept: Vec::new(),
-    }
+    let times = (DURATION, Duration::ZERO);
+    plant::scenario("ten senders on a hub", plant.network, flows, times)
 }
 
 fn measure(
@@ -221,7 +186,7 @@ fn measure(
     progress: &Progress,
 ) -> Result<Point, ReproduceError> {
     let scenario = scenario(arrivals, load, RATE);
-    let record: Record = run_one(&scenario, seed, progress, &mut NoObserver)?;
+    let record = run_one(&scenario, seed, progress, &mut NoObserver)?;
     // All senders together.
     let all = merge(&record.streams);
     if all.delivered == 0 {
@@ -237,138 +202,84 @@ fn measure(
     })
 }
 
-fn find(points: &[Point], arrivals: Arrivals, load: u32) -> &Point {
-    let mut points = points.iter();
-    points
-        .find(|point| point.arrivals == arrivals && point.load == load)
-        .expect("every case was measured")
+/// Returns the points of both arrival patterns at a load.
+fn both(points: &[Point], load: u32) -> impl Iterator<Item = &Point> {
+    points.iter().filter(move |point| point.load == load)
 }
 
-fn comparisons(points: &[Point]) -> Vec<Comparison> {
-    let values = reference::values("dolejs-hub").into_iter();
-    let values = values.filter(|value| value.statistic == "communication_time");
-    let compare = |value: reference::Value| {
-        let load: u32 = value.subject.parse().ok()?;
-        Some(Comparison {
-            quantity: format!("communication time at {load} packets/s"),
-            paper: value.words(),
-            ours: Arrivals::ALL
-                .map(|arrivals| {
-                    format!(
-                        "{}: {}",
-                        arrivals.name(),
-                        find(points, arrivals, load).words()
-                    )
-                })
-                .join("; "),
-            source: value.source,
-        })
-    };
-    values.filter_map(compare).collect()
-}
-
-fn judge(points: &[Point]) -> Vec<super::Judgement> {
-    let mut judge = Judge::new("dolejs-hub");
+fn judge(page: &mut Page, points: &[Point]) {
     let usable = |arrivals| {
-        points
+        let own = points
             .iter()
-            .filter(move |point| point.arrivals == arrivals && point.load <= USABLE)
+            .filter(move |point| point.arrivals == arrivals);
+        own.filter(|point| point.load <= USABLE)
     };
     let slowest = usable(Arrivals::Poisson)
         .map(Point::fast)
         .fold(1.0, f64::min);
-    judge.judge(
-        "C071",
-        slowest >= 0.98,
-        format!("at least {slowest:.4} at every load up to {USABLE} packets/s"),
-        "fewer packets are fast",
-    );
-    let medians: Vec<Duration> = usable(Arrivals::InStep).map(|p| p.quantile(500)).collect();
-    let range = Duration::from_us(80)..=Duration::from_us(200);
-    judge.judge(
-        "C072",
-        medians.iter().all(|median| range.contains(median)),
-        format!("medians {}", list(&medians)),
-        "a median is outside the range",
-    );
-    let us = Duration::from_us;
-    let both = |load, holds: &dyn Fn(&Point) -> bool| {
-        let two = Arrivals::ALL.map(|arrivals| find(points, arrivals, load));
-        let words = two.map(|point| format!("{}: {}", point.arrivals.name(), point.words()));
-        (two.iter().all(|point| holds(point)), words.join("; "))
+    let words = format!("at least {slowest:.4} at every load up to {USABLE} packets/s");
+    page.check("C071", [slowest], words);
+    let medians: Vec<_> = usable(Arrivals::InStep).map(|p| p.quantile(500)).collect();
+    let words = format!("medians {}", listed(&medians, ", "));
+    page.check("C072", medians, words);
+    let mut of_both = |claim: &str, load, holds: &dyn Fn(&Point) -> bool, reason: &str| {
+        let words = listed(both(points, load).map(Point::words), "; ");
+        page.judge(claim, both(points, load).all(holds), words, reason);
     };
-    let (holds, observed) = both(40_000, &|point| {
-        point.quantile(500) < us(1000) && point.quantile(990) >= us(1000)
-    });
-    judge.judge("C073", holds, observed, "a pattern has no such tail");
-    let (holds, observed) = both(50_000, &|point| {
-        (us(500)..=us(10_000)).contains(&point.quantile(500))
-            && (us(5_000)..=us(40_000)).contains(&point.quantile(950))
-    });
-    judge.judge(
+    let us = Duration::from_us;
+    let has_tail = |p: &Point| p.quantile(500) < us(1000) && p.quantile(990) >= us(1000);
+    of_both("C073", 40_000, &has_tail, "a pattern has no such tail");
+    let spreads = |p: &Point| {
+        (us(500)..=us(10_000)).contains(&p.quantile(500))
+            && (us(5_000)..=us(40_000)).contains(&p.quantile(950))
+    };
+    of_both(
         "C074",
-        holds,
-        observed,
+        50_000,
+        &spreads,
         "a pattern does not spread like that",
     );
-    let (holds, observed) = both(66_666, &|point| {
-        let max = point.all.latency.max;
-        point.quantile(100) >= us(5_000) && (us(100_000)..=us(2_000_000)).contains(&max)
-    });
-    judge.judge("C075", holds, observed, "a pattern does not reach that far");
-    judge.finish()
-}
-
-fn list(values: &[Duration]) -> String {
-    let words: Vec<String> = values.iter().map(ToString::to_string).collect();
-    words.join(", ")
+    let reaches_far = |p: &Point| {
+        let max = p.all.latency.max;
+        p.quantile(100) >= us(5_000) && (us(100_000)..=us(2_000_000)).contains(&max)
+    };
+    of_both(
+        "C075",
+        66_666,
+        &reaches_far,
+        "a pattern does not reach that far",
+    );
 }
 
 /// Draws distribution functions on a logarithmic axis, with the ranges that the paper names.
-fn figure(points: &[Point], arrivals: Arrivals) -> Figure {
+fn draw(page: &mut Page, points: &[Point], arrivals: Arrivals) {
     let own = points.iter().filter(|point| point.arrivals == arrivals);
     let series = own.map(|point| {
-        let total = count_f64(point.all.histogram.total());
-        let mut seen = 0.0;
-        let points = point.all.histogram.bins().map(|(upper, count)| {
-            seen += count_f64(count);
-            (upper.as_secs_f64(), seen / total)
-        });
-        Series {
-            name: format!("{} packets/s", point.load),
-            points: points.collect(),
-            style: Style::Steps,
-        }
+        let name = format!("{} packets/s", point.load);
+        curve(name, Style::Steps, distribution(&point.all.histogram))
     });
-    let mut series: Vec<Series> = series.collect();
     // Ends of the ranges that the paper names: nothing below the lower, nothing above the upper.
-    for load in ["50000", "66666"] {
-        let end = |qualifier| {
-            let values = reference::values("dolejs-hub").into_iter();
-            let mut own = values.filter(|value| value.subject == load);
-            own.find(|value| value.qualifier == qualifier)?.time()
+    let ranges = ["50000", "66666"].map(|load| {
+        let values = reference::values("dolejs-hub").into_iter();
+        let own: Vec<Value> = values.filter(|value| value.subject == load).collect();
+        let end = |qualifier, share: f64| {
+            let value = own.iter().find(|value| value.qualifier == qualifier);
+            (value.and_then(Value::time), share)
         };
-        let ends = end("range_low").zip(end("range_high"));
-        series.extend(ends.map(|(low, high)| Series {
-            name: format!("paper, {load} packets/s"),
-            points: vec![(low.as_secs_f64(), 0.0), (high.as_secs_f64(), 1.0)],
-            style: Style::Markers,
-        }));
-    }
-    let chart = LineChart {
-        title: format!("Communication time, arrivals {}", arrivals.name()),
-        note: "distribution".into(),
-        x: Axis::time("communication time").log(),
-        y: Axis::share("packets"),
-        series,
-        rules: Vec::new(),
-        bands: Vec::new(),
-    };
-    Figure {
-        caption: format!(
-            "The counterpart of figure 2: all packets of ten senders, arrivals {}.",
-            arrivals.name()
-        ),
-        drawing: chart.render(),
-    }
+        let ends = [end("range_low", 0.0), end("range_high", 1.0)];
+        curve(format!("paper, {load} packets/s"), Style::Markers, ends)
+    });
+    let pattern = arrivals.name();
+    page.lines(
+        format!("The counterpart of figure 2: all packets of ten senders, arrivals {pattern}."),
+        [
+            &format!("Communication time, arrivals {pattern}"),
+            "distribution",
+        ],
+        [
+            Axis::time("communication time").log(),
+            Axis::share("packets"),
+        ],
+        series.chain(ranges).collect(),
+    );
 }

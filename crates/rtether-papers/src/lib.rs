@@ -1,8 +1,9 @@
 //! Repeats the experiments of the five papers and judges the papers' claims.
 //!
-//! Each experiment is one file here: it runs scenarios, compares the paper's values with ours and
-//! gives each claim of `reference/claims.csv` a verdict. Values that the catalogue flags as
-//! suspect, wrong or mistyped are never compared (R162).
+//! Each experiment is one file here, with one function: it runs scenarios and fills a page with the
+//! paper's values next to ours, a verdict for each claim of `reference/claims.csv`, figures and
+//! notes. `dolejs.rs` is a short example. Values that the catalogue flags as suspect, wrong or
+//! mistyped are never compared (R162).
 
 mod backoff;
 mod basis;
@@ -24,7 +25,9 @@ mod live;
 mod observe;
 mod orte;
 mod output;
+mod page;
 mod plant;
+mod prelude;
 mod prio;
 pub mod reference;
 mod substation;
@@ -35,7 +38,7 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
-use judge::Judge;
+use page::{Outcome, Page};
 use reference::Experiment;
 use rtether::report::markup::Markup;
 use rtether::run::Progress;
@@ -51,7 +54,7 @@ pub struct Reproduction {
     /// Id of the experiment.
     pub id: &'static str,
     /// One-line title.
-    pub title: &'static str,
+    pub title: String,
     /// `sim`, `analysis` or `live`.
     pub mode: &'static str,
     /// The paper's values next to ours.
@@ -120,60 +123,60 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-type Run = fn(&Progress) -> Result<Reproduction, ReproduceError>;
+type Run = fn(&mut Page, &Progress) -> Outcome;
 
-/// The experiments that can be simulated or computed, in groups.
-const AVAILABLE: &[&[(&str, Run)]] = &[
-    &[
-        ("skeie-volume", volume::run),
-        ("skeie-bounds", substation::bounds::run),
-        ("skeie-flat", flat::run),
-        ("skeie-substation", substation::run),
-        ("skeie-substation-slow", substation::run_slow),
-    ],
-    &kakanakov::cells!(kakanakov::run),
-    &[
-        ("kakanakov-stack", kakanakov::run_stack),
-        ("skeie-prio-baseline", prio::run_baseline),
-        ("skeie-prio-table1", prio::run_table1),
-        ("skeie-prio-table2", prio::run_table2),
-        ("skeie-prio-table3", prio::run_table3),
-        ("skeie-prio-switch-strip", prio::run_strip),
-        ("skeie-prio-taskprio", prio::run_tasks),
-        ("kweon-bucket", bucket::run),
-        ("kweon-deadline", deadline::run),
-        ("kweon-linux-rtonly", kweon::run_rt_only),
-        ("kweon-linux-nongreedy", kweon::run_nongreedy),
-        ("kweon-linux-sequence", kweon::run_sequence),
-        ("kweon-linux-greedy", kweon::run_greedy),
-        ("kweon-linux-alternatives", kweon::run_alternatives),
-        ("kweon-nt-greedy", kweon::run_nt),
-        ("dolejs-backoff", backoff::run),
-        ("dolejs-hub", hub::run),
-        ("dolejs-sim-4nodes", dolejs::run_four_nodes),
-        ("dolejs-orte-4nodes", orte::run_four_nodes),
-        ("dolejs-orte-loopback", orte::run_loopback),
-        ("dolejs-orte-repetition", orte::run_repetition),
-        ("dolejs-orte-size", orte::run_size),
-        ("dolejs-orte-surface", orte::run_surface),
-        ("valentim-rtt", valentim::run_rtt),
-        ("valentim-loopback", valentim::run_loopback),
-        ("valentim-decomposition", valentim::run_decomposition),
-        ("valentim-switch-hub", valentim::run_switch_hub),
-    ],
+/// The experiments that can be simulated or computed.
+const AVAILABLE: &[(&str, Run)] = &[
+    ("skeie-volume", volume::run),
+    ("skeie-bounds", substation::bounds::run),
+    ("skeie-flat", flat::run),
+    ("skeie-substation", substation::run),
+    ("skeie-substation-slow", substation::run_slow),
+    ("kakanakov-icmp-a", kakanakov::run),
+    ("kakanakov-icmp-b", kakanakov::run),
+    ("kakanakov-icmp-c", kakanakov::run),
+    ("kakanakov-icmp-d", kakanakov::run),
+    ("kakanakov-icmp-e", kakanakov::run),
+    ("kakanakov-cndep-a", kakanakov::run),
+    ("kakanakov-cndep-b", kakanakov::run),
+    ("kakanakov-cndep-c", kakanakov::run),
+    ("kakanakov-cndep-d", kakanakov::run),
+    ("kakanakov-cndep-e", kakanakov::run),
+    ("kakanakov-stack", kakanakov::stack::run),
+    ("skeie-prio-baseline", prio::tables::baseline),
+    ("skeie-prio-table1", prio::tables::run),
+    ("skeie-prio-table2", prio::tables::run),
+    ("skeie-prio-table3", prio::tables::run),
+    ("skeie-prio-switch-strip", prio::strip::run),
+    ("skeie-prio-taskprio", prio::tasks::run),
+    ("kweon-bucket", bucket::run),
+    ("kweon-deadline", deadline::run),
+    ("kweon-linux-rtonly", kweon::rt_only::run),
+    ("kweon-linux-nongreedy", kweon::nongreedy::run),
+    ("kweon-linux-sequence", kweon::sequence::run),
+    ("kweon-linux-greedy", kweon::greedy::run),
+    ("kweon-linux-alternatives", kweon::alternatives::run),
+    ("kweon-nt-greedy", kweon::nt::run),
+    ("dolejs-backoff", backoff::run),
+    ("dolejs-hub", hub::run),
+    ("dolejs-sim-4nodes", dolejs::run),
+    ("dolejs-orte-4nodes", orte::parts),
+    ("dolejs-orte-loopback", orte::parts),
+    ("dolejs-orte-repetition", orte::repetition),
+    ("dolejs-orte-size", orte::size),
+    ("dolejs-orte-surface", orte::surface),
+    ("valentim-rtt", valentim::rtt::run),
+    ("valentim-loopback", valentim::loopback::run),
+    ("valentim-decomposition", valentim::decomposition::run),
+    ("valentim-switch-hub", valentim::switch_hub::run),
 ];
 
 /// Returns every experiment of the papers, and whether it can be repeated.
 pub fn list() -> Vec<(Experiment, bool)> {
-    let modes = [Mode::Sim, Mode::Live];
-    let is_available = |id: &str| {
-        let mut all = modes.iter().flat_map(|mode| mode.available());
-        all.any(|(available, _)| *available == id)
-    };
     let experiments = reference::experiments().into_iter();
     experiments
         .map(|experiment| {
-            let is_available = is_available(&experiment.id);
+            let is_available = Mode::Sim.has(&experiment.id) || Mode::Live.has(&experiment.id);
             (experiment, is_available)
         })
         .collect()
@@ -209,15 +212,20 @@ pub enum Mode {
 
 impl Mode {
     /// Returns the experiments available in this mode.
-    fn available(self) -> impl Iterator<Item = &'static (&'static str, Run)> {
-        let groups: &[&[(&str, Run)]] = match self {
+    const fn available(self) -> &'static [(&'static str, Run)] {
+        match self {
             Self::Sim => AVAILABLE,
             #[cfg(target_os = "linux")]
             Self::Live => live::AVAILABLE,
             #[cfg(not(target_os = "linux"))]
             Self::Live => &[],
-        };
-        groups.iter().copied().flatten()
+        }
+    }
+
+    fn has(self, id: &str) -> bool {
+        self.available()
+            .iter()
+            .any(|(available, _)| *available == id)
     }
 }
 
@@ -230,7 +238,11 @@ pub fn expand(ids: &[String], mode: Mode) -> Result<Vec<String>, ReproduceError>
         find(id, mode)?;
     }
     if ids.iter().any(|id| id == "all") {
-        Ok(mode.available().map(|(id, _)| (*id).to_owned()).collect())
+        Ok(mode
+            .available()
+            .iter()
+            .map(|(id, _)| (*id).to_owned())
+            .collect())
     } else {
         Ok(ids.to_vec())
     }
@@ -245,30 +257,21 @@ pub fn reproduce(
     mode: Mode,
     progress: &Progress,
 ) -> Result<Reproduction, ReproduceError> {
-    let mut found = find(id, mode)?(progress)?;
-    match mode {
-        Mode::Sim => found.notes.extend(fitted::notes(id)),
-        Mode::Live => {
-            for claim in found
-                .claims
-                .iter_mut()
-                .filter(|claim| claim.basis.is_some())
-            {
-                claim.basis = Some(Basis::Measured);
-            }
-        }
-    }
+    let (id, run) = find(id, mode)?;
+    let mut page = Page::new(id, mode);
+    run(&mut page, progress)?;
     if progress.is_cancelled() {
         Err(ReproduceError::Interrupted)
     } else {
-        Ok(found)
+        Ok(page.finish())
     }
 }
 
-/// Returns the function that repeats an experiment.
-fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
-    if let Some((_, run)) = mode.available().find(|(available, _)| *available == id) {
-        return Ok(*run);
+/// Returns an experiment with the function that repeats it.
+fn find(id: &str, mode: Mode) -> Result<(&'static str, Run), ReproduceError> {
+    let mut available = mode.available().iter();
+    if let Some(experiment) = available.find(|(available, _)| *available == id) {
+        return Ok(*experiment);
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
@@ -291,10 +294,9 @@ fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
 
 /// Returns why an experiment cannot be repeated in this mode.
 fn needs(id: &str, mode: Mode) -> &'static str {
-    let has = |mode: Mode| mode.available().any(|(available, _)| *available == id);
-    if mode == Mode::Sim && has(Mode::Live) {
+    if mode == Mode::Sim && Mode::Live.has(id) {
         "it has to be measured; use `--live`"
-    } else if mode == Mode::Live && has(Mode::Sim) {
+    } else if mode == Mode::Live && Mode::Sim.has(id) {
         "it is simulated only; leave out `--live`"
     } else {
         "it is not in this version"
@@ -314,7 +316,7 @@ mod tests {
         };
         assert_eq!(
             expand(&["all", "skeie-flat"]).map(|all| all.len()),
-            Ok(Mode::Sim.available().count())
+            Ok(AVAILABLE.len())
         );
         assert_eq!(expand(&["skeie-flat"]), Ok(vec!["skeie-flat".to_owned()]));
         let unknown = expand(&["skeie-volume", "skeie-falt"]).expect_err("is no experiment");

@@ -1,5 +1,10 @@
 //! Tools of the experiments: scenarios of the repository, and packets within time windows.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::{Mutex, PoisonError};
+
+use rtether_model::histogram::Histogram;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, StreamRecord};
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
@@ -9,7 +14,7 @@ use rtether::run::{self, Progress};
 use rtether::scenario::{self, Override, Scenario};
 
 /// Loads a scenario of the repository with some values replaced.
-pub(super) fn load(name: &str, text: &str, set: &[String]) -> Result<Scenario, ReproduceError> {
+pub(crate) fn load(name: &str, text: &str, set: &[String]) -> Result<Scenario, ReproduceError> {
     let overrides: Option<Vec<Override>> = set.iter().map(|set| Override::parse(set)).collect();
     let overrides = overrides.ok_or_else(|| ReproduceError::Scenario(set.join(", ")))?;
     let loaded = scenario::load_with(name, text, &overrides);
@@ -19,27 +24,27 @@ pub(super) fn load(name: &str, text: &str, set: &[String]) -> Result<Scenario, R
 
 /// A delivered packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) stream: usize,
-    pub(super) released_at: Instant,
-    pub(super) delivered_at: Instant,
-    pub(super) latency: Duration,
-    pub(super) ethernet: Duration,
+pub(crate) struct Sample {
+    pub(crate) stream: usize,
+    pub(crate) released_at: Instant,
+    pub(crate) delivered_at: Instant,
+    pub(crate) latency: Duration,
+    pub(crate) ethernet: Duration,
 }
 
 /// Keeps the packets of some streams that are released within time windows.
 #[derive(Debug)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     /// Kept streams, by position in the record.
     streams: Vec<bool>,
     /// Start and end of each window.
     windows: Vec<(Instant, Instant)>,
-    pub(super) samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
 }
 
 impl Sampler {
     /// Keeps the streams of flows with one of these classes.
-    pub(super) fn new(
+    pub(crate) fn new(
         scenario: &Scenario,
         classes: &[&str],
         windows: &[(Duration, Duration)],
@@ -78,7 +83,7 @@ impl Observer for Sampler {
 }
 
 /// Runs one replication under an observer.
-pub(super) fn run_one<O: Observer>(
+pub(crate) fn run_one<O: Observer>(
     scenario: &Scenario,
     seed: u64,
     progress: &Progress,
@@ -92,7 +97,7 @@ pub(super) fn run_one<O: Observer>(
 }
 
 /// Merges streams into one; an empty one if there are none.
-pub(super) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> StreamRecord {
+pub(crate) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> StreamRecord {
     let mut streams = streams.into_iter();
     let mut all = streams.next().cloned().unwrap_or_default();
     for stream in streams {
@@ -104,7 +109,7 @@ pub(super) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> 
 }
 
 /// Returns the mean; `None` without values.
-pub(super) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duration> {
+pub(crate) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duration> {
     let (mut sum, mut count) = (Duration::ZERO, 0i64);
     for value in values {
         sum += value;
@@ -114,25 +119,75 @@ pub(super) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duratio
 }
 
 /// Returns the median; with an even number of values, the lower of the middle two.
-pub(super) fn median(mut values: Vec<Duration>) -> Option<Duration> {
+pub(crate) fn median(mut values: Vec<Duration>) -> Option<Duration> {
     values.sort_unstable();
     let middle = values.len().checked_sub(1)? / 2;
     Some(values[middle])
 }
 
 /// Formats a time for a table.
-pub(super) fn shown(time: Option<Duration>) -> String {
+pub(crate) fn shown(time: Option<Duration>) -> String {
     time.map_or_else(|| "too few packets".into(), |time| time.to_string())
 }
 
 /// Returns `a / b`, for display and comparison.
-pub(super) fn ratio(a: Duration, b: Duration) -> f64 {
+pub(crate) fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_ns_f64() / b.as_ns_f64()
+}
+
+/// Returns the smallest and the largest time.
+pub(crate) fn extremes(times: impl IntoIterator<Item = Duration>) -> (Duration, Duration) {
+    let ends = (Duration::MAX, Duration::ZERO);
+    let times = times.into_iter();
+    times.fold(ends, |(least, most), time| {
+        (least.min(time), most.max(time))
+    })
+}
+
+/// Formats values as a list.
+pub(crate) fn listed(values: impl IntoIterator<Item: Display>, separator: &str) -> String {
+    let words = values.into_iter().map(|value| value.to_string());
+    words.collect::<Vec<_>>().join(separator)
+}
+
+/// Returns the times of a histogram, each with the share of values up to it.
+pub(crate) fn distribution(histogram: &Histogram) -> Vec<(Duration, f64)> {
+    let total = count_f64(histogram.total().max(1));
+    let mut seen = 0.0;
+    let shares = histogram.bins().map(|(upper, count)| {
+        seen += count_f64(count);
+        (upper, seen / total)
+    });
+    shares.collect()
+}
+
+/// Results of runs that several experiments need, each made once in this process.
+pub(crate) struct Known<K, V>(Mutex<BTreeMap<K, V>>);
+
+impl<K: Ord, V: Clone> Known<K, V> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// Returns the result for a key; calls `make` if it is not known.
+    pub(crate) fn get(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<V, ReproduceError>,
+    ) -> Result<V, ReproduceError> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = known().get(&key) {
+            return Ok(value.clone());
+        }
+        let value = make()?;
+        known().insert(key, value.clone());
+        Ok(value)
+    }
 }
 
 /// Converts a count for drawing.
 #[allow(clippy::cast_precision_loss, reason = "for a drawing")]
-pub(super) const fn count_f64(count: u64) -> f64 {
+pub(crate) const fn count_f64(count: u64) -> f64 {
     count as f64
 }
 

@@ -239,7 +239,7 @@ pub fn html(found: &[Reproduction]) -> String {
         .lead(page::banner(tone, word, &summary(found)));
     for one in found {
         let note = format!("{} · {}", one.id, one.mode);
-        page = page.section(one.id, one.title, note, section(one));
+        page = page.section(one.id, &one.title, note, section(one));
     }
     page.render()
 }
@@ -284,7 +284,7 @@ mod tests {
         });
         Reproduction {
             id: "x",
-            title: "x",
+            title: "x".to_owned(),
             mode: "sim",
             comparisons: Vec::new(),
             claims: judged.collect(),

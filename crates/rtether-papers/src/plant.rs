@@ -1,23 +1,25 @@
 //! Small networks built in code, where a matrix of experiments would need dozens of scenario files.
 
-use rtether_model::flow::{Flow, Reply, Traffic};
+use rtether_model::flow::{Flow, Phase, Reply, Traffic};
 use rtether_model::network::{
-    Buffer, EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
+    Backoff, Buffer, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
+use rtether::scenario::{RunPlan, Scenario};
+
 /// Delay of a patch cable of 5 m.
-pub(super) const PATCH: Duration = Duration::from_ns(25);
+pub(crate) const PATCH: Duration = Duration::from_ns(25);
 
 /// A network under construction.
 #[derive(Default)]
-pub(super) struct Plant {
-    pub(super) network: Network,
+pub(crate) struct Plant {
+    pub(crate) network: Network,
 }
 
 impl Plant {
-    pub(super) fn add(&mut self, name: &str, kind: NodeKind) -> NodeId {
+    pub(crate) fn add(&mut self, name: &str, kind: NodeKind) -> NodeId {
         let id = u32::try_from(self.network.nodes.len()).expect("a small network");
         self.network.nodes.push(Node {
             name: name.into(),
@@ -26,12 +28,22 @@ impl Plant {
         NodeId(id)
     }
 
-    pub(super) fn station(&mut self, name: &str, stack: Stack) -> NodeId {
+    pub(crate) fn station(&mut self, name: &str, stack: Stack) -> NodeId {
         self.add(name, NodeKind::EndStation(EndStation::new(stack)))
     }
 
+    pub(crate) fn hub(&mut self, rate: BitRate, delay: Duration, ports: u16) -> NodeId {
+        let hub = Hub {
+            rate,
+            delay,
+            backoff: Backoff::Standard,
+            ports,
+        };
+        self.add("hub", NodeKind::Hub(hub))
+    }
+
     /// Joins two ports with a patch cable.
-    pub(super) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
+    pub(crate) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
         let port = |(node, port)| PortId { node, port };
         self.network.links.push(Link {
             propagation: PATCH,
@@ -40,9 +52,40 @@ impl Plant {
     }
 }
 
+/// Returns a scenario of one run with seed 1.
+pub(crate) fn scenario(
+    name: &str,
+    network: Network,
+    flows: Vec<Flow>,
+    (duration, warmup): (Duration, Duration),
+) -> Scenario {
+    Scenario {
+        name: name.into(),
+        network,
+        flows,
+        run: RunPlan {
+            duration,
+            warmup,
+            runs: 1,
+            seed: 1,
+            bucket: Duration::ZERO,
+        },
+        accept: Vec::new(),
+    }
+}
+
+/// Returns releases at multiples of a period.
+pub(crate) const fn periodic(period: Duration) -> Traffic {
+    Traffic::Periodic {
+        period,
+        phase: Phase::Fixed(Duration::ZERO),
+        release_jitter: Duration::ZERO,
+    }
+}
+
 /// Returns a store-and-forward switch, not VLAN-aware, with one queue per port and 8 MB of frame
 /// memory.
-pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
+pub(crate) fn switch(ports: usize, latency: Duration) -> Switch {
     let memory = Bytes::new(8_000_000);
     Switch {
         latency,
@@ -55,7 +98,7 @@ pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
 }
 
 /// Returns an untagged flow from one station to another.
-pub(super) fn flow(
+pub(crate) fn flow(
     name: &str,
     (talker, listener): (NodeId, NodeId),
     (encapsulation, payload): (Encapsulation, Bytes),
@@ -68,7 +111,7 @@ pub(super) fn flow(
 }
 
 /// Returns the flow with an immediate reply of the same size.
-pub(super) fn echoed(mut flow: Flow) -> Flow {
+pub(crate) fn echoed(mut flow: Flow) -> Flow {
     flow.reply = Some(Reply {
         payload: flow.payload,
         after: Duration::ZERO,

@@ -1,7 +1,6 @@
 //! `skeie-volume`: traffic volume of a substation (000 Skeie, section III; R3).
 
-use super::{Comparison, Judge, ReproduceError, Reproduction, reference};
-use rtether::run::Progress;
+use crate::prelude::*;
 
 /// Sampled values in a substation.
 ///
@@ -20,15 +19,26 @@ const OVERHEAD: u64 = 60;
 /// Packets per second in the paper, rounded up for administrative data.
 const PAPER_PACKETS: u64 = 140_000;
 
-impl Volume {
-    const PAPER: Self = Self {
-        samples_per_second: 1440,
-        phases: 3,
-        points: 8,
-        destinations: 4,
-        payload: 32,
-    };
+const UNICAST: Volume = Volume {
+    samples_per_second: 1440,
+    phases: 3,
+    points: 8,
+    destinations: 4,
+    payload: 32,
+};
+/// One frame goes to all destinations.
+const MULTICAST: Volume = Volume {
+    destinations: 1,
+    ..UNICAST
+};
+/// All three phases are in one packet.
+const THREE_PHASE: Volume = Volume {
+    phases: 1,
+    payload: UNICAST.payload * UNICAST.phases,
+    ..UNICAST
+};
 
+impl Volume {
     const fn packets_per_second(&self) -> u64 {
         self.samples_per_second * self.phases * self.points * self.destinations
     }
@@ -37,25 +47,8 @@ impl Volume {
         (self.payload + OVERHEAD) * 8
     }
 
-    const fn bits_per_second(&self) -> u64 {
-        self.packets_per_second() * self.bits_per_packet()
-    }
-
-    /// Sends one frame to all destinations.
-    const fn multicast(self) -> Self {
-        Self {
-            destinations: 1,
-            ..self
-        }
-    }
-
-    /// Sends all three phases in one packet.
-    const fn three_phase(self) -> Self {
-        Self {
-            phases: 1,
-            payload: self.payload * self.phases,
-            ..self
-        }
+    fn mbps(&self) -> f64 {
+        count_f64(self.packets_per_second() * self.bits_per_packet()) / 1e6
     }
 }
 
@@ -63,70 +56,35 @@ impl Volume {
     clippy::unnecessary_wraps,
     reason = "all experiments have this signature"
 )]
-pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
-    let unicast = Volume::PAPER;
-    let multicast = Volume::PAPER.multicast();
-    let three_phase = Volume::PAPER.three_phase();
-    let rounded = PAPER_PACKETS * unicast.bits_per_packet();
-
-    let mut judge = Judge::new("skeie-volume");
-    judge.judge(
-        "C001",
-        rounded.abs_diff(103_000_000) <= 1_000_000,
-        format!(
-            "{} packets/s x {} bit = {}",
-            PAPER_PACKETS,
-            unicast.bits_per_packet(),
-            mbps(rounded)
-        ),
-        "the product differs from the printed one",
-    );
-    let volumes = [
-        multicast.bits_per_second(),
-        three_phase.bits_per_second(),
-        unicast.bits_per_second(),
-    ];
-    judge.judge(
+pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
+    page.analysis("Traffic volume of a substation");
+    let bits = UNICAST.bits_per_packet();
+    let rounded = count_f64(PAPER_PACKETS * bits) / 1e6;
+    let product = format!("{PAPER_PACKETS} packets/s x {bits} bit = {rounded:.1} Mbit/s");
+    page.check("C001", [rounded], product);
+    let volumes = [MULTICAST, THREE_PHASE, UNICAST].map(|volume| volume.mbps());
+    let [multicast, three_phase, unicast] = volumes.map(|mbps| format!("{mbps:.1} Mbit/s"));
+    page.judge(
         "C002",
-        volumes.is_sorted() && volumes[0] < volumes[1] && volumes[1] < volumes[2],
-        volumes.map(mbps).join(" < "),
+        volumes.is_sorted_by(|a, b| a < b),
+        format!("{multicast} < {three_phase} < {unicast}"),
         "the remedies are not in this order",
     );
-    let ours = |subject: &str, condition: &str| match (subject, condition) {
-        ("sampling_rate", _) => Some(format!("{} Hz", unicast.samples_per_second)),
-        ("packet_rate", _) => Some(format!("{} packets/s", unicast.packets_per_second())),
-        ("packet_size", _) => Some(format!("{} bit", unicast.bits_per_packet())),
-        ("data_volume", "unicast") => Some(mbps(unicast.bits_per_second())),
-        ("data_volume", "multicast") => Some(mbps(multicast.bits_per_second())),
-        ("data_volume", "three phases per node") => Some(mbps(three_phase.bits_per_second())),
-        _ => None,
-    };
-    let comparisons = reference::values("skeie-volume")
-        .into_iter()
-        .filter_map(|value| {
-            Some(Comparison {
-                ours: ours(&value.subject, &value.condition)?,
-                quantity: format!("{} ({})", value.subject.replace('_', " "), value.condition),
-                paper: value.words(),
-                source: value.source,
-            })
-        });
-    Ok(Reproduction {
-        id: "skeie-volume",
-        title: "Traffic volume of a substation",
-        mode: "analysis",
-        comparisons: comparisons.collect(),
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![
-            "The printed 50 Mbit/s for three phases in one packet is 57.5 Mbit/s by the paper's own \
-             arithmetic; the printed 140 000 packets/s round 138 240 up for administrative data."
-                .into(),
-        ],
-    })
-}
-
-#[allow(clippy::cast_precision_loss, reason = "three digits for display")]
-fn mbps(bits_per_second: u64) -> String {
-    format!("{:.1} Mbit/s", bits_per_second as f64 / 1e6)
+    page.compare(reference::values("skeie-volume"), |value| {
+        let ours = match (&*value.subject, &*value.condition) {
+            ("sampling_rate", _) => format!("{} Hz", UNICAST.samples_per_second),
+            ("packet_rate", _) => format!("{} packets/s", UNICAST.packets_per_second()),
+            ("packet_size", _) => format!("{bits} bit"),
+            ("data_volume", "unicast") => unicast.clone(),
+            ("data_volume", "multicast") => multicast.clone(),
+            ("data_volume", "three phases per node") => three_phase.clone(),
+            _ => return None,
+        };
+        Some((value.name(), ours))
+    });
+    page.note(
+        "The printed 50 Mbit/s for three phases in one packet is 57.5 Mbit/s by the paper's own \
+         arithmetic; the printed 140 000 packets/s round 138 240 up for administrative data.",
+    );
+    Ok(())
 }

@@ -1,15 +1,14 @@
 //! The four boards and the calibration of their stacks (K2; R56).
 
 use rtether_model::network::{Cost, Jitter, LinearStack, Outliers, Servers, Spread};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 
-use super::super::plant::PATCH;
-use super::super::reference;
+use crate::plant::PATCH;
+use crate::prelude::*;
 
 /// Protocol of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum Protocol {
+pub(crate) enum Protocol {
     /// Echoes of 64 octets: 8 of header and 56 of data.
     Icmp,
     /// Command TEST and reply OK over UDP, each a start delimiter, a code and an end delimiter.
@@ -17,19 +16,21 @@ pub(in super::super) enum Protocol {
 }
 
 impl Protocol {
-    pub(super) const fn form(self) -> (Encapsulation, Bytes) {
+    pub(crate) const ALL: [Self; 2] = [Self::Icmp, Self::Cndep];
+
+    pub(crate) const fn form(self) -> (Encapsulation, Bytes) {
         match self {
             Self::Icmp => (Encapsulation::Icmp, Bytes::new(56)),
             Self::Cndep => (Encapsulation::Udp, Bytes::new(3)),
         }
     }
 
-    pub(super) fn frame(self) -> Bytes {
+    pub(crate) fn frame(self) -> Bytes {
         let (encapsulation, payload) = self.form();
         frame_size(payload, encapsulation)
     }
 
-    pub(in super::super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Icmp => "icmp",
             Self::Cndep => "cndep",
@@ -39,7 +40,7 @@ impl Protocol {
 
 /// A controller board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum Board {
+pub(crate) enum Board {
     Ep9302,
     Pic,
     Ipc,
@@ -47,10 +48,10 @@ pub(in super::super) enum Board {
 }
 
 impl Board {
-    pub(super) const ALL: [Self; 4] = [Self::Ep9302, Self::Pic, Self::Ipc, Self::Tini];
+    pub(crate) const ALL: [Self; 4] = [Self::Ep9302, Self::Pic, Self::Ipc, Self::Tini];
 
     /// Returns the name in the paper's tables.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Ep9302 => "EP9302",
             Self::Pic => "PIC",
@@ -60,7 +61,7 @@ impl Board {
     }
 
     /// Returns the rate of its port: ENC28J60 and SC12 have 10BASE-T.
-    pub(super) const fn rate(self) -> BitRate {
+    pub(crate) const fn rate(self) -> BitRate {
         match self {
             Self::Pic | Self::Ipc => BitRate::from_mbps(10),
             Self::Ep9302 | Self::Tini => BitRate::from_mbps(100),
@@ -69,7 +70,7 @@ impl Board {
 }
 
 /// Returns the paper's measurement for a board; `None` if it is not printed or may not be compared.
-pub(super) fn measured(
+pub(crate) fn measured(
     protocol: Protocol,
     board: Board,
     scenario: char,
@@ -77,16 +78,15 @@ pub(super) fn measured(
 ) -> Option<Duration> {
     let experiment = format!("kakanakov-{}-{scenario}", protocol.name());
     let subject = format!("{}, {scenario}", board.name());
-    reference::times(&experiment, statistic)
-        .get(&subject)
-        .copied()
+    let times = reference::times(&experiment, statistic);
+    times.get(&subject).copied()
 }
 
 /// Returns the port rate and the stack of a board, from column a of its table.
 ///
 /// The smallest round trip is the fixed cost, half of it each way. The rest is jitter of the two
 /// passes.
-pub(in super::super) fn calibrate(protocol: Protocol, board: Board) -> (BitRate, LinearStack) {
+pub(crate) fn calibrate(protocol: Protocol, board: Board) -> (BitRate, LinearStack) {
     let of = |statistic| {
         let value = measured(protocol, board, 'a', statistic);
         value.expect("column a has what a calibration needs")

@@ -1,24 +1,20 @@
 //! The matrix of round trips, each column computed once (R165).
 
-use std::sync::OnceLock;
-
 use rayon::prelude::*;
-use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
 
-use super::super::ReproduceError;
-use super::super::echo::{self, Echoes};
-use super::super::observe::median;
 use super::boards::{Board, Protocol};
 use super::plant::{self, Load, Scenario};
-use rtether::run::Progress;
+use crate::echo::{self, Echoes};
+use crate::observe::{Known, median};
+use crate::prelude::*;
 
 /// Number of replications, and round trips in each. Bulk generators start at random, so one run
 /// would represent a single offset between the two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effort {
-    pub(super) runs: u64,
-    pub(super) count: usize,
+pub(crate) struct Effort {
+    pub(crate) runs: u64,
+    pub(crate) count: usize,
 }
 
 impl Effort {
@@ -39,48 +35,44 @@ impl Effort {
 
 /// Round trips to one board in one scenario.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
-    pub(super) board: Board,
-    pub(super) summary: Summary,
-    pub(super) median: Duration,
-    pub(super) lost: usize,
+pub(crate) struct Cell {
+    pub(crate) board: Board,
+    pub(crate) summary: Summary,
+    pub(crate) median: Duration,
+    pub(crate) lost: usize,
 }
 
 impl Cell {
-    pub(super) fn mean(&self) -> Duration {
+    pub(crate) fn mean(&self) -> Duration {
         self.summary.mean().unwrap_or_default()
     }
 }
 
 /// One column of a table: all boards in one scenario.
-pub(super) type Column = [Cell; 4];
+pub(crate) type Column = [Cell; 4];
 
-/// Columns computed so far, by protocol and scenario. They depend on these alone, and several
-/// experiments judge claims on the same ones.
-static COLUMNS: [[OnceLock<Column>; 5]; 2] = [const { [const { OnceLock::new() }; 5] }; 2];
+/// Columns computed so far: several experiments judge claims on the same ones.
+static COLUMNS: Known<(Protocol, Scenario), Column> = Known::new();
 
 /// Returns a column of a protocol's table.
-pub(super) fn column(
+pub(crate) fn column(
     protocol: Protocol,
     scenario: Scenario,
     progress: &Progress,
 ) -> Result<Column, ReproduceError> {
-    let known = &COLUMNS[protocol as usize][scenario as usize];
-    if let Some(column) = known.get() {
-        return Ok(*column);
-    }
-    let effort = Effort::of(protocol);
-    let cell = |board| cell(protocol, board, scenario, Load::Remainder, effort, progress);
-    let [ep9302, pic, ipc, tini] = Board::ALL;
-    let column = [cell(ep9302)?, cell(pic)?, cell(ipc)?, cell(tini)?];
-    Ok(*known.get_or_init(|| column))
+    COLUMNS.get((protocol, scenario), || {
+        let effort = Effort::of(protocol);
+        let cell = |board| cell(protocol, board, scenario, Load::Remainder, effort, progress);
+        let [ep9302, pic, ipc, tini] = Board::ALL.map(cell);
+        Ok([ep9302?, pic?, ipc?, tini?])
+    })
 }
 
 /// Simulates one cell, with its runs in parallel.
 ///
 /// Run by run, the boards draw the same jitter in every scenario, so that differences between
 /// scenarios are due to the network and not to chance.
-pub(super) fn cell(
+pub(crate) fn cell(
     protocol: Protocol,
     board: Board,
     scenario: Scenario,

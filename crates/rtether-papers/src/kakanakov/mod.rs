@@ -8,33 +8,16 @@ mod claims;
 mod matrix;
 mod plant;
 mod show;
-mod stack;
+pub(crate) mod stack;
 
-/// Calls `$run(protocol, scenario, progress)` for every cell of the tables, one experiment each.
-macro_rules! cells {
-    ($run:path) => {
-        $crate::kakanakov::cells!(
-            $run: Icmp Direct, Icmp Switch, Icmp OtherVlan, Icmp SharedPort, Icmp Priority,
-            Cndep Direct, Cndep Switch, Cndep OtherVlan, Cndep SharedPort, Cndep Priority
-        )
-    };
-    ($run:path: $($protocol:ident $scenario:ident),*) => {{
-        use $crate::kakanakov::{Protocol, Scenario, experiment};
-        [$((experiment(Protocol::$protocol, Scenario::$scenario), |progress| {
-            $run(Protocol::$protocol, Scenario::$scenario, progress)
-        })),*]
-    }};
-}
-
-pub(super) use boards::Protocol;
 #[cfg(test)]
-pub(super) use boards::{Board, calibrate};
-pub(super) use cells;
-pub(super) use plant::Scenario;
-pub(super) use show::experiment;
-pub(super) use show::run;
+pub(crate) use boards::calibrate;
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) use boards::{Board, Protocol};
+pub(crate) use show::run;
 #[cfg(target_os = "linux")]
-pub(super) use show::{live_cell, measured_average};
-pub(super) use stack::run as run_stack;
-#[cfg(test)]
-pub(super) use stack::{HIGH, MEDIUM, stack_delays};
+pub(crate) use {
+    boards::measured,
+    plant::{Load, Scenario, cell},
+    show::of,
+};

@@ -1,19 +1,19 @@
 //! Test computer, board, switch and bulk generators (K3, K4, K8).
 
-use rtether_model::flow::{Flow, Phase, Traffic};
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{
     Network, NodeKind, Pcp, PortVlan, QueueMap, Selection, Stack, Switch, Vid,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, occupancy};
 
-use super::super::echo::ADAPTIVE;
-use super::super::plant::{self as common, Plant};
 use super::boards::{Board, Protocol, calibrate, measured};
+use crate::echo::ADAPTIVE;
+use crate::plant::{self as common, Plant, periodic};
+use crate::prelude::*;
 
 /// What is between test computer and board (K4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Scenario {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scenario {
     /// a: nothing.
     Direct,
     /// b: the switch.
@@ -27,7 +27,7 @@ pub(in super::super) enum Scenario {
 }
 
 impl Scenario {
-    pub(in super::super) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Direct,
         Self::Switch,
         Self::OtherVlan,
@@ -35,7 +35,7 @@ impl Scenario {
         Self::Priority,
     ];
 
-    pub(in super::super) const fn letter(self) -> char {
+    pub(crate) const fn letter(self) -> char {
         match self {
             Self::Direct => 'a',
             Self::Switch => 'b',
@@ -58,7 +58,7 @@ const INTERVAL: Duration = Duration::from_ms(100);
 /// Bulk starts this long before the first request.
 const SETTLED: Duration = Duration::from_ms(10);
 /// Payload of a frame of 1518 octets.
-pub(super) const BULK: Bytes = Bytes::new(1472);
+pub(crate) const BULK: Bytes = Bytes::new(1472);
 
 /// Ports of the switch.
 const PORT_PC: u16 = 0;
@@ -68,7 +68,7 @@ const PORT_SINK: u16 = 4;
 
 /// Offered load of both generators, as a share of the loaded egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Load {
+pub(crate) enum Load {
     /// What the board's replies in scenario a leave: 100 % together.
     Remainder,
     /// 100 % without the replies.
@@ -76,7 +76,7 @@ pub(super) enum Load {
 }
 
 /// Returns one cell of the matrix: the network and its flows, the measured one first.
-pub(super) fn cell(
+pub(crate) fn cell(
     protocol: Protocol,
     board: Board,
     scenario: Scenario,
@@ -89,14 +89,7 @@ pub(super) fn cell(
     let mean = measured(protocol, board, 'a', "avg").unwrap_or(INTERVAL);
     let (traffic, interval) = match protocol {
         Protocol::Icmp => (ADAPTIVE, mean),
-        Protocol::Cndep => (
-            Traffic::Periodic {
-                period: INTERVAL,
-                phase: Phase::Fixed(Duration::ZERO),
-                release_jitter: Duration::ZERO,
-            },
-            INTERVAL,
-        ),
+        Protocol::Cndep => (periodic(INTERVAL), INTERVAL),
     };
     let request = common::flow("request", (pc, board_node), protocol.form(), traffic);
     let mut flows = vec![common::echoed(Flow {

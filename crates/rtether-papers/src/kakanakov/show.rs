@@ -1,54 +1,11 @@
 //! `kakanakov-icmp-a` to `-e` and `kakanakov-cndep-a` to `-e`: each one column of a table.
 
-#[cfg(target_os = "linux")]
-use rtether_model::flow::Flow;
-#[cfg(target_os = "linux")]
-use rtether_model::network::Network;
-use rtether_model::quantity::Duration;
-
-use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction};
 use super::boards::{Board, Protocol, measured};
 use super::claims;
-use super::matrix::{self, Cell, Column, Effort, column};
-#[cfg(target_os = "linux")]
-use super::plant;
+use super::matrix::column as results;
+use super::matrix::{self, Cell, Effort};
 use super::plant::{Load, Scenario};
-use rtether::report::chart::{Axis, Column as Bar, ColumnChart};
-use rtether::run::Progress;
-
-const NAMES: [[&str; 5]; 2] = [
-    [
-        "kakanakov-icmp-a",
-        "kakanakov-icmp-b",
-        "kakanakov-icmp-c",
-        "kakanakov-icmp-d",
-        "kakanakov-icmp-e",
-    ],
-    [
-        "kakanakov-cndep-a",
-        "kakanakov-cndep-b",
-        "kakanakov-cndep-c",
-        "kakanakov-cndep-d",
-        "kakanakov-cndep-e",
-    ],
-];
-
-const TITLES: [[&str; 5]; 2] = [
-    [
-        "Echoes of four boards, direct connection",
-        "Echoes of four boards through a switch",
-        "Echoes of four boards, bulk in another VLAN",
-        "Echoes of four boards, bulk through the same egress port",
-        "Echoes of four boards, bulk through the same port with lower priority",
-    ],
-    [
-        "Commands to four boards, direct connection",
-        "Commands to four boards through a switch",
-        "Commands to four boards, bulk in another VLAN",
-        "Commands to four boards, bulk through the same egress port",
-        "Commands to four boards, bulk through the same port with lower priority",
-    ],
-];
+use crate::prelude::*;
 
 /// Effort of the run in which the generators alone fill the port.
 const OVERLOADED: Effort = Effort {
@@ -56,73 +13,56 @@ const OVERLOADED: Effort = Effort {
     count: 1_000,
 };
 
-/// Returns the id of an experiment.
-pub(in super::super) const fn experiment(protocol: Protocol, scenario: Scenario) -> &'static str {
-    NAMES[protocol as usize][scenario as usize]
-}
-
-/// Returns the network and the bulk traffic of a cell, with a board whose port has 100 Mbit/s.
-#[cfg(target_os = "linux")]
-pub(in super::super) fn live_cell(protocol: Protocol, scenario: Scenario) -> (Network, Vec<Flow>) {
-    let (network, mut flows) = plant::cell(protocol, Board::Ep9302, scenario, Load::Remainder);
-    flows.remove(0);
-    (network, flows)
-}
-
-/// Returns the paper's averages for all boards, in words.
-#[cfg(target_os = "linux")]
-pub(in super::super) fn measured_average(protocol: Protocol, scenario: Scenario) -> String {
-    let of = |board: &Board| {
-        let average = measured(protocol, *board, scenario.letter(), "avg")?;
-        Some(format!("{} {average}", board.name()))
+/// Returns protocol and scenario of an experiment.
+pub(crate) fn of(page: &Page) -> (Protocol, Scenario) {
+    let cells = Protocol::ALL.into_iter();
+    let mut cells = cells.flat_map(|protocol| Scenario::ALL.map(|scenario| (protocol, scenario)));
+    let is_own = |cell: &(Protocol, Scenario)| {
+        page.id() == format!("kakanakov-{}-{}", cell.0.name(), cell.1.letter())
     };
-    Board::ALL
-        .iter()
-        .filter_map(of)
-        .collect::<Vec<_>>()
-        .join(", ")
+    cells.find(is_own).expect("an experiment of the matrix")
 }
 
-pub(in super::super) fn run(
-    protocol: Protocol,
-    scenario: Scenario,
-    progress: &Progress,
-) -> Result<Reproduction, ReproduceError> {
-    let id = experiment(protocol, scenario);
-    let own = column(protocol, scenario, progress)?;
-    let mut judge = Judge::new(id);
-    claims::judge(&mut judge, progress)?;
-    let mut comparisons = comparisons(protocol, scenario, &own);
-    if (protocol, scenario) == (Protocol::Icmp, Scenario::SharedPort) {
-        comparisons.push(overloaded(progress)?);
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    let (protocol, scenario) = of(page);
+    let what = match protocol {
+        Protocol::Icmp => "Echoes of",
+        Protocol::Cndep => "Commands to",
+    };
+    let how = match scenario {
+        Scenario::Direct => ", direct connection",
+        Scenario::Switch => " through a switch",
+        Scenario::OtherVlan => ", bulk in another VLAN",
+        Scenario::SharedPort => ", bulk through the same egress port",
+        Scenario::Priority => ", bulk through the same port with lower priority",
+    };
+    page.title(format!("{what} four boards{how}"));
+    for cell in results(protocol, scenario, progress)? {
+        for (statistic, ours) in statistics(protocol) {
+            if let Some(paper) = measured(protocol, cell.board, scenario.letter(), statistic) {
+                let quantity = format!("{}, {statistic}", cell.board.name());
+                page.row(quantity, paper, ours(&cell), table(protocol));
+            }
+        }
     }
-    // The last column shows the whole table.
-    let drawn = if scenario == Scenario::Priority {
-        Scenario::ALL.to_vec()
-    } else {
-        vec![scenario]
-    };
-    Ok(Reproduction {
-        id,
-        title: TITLES[protocol as usize][scenario as usize],
-        mode: "sim",
-        comparisons,
-        claims: judge.finish(),
-        figures: vec![figure(protocol, &drawn, progress)?],
-        notes: notes(protocol, scenario),
-    })
-}
-
-fn notes(protocol: Protocol, scenario: Scenario) -> Vec<String> {
-    let mut notes = vec![samples(protocol).into(), basis(scenario).into()];
+    claims::judge(page, progress)?;
+    page.note(samples(protocol));
+    page.note(basis(scenario));
     if (protocol, scenario) == (Protocol::Icmp, Scenario::SharedPort) {
-        notes.push(
+        overloaded(page, progress)?;
+        page.note(
             "What IPC and TINI have on top in the paper, priority does not take away either (column \
-             e): it is not queueing at the port, and the simulation does not have it."
-                .into(),
+             e): it is not queueing at the port, and the simulation does not have it.",
         );
     }
-    notes
+    // The last column shows the whole table.
+    let drawn = match scenario {
+        Scenario::Priority => &Scenario::ALL[..],
+        Scenario::Direct | Scenario::Switch | Scenario::OtherVlan | Scenario::SharedPort => {
+            &[scenario]
+        }
+    };
+    draw(page, protocol, drawn, progress)
 }
 
 fn samples(protocol: Protocol) -> &'static str {
@@ -190,66 +130,43 @@ fn table(protocol: Protocol) -> &'static str {
     }
 }
 
-fn comparisons(protocol: Protocol, scenario: Scenario, column: &Column) -> Vec<Comparison> {
-    let statistics = statistics(protocol);
-    let rows = column.iter().flat_map(|cell| {
-        statistics.iter().filter_map(move |(statistic, ours)| {
-            let paper = measured(protocol, cell.board, scenario.letter(), statistic)?;
-            Some(Comparison {
-                quantity: format!("{}, {statistic}", cell.board.name()),
-                paper: paper.to_string(),
-                ours: ours(cell).to_string(),
-                source: table(protocol).into(),
-            })
-        })
-    });
-    rows.collect()
-}
-
 /// Shows why the generators are assumed not to fill the port by themselves.
-fn overloaded(progress: &Progress) -> Result<Comparison, ReproduceError> {
+fn overloaded(page: &mut Page, progress: &Progress) -> Outcome {
     let (protocol, board, scenario) = (Protocol::Icmp, Board::Ep9302, Scenario::SharedPort);
     let cell = matrix::cell(protocol, board, scenario, Load::Full, OVERLOADED, progress)?;
     let paper = measured(protocol, board, scenario.letter(), "max");
-    Ok(Comparison {
-        quantity: format!(
-            "EP9302, max of the first {} echoes if bulk alone is 100 %",
-            OVERLOADED.count
-        ),
-        paper: format!("{} of 100 000", paper.unwrap_or_default()),
-        ours: cell.summary.max.to_string(),
-        source: table(protocol).into(),
-    })
+    let count = OVERLOADED.count;
+    page.row(
+        format!("EP9302, max of the first {count} echoes if bulk alone is 100 %"),
+        format!("{} of 100 000", paper.unwrap_or_default()),
+        cell.summary.max,
+        table(protocol),
+    );
+    Ok(())
 }
 
-fn figure(
+fn draw(
+    page: &mut Page,
     protocol: Protocol,
     scenarios: &[Scenario],
     progress: &Progress,
-) -> Result<Figure, ReproduceError> {
-    let mut groups: Vec<(String, Vec<Option<Bar>>)> = Board::ALL
-        .map(|board| (board.name().to_owned(), Vec::new()))
-        .into();
+) -> Outcome {
+    let mut groups = Board::ALL.map(|board| (board.name().to_owned(), Vec::new()));
     for &scenario in scenarios {
-        for (group, cell) in groups.iter_mut().zip(column(protocol, scenario, progress)?) {
+        for (group, cell) in groups
+            .iter_mut()
+            .zip(results(protocol, scenario, progress)?)
+        {
             let paper = measured(protocol, cell.board, scenario.letter(), "avg");
-            group.1.push(Some(Bar {
-                value: cell.mean().as_secs_f64(),
-                reference: paper.map(Duration::as_secs_f64),
-                accepted: None,
-            }));
+            group.1.push(column(cell.mean(), paper));
         }
     }
-    let chart = ColumnChart {
-        title: "Round trips, averages".into(),
-        note: String::new(),
-        y: Axis::time("round trip"),
-        series: scenarios.iter().map(|s| s.letter().to_string()).collect(),
-        groups,
-        reference_name: "paper".into(),
-    };
-    Ok(Figure {
-        caption: format!("The counterpart of {}.", &table(protocol)[4..]),
-        drawing: chart.render(),
-    })
+    page.columns(
+        format!("The counterpart of {}.", &table(protocol)[4..]),
+        ["Round trips, averages", ""],
+        Axis::time("round trip"),
+        scenarios.iter().map(|scenario| scenario.letter()),
+        groups.into(),
+    );
+    Ok(())
 }

@@ -3,81 +3,71 @@
 //! `D_E = D_S + D_Tx + 2 D_prop + D_R + D_Q`: source stack, transmission, propagation, destination
 //! stack, queueing. Here transmission counts once per link: a switch transmits again.
 
+use rtether::profiles;
 use rtether_model::network::{NodeKind, Stack};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, wire_time};
 
-use super::super::plant::{self as common, Plant};
-use super::super::{
-    Comparison, Figure, Judge, ReproduceError, Reproduction, echo, observe, reference,
-};
-use rtether::profiles;
-use rtether::report::chart::{Axis, LineChart, Series, Style};
-use rtether::run::Progress;
+use crate::echo;
+use crate::plant::{self as common, Plant};
+use crate::prelude::*;
 
-const PLACE: &str = "001 Kakanakov 1.2";
 const FAST: BitRate = BitRate::from_mbps(100);
 
-pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut comparisons = Vec::new();
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Stack and transmission delays of devices");
     let mut series = Vec::new();
     for (profile, class) in [("i586-166", HIGH), ("arm7-40", MEDIUM)] {
-        let sizes = [128, 500, 1000].map(Bytes::new);
-        let simulated = simulate(profile, &sizes, progress)?;
+        let simulated = simulate(profile, &[128, 500, 1000].map(Bytes::new), progress)?;
         let paper = stack_delays(class);
         for (size, found) in &simulated {
             let printed = paper.iter().find(|(of, _)| of == size);
-            comparisons.push(Comparison {
-                quantity: format!("stack delay, {class}, {size}"),
-                paper: printed.map_or_else(|| "size misprinted".into(), |p| p.1.to_string()),
-                ours: found.to_string(),
-                source: PLACE.into(),
-            });
+            let printed = printed.map_or_else(|| "size misprinted".into(), |p| p.1.to_string());
+            let quantity = format!("stack delay, {class}, {size}");
+            page.row(quantity, printed, found, "001 Kakanakov 1.2");
         }
-        let points = |all: &[(Bytes, Duration)]| {
-            let all = all.iter();
-            all.map(|(size, time)| (observe::count_f64(size.get()), time.as_secs_f64()))
-                .collect()
-        };
-        series.push(Series {
-            name: profile.into(),
-            points: points(&simulated),
-            style: Style::Line,
-        });
-        series.push(Series {
-            name: format!("paper, {class}"),
-            points: points(&paper),
-            style: Style::Markers,
-        });
+        series.push(curve(profile, Style::Line, simulated));
+        series.push(curve(format!("paper, {class}"), Style::Markers, paper));
     }
-    comparisons.extend(transmissions());
-    Ok(Reproduction {
-        id: "kakanakov-stack",
-        title: "Stack and transmission delays of devices",
-        mode: "sim",
-        comparisons,
-        claims: Judge::new("kakanakov-stack").finish(),
-        figures: vec![figure(series)],
-        notes: vec![
-            "Stacks are lines through the paper's delays. For the medium class the line has two \
-             points, since the paper prints 4.65 ms \"for 100 bytes\"; it meets that value at 1000."
-                .into(),
-            "The paper's transmission delays leave the preamble out. Its 5.12 us for 64 octets at \
-             Gigabit are not compared: a carrier-extended slot takes 4.096 us."
-                .into(),
-            "The paper's formula counts one transmission between two devices; a store-and-forward \
-             switch in between adds another, as the simulation has it."
-                .into(),
-        ],
-    })
+    page.compare(reference::values("kakanakov-stack"), |value| {
+        let (size, network) = value.condition.split_once(" byte, ")?;
+        let size = Bytes::new(size.parse().ok()?);
+        let rate = match network {
+            "Fast Ethernet" => FAST,
+            "Gigabit Ethernet" => BitRate::from_mbps(1000),
+            _ => return None,
+        };
+        let (bare, whole) = (rate.time_ceil(size), wire_time(size, rate));
+        let quantity = format!("transmission, {}", value.condition);
+        let is_transmission = value.subject == "transmission_delay";
+        is_transmission.then(|| (quantity, format!("{bare}, with preamble {whole}")))
+    });
+    page.lines(
+        "The delays of section 1.2.",
+        ["Stack delay by size", "one passage"],
+        [Axis::number("frame, octets"), Axis::time("delay")],
+        series,
+    );
+    page.note(
+        "Stacks are lines through the paper's delays. For the medium class the line has two \
+         points, since the paper prints 4.65 ms \"for 100 bytes\"; it meets that value at 1000.",
+    );
+    page.note(
+        "The paper's transmission delays leave the preamble out. Its 5.12 us for 64 octets at \
+         Gigabit are not compared: a carrier-extended slot takes 4.096 us.",
+    );
+    page.note(
+        "The paper's formula counts one transmission between two devices; a store-and-forward \
+         switch in between adds another, as the simulation has it.",
+    );
+    Ok(())
 }
 
 /// Names of the device classes.
-pub(in super::super) const HIGH: &str = "high performance";
-pub(in super::super) const MEDIUM: &str = "medium performance";
+pub(crate) const HIGH: &str = "high performance";
+pub(crate) const MEDIUM: &str = "medium performance";
 
 /// Returns the stack delays of a device class by size, without the one with a misprinted size.
-pub(in super::super) fn stack_delays(class: &str) -> Vec<(Bytes, Duration)> {
+pub(crate) fn stack_delays(class: &str) -> Vec<(Bytes, Duration)> {
     let values = reference::values("kakanakov-stack").into_iter();
     values
         .filter(|value| value.condition.starts_with(class))
@@ -111,41 +101,4 @@ fn simulate(
         Ok((size, (round_trip - wires) / 2))
     });
     sizes.collect()
-}
-
-fn transmissions() -> Vec<Comparison> {
-    let values = reference::values("kakanakov-stack").into_iter();
-    let rows = values.filter(|value| value.subject == "transmission_delay");
-    let rows = rows.filter_map(|value| {
-        let (size, network) = value.condition.split_once(" byte, ")?;
-        let size = Bytes::new(size.parse().ok()?);
-        let rate = match network {
-            "Fast Ethernet" => FAST,
-            "Gigabit Ethernet" => BitRate::from_mbps(1000),
-            _ => return None,
-        };
-        let (bare, whole) = (rate.time_ceil(size), wire_time(size, rate));
-        Some(Comparison {
-            quantity: format!("transmission, {}", value.condition),
-            paper: value.words(),
-            ours: format!("{bare}, with preamble {whole}"),
-            source: value.source,
-        })
-    });
-    rows.collect()
-}
-
-fn figure(series: Vec<Series>) -> Figure {
-    let chart = LineChart {
-        title: "Stack delay by size".into(),
-        note: "one passage".into(),
-        x: Axis::number("frame, octets"),
-        y: Axis::time("delay"),
-        series,
-        ..LineChart::default()
-    };
-    Figure {
-        caption: "The delays of section 1.2.".into(),
-        drawing: chart.render(),
-    }
 }

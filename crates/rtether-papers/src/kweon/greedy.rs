@@ -2,192 +2,128 @@
 
 use std::sync::Arc;
 
-use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
-use super::figure::{Drawing, over_active};
-use super::{Case, Platform, Point, Scheme, find, measure};
-use rtether::run::Progress;
+use super::figure::Drawing;
+use super::{Case, Point, Scheme, find, grid, measure, nt, scheme_of};
+use crate::prelude::*;
 
 pub(super) const ACTIVE: [u16; 6] = [1, 2, 4, 6, 8, 10];
 /// The paper leaves out the fixed rate; `rtether` is our own law.
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Himd, Scheme::Rtether];
 
-pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut cases: Vec<Case> = SCHEMES
-        .into_iter()
-        .flat_map(|scheme| ACTIVE.map(|active| Case::greedy(scheme, active)))
-        .collect();
-    cases.extend([10, 2].map(|active| Case::nongreedy(Scheme::Himd, active)));
-    let nt = [Scheme::None, Scheme::Nt].map(|scheme| Case::nt(scheme, 4));
-    cases.extend(nt);
-    let measured = measure(&cases, progress)?;
-    let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
-    Ok(Reproduction {
-        id: "kweon-linux-greedy",
-        title: "Files without a pause beside real-time messages on a hub",
-        mode: "sim",
-        comparisons: comparisons(&own),
-        claims: measured.judge(judge),
-        figures: vec![figure_misses(&own), figure_throughput(&own)],
-        notes: vec![
-            ours(&own),
-            collisions(&own),
-            measured.ranges(&cases[..SCHEMES.len() * ACTIVE.len()]),
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Files without a pause beside real-time messages on a hub");
+    let cases = grid(Case::greedy, &SCHEMES, &ACTIVE);
+    let mut all = cases.clone();
+    all.extend([10, 2].map(|active| Case::nongreedy(Scheme::Himd, active)));
+    all.extend([Scheme::None, Scheme::Nt].map(|scheme| Case::nt(scheme, 4)));
+    let measured = measure(&all, progress)?;
+    let own = &measured.pooled[..cases.len()];
+    compare(page, own);
+    measured.judge(page, judge);
+    let misses = Drawing {
+        paper: vec![
+            ("paper, none (order)", vec![(1.0, 0.1), (10.0, 0.1)]),
+            (
+                "paper, adaptive (range)",
+                vec![(1.0, 0.000_154), (10.0, 0.000_578)],
+            ),
         ],
-    })
-}
-
-/// Describes the results of our own law.
-fn ours(points: &[Arc<Point>]) -> String {
+        ..Drawing::misses("The counterpart of figure 9; no misses in a run are drawn as one.")
+    };
+    misses.draw(page, own, &SCHEMES);
+    let caption = "The counterpart of figure 10: application data in parts of 10 Mbit/s.";
+    let throughput = Drawing {
+        paper: vec![("paper, none (largest)", vec![(10.0, 0.74)])],
+        ..Drawing::throughput(caption)
+    };
+    throughput.draw(page, own, &SCHEMES);
     let words = ACTIVE.map(|active| {
-        let at = |scheme| find(points, Case::greedy(scheme, active));
+        let at = |scheme| find(own, Case::greedy(scheme, active));
         let (point, none) = (at(Scheme::Rtether), at(Scheme::None));
+        let part = point.throughput / none.throughput;
+        let missed = point.messages.missed;
         format!(
-            "{active}: {:.3} ({:.2}), {} missed",
-            point.throughput,
-            point.throughput / none.throughput,
-            point.messages.missed
+            "{active}: {:.3} ({part:.2}), {missed} missed",
+            point.throughput
         )
     });
-    format!(
+    page.note(format!(
         "Mode rtether, which is ours, by active nodes: throughput (its part of that without \
          smoothing) and messages missed of about {}: {}.",
-        points[0].messages.released,
+        own[0].messages.released,
         words.join("; ")
-    )
-}
-
-fn collisions(points: &[Arc<Point>]) -> String {
-    let words = points.iter().map(|point| {
+    ));
+    let collisions = own.iter().map(|point| {
+        let Case { scheme, active, .. } = point.case;
+        let (rate, given_up) = (point.collisions, point.given_up);
         format!(
-            "{} {}: {:.2} ({} given up)",
-            point.case.scheme.name(),
-            point.case.active,
-            point.collisions,
-            point.given_up
+            "{} {active}: {rate:.2} ({given_up} given up)",
+            scheme.name()
         )
     });
-    format!(
-        "Collided transmissions per frame sent: {}.",
-        words.collect::<Vec<_>>().join("; ")
-    )
+    let collisions = listed(collisions, "; ");
+    page.note(format!(
+        "Collided transmissions per frame sent: {collisions}."
+    ));
+    page.note(measured.ranges(&cases));
+    Ok(())
 }
 
-fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
-    let values = reference::values("kweon-linux-greedy").into_iter();
-    let compare = |value: reference::Value| {
-        let scheme = SCHEMES.into_iter().find(|scheme| {
-            let name = value.subject.split(", ").nth(2);
-            name == Some(scheme.name())
-        })?;
+fn compare(page: &mut Page, points: &[Arc<Point>]) {
+    page.compare(reference::values("kweon-linux-greedy"), |value| {
+        let scheme = scheme_of(value, &SCHEMES)?;
         let own = points.iter().filter(|point| point.case.scheme == scheme);
         let shown = own.map(|point| {
             let active = point.case.active;
-            match value.statistic.as_str() {
-                "deadline_miss_ratio" => format!("{active}: {}", point.miss_words()),
+            let ours = match &*value.statistic {
+                "deadline_miss_ratio" => point.miss_words(),
                 "nonrt_throughput_relative_to_none" => {
                     let none = find(points, Case::greedy(Scheme::None, active));
-                    format!("{active}: {:.2}", point.throughput / none.throughput)
+                    format!("{:.2}", point.throughput / none.throughput)
                 }
                 "nonrt_throughput" if value.unit == "Mbit/s" => {
-                    format!("{active}: {:.2} Mbit/s", point.throughput * 10.0)
+                    format!("{:.2} Mbit/s", point.throughput * 10.0)
                 }
-                _ => format!("{active}: {:.3}", point.throughput),
-            }
+                _ => format!("{:.3}", point.throughput),
+            };
+            format!("{active}: {ours}")
         });
-        Some(Comparison {
-            quantity: format!("{}, {}", value.statistic.replace('_', " "), scheme.name()),
-            paper: value.words(),
-            ours: shown.collect::<Vec<_>>().join("; "),
-            source: value.source.clone(),
-        })
-    };
-    values.filter_map(compare).collect()
+        let quantity = format!("{}, {}", value.statistic.replace('_', " "), scheme.name());
+        Some((quantity, listed(shown, "; ")))
+    });
 }
 
-fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
-    let at = |scheme, active| find(points, Case::greedy(scheme, active));
-    let list = |value: &dyn Fn(u16) -> String| ACTIVE.map(value).join(", ");
-    let mut judge = Judge::new("kweon-linux-greedy");
-    let adaptive = points
+fn judge(page: &mut Page, points: &[Arc<Point>]) {
+    let none = |active| find(points, Case::greedy(Scheme::None, active));
+    let adaptive = |active| find(points, Case::greedy(Scheme::Himd, active));
+    let himd = points
         .iter()
         .filter(|point| point.case.scheme == Scheme::Himd);
-    let worst = adaptive.map(|point| point.miss()).fold(0.0, f64::max);
-    judge.judge(
-        "C050",
-        worst < 1e-3,
-        format!("at most {worst:.1e}"),
-        "more misses",
-    );
-    let gain = |active| at(Scheme::None, active).miss() / at(Scheme::Himd, active).miss_at_most();
-    judge.judge(
+    let worst = himd.map(|point| point.miss).fold(0.0, f64::max);
+    page.check("C050", [worst], format!("at most {worst:.1e}"));
+    let gains = ACTIVE.map(|n| none(n).miss / adaptive(n).miss_at_most());
+    page.check(
         "C059",
-        ACTIVE.iter().all(|&active| gain(active) >= 100.0),
-        list(&|active| format!("{:.0}", gain(active))),
-        "less than two orders of magnitude",
+        gains,
+        listed(gains.map(|gain| format!("{gain:.0}")), ", "),
     );
-    let none = |active| at(Scheme::None, active);
-    judge.judge(
+    let misses = ACTIVE.map(|n| none(n).miss);
+    page.check(
         "C060",
-        ACTIVE
-            .iter()
-            .all(|&active| (3e-2..=3e-1).contains(&none(active).miss())),
-        list(&|active| format!("{:.1e}", none(active).miss())),
-        "outside the range",
+        misses,
+        listed(misses.map(|miss| format!("{miss:.1e}")), ", "),
     );
-    let ratio = |active| at(Scheme::Himd, active).throughput / none(active).throughput;
-    judge.judge(
+    let ratios = ACTIVE.map(|n| adaptive(n).throughput / none(n).throughput);
+    page.check(
         "C061",
-        ACTIVE
-            .iter()
-            .all(|&active| (0.4..=0.8).contains(&ratio(active))),
-        list(&|active| format!("{:.2}", ratio(active))),
-        "outside the range",
+        ratios,
+        listed(ratios.map(|ratio| format!("{ratio:.2}")), ", "),
     );
-    judge.judge(
+    let unsmoothed = ACTIVE.map(|n| none(n).throughput);
+    page.check(
         "C062",
-        ACTIVE
-            .iter()
-            .all(|&active| (0.6..=0.78).contains(&none(active).throughput)),
-        list(&|active| format!("{:.3}", none(active).throughput)),
-        "outside the range",
+        unsmoothed,
+        listed(unsmoothed.map(|part| format!("{part:.3}")), ", "),
     );
-    let nt = |scheme| find(points, Case::nt(scheme, 4)).throughput;
-    let (linux, nt) = (ratio(10), nt(Scheme::Nt) / nt(Scheme::None));
-    judge.judge(
-        "C070",
-        nt >= linux,
-        format!("NT with 4 nodes {nt:.2}, Linux with 10 nodes {linux:.2}"),
-        "the NT law costs more",
-    );
-    judge.finish()
-}
-
-fn figure_misses(points: &[Arc<Point>]) -> Figure {
-    over_active(
-        points,
-        Platform::Linux,
-        &SCHEMES,
-        Drawing::misses(
-            "The counterpart of figure 9; no misses in a run are drawn as one.",
-            vec![
-                ("paper, none (order)", vec![(1.0, 0.1), (10.0, 0.1)]),
-                (
-                    "paper, adaptive (range)",
-                    vec![(1.0, 0.000_154), (10.0, 0.000_578)],
-                ),
-            ],
-        ),
-    )
-}
-
-fn figure_throughput(points: &[Arc<Point>]) -> Figure {
-    over_active(
-        points,
-        Platform::Linux,
-        &SCHEMES,
-        Drawing::throughput(
-            "The counterpart of figure 10: application data in parts of 10 Mbit/s.",
-            vec![("paper, none (largest)", vec![(10.0, 0.74)])],
-        ),
-    )
+    nt::judge_platforms(page, points);
 }

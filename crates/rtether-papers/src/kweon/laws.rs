@@ -4,13 +4,11 @@
 use std::fmt::Write as _;
 
 use rayon::prelude::*;
-use rtether_model::quantity::Duration;
+use rtether::stats;
 use rtether_sim::observe::NoObserver;
 
-use super::{Bulk, Case, Platform, Point, Scheme, count_f64, plant, run_one};
-use crate::ReproduceError;
-use rtether::run::Progress;
-use rtether::stats;
+use super::{Bulk, Case, Platform, Point, Scheme, plant, run_one};
+use crate::prelude::*;
 
 const LAWS: [(&str, Scheme); 7] = [
     ("`none`", Scheme::None),
@@ -53,12 +51,7 @@ pub fn tables(seeds: u64, seconds: i64, progress: &Progress) -> Result<String, R
         let cells = cases
             .par_iter()
             .map(|&(active, scheme)| {
-                let case = Case {
-                    platform: Platform::Linux,
-                    scheme,
-                    bulk,
-                    active,
-                };
+                let case = Case::new(Platform::Linux, scheme, bulk, active);
                 cell(case, seeds, Duration::from_secs(seconds), progress)
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -179,13 +172,13 @@ mod tests {
         // station has less than with `fixed`, Jain's index is above 0.95, and both HIMD and linear
         // increase have less throughput, regardless of their misses.
         let of = |scheme| {
-            let case = Case {
-                platform: Platform::Linux,
-                scheme,
-                bulk: Bulk::Greedy,
-                active: 10,
-            };
-            cell(case, 2, Duration::from_secs(60), &Progress::default()).expect("runs")
+            cell(
+                Case::greedy(scheme, 10),
+                2,
+                Duration::from_secs(60),
+                &Progress::default(),
+            )
+            .expect("runs")
         };
         let (own, fixed) = (of(Scheme::Rtether), of(Scheme::Fixed));
         assert!(own.jain >= 0.95, "Jain's index {}", own.jain);

@@ -4,25 +4,21 @@
 //! Runs take tens of seconds instead of hours: miss ratios below one in a thousand cannot be
 //! distinguished from zero.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use rtether_model::quantity::{Bytes, Duration};
-
-use super::super::live::lab;
-use super::super::{Comparison, Judge, Judgement, ReproduceError, Reproduction};
-use super::{Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, count_f64, jain, merge, plant};
-use rtether::run::Progress;
-use rtether::scenario::Scenario;
 use rtether_testbed::testbed::{Emulation, Measured};
+
+use super::{Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, file_times, jain, merge, plant};
+use crate::live::lab;
+use crate::observe::Known;
+use crate::prelude::*;
 
 /// The first tenth, at most one second, is warm-up.
 const GREEDY: Duration = Duration::from_secs(40);
 /// Files start 25 s apart on average.
 const NONGREEDY: Duration = Duration::from_secs(120);
 const ACTIVE: u16 = 10;
-const NT_ACTIVE: u16 = 4;
+const NT_ACTIVE: u16 = Platform::Nt.stations();
 
 /// Results of one run.
 #[derive(Clone, Debug)]
@@ -37,29 +33,21 @@ struct Run {
 }
 
 /// Runs used by several experiments are made once.
-static KNOWN: Mutex<BTreeMap<Case, Arc<Run>>> = Mutex::new(BTreeMap::new());
+static KNOWN: Known<Case, Arc<Run>> = Known::new();
 
-fn measure(cases: &[Case], progress: &Progress) -> Result<Vec<Arc<Run>>, ReproduceError> {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut runs = Vec::new();
-    for &case in cases {
-        let run = match known.entry(case) {
-            Entry::Occupied(run) => Arc::clone(run.get()),
-            Entry::Vacant(place) => Arc::clone(place.insert(Arc::new(run(case, progress)?))),
-        };
-        runs.push(run);
-    }
-    Ok(runs)
+fn run(case: Case, progress: &Progress) -> Result<Arc<Run>, ReproduceError> {
+    KNOWN.get(case, || {
+        let (scenario, messages) = plant::scenario(case);
+        let measured = lab::run(&scenario, duration(case), 1, progress)?;
+        Ok(Arc::new(Run::new(case, &scenario, measured, messages)?))
+    })
 }
 
-fn run(case: Case, progress: &Progress) -> Result<Run, ReproduceError> {
-    let (scenario, messages) = plant::scenario(case);
-    let duration = match case.bulk {
+const fn duration(case: Case) -> Duration {
+    match case.bulk {
         Bulk::Greedy => GREEDY,
         Bulk::NonGreedy => NONGREEDY,
-    };
-    let measured = lab::run(&scenario, duration, 1, progress)?;
-    Run::new(case, &scenario, measured, messages)
+    }
 }
 
 impl Run {
@@ -71,9 +59,7 @@ impl Run {
     ) -> Result<Self, ReproduceError> {
         let record = measured.record(scenario);
         let (messages, bulk) = record.streams.split_at(count);
-        let transfers = bulk.iter().flat_map(|stream| &stream.transfers);
-        let ended = transfers.filter_map(|file| Some(file.finished_at? - file.started_at));
-        let files = ended.fold((Duration::ZERO, 0), |sum, time| (sum.0 + time, sum.1 + 1));
+        let files = file_times(bulk);
         let octets: Vec<u64> = bulk
             .iter()
             .map(|stream| {
@@ -110,7 +96,7 @@ impl Run {
         })
     }
 
-    fn comparison(&self, active: u16) -> Comparison {
+    fn words(&self) -> String {
         let Self { point, .. } = self;
         let quantile = |part| point.messages.quantile(part, 1_000).unwrap_or_default();
         let file = point.burst().map(|time| {
@@ -124,77 +110,68 @@ impl Run {
             }
             (.., false) => "a shim DECIDED OTHERWISE than its replay".into(),
         };
-        Comparison {
-            quantity: format!("{}, {active} active nodes", point.case.scheme.name()),
-            paper: "see the simulated experiment".into(),
-            ours: format!(
-                "miss {}, p50 {}, p99 {}, longest {}; throughput {:.3}{}; {:.2} collisions per \
-                 frame, {} given up, Jain's index {:.2}; {replay}; {} touched by stalls",
-                point.miss_words(),
-                quantile(500),
-                quantile(990),
-                self.longest,
-                point.throughput,
-                file.unwrap_or_default(),
-                point.collisions,
-                point.given_up,
-                point.jain,
-                self.stalled
-            ),
-            source: "002 Kweon 3.2, 4.2".into(),
-        }
+        format!(
+            "miss {}, p50 {}, p99 {}, longest {}; throughput {:.3}{}; {:.2} collisions per \
+             frame, {} given up, Jain's index {:.2}; {replay}; {} touched by stalls",
+            point.miss_words(),
+            quantile(500),
+            quantile(990),
+            self.longest,
+            point.throughput,
+            file.unwrap_or_default(),
+            point.collisions,
+            point.given_up,
+            point.jain,
+            self.stalled
+        )
     }
 }
 
-fn reproduction(
-    id: &'static str,
-    title: &'static str,
-    runs: &[Arc<Run>],
-    claims: Vec<Judgement>,
-    active: u16,
-) -> Reproduction {
+/// Runs the cases and shows them, the first of them without smoothing.
+fn show<const N: usize>(
+    page: &mut Page,
+    title: &str,
+    cases: [Case; N],
+    progress: &Progress,
+) -> Result<[Arc<Run>; N], ReproduceError> {
+    page.title(title);
+    let runs = cases.iter().map(|&case| run(case, progress));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let Case { active, .. } = cases[0];
+    for run in &runs {
+        let quantity = format!("{}, {active} active nodes", run.point.case.scheme.name());
+        page.row(
+            quantity,
+            "see the simulated experiment",
+            run.words(),
+            "002 Kweon 3.2, 4.2",
+        );
+    }
     let emulations: Vec<Emulation> = runs.iter().map(|run| run.emulation.clone()).collect();
-    let duration = match runs.first().map(|run| run.point.case.bulk) {
-        Some(Bulk::NonGreedy) => NONGREEDY,
-        Some(Bulk::Greedy) | None => GREEDY,
-    };
-    Reproduction {
-        id,
-        title,
-        mode: "live",
-        comparisons: runs.iter().map(|run| run.comparison(active)).collect(),
-        claims,
-        figures: Vec::new(),
-        notes: vec![
-            lab::fidelity(&emulations),
-            format!(
-                "{duration} for each row, which is some {} messages; {active} nodes send files. The \
-                 scenario, its deadline of 129.6 ms and the smoothers are those of the simulation; \
-                 TCP and all else above the shims is this kernel's. A message that stalls of the \
-                 host touched is missed if it would have been late without them.",
-                runs.first().map_or(0, |run| run.point.messages.released)
-            ),
-        ],
-    }
+    page.note(lab::fidelity(&emulations));
+    page.note(format!(
+        "{} for each row, which is some {} messages; {active} nodes send files. The \
+         scenario, its deadline of 129.6 ms and the smoothers are those of the simulation; \
+         TCP and all else above the shims is this kernel's. A message that stalls of the \
+         host touched is missed if it would have been late without them.",
+        duration(cases[0]),
+        runs[0].point.messages.released
+    ));
+    Ok(runs
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("a run a case")))
 }
 
-pub(in super::super) fn greedy(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+pub(crate) fn greedy(page: &mut Page, progress: &Progress) -> Outcome {
     let schemes = [Scheme::None, Scheme::Fixed, Scheme::Himd, Scheme::Rtether];
-    let runs = measure(
-        &schemes.map(|scheme| Case::greedy(scheme, ACTIVE)),
-        progress,
-    )?;
-    let [none, fixed, himd, rtether] = [0, 1, 2, 3].map(|at: usize| &runs[at].point);
-    let mut judge = Judge::new("kweon-linux-greedy");
-    judge_adaptive(&mut judge, himd);
-    let claims = judge.finish();
+    let cases = schemes.map(|scheme| Case::greedy(scheme, ACTIVE));
     let title = "Files without a pause beside real-time messages on a hub, measured";
-    let mut found = reproduction("kweon-linux-greedy", title, &runs, claims, ACTIVE);
+    let runs = show(page, title, cases, progress)?;
+    let [none, fixed, himd, rtether] = runs.each_ref().map(|run| &run.point);
+    judge_adaptive(page, himd);
     let words = [fixed, himd, rtether].map(|point| trade_off(none, point));
-    found
-        .notes
-        .push(format!("Against no smoothing: {}.", words.join("; ")));
-    Ok(found)
+    page.note(format!("Against no smoothing: {}.", words.join("; ")));
+    Ok(())
 }
 
 /// Describes what a scheme gains and costs.
@@ -204,98 +181,76 @@ fn trade_off(none: &Point, point: &Point) -> String {
         "{}, misses {}{:.0} times fewer, throughput {:.2} of it",
         point.case.scheme.name(),
         if is_told { "" } else { "at least " },
-        none.miss() / point.miss_at_most(),
+        none.miss / point.miss_at_most(),
         point.throughput / none.throughput
     )
 }
 
-fn judge_adaptive(judge: &mut Judge, himd: &Point) {
+fn judge_adaptive(page: &mut Page, himd: &Point) {
     let (missed, released) = (himd.messages.missed, himd.messages.released);
     let told = released >= 1_000 || missed > 0;
-    judge.decide(
+    let reason = "more misses, or too few messages to tell";
+    page.check_or(
         "C050",
-        told.then(|| himd.miss() < 1e-3),
+        [told.then_some(himd.miss)],
         himd.miss_words(),
-        "more misses, or too few messages to tell",
+        reason,
     );
 }
 
-pub(in super::super) fn nongreedy(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let runs = random(progress)?;
-    let [none, fixed, himd] = [0, 1, 2].map(|at: usize| &runs[at].point);
-    let mut judge = Judge::new("kweon-linux-nongreedy");
+pub(crate) fn nongreedy(page: &mut Page, progress: &Progress) -> Outcome {
+    let title = "Files at random times beside real-time messages on a hub, measured";
+    let runs = random(page, title, progress)?;
+    let [none, fixed, himd] = runs.each_ref().map(|run| &run.point);
     let is_told = fixed.messages.missed > 0 || himd.messages.missed > 0;
-    let holds = if none.miss() > fixed.miss().max(himd.miss()) {
-        is_told.then(|| fixed.miss() >= himd.miss())
+    let holds = if none.miss > fixed.miss.max(himd.miss) {
+        is_told.then_some(fixed.miss >= himd.miss)
     } else {
         Some(false)
     };
     let misses = [none, fixed, himd].map(Point::miss_words).join(", ");
-    judge.decide(
+    page.judge(
         "C048",
         holds,
         format!("{ACTIVE} active, none, fixed, adaptive: {misses}"),
         "another order, or neither fixed nor adaptive misses anything",
     );
-    judge_adaptive(&mut judge, himd);
+    judge_adaptive(page, himd);
     let times = [none, himd, fixed].map(Point::burst_seconds);
     let words = times.map(|time| format!("{time:.2}")).join(", ");
-    judge.judge(
+    let words = format!("{ACTIVE} active, none, adaptive, fixed: {words} s");
+    page.judge(
         "C052",
         times[0] < times[1] && times[1] < times[2],
-        format!("{ACTIVE} active, none, adaptive, fixed: {words} s"),
+        words,
         "another order",
     );
-    let title = "Files at random times beside real-time messages on a hub, measured";
-    let claims = judge.finish();
-    Ok(reproduction(
-        "kweon-linux-nongreedy",
-        title,
-        &runs,
-        claims,
-        ACTIVE,
-    ))
+    Ok(())
 }
 
-fn random(progress: &Progress) -> Result<Vec<Arc<Run>>, ReproduceError> {
+fn random(
+    page: &mut Page,
+    title: &str,
+    progress: &Progress,
+) -> Result<[Arc<Run>; 3], ReproduceError> {
     let schemes = [Scheme::None, Scheme::Fixed, Scheme::Himd];
-    measure(
-        &schemes.map(|scheme| Case::nongreedy(scheme, ACTIVE)),
-        progress,
-    )
+    let cases = schemes.map(|scheme| Case::nongreedy(scheme, ACTIVE));
+    show(page, title, cases, progress)
 }
 
-pub(in super::super) fn sequence(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    const LONG: Duration = Duration::from_ms(300);
-    let runs = random(progress)?;
-    let mut judge = Judge::new("kweon-linux-sequence");
-    let longest = runs[2].longest;
-    judge.judge(
-        "C057",
-        longest < LONG,
-        longest.to_string(),
-        "a longer round trip",
-    );
+pub(crate) fn sequence(page: &mut Page, progress: &Progress) -> Outcome {
     let title = "Round trips with ten nodes that send files at random times, measured";
-    let claims = judge.finish();
-    Ok(reproduction(
-        "kweon-linux-sequence",
-        title,
-        &runs,
-        claims,
-        ACTIVE,
-    ))
+    let runs = random(page, title, progress)?;
+    let longest = runs[2].longest;
+    page.check_or("C057", [longest], longest, "a longer round trip");
+    Ok(())
 }
 
-pub(in super::super) fn nt(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    debug_assert_eq!(Platform::Nt.stations(), NT_ACTIVE, "all of them are active");
-    let schemes = [Scheme::None, Scheme::Nt];
-    let runs = measure(&schemes.map(|scheme| Case::nt(scheme, NT_ACTIVE)), progress)?;
-    let [none, adaptive] = [&runs[0].point, &runs[1].point];
-    let claims = Judge::new("kweon-nt-greedy").finish();
+pub(crate) fn nt(page: &mut Page, progress: &Progress) -> Outcome {
+    let cases = [Scheme::None, Scheme::Nt].map(|scheme| Case::nt(scheme, NT_ACTIVE));
     let title = "The NT variant of the smoother, four nodes, measured";
-    let mut found = reproduction("kweon-nt-greedy", title, &runs, claims, NT_ACTIVE);
-    let words = trade_off(none, adaptive);
-    found.notes.push(format!("Against no smoothing: {words}."));
-    Ok(found)
+    let runs = show(page, title, cases, progress)?;
+    let words = trade_off(&runs[0].point, &runs[1].point);
+    page.note(format!("Against no smoothing: {words}."));
+    Ok(())
 }

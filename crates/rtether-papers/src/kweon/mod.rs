@@ -9,40 +9,30 @@
 //! Every point is simulated with several seeds. Claims are judged on all seeds together; the
 //! verdict also gives the number of single seeds in which they hold.
 
-mod alternatives;
+pub(crate) mod alternatives;
 mod figure;
-mod greedy;
+pub(crate) mod greedy;
 mod laws;
 #[cfg(target_os = "linux")]
-pub(super) mod live;
-mod nongreedy;
-mod nt;
+pub(crate) mod live;
+pub(crate) mod nongreedy;
+pub(crate) mod nt;
 mod plant;
-mod rt_only;
-mod sequence;
+pub(crate) mod rt_only;
+pub(crate) mod sequence;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rayon::prelude::*;
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::{Record, StreamRecord};
 use rtether_model::smoother::{Adaptive, Fixed, Increase, Mode, Nt, Places};
 use rtether_sim::observe::NoObserver;
 
-use super::judge::over_seeds;
-use super::observe::{count_f64, merge, run_one};
-use super::{Judgement, ReproduceError, reference};
+use crate::observe::{Known, merge, run_one};
+use crate::prelude::*;
 use plant::Platform;
-use rtether::run::Progress;
 
-pub(super) use alternatives::run as run_alternatives;
-pub(super) use greedy::run as run_greedy;
 pub use laws::tables as laws;
-pub(super) use nongreedy::run as run_nongreedy;
-pub(super) use nt::run as run_nt;
-pub(super) use rt_only::run as run_rt_only;
-pub(super) use sequence::run as run_sequence;
 
 /// Longest round trip that is not missed: ten attempts each way (catalogue W4).
 const DEADLINE: Duration = Duration::from_us(129_600);
@@ -199,9 +189,8 @@ struct Measured {
 
 impl Measured {
     /// Judges all seeds together, and adds the number of single seeds in which each claim holds.
-    fn judge(&self, judge: impl Fn(&[Arc<Point>]) -> Vec<Judgement>) -> Vec<Judgement> {
-        let alone = self.seeds.iter().map(|points| judge(points));
-        over_seeds(judge(&self.pooled), alone)
+    fn judge(&self, page: &mut Page, judge: impl Fn(&mut Page, &[Arc<Point>])) {
+        page.judge_seeds(&self.pooled, &self.seeds, judge);
     }
 
     /// Returns the smallest and largest value of a case over the seeds.
@@ -215,52 +204,32 @@ impl Measured {
     /// Describes the ranges of miss ratio, throughput, burst time and fairness for some cases.
     fn ranges(&self, cases: &[Case]) -> String {
         let words = cases.iter().map(|&case| {
-            let miss = self.range(case, Point::miss);
+            let miss = self.range(case, |point| point.miss);
             let part = self.range(case, |point| point.throughput);
             let burst = self.range(case, Point::burst_seconds);
             let jain = self.range(case, |point| point.jain);
-            format!(
-                "{} {}: miss {:.1e} to {:.1e}, throughput {:.3} to {:.3}, file {:.2} to {:.2} s, \
-                 Jain's index {:.2} to {:.2}",
-                case.scheme.name(),
-                case.active,
-                miss.0,
-                miss.1,
-                part.0,
-                part.1,
-                burst.0,
-                burst.1,
-                jain.0,
-                jain.1
-            )
+            let (scheme, active) = (case.scheme.name(), case.active);
+            format!("{scheme} {active}: miss {:.1e} to {:.1e}", miss.0, miss.1)
+                + &format!(", throughput {:.3} to {:.3}", part.0, part.1)
+                + &format!(", file {:.2} to {:.2} s", burst.0, burst.1)
+                + &format!(", Jain's index {:.2} to {:.2}", jain.0, jain.1)
         });
-        format!(
-            "Ranges over {SEEDS} seeds, by smoothing and active nodes: {}.",
-            words.collect::<Vec<_>>().join("; ")
-        )
+        let words = listed(words, "; ");
+        format!("Ranges over {SEEDS} seeds, by smoothing and active nodes: {words}.")
     }
 }
 
 impl Point {
-    const fn miss(&self) -> f64 {
-        self.miss
-    }
-
     /// Returns the miss ratio, or that of a single miss if there was none: the resolution of the
     /// run.
     fn miss_at_most(&self) -> f64 {
-        self.miss()
+        self.miss
             .max(1.0 / count_f64(self.messages.released.max(1)))
     }
 
     fn miss_words(&self) -> String {
-        let Self { messages, .. } = self;
-        format!(
-            "{:.2e} ({} of {})",
-            self.miss(),
-            messages.missed,
-            messages.released
-        )
+        let Self { messages, miss, .. } = self;
+        format!("{miss:.2e} ({} of {})", messages.missed, messages.released)
     }
 
     /// Returns the mean transfer time of a file of 1 MB; `None` if none was sent.
@@ -277,13 +246,6 @@ impl Point {
         let (messages, bulk) = record.streams.split_at(messages);
         let messages = merge(messages);
         let miss = messages.miss_ratio();
-        let transfers = bulk.iter().flat_map(|stream| &stream.transfers);
-        let mut files = (Duration::ZERO, 0);
-        for file in transfers {
-            if let Some(finished_at) = file.finished_at {
-                files = (files.0 + (finished_at - file.started_at), files.1 + 1);
-            }
-        }
         let counted = record.duration - record.warmup;
         let octets: Vec<u64> = bulk.iter().map(|stream| stream.payload_bytes).collect();
         let medium = record.media.first();
@@ -299,7 +261,7 @@ impl Point {
             case,
             messages,
             miss: miss.ok_or_else(|| ReproduceError::Scenario("no messages".into()))?,
-            files,
+            files: file_times(bulk),
             throughput: count_f64(octets.iter().sum()) * 8.0 / counted.as_secs_f64() / MEDIUM_BPS,
             collisions: count_f64(collided) / count_f64(sent.max(1)),
             given_up: access()
@@ -332,6 +294,13 @@ impl Point {
     }
 }
 
+/// Returns sum and count of the transfer times of files.
+fn file_times(bulk: &[StreamRecord]) -> (Duration, i64) {
+    let transfers = bulk.iter().flat_map(|stream| &stream.transfers);
+    let ended = transfers.filter_map(|file| Some(file.finished_at? - file.started_at));
+    ended.fold((Duration::ZERO, 0), |sum, time| (sum.0 + time, sum.1 + 1))
+}
+
 /// Returns Jain's index: square of the sum over n times the sum of squares; 1 if all are zero.
 fn jain(octets: &[u64]) -> f64 {
     let values = || octets.iter().map(|&octets| count_f64(octets));
@@ -343,7 +312,7 @@ fn jain(octets: &[u64]) -> f64 {
 }
 
 /// Runs used by several experiments are simulated once.
-static KNOWN: Mutex<BTreeMap<(Case, u64), Arc<Point>>> = Mutex::new(BTreeMap::new());
+static KNOWN: Known<(Case, u64), Arc<Point>> = Known::new();
 
 /// Simulates the cases not yet known, and returns all in order.
 fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceError> {
@@ -351,7 +320,7 @@ fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceErr
     let keys: Vec<(Case, u64)> = cases.iter().flat_map(runs_of).collect();
     let runs = keys
         .par_iter()
-        .map(|&key| known_or_simulated(key, progress))
+        .map(|&key| simulate(key, progress))
         .collect::<Result<Vec<_>, _>>()?;
     let seeds = usize::try_from(SEEDS).unwrap_or(usize::MAX);
     let by_case = runs.chunks(seeds);
@@ -368,22 +337,32 @@ fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceErr
     })
 }
 
-fn known_or_simulated(key: (Case, u64), progress: &Progress) -> Result<Arc<Point>, ReproduceError> {
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(point) = known().get(&key) {
-        return Ok(Arc::clone(point));
-    }
-    let (scenario, messages) = plant::scenario(key.0);
-    let record = run_one(&scenario, key.1, progress, &mut NoObserver)?;
-    let point = Arc::new(Point::new(key.0, &record, messages)?);
-    known().insert(key, Arc::clone(&point));
-    Ok(point)
+fn simulate((case, seed): (Case, u64), progress: &Progress) -> Result<Arc<Point>, ReproduceError> {
+    KNOWN.get((case, seed), || {
+        let (scenario, messages) = plant::scenario(case);
+        let record = run_one(&scenario, seed, progress, &mut NoObserver)?;
+        Ok(Arc::new(Point::new(case, &record, messages)?))
+    })
+}
+
+/// Returns a case for every scheme and number of active nodes.
+fn grid(case: fn(Scheme, u16) -> Case, schemes: &[Scheme], active: &[u16]) -> Vec<Case> {
+    let cases = schemes
+        .iter()
+        .flat_map(|&scheme| active.iter().map(move |&n| (scheme, n)));
+    cases.map(|(scheme, active)| case(scheme, active)).collect()
+}
+
+/// Returns the scheme that a value of the paper is about.
+fn scheme_of(value: &Value, schemes: &[Scheme]) -> Option<Scheme> {
+    let name = value.subject.split(", ").nth(2)?;
+    schemes.iter().copied().find(|scheme| scheme.name() == name)
 }
 
 /// Returns a number the paper prints for a scheme.
 fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -> f64 {
     let values = reference::values(experiment).into_iter();
-    let mut values = values.filter(|value| value.subject.split(", ").nth(2) == Some(scheme.name()));
+    let mut values = values.filter(|value| scheme_of(value, &[scheme]).is_some());
     let value = values.find(|value| value.statistic == statistic && value.qualifier == qualifier);
     let number = value.and_then(|value| value.value.parse().ok());
     number.expect("the table of the paper has it")

@@ -2,220 +2,151 @@
 
 use std::sync::Arc;
 
-use rtether_model::quantity::Duration;
-
-use super::super::judge::all_of;
-use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
-use super::figure::{Drawing, over_active};
-use super::{Case, Platform, Point, Scheme, find, measure};
-use rtether::report::chart::Axis;
-use rtether::run::Progress;
+use super::figure::Drawing;
+use super::{Case, Point, Scheme, find, greedy, grid, measure, scheme_of};
+use crate::judge::all_of;
+use crate::prelude::*;
 
 const ACTIVE: [u16; 5] = [2, 4, 6, 8, 10];
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Fixed, Scheme::Himd];
 
-pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut cases: Vec<Case> = SCHEMES
-        .into_iter()
-        .flat_map(|scheme| ACTIVE.map(|active| Case::nongreedy(scheme, active)))
-        .collect();
-    cases.extend([
-        Case::nongreedy(Scheme::Fine, 10),
-        Case::nongreedy(Scheme::Coarse, 10),
-    ]);
-    cases.extend(super::greedy::ACTIVE.map(|active| Case::greedy(Scheme::Himd, active)));
-    let measured = measure(&cases, progress)?;
-    let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
-    Ok(Reproduction {
-        id: "kweon-linux-nongreedy",
-        title: "Files at random times beside real-time messages on a hub",
-        mode: "sim",
-        comparisons: comparisons(&own),
-        claims: measured.judge(judge),
-        figures: vec![figure_misses(&own), figure_bursts(&own)],
-        notes: vec![
-            "A file takes its time from the opening of its connection to its last octet; files \
-             that wait for their predecessor are not yet counted, as in the paper."
-                .into(),
-            "The hosts take no time. The paper's floor of about 1e-4 misses comes from its end \
-             systems and is not there."
-                .into(),
-            measured.ranges(&cases[..SCHEMES.len() * ACTIVE.len()]),
-        ],
-    })
-}
-
-fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
-    let values = reference::values("kweon-linux-nongreedy").into_iter();
-    let compare = |value: reference::Value| {
-        let mut parts = value.subject.split(", ").skip(2);
-        let scheme = SCHEMES.into_iter().find(|scheme| {
-            let name = value.subject.split(", ").nth(2);
-            name == Some(scheme.name())
-        })?;
-        let active = parts.nth(1)?;
-        let ours: Vec<String> = points
-            .iter()
-            .filter(|point| point.case.scheme == scheme)
-            .filter(|point| active.contains("..") || active == point.case.active.to_string())
-            .map(|point| {
-                let shown = match value.statistic.as_str() {
-                    "deadline_miss_ratio" => point.miss_words(),
-                    "burst_transmission_time" => words(point.burst()),
-                    _ => return String::new(),
-                };
-                format!("{}: {shown}", point.case.active)
-            })
-            .filter(|text| !text.is_empty())
-            .collect();
-        (!ours.is_empty()).then(|| Comparison {
-            quantity: format!(
-                "{}, {}, {active} active",
-                value.statistic.replace('_', " "),
-                scheme.name()
-            ),
-            paper: value.words(),
-            ours: ours.join("; "),
-            source: value.source.clone(),
-        })
-    };
-    values.filter_map(compare).collect()
-}
-
-fn words(time: Option<Duration>) -> String {
-    time.map_or_else(
-        || "none".into(),
-        |time| format!("{:.2} s", time.as_secs_f64()),
-    )
-}
-
-fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
-    let at = |scheme, active| find(points, Case::nongreedy(scheme, active));
-    let mut judge = Judge::new("kweon-linux-nongreedy");
-    judge_misses(&mut judge, points);
-    let burst = |scheme, active| at(scheme, active).burst_seconds();
-    let ordered = ACTIVE.iter().all(|&active| {
-        burst(Scheme::None, active) < burst(Scheme::Himd, active)
-            && burst(Scheme::Himd, active) < burst(Scheme::Fixed, active)
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Files at random times beside real-time messages on a hub");
+    let cases = grid(Case::nongreedy, &SCHEMES, &ACTIVE);
+    let mut all = cases.clone();
+    all.extend([Scheme::Fine, Scheme::Coarse].map(|scheme| Case::nongreedy(scheme, 10)));
+    all.extend(greedy::ACTIVE.map(|active| Case::greedy(Scheme::Himd, active)));
+    let measured = measure(&all, progress)?;
+    let own = &measured.pooled[..cases.len()];
+    compare(page, own);
+    measured.judge(page, |page, points| {
+        judge_misses(page, points);
+        judge_bursts(page, points);
     });
-    let series = |scheme| {
+    draw(page, own);
+    page.note(
+        "A file takes its time from the opening of its connection to its last octet; files \
+         that wait for their predecessor are not yet counted, as in the paper.",
+    );
+    page.note(
+        "The hosts take no time. The paper's floor of about 1e-4 misses comes from its end \
+         systems and is not there.",
+    );
+    page.note(measured.ranges(&cases));
+    Ok(())
+}
+
+fn compare(page: &mut Page, points: &[Arc<Point>]) {
+    page.compare(reference::values("kweon-linux-nongreedy"), |value| {
+        let scheme = scheme_of(value, &SCHEMES)?;
+        let active = value.subject.split(", ").nth(3)?;
+        let shown: fn(&Point) -> String = match &*value.statistic {
+            "deadline_miss_ratio" => Point::miss_words,
+            "burst_transmission_time" => |point| match point.burst() {
+                Some(time) => format!("{:.2} s", time.as_secs_f64()),
+                None => "none".into(),
+            },
+            _ => return None,
+        };
+        let own = points.iter().filter(|point| point.case.scheme == scheme);
+        let own =
+            own.filter(|point| active.contains("..") || active == point.case.active.to_string());
+        let ours = listed(
+            own.map(|point| format!("{}: {}", point.case.active, shown(point))),
+            "; ",
+        );
+        let statistic = value.statistic.replace('_', " ");
+        let quantity = format!("{statistic}, {}, {active} active", scheme.name());
+        (!ours.is_empty()).then_some((quantity, ours))
+    });
+}
+
+fn judge_bursts(page: &mut Page, points: &[Arc<Point>]) {
+    let at = |scheme, active| find(points, Case::nongreedy(scheme, active));
+    let burst = |scheme, active| at(scheme, active).burst_seconds();
+    let [none, fixed, himd] = SCHEMES.map(|scheme| ACTIVE.map(|active| burst(scheme, active)));
+    let series = |scheme: Scheme| {
         let times = ACTIVE.map(|active| format!("{:.2}", burst(scheme, active)));
         format!("{} {} s", scheme.name(), times.join(", "))
     };
-    let all = SCHEMES.map(series).join("; ");
-    judge.judge("C052", ordered, all, "another order");
-    let (two, ten) = (burst(Scheme::Himd, 2), burst(Scheme::Himd, 10));
-    judge.judge(
+    let is_ordered = |at: usize| none[at] < himd[at] && himd[at] < fixed[at];
+    let holds = (0..ACTIVE.len()).all(is_ordered);
+    page.judge(
+        "C052",
+        holds,
+        SCHEMES.map(series).join("; "),
+        "another order",
+    );
+    let ends = |times: [f64; 5]| format!("{:.2} s with 2, {:.2} s with 10", times[0], times[4]);
+    page.judge(
         "C053",
-        (2.0..=2.9).contains(&two) && (3.5..=10.5).contains(&ten),
-        format!("{two:.2} s with 2, {ten:.2} s with 10"),
+        (2.0..=2.9).contains(&himd[0]) && (3.5..=10.5).contains(&himd[4]),
+        ends(himd),
         "a burst time is outside its range",
     );
-    judge.judge(
-        "C054",
-        (ten / paper(Scheme::Himd, "range_high") - 1.0).abs() <= 0.25,
-        format!("{ten:.2} s with a receive latency of 0"),
-        "more than 25 % away from the paper's",
-    );
-    let (two, ten) = (burst(Scheme::None, 2), burst(Scheme::None, 10));
-    judge.judge(
+    let words = format!("{:.2} s with a receive latency of 0", himd[4]);
+    page.check("C054", [himd[4]], words);
+    let is_near = |time: f64, end| (time / paper(Scheme::None, end) - 1.0).abs() <= 0.3;
+    page.judge(
         "C055",
-        (two / paper(Scheme::None, "range_low") - 1.0).abs() <= 0.3
-            && (ten / paper(Scheme::None, "range_high") - 1.0).abs() <= 0.3,
-        format!("{two:.2} s with 2, {ten:.2} s with 10"),
+        is_near(none[0], "range_low") && is_near(none[4], "range_high"),
+        ends(none),
         "more than 30 % away",
     );
-    let fixed = ACTIVE.map(|active| burst(Scheme::Fixed, active));
-    judge.judge(
-        "C056",
-        fixed
-            .iter()
-            .all(|time| (time / paper(Scheme::Fixed, "approx") - 1.0).abs() <= 0.1),
-        series(Scheme::Fixed),
-        "more than 10 % away from 25 s",
-    );
-    let p99 = |scheme| {
-        at(scheme, 10)
-            .messages
-            .quantile(99, 100)
-            .unwrap_or_default()
-    };
-    let (fine, coarse) = (p99(Scheme::Fine), p99(Scheme::Coarse));
-    judge.judge(
+    page.check("C056", fixed, series(Scheme::Fixed));
+    let [fine, coarse] = [Scheme::Fine, Scheme::Coarse].map(|scheme| {
+        let messages = &at(scheme, 10).messages;
+        messages.quantile(99, 100).unwrap_or_default()
+    });
+    let words = format!("{fine} against {coarse}");
+    page.judge(
         "C064",
         fine <= coarse,
-        format!("{fine} against {coarse}"),
+        words,
         "the coarser bucket delays less",
     );
-    judge.finish()
 }
 
-fn judge_misses(judge: &mut Judge, points: &[Arc<Point>]) {
+fn judge_misses(page: &mut Page, points: &[Arc<Point>]) {
     let at = |scheme, active| find(points, Case::nongreedy(scheme, active));
-    let miss = |scheme, active| at(scheme, active).miss();
+    let [none, fixed, _] = SCHEMES.map(|scheme| ACTIVE.map(|active| at(scheme, active).miss));
     let busy = ACTIVE.iter().filter(|&&active| active >= 4);
-    let ordered: Vec<Option<bool>> = busy
-        .flat_map(|&active| {
-            let (fixed, adaptive) = (at(Scheme::Fixed, active), at(Scheme::Himd, active));
-            // The order of two ratios below the resolution of the runs is unknown.
-            let is_told = fixed.messages.missed > 0 || adaptive.messages.missed > 0;
-            [
-                Some(miss(Scheme::None, active) > fixed.miss()),
-                is_told.then_some(fixed.miss() >= adaptive.miss()),
-            ]
-        })
-        .collect();
-    let series = |scheme| {
-        let ratios = ACTIVE.map(|active| format!("{:.1e}", miss(scheme, active)));
+    let ordered = busy.flat_map(|&active| {
+        let [none, fixed, adaptive] = SCHEMES.map(|scheme| at(scheme, active));
+        // The order of two ratios below the resolution of the runs is unknown.
+        let is_told = fixed.messages.missed > 0 || adaptive.messages.missed > 0;
+        [
+            Some(none.miss > fixed.miss),
+            is_told.then_some(fixed.miss >= adaptive.miss),
+        ]
+    });
+    let series = |scheme: Scheme| {
+        let ratios = ACTIVE.map(|active| format!("{:.1e}", at(scheme, active).miss));
         format!("{} {}", scheme.name(), ratios.join(", "))
     };
-    let all = SCHEMES.map(series).join("; ");
-    judge.decide(
+    page.judge(
         "C048",
-        all_of(&ordered),
-        all,
+        all_of(&ordered.collect::<Vec<_>>()),
+        SCHEMES.map(series).join("; "),
         "another order, or neither fixed nor adaptive misses anything",
     );
-    let none = ACTIVE.map(|active| miss(Scheme::None, active));
-    judge.judge(
+    let grows = none.is_sorted_by(|a, b| a < b);
+    page.judge(
         "C049",
-        none.iter().all(|miss| (1e-3..=5e-2).contains(miss))
-            && none.windows(2).all(|pair| pair[0] < pair[1]),
+        page.accepts("C049", none) == Some(true) && grows,
         series(Scheme::None),
         "outside the range, or not growing",
     );
-    let adaptive = points
+    let himd = points
         .iter()
         .filter(|point| point.case.scheme == Scheme::Himd);
-    let worst = adaptive.map(|point| point.miss()).fold(0.0, f64::max);
-    judge.judge(
+    let worst = himd.map(|point| point.miss).fold(0.0, f64::max);
+    page.check(
         "C050",
-        worst < 1e-3,
+        [worst],
         format!("at most {worst:.1e}, random and greedy files"),
-        "more misses",
     );
-    let worst = ACTIVE.map(|active| miss(Scheme::Fixed, active));
-    judge.judge(
-        "C051",
-        worst.iter().all(|&miss| miss < 1e-3),
-        series(Scheme::Fixed),
-        "more misses",
-    );
-}
-
-fn figure_misses(points: &[Arc<Point>]) -> Figure {
-    over_active(
-        points,
-        Platform::Linux,
-        &SCHEMES,
-        Drawing::misses(
-            "The counterpart of figure 6; no misses in a run are drawn as one.",
-            vec![
-                ("paper, none", vec![(2.0, 0.002_356), (10.0, 0.016_82)]),
-                ("paper, adaptive", vec![(10.0, 0.000_248)]),
-            ],
-        ),
-    )
+    page.check("C051", fixed, series(Scheme::Fixed));
 }
 
 /// Returns a file transfer time printed in the paper, in seconds.
@@ -224,26 +155,30 @@ fn paper(scheme: Scheme, qualifier: &str) -> f64 {
     super::printed("kweon-linux-nongreedy", scheme, statistic, qualifier)
 }
 
-fn figure_bursts(points: &[Arc<Point>]) -> Figure {
+fn draw(page: &mut Page, points: &[Arc<Point>]) {
+    let misses = Drawing {
+        paper: vec![
+            ("paper, none", vec![(2.0, 0.002_356), (10.0, 0.016_82)]),
+            ("paper, adaptive", vec![(10.0, 0.000_248)]),
+        ],
+        ..Drawing::misses("The counterpart of figure 6; no misses in a run are drawn as one.")
+    };
+    misses.draw(page, points, &SCHEMES);
     let ends = |scheme| {
         let (low, high) = (paper(scheme, "range_low"), paper(scheme, "range_high"));
         vec![(2.0, low), (10.0, high)]
     };
     let fixed = paper(Scheme::Fixed, "approx");
-    over_active(
-        points,
-        Platform::Linux,
-        &SCHEMES,
-        Drawing {
-            title: "Time of a file of 1 MB",
-            caption: "The counterpart of figure 7.",
-            y: Axis::number("seconds").log(),
-            value: Point::burst_seconds,
-            paper: vec![
-                ("paper, none", ends(Scheme::None)),
-                ("paper, adaptive", ends(Scheme::Himd)),
-                ("paper, fixed", vec![(2.0, fixed), (10.0, fixed)]),
-            ],
-        },
-    )
+    let bursts = Drawing {
+        title: "Time of a file of 1 MB",
+        caption: "The counterpart of figure 7.",
+        y: Axis::number("seconds").log(),
+        value: Point::burst_seconds,
+        paper: vec![
+            ("paper, none", ends(Scheme::None)),
+            ("paper, adaptive", ends(Scheme::Himd)),
+            ("paper, fixed", vec![(2.0, fixed), (10.0, fixed)]),
+        ],
+    };
+    bursts.draw(page, points, &SCHEMES);
 }

@@ -2,18 +2,15 @@
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, TcpParameters, Traffic};
-use rtether_model::network::{Backoff, EndStation, Hub, NodeId, NodeKind, Stack};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::network::{EndStation, NodeId, NodeKind, Stack};
 use rtether_model::smoother::{Config, Limits, Mode, Rule};
 use rtether_model::wire::Encapsulation;
 
-use super::super::plant::{Plant, echoed, flow};
 use super::{Bulk, Case, DEADLINE, Scheme, WARMUP};
-use rtether::scenario::{RunPlan, Scenario};
+use crate::plant::{self, Plant, echoed, flow};
+use crate::prelude::*;
 
 const RATE: BitRate = BitRate::from_mbps(10);
-/// Half of a collision domain of 10 m.
-const CABLE: Duration = Duration::from_ns(25);
 const MESSAGE: Bytes = Bytes::new(100);
 const MESSAGE_GAP: Duration = Duration::from_ms(300);
 const FILE: Bytes = Bytes::new(1_000_000);
@@ -25,7 +22,7 @@ const DSCP: u8 = 46;
 
 /// Operating system of the PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Platform {
+pub(crate) enum Platform {
     /// Ten PCs, messages over TCP, real time by type of service; every collision is visible.
     Linux,
     /// Four PCs, messages over UDP, real time by protocol; collisions are visible with the
@@ -34,7 +31,7 @@ pub(super) enum Platform {
 }
 
 impl Platform {
-    pub(super) const fn stations(self) -> u16 {
+    pub(crate) const fn stations(self) -> u16 {
         match self {
             Self::Linux => 10,
             Self::Nt => 4,
@@ -103,7 +100,7 @@ const TCP: TcpParameters = TcpParameters {
 };
 
 /// Returns the scenario of a point, and the number of its message flows, which come first.
-pub(super) fn scenario(case: Case) -> (Scenario, usize) {
+pub(crate) fn scenario(case: Case) -> (Scenario, usize) {
     let per_second =
         Duration::from_secs(1).as_ps() * i64::from(case.platform.stations()) / MESSAGE_GAP.as_ps();
     lasting(case, Duration::from_secs(MESSAGES / per_second))
@@ -111,18 +108,10 @@ pub(super) fn scenario(case: Case) -> (Scenario, usize) {
 
 /// Returns the scenario of a point with `counted` time after warm-up, and the number of its message
 /// flows.
-pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
+pub(crate) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
     let count = case.platform.stations();
     let mut plant = Plant::default();
-    let hub = plant.add(
-        "hub",
-        NodeKind::Hub(Hub {
-            rate: RATE,
-            delay: Duration::ZERO,
-            backoff: Backoff::Standard,
-            ports: count + 1,
-        }),
-    );
+    let hub = plant.hub(RATE, Duration::ZERO, count + 1);
     let attach = |plant: &mut Plant, name: String, port: u16, layer: Option<Layer>| {
         let station = EndStation {
             driver_queue: Bytes::new(10_000_000),
@@ -131,9 +120,6 @@ pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
         };
         let node = plant.add(&name, NodeKind::EndStation(station));
         plant.link((node, 0), (hub, port), RATE);
-        if let Some(link) = plant.network.links.last_mut() {
-            link.propagation = CABLE;
-        }
         node
     };
     let pcs: Vec<NodeId> = (0..count)
@@ -152,21 +138,9 @@ pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
     let messages = flows.len();
     let active = pcs.iter().take(usize::from(case.active));
     flows.extend(active.map(|&pc| files(&plant, case.bulk, pc, monitor)));
-    let run = RunPlan {
-        duration: WARMUP + counted,
-        warmup: WARMUP,
-        runs: 1,
-        seed: 1,
-        bucket: Duration::ZERO,
-    };
-    let scenario = Scenario {
-        name: "soft real time on a hub (Kweon)".into(),
-        network: plant.network,
-        flows,
-        run,
-        accept: Vec::new(),
-    };
-    (scenario, messages)
+    let name = "soft real time on a hub (Kweon)";
+    let times = (WARMUP + counted, WARMUP);
+    (plant::scenario(name, plant.network, flows, times), messages)
 }
 
 fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow {
@@ -201,13 +175,9 @@ fn files(plant: &Plant, bulk: Bulk, from: NodeId, to: NodeId) -> Flow {
         rate: None,
         tcp: TCP,
     });
+    let form = (Encapsulation::Tcp, TCP.segment);
     Flow {
         class: "files".into(),
-        ..flow(
-            &name,
-            (from, to),
-            (Encapsulation::Tcp, TCP.segment),
-            traffic,
-        )
+        ..flow(&name, (from, to), form, traffic)
     }
 }

@@ -8,16 +8,13 @@ use std::time::{Duration as Span, Instant};
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::network::Stack;
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{Config, Fixed, Mode, Rule};
-
-use super::super::judge::Judge;
-use super::super::plant::Plant;
-use super::super::{Comparison, ReproduceError, Reproduction};
-use super::lab;
-use rtether::run::Progress;
 use rtether_testbed::shim::{AnyShim, Backend, Settings};
 use rtether_testbed::testbed::DEVICE;
+
+use super::lab;
+use crate::plant::Plant;
+use crate::prelude::*;
 
 const RATE: BitRate = BitRate::from_mbps(10);
 /// The paper's depth; a long period, so that no refresh falls into a burst.
@@ -201,50 +198,36 @@ fn burst(arrivals: &[Arrival]) -> usize {
     octets
 }
 
-pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let (user, kernel) = (
-        bursts(Backend::User, progress)?,
-        bursts(Backend::Kernel, progress)?,
-    );
-    let most = |bursts: &[usize]| bursts.iter().copied().max().unwrap_or(0);
-    let mut judge = Judge::new("kweon-bucket");
-    judge.judge(
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("What a credit bucket lets out, measured");
+    let [user, kernel] = [Backend::User, Backend::Kernel].map(|backend| {
+        let bursts = bursts(backend, progress)?;
+        let most = bursts.iter().copied().max().unwrap_or(0);
+        let exact = bursts.iter().filter(|&&octets| octets == 2_999).count();
+        let all = bursts.len();
+        page.row(
+            format!("longest burst, depth 1500 B, back end `{}`", backend.name()),
+            "2999 B",
+            format!("{most} B; {exact} of {all} bursts had 2999 B"),
+            "002 Kweon 2",
+        );
+        Ok::<_, ReproduceError>(most as u64)
+    });
+    let (user, kernel) = (user?, kernel?);
+    let words = format!("user space {user}, kernel {kernel} octets");
+    page.check_or(
         "C045",
-        [&user, &kernel].iter().all(|bursts| most(bursts) == 2_999),
-        format!(
-            "user space {}, kernel {} octets",
-            most(&user),
-            most(&kernel)
-        ),
+        [user, kernel],
+        words,
         "a back end lets out another burst",
     );
-    let row = |backend: Backend, bursts: &[usize]| {
-        let exact = bursts.iter().filter(|&&octets| octets == 2_999).count();
-        Comparison {
-            quantity: format!("longest burst, depth 1500 B, back end `{}`", backend.name()),
-            paper: "2999 B".into(),
-            ours: format!(
-                "{} B; {exact} of {} bursts had 2999 B",
-                most(bursts),
-                bursts.len()
-            ),
-            source: "002 Kweon 2".into(),
-        }
-    };
-    Ok(Reproduction {
-        id: "kweon-bucket",
-        title: "What a credit bucket lets out, measured",
-        mode: "live",
-        comparisons: vec![row(Backend::User, &user), row(Backend::Kernel, &kernel)],
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![format!(
-            "IP packets of 1499, 1500 and 1500 octets at once, {TRIALS} times, through a shim with a \
-             full bucket onto an emulated link of 10 Mbit/s; those that arrive within two frame times \
-             of each other left together. The bucket is filled each {}.",
-            BUCKET.period
-        )],
-    })
+    page.note(format!(
+        "IP packets of 1499, 1500 and 1500 octets at once, {TRIALS} times, through a shim with a \
+         full bucket onto an emulated link of 10 Mbit/s; those that arrive within two frame times \
+         of each other left together. The bucket is filled each {}.",
+        BUCKET.period
+    ));
+    Ok(())
 }
 
 #[cfg(test)]

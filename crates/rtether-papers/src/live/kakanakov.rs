@@ -1,19 +1,12 @@
 //! Paper 001 live: one board, played by this host, over an emulated switch with bulk traffic.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-
-use rtether_model::network::NodeId;
-use rtether_model::quantity::Duration;
-
-use super::super::judge::Judge;
-use super::super::kakanakov::{Protocol, Scenario, experiment, live_cell, measured_average};
-use super::super::observe::ratio;
-use super::super::{Comparison, ReproduceError, Reproduction};
-use super::{Calm, lab};
-use rtether::run::Progress;
 use rtether_testbed::testbed::Emulation;
 use rtether_testbed::{Interval, PingOptions, Via};
+
+use super::{Calm, lab};
+use crate::kakanakov::{self, Board, Load, Protocol, Scenario, measured};
+use crate::observe::Known;
+use crate::prelude::*;
 
 /// Echoes; the paper has 100 000.
 const ECHOES: u32 = 2_000;
@@ -24,184 +17,133 @@ const INTERVAL: Duration = Duration::from_ms(20);
 const PAYLOAD: u64 = 56;
 
 /// Cells measured so far in this process; claims compare several.
-static MEASURED: Mutex<Vec<(Protocol, Scenario, Calm, Emulation)>> = Mutex::new(Vec::new());
+static MEASURED: Known<(Protocol, Scenario), (Calm, Emulation)> = Known::new();
 
 fn cell(
     protocol: Protocol,
     scenario: Scenario,
     progress: &Progress,
 ) -> Result<(Calm, Emulation), ReproduceError> {
-    let known = |found: &[(Protocol, Scenario, Calm, Emulation)]| {
-        let mut own = found
-            .iter()
-            .filter(|cell| (cell.0, cell.1) == (protocol, scenario));
-        own.next().map(|cell| (cell.2, cell.3.clone()))
-    };
-    let mut cells = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known(&cells) {
-        return Ok(found);
-    }
-    let (network, load) = live_cell(protocol, scenario);
-    let ends: [NodeId; 2] =
-        ["test computer", "board"].map(|name| network.find(name).expect("both are there"));
-    let (via, options) = options(protocol);
-    let (found, emulation) = lab::with(network, load, progress, |lab| {
-        lab.ping(ends, &options, &lab::answering(via))
-    })?;
-    let calm = Calm::of(&found);
-    cells.push((protocol, scenario, calm, emulation.clone()));
-    Ok((calm, emulation))
+    MEASURED.get((protocol, scenario), || {
+        // The board's port has 100 Mbit/s; without the request, bulk remains.
+        let (network, mut load) =
+            kakanakov::cell(protocol, Board::Ep9302, scenario, Load::Remainder);
+        load.remove(0);
+        let ends = lab::ends(&network, ["test computer", "board"]);
+        let options = options(protocol);
+        let (found, emulation) = lab::with(network, load, progress, |lab| {
+            lab.ping(ends, &options, &lab::answering(options.via))
+        })?;
+        Ok((Calm::of(&found), emulation))
+    })
 }
 
-fn options(protocol: Protocol) -> (Via, PingOptions) {
+fn options(protocol: Protocol) -> PingOptions {
     match protocol {
-        Protocol::Icmp => (Via::Icmp, lab::round_trips(Via::Icmp, PAYLOAD, ECHOES)),
+        Protocol::Icmp => lab::round_trips(Via::Icmp, PAYLOAD, ECHOES),
         Protocol::Cndep => {
             let mut options = lab::round_trips(Via::Cndep, 0, COMMANDS);
             options.config.interval = Interval::Fixed(INTERVAL);
-            (Via::Cndep, options)
+            options
         }
     }
 }
 
-pub(super) fn run(
-    protocol: Protocol,
-    scenario: Scenario,
-    progress: &Progress,
-) -> Result<Reproduction, ReproduceError> {
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Round trips to a board that this host plays, measured");
+    let (protocol, scenario) = kakanakov::of(page);
     let (calm, emulation) = cell(protocol, scenario, progress)?;
-    let id = experiment(protocol, scenario);
-    let mut judge = Judge::new(id);
-    judge_all(&mut judge, progress)?;
-    let boards = measured_average(protocol, scenario);
-    let comparison = Comparison {
-        quantity: format!("round trip, {} ({})", protocol.name(), scenario.letter()),
-        paper: boards,
-        ours: calm.words(),
-        source: "001 Kakanakov Tables 1 and 2".into(),
-    };
-    Ok(Reproduction {
-        id,
-        title: "Round trips to a board that this host plays, measured",
-        mode: "live",
-        comparisons: vec![comparison],
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![
-            lab::fidelity(&[emulation]),
-            format!(
-                "{ECHOES} echoes instead of 100 000; {COMMANDS} commands every {INTERVAL} instead of \
-                 100 ms. ICMP is answered by this host's kernel, CNDEP by `rtether echo`, both \
-                 without the delay of a board."
-            ),
-            format!(
-                "Echoes follow each other as soon as they are answered; commands are {INTERVAL} \
-                 apart, so that this host has gone to sleep before each and has to wake up. C042, \
-                 which compares the two, has that in its ratio."
-            ),
-        ],
-    })
-}
-
-/// Whether a claim holds (if known), the observation, and the reason if it fails.
-type Verdict = (Option<bool>, String, &'static str);
-
-fn judge_all(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
-    let ids: Vec<String> = judge.open.iter().map(|claim| claim.id.clone()).collect();
-    for id in ids {
-        let verdict = match id.as_str() {
-            "C033" | "C034" | "C035" | "C036" => networks(&id, progress)?,
-            "C038" | "C042" | "C043" | "C044" => answers(&id, progress)?,
-            _ => continue,
-        };
-        judge.decide(&id, verdict.0, verdict.1, verdict.2);
-    }
+    let averages = Board::ALL.into_iter().filter_map(|board| {
+        let average = measured(protocol, board, scenario.letter(), "avg")?;
+        Some(format!("{} {average}", board.name()))
+    });
+    let quantity = format!("round trip, {} ({})", protocol.name(), scenario.letter());
+    let source = "001 Kakanakov Tables 1 and 2";
+    page.row(quantity, listed(averages, ", "), calm.words(), source);
+    judge(page, progress)?;
+    page.note(lab::fidelity(&[emulation]));
+    page.note(format!(
+        "{ECHOES} echoes instead of 100 000; {COMMANDS} commands every {INTERVAL} instead of \
+         100 ms. ICMP is answered by this host's kernel, CNDEP by `rtether echo`, both \
+         without the delay of a board."
+    ));
+    page.note(format!(
+        "Echoes follow each other as soon as they are answered; commands are {INTERVAL} \
+         apart, so that this host has gone to sleep before each and has to wake up. C042, \
+         which compares the two, has that in its ratio."
+    ));
     Ok(())
 }
 
-fn mean(
-    protocol: Protocol,
-    scenario: Scenario,
-    progress: &Progress,
-) -> Result<Duration, ReproduceError> {
-    cell(protocol, scenario, progress).map(|(calm, _)| calm.mean)
-}
-
-/// Judges claims about echoes over different networks.
-fn networks(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
-    let icmp = |scenario| mean(Protocol::Icmp, scenario, progress);
-    let us = Duration::from_us;
-    let switch = icmp(Scenario::Switch)?;
-    Ok(match id {
-        "C033" => {
-            let more = switch - icmp(Scenario::Direct)?;
-            let holds = (us(-20)..=us(60)).contains(&more);
-            (
-                Some(holds),
-                more.to_string(),
-                "the switch costs more or less",
-            )
-        }
-        "C034" => {
-            let factor = ratio(icmp(Scenario::OtherVlan)?, switch);
-            let holds = (factor - 1.0).abs() <= 0.05;
-            let reason = "the means differ by more: on this host bulk in another VLAN also takes \
-                          processor time from what measures, or keeps its cores awake";
-            (Some(holds), format!("{factor:.3}"), reason)
-        }
-        "C035" => {
-            let more = icmp(Scenario::SharedPort)? - switch;
-            (
-                Some(more > Duration::ZERO),
-                more.to_string(),
-                "bulk adds nothing",
-            )
-        }
-        _ => {
-            let factor = ratio(icmp(Scenario::Priority)?, icmp(Scenario::SharedPort)?);
-            (
-                Some(factor <= 1.01),
-                format!("{factor:.3}"),
-                "priority makes it worse",
-            )
-        }
-    })
-}
-
-/// Judges claims about commands, losses and spread.
-fn answers(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
-    let of = |protocol, scenario| mean(protocol, scenario, progress);
-    Ok(match id {
-        "C038" => {
-            let d = of(Protocol::Cndep, Scenario::SharedPort)?;
-            let e = of(Protocol::Cndep, Scenario::Priority)?;
-            (
-                Some(e <= d),
-                format!("{d} to {e}"),
-                "the mean rises with priority",
-            )
-        }
-        "C042" => {
-            let cndep = of(Protocol::Cndep, Scenario::Direct)?;
-            let factor = ratio(cndep, of(Protocol::Icmp, Scenario::Direct)?);
-            let reason = "no board plays here: what its program takes is left out, and with it what \
-                          the claim is about";
-            let holds = if factor >= 1.5 { Some(true) } else { None };
-            (holds, format!("{factor:.2}"), reason)
-        }
-        "C043" => {
-            let mut lost = 0;
-            for scenario in Scenario::ALL {
-                lost += cell(Protocol::Icmp, scenario, progress)?.0.lost;
+fn judge(page: &mut Page, progress: &Progress) -> Outcome {
+    use Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
+    let mean = |protocol, scenario| cell(protocol, scenario, progress).map(|cell| cell.0.mean);
+    let icmp = |scenario| mean(Protocol::Icmp, scenario);
+    let cndep = |scenario| mean(Protocol::Cndep, scenario);
+    for claim in page.claims() {
+        let (holds, observed, reason) = match claim.as_str() {
+            "C033" => {
+                let more = icmp(Switch)? - icmp(Direct)?;
+                let holds = page.accepts(&claim, [more]);
+                (holds, more.to_string(), "the switch costs more or less")
             }
-            (Some(lost == 0), format!("{lost} lost"), "packets were lost")
-        }
-        _ => {
-            let (calm, _) = cell(Protocol::Icmp, Scenario::Direct, progress)?;
-            let factor = ratio(calm.mean, calm.min);
-            let reason = "the mean is further from the minimum: what wakes this host varies more \
-                          than a board's program";
-            (Some(factor <= 1.35), format!("{factor:.3}"), reason)
-        }
-    })
+            "C034" => {
+                let factor = ratio(icmp(OtherVlan)?, icmp(Switch)?);
+                let holds = page.accepts(&claim, [(factor - 1.0).abs()]);
+                let reason = "the means differ by more: on this host bulk in another VLAN also takes \
+                              processor time from what measures, or keeps its cores awake";
+                (holds, format!("{factor:.3}"), reason)
+            }
+            "C035" => {
+                let more = icmp(SharedPort)? - icmp(Switch)?;
+                (
+                    Some(more > Duration::ZERO),
+                    more.to_string(),
+                    "bulk adds nothing",
+                )
+            }
+            "C036" => {
+                let factor = ratio(icmp(Priority)?, icmp(SharedPort)?);
+                (
+                    Some(factor <= 1.01),
+                    format!("{factor:.3}"),
+                    "priority makes it worse",
+                )
+            }
+            "C038" => {
+                let (d, e) = (cndep(SharedPort)?, cndep(Priority)?);
+                (
+                    Some(e <= d),
+                    format!("{d} to {e}"),
+                    "the mean rises with priority",
+                )
+            }
+            "C042" => {
+                let factor = ratio(cndep(Direct)?, icmp(Direct)?);
+                let holds = page.accepts(&claim, [factor]).filter(|&holds| holds);
+                let reason = "no board plays here: what its program takes is left out, and with it \
+                              what the claim is about";
+                (holds, format!("{factor:.2}"), reason)
+            }
+            "C043" => {
+                let cells = Scenario::ALL.map(|scenario| cell(Protocol::Icmp, scenario, progress));
+                let cells = cells.into_iter().collect::<Result<Vec<_>, _>>()?;
+                let lost: u64 = cells.iter().map(|(calm, _)| calm.lost).sum();
+                (Some(lost == 0), format!("{lost} lost"), "packets were lost")
+            }
+            _ => {
+                let (calm, _) = cell(Protocol::Icmp, Direct, progress)?;
+                let factor = ratio(calm.mean, calm.min);
+                let reason = "the mean is further from the minimum: what wakes this host varies more \
+                              than a board's program";
+                (
+                    page.accepts(&claim, [factor]),
+                    format!("{factor:.3}"),
+                    reason,
+                )
+            }
+        };
+        page.judge(&claim, holds, observed, reason);
+    }
+    Ok(())
 }

@@ -7,21 +7,20 @@ use std::sync::mpsc;
 use rtether_live::namespace;
 use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, NodeKind, Stack};
-use rtether_model::quantity::Duration;
 
-use super::super::ReproduceError;
 use rtether::meter::Measurement;
-use rtether::run::Progress;
-use rtether::scenario::{RunPlan, Scenario};
 use rtether_testbed::testbed::{
-    self, Backend, DEVICE, Emulation, Measured, Options, Plan, TestbedError,
+    self, Backend, DEVICE, Emulation, Host, Measured, Options, Plan, TestbedError,
 };
 use rtether_testbed::{
     Config, EchoOptions, Interval, LiveError, PingOptions, Placement, Thread, Via, echo, ping,
 };
 
+use crate::plant;
+use crate::prelude::*;
+
 /// Real-time priority of the measuring threads.
-pub(super) const PRIORITY: u8 = 40;
+pub(crate) const PRIORITY: u8 = 40;
 /// Longer than any experiment: load runs until it is stopped.
 const LONG: Duration = Duration::from_secs(3_600);
 /// Interval at which a run checks for cancellation.
@@ -46,7 +45,7 @@ impl From<LiveError> for ReproduceError {
 }
 
 /// A running test bed.
-pub(super) struct Lab<'a> {
+pub(crate) struct Lab<'a> {
     plan: &'a Plan,
     progress: &'a Progress,
     standing: &'a testbed::Progress,
@@ -54,7 +53,7 @@ pub(super) struct Lab<'a> {
 
 /// Runs the flows of a scenario over its emulated network, between hosts with this host's stacks;
 /// layers are shims.
-pub(in super::super) fn run(
+pub(crate) fn run(
     scenario: &Scenario,
     duration: Duration,
     seed: u64,
@@ -64,12 +63,7 @@ pub(in super::super) fn run(
         return Err(ReproduceError::Interrupted);
     }
     let plan = Plan::new(scenario, Backend::Emulated, &tag())?;
-    let options = Options {
-        backend: Backend::Emulated,
-        duration,
-        seed,
-        priority: Some(PRIORITY),
-    };
+    let options = options(duration, seed);
     let standing = testbed::Progress::default();
     let (tell, over) = mpsc::channel::<()>();
     let measured = std::thread::scope(|scope| {
@@ -95,6 +89,20 @@ pub(in super::super) fn run(
     }
 }
 
+const fn options(duration: Duration, seed: u64) -> Options {
+    Options {
+        backend: Backend::Emulated,
+        duration,
+        seed,
+        priority: Some(PRIORITY),
+    }
+}
+
+/// Returns two nodes by name.
+pub(crate) fn ends(network: &Network, names: [&str; 2]) -> [NodeId; 2] {
+    names.map(|name| network.find(name).expect("a node of this network"))
+}
+
 /// Returns a tag unique to a test bed.
 fn tag() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -106,7 +114,7 @@ fn tag() -> String {
 /// `work`.
 ///
 /// The stack costs of the experiment's stations are left out: this host's stacks take their place.
-pub(super) fn with<T>(
+pub(crate) fn with<T>(
     mut network: Network,
     load: Vec<Flow>,
     progress: &Progress,
@@ -119,27 +127,9 @@ pub(super) fn with<T>(
             station.layer = None;
         }
     }
-    let run = RunPlan {
-        duration: LONG,
-        warmup: Duration::ZERO,
-        runs: 1,
-        seed: 1,
-        bucket: Duration::ZERO,
-    };
-    let scenario = Scenario {
-        name: "experiment".into(),
-        network,
-        flows: load,
-        run,
-        accept: Vec::new(),
-    };
+    let scenario = plant::scenario("experiment", network, load, (LONG, Duration::ZERO));
     let plan = Plan::new(&scenario, Backend::Emulated, &tag())?;
-    let options = Options {
-        backend: Backend::Emulated,
-        duration: LONG,
-        seed: 1,
-        priority: Some(PRIORITY),
-    };
+    let options = options(LONG, 1);
     let standing = testbed::Progress::default();
     let lab = Lab {
         plan: &plan,
@@ -171,7 +161,7 @@ pub(super) fn with<T>(
 }
 
 /// Returns options for adaptive round trips in real time, sleeping while waiting.
-pub(super) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
+pub(crate) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
     PingOptions {
         via,
         device: Some(DEVICE.into()),
@@ -189,7 +179,7 @@ pub(super) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
 }
 
 /// Returns thread settings with real-time priority.
-pub(super) fn urgent() -> Thread {
+pub(crate) fn urgent() -> Thread {
     Thread {
         placement: Placement {
             priority: Some(PRIORITY),
@@ -212,15 +202,14 @@ impl Lab<'_> {
     }
 
     /// Measures round trips from one host to another, which answers with the options `far`.
-    pub(super) fn ping(
+    pub(crate) fn ping(
         &self,
         [from, to]: [NodeId; 2],
         options: &PingOptions,
         far: &EchoOptions,
     ) -> Result<Measurement, ReproduceError> {
         self.go_on()?;
-        let host = |node| self.plan.host(node).expect("a host of this network");
-        let (near, far_host) = (host(from), host(to));
+        let (near, far_host) = (self.host(from), self.host(to));
         let target = match options.via {
             Via::Raw | Via::Xdp => far_host.mac.to_string(),
             Via::Udp | Via::Tcp | Via::Icmp | Via::Cndep | Via::Rtps => far_host.ip.to_string(),
@@ -268,18 +257,22 @@ impl Lab<'_> {
         })
     }
 
+    fn host(&self, node: NodeId) -> &Host {
+        self.plan.host(node).expect("a host of this network")
+    }
+
     /// Returns the address of a host.
-    pub(super) fn address(&self, node: NodeId) -> Ipv4Addr {
-        self.plan.host(node).expect("a host of this network").ip
+    pub(crate) fn address(&self, node: NodeId) -> Ipv4Addr {
+        self.host(node).ip
     }
 
     /// Runs `work` inside a host, in a thread of its own.
-    pub(super) fn inside<T: Send>(
+    pub(crate) fn inside<T: Send>(
         &self,
         node: NodeId,
         work: impl FnOnce() -> Result<T, ReproduceError> + Send,
     ) -> Result<T, ReproduceError> {
-        let host = self.plan.host(node).expect("a host of this network");
+        let host = self.host(node);
         std::thread::scope(|scope| {
             joined(scope.spawn(|| {
                 enter(&host.namespace)?;
@@ -301,7 +294,7 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 /// Returns options for an echo that replies at once, in real time.
-pub(super) fn answering(via: Via) -> EchoOptions {
+pub(crate) fn answering(via: Via) -> EchoOptions {
     EchoOptions {
         via,
         device: Some(DEVICE.into()),
@@ -311,7 +304,7 @@ pub(super) fn answering(via: Via) -> EchoOptions {
 }
 
 /// Reports how faithful the emulated networks of an experiment were.
-pub(in super::super) fn fidelity(emulations: &[Emulation]) -> String {
+pub(crate) fn fidelity(emulations: &[Emulation]) -> String {
     let sum = |count: fn(&Emulation) -> u64| emulations.iter().map(count).sum::<u64>();
     let late = emulations
         .iter()

@@ -6,51 +6,54 @@
 mod bucket;
 mod dolejs;
 mod kakanakov;
-pub(super) mod lab;
+pub(crate) mod lab;
 mod orte;
 mod prio;
 mod valentim;
 
-use rtether_model::quantity::Duration;
-
-use super::Run;
-use super::kakanakov as tables;
-use super::kweon::live as kweon;
-use super::prio::live as tables_live;
 use rtether::meter::Measurement;
 
-/// The experiments that can be measured, in groups.
-pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
-    &[
-        ("skeie-prio-table1", tables_live::table1),
-        ("skeie-prio-table2", tables_live::table2),
-        ("skeie-prio-table3", tables_live::table3),
-        ("skeie-prio-switch-strip", prio::strip),
-        ("skeie-prio-taskprio", prio::tasks),
-    ],
-    &tables::cells!(kakanakov::run),
-    &[
-        ("kweon-bucket", bucket::run),
-        ("kweon-linux-greedy", kweon::greedy),
-        ("kweon-linux-nongreedy", kweon::nongreedy),
-        ("kweon-linux-sequence", kweon::sequence),
-        ("kweon-nt-greedy", kweon::nt),
-        ("dolejs-hub", dolejs::hub),
-        ("dolejs-orte-4nodes", orte::run_four_nodes),
-        ("dolejs-orte-loopback", orte::run_loopback),
-        ("dolejs-orte-repetition", orte::run_repetition),
-        ("dolejs-orte-size", orte::run_size),
-        ("dolejs-orte-surface", orte::run_surface),
-        ("valentim-rtt", valentim::rtt),
-        ("valentim-loopback", valentim::loopback),
-        ("valentim-outliers", valentim::outliers),
-        ("valentim-decomposition", valentim::decomposition),
-        ("valentim-switch-hub", valentim::switch_hub),
-    ],
+use crate::kweon::live as kweon;
+use crate::prelude::*;
+use crate::prio::live as tables;
+
+/// The experiments that can be measured.
+pub(crate) const AVAILABLE: &[(&str, super::Run)] = &[
+    ("skeie-prio-table1", tables::run),
+    ("skeie-prio-table2", tables::run),
+    ("skeie-prio-table3", tables::run),
+    ("skeie-prio-switch-strip", prio::strip),
+    ("skeie-prio-taskprio", prio::tasks),
+    ("kakanakov-icmp-a", kakanakov::run),
+    ("kakanakov-icmp-b", kakanakov::run),
+    ("kakanakov-icmp-c", kakanakov::run),
+    ("kakanakov-icmp-d", kakanakov::run),
+    ("kakanakov-icmp-e", kakanakov::run),
+    ("kakanakov-cndep-a", kakanakov::run),
+    ("kakanakov-cndep-b", kakanakov::run),
+    ("kakanakov-cndep-c", kakanakov::run),
+    ("kakanakov-cndep-d", kakanakov::run),
+    ("kakanakov-cndep-e", kakanakov::run),
+    ("kweon-bucket", bucket::run),
+    ("kweon-linux-greedy", kweon::greedy),
+    ("kweon-linux-nongreedy", kweon::nongreedy),
+    ("kweon-linux-sequence", kweon::sequence),
+    ("kweon-nt-greedy", kweon::nt),
+    ("dolejs-hub", dolejs::hub),
+    ("dolejs-orte-4nodes", orte::parts),
+    ("dolejs-orte-loopback", orte::parts),
+    ("dolejs-orte-repetition", orte::repetition),
+    ("dolejs-orte-size", orte::size),
+    ("dolejs-orte-surface", orte::surface),
+    ("valentim-rtt", valentim::rtt),
+    ("valentim-loopback", valentim::loopback),
+    ("valentim-outliers", valentim::outliers),
+    ("valentim-decomposition", valentim::decomposition),
+    ("valentim-switch-hub", valentim::switch_hub),
 ];
 
 /// Round trips that no stall of the host affected.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Calm {
     count: u64,
     min: Duration,
@@ -65,16 +68,12 @@ struct Calm {
 impl Calm {
     fn of(measurement: &Measurement) -> Self {
         let all = measurement.samples.len() as u64;
+        let lost = measurement.counters.lost;
         let Some(found) = measurement.without_hit() else {
             return Self {
-                count: 0,
-                min: Duration::ZERO,
-                mean: Duration::ZERO,
-                median: Duration::ZERO,
-                p99: Duration::ZERO,
-                max: Duration::ZERO,
-                lost: measurement.counters.lost,
+                lost,
                 stalled: all,
+                ..Self::default()
             };
         };
         Self {
@@ -84,7 +83,7 @@ impl Calm {
             median: found.median,
             p99: found.percentiles[1],
             max: found.max,
-            lost: measurement.counters.lost,
+            lost,
             stalled: all - found.count,
         }
     }

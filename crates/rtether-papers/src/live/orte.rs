@@ -3,18 +3,16 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 
-use rtether_live::host::rights::cores;
-use rtether_model::quantity::Duration;
-
-use super::super::judge::Judge;
-use super::super::orte::{self, Point, REPETITION, REPETITIONS, SIZE, SIZES};
-use super::super::{ReproduceError, Reproduction};
-use super::lab;
 use rtether::meter::{Measurement, Statistics};
-use rtether::run::Progress;
+use rtether_live::host::rights::cores;
 use rtether_testbed::testbed::Emulation;
 use rtether_testbed::topics::Place;
 use rtether_testbed::{Config, EchoOptions, PingOptions, Via, over_loopback};
+
+use super::lab;
+use crate::observe::mean;
+use crate::orte::{self, Point, REPETITION, REPETITIONS, SIZE, SIZES};
+use crate::prelude::*;
 
 /// Round trips per pair and over loopback; the paper has 5000.
 const COUNT: u32 = 500;
@@ -78,135 +76,88 @@ fn loopback(
 fn four_nodes(progress: &Progress) -> Result<(Statistics, Emulation), ReproduceError> {
     let plant = orte::network()?;
     let pairs = [["node1", "node2"], ["node3", "node4"]];
-    let pairs = pairs.map(|pair| pair.map(|name| plant.find(name).expect("in the file")));
+    let pairs = pairs.map(|pair| lab::ends(&plant, pair));
     lab::with(plant, Vec::new(), progress, |lab| {
         let far = EchoOptions {
             device: None,
             ..lab::answering(Via::Rtps)
         };
-        let mut all = None;
-        for pair in pairs {
-            let found = lab.ping(pair, &options(SIZE, REPETITION, COUNT), &far)?;
-            match &mut all {
-                None => all = Some(found),
-                Some(first) => first.samples.extend(found.samples),
-            }
-        }
-        halves(&all.expect("there are two pairs"))
+        let options = options(SIZE, Duration::from_ms(REPETITION), COUNT);
+        let mut all = lab.ping(pairs[0], &options, &far)?;
+        all.samples
+            .extend(lab.ping(pairs[1], &options, &far)?.samples);
+        halves(&all)
     })
 }
 
 /// Measures four nodes and loopback, and judges both: each claim needs both.
-fn parts(
-    id: &'static str,
-    title: &'static str,
-    is_whole: bool,
-    progress: &Progress,
-) -> Result<Reproduction, ReproduceError> {
-    let processing = loopback(SIZE, REPETITION, COUNT, progress)?;
+pub(crate) fn parts(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title(format!("{}, measured", orte::titles(page)));
+    let processing = loopback(SIZE, Duration::from_ms(REPETITION), COUNT, progress)?;
     let (response, emulation) = four_nodes(progress)?;
-    let mut judge = Judge::new(id);
-    orte::judge_parts(&mut judge, &response, &processing, None);
-    let own = if is_whole { &response } else { &processing };
-    Ok(Reproduction {
-        id,
-        title,
-        mode: "live",
-        comparisons: orte::values(id, own),
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![
-            lab::fidelity(&[emulation]),
-            format!(
-                "Four nodes: namespaces at an emulated switch of 100 Mbit/s, two pairs one after the \
-                 other; mean {}. Loopback: mean {}. A processor of today takes a tenth of the \
-                 paper's time or less, and frames take as long as then, so that shares shift to \
-                 communication.",
-                response.mean, processing.mean
-            ),
-        ],
-    })
+    // Without a communication measurement, network jitter is the difference of the variances.
+    let both = [&response, &processing].map(|own| own.standard_deviation.as_ns_floor().pow(2));
+    let network = Duration::from_ns((both[0] - both[1]).max(0).isqrt());
+    orte::judge_parts(page, &response, &processing, network);
+    page.note(lab::fidelity(&[emulation]));
+    page.note(format!(
+        "Four nodes: namespaces at an emulated switch of 100 Mbit/s, two pairs one after the \
+         other; mean {}. Loopback: mean {}. A processor of today takes a tenth of the \
+         paper's time or less, and frames take as long as then, so that shares shift to \
+         communication.",
+        response.mean, processing.mean
+    ));
+    Ok(())
 }
 
-pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let title = "Response time over a switch, four nodes, measured";
-    parts("dolejs-orte-4nodes", title, true, progress)
-}
-
-pub(super) fn run_loopback(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let title = "Response time within one node, measured";
-    parts("dolejs-orte-loopback", title, false, progress)
-}
-
-/// Measures points over loopback, where all delay is processing.
+/// Measures points over loopback, where all delay is processing, and shows them.
 fn points(
-    sizes: &[u64],
-    repetitions: &[Duration],
+    page: &mut Page,
+    title: &str,
+    (sizes, repetitions): (&[u64], &[i64]),
     progress: &Progress,
 ) -> Result<Vec<Point>, ReproduceError> {
-    let mut all = Vec::new();
-    for &size in sizes {
-        for &repetition in repetitions {
-            let fit = POINT_MAX.as_ns_floor() / repetition.as_ns_floor().max(1);
-            let count = u32::try_from(fit).map_or(FEW, |fit| fit.min(FEW));
-            let found = loopback(size, repetition, count, progress)?;
-            all.push(Point {
-                size,
-                repetition,
-                mean: found.median,
-            });
-        }
-    }
-    Ok(all)
-}
-
-fn noted(mut all: Reproduction) -> Reproduction {
-    all.notes.push(
-        "Medians over loopback, both sides on one core, at a real-time priority, asleep between issues: what grows with the \
-         repetition time are caches that grow cold and processors that fall asleep."
-            .into(),
+    let found = orte::points(sizes, repetitions, |size, repetition| {
+        let fit = POINT_MAX.as_ns_floor() / repetition.as_ns_floor().max(1);
+        let count = u32::try_from(fit).map_or(FEW, |fit| fit.min(FEW));
+        Ok(loopback(size, repetition, count, progress)?.median)
+    })?;
+    orte::show(page, title, "median", &found);
+    page.note(
+        "Medians over loopback, both sides on one core, at a real-time priority, asleep between \
+         issues: what grows with the repetition time are caches that grow cold and processors that \
+         fall asleep.",
     );
-    all
+    Ok(found)
 }
 
-pub(super) fn run_repetition(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let repetitions = REPETITIONS.map(Duration::from_ms);
-    let found = points(&[SIZE], &repetitions, progress)?;
-    let mut judge = Judge::new("dolejs-orte-repetition");
-    orte::judge_repetition(&mut judge, &found);
+pub(crate) fn repetition(page: &mut Page, progress: &Progress) -> Outcome {
     let title = "Response time against repetition time, measured";
-    let id = "dolejs-orte-repetition";
-    Ok(noted(orte::measured(id, title, &found, judge)))
+    let found = points(page, title, (&[SIZE], &REPETITIONS), progress)?;
+    orte::judge_repetition(page, &found);
+    Ok(())
 }
 
-pub(super) fn run_size(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let found = points(&SIZES, &[REPETITION], progress)?;
-    let mut judge = Judge::new("dolejs-orte-size");
-    orte::judge_size(&mut judge, &found);
+pub(crate) fn size(page: &mut Page, progress: &Progress) -> Outcome {
     let title = "Response time against size, measured";
-    Ok(noted(orte::measured(
-        "dolejs-orte-size",
-        title,
-        &found,
-        judge,
-    )))
+    let found = points(page, title, (&SIZES, &[REPETITION]), progress)?;
+    orte::judge_size(page, &found);
+    Ok(())
 }
 
-pub(super) fn run_surface(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let found = points(&SIZES, &REPETITIONS.map(Duration::from_ms), progress)?;
-    let mut judge = Judge::new("dolejs-orte-surface");
+pub(crate) fn surface(page: &mut Page, progress: &Progress) -> Outcome {
+    let title = "Response time against size and repetition time, measured";
+    let found = points(page, title, (&SIZES, &REPETITIONS), progress)?;
     let mean = |repetition: Duration| {
         let own = found.iter().filter(|point| point.repetition == repetition);
-        super::super::observe::mean(own.map(|point| point.mean)).unwrap_or_default()
+        mean(own.map(|point| point.time)).unwrap_or_default()
     };
     let (slow, fast) = (mean(Duration::from_ms(100)), mean(Duration::from_ms(1)));
-    judge.judge(
+    page.judge(
         "C082",
         slow >= fast,
         format!("{slow} at 100 ms, {fast} at 1 ms, all sizes"),
         "a longer repetition time is not slower",
     );
-    let title = "Response time against size and repetition time, measured";
-    let id = "dolejs-orte-surface";
-    Ok(noted(orte::measured(id, title, &found, judge)))
+    Ok(())
 }

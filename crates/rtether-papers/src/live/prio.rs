@@ -5,20 +5,17 @@ use std::time::{Duration as Span, Instant};
 
 use rtether_live::emulator::capture;
 use rtether_model::endnode::{PriorityTable, Rule, TosMatch};
-use rtether_model::flow::{Flow, Phase, Tag, Traffic};
+use rtether_model::flow::{Flow, Tag};
 use rtether_model::network::{Network, NodeKind, Pcp, Stack, TagHandling, Vid};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 use rtether_proto::endnode::{Classifier, parse};
-
-use super::super::judge::Judge;
-use super::super::observe::ratio;
-use super::super::plant::{self, Plant};
-use super::super::{Comparison, ReproduceError, Reproduction};
-use super::{Calm, lab};
-use rtether::run::Progress;
 use rtether_testbed::testbed::{DEVICE, Emulation};
 use rtether_testbed::{Placement, Thread, Via};
+
+use super::{Calm, lab};
+use crate::plant::{self, Plant};
+use crate::prelude::*;
+use crate::prio::tasks::{PAPER, is_slower};
 
 const RATE: BitRate = BitRate::from_mbps(100);
 /// Frames per case.
@@ -63,12 +60,7 @@ fn received(
     progress: &Progress,
 ) -> Result<(Vec<Vec<u8>>, Emulation), ReproduceError> {
     let network = network(strips);
-    let ends = ["master", "slave"].map(|name| network.find(name).expect("both are there"));
-    let traffic = Traffic::Periodic {
-        period: PERIOD,
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    };
+    let ends = lab::ends(&network, ["master", "slave"]);
     let form = (Encapsulation::Udp, Bytes::new(64));
     let messages = Flow {
         dscp: DSCP,
@@ -76,7 +68,12 @@ fn received(
             pcp: Pcp::new(PCP).expect("a valid priority"),
             vid: Vid::PRIORITY_ONLY,
         }),
-        ..plant::flow("messages", (ends[0], ends[1]), form, traffic)
+        ..plant::flow(
+            "messages",
+            (ends[0], ends[1]),
+            form,
+            plant::periodic(PERIOD),
+        )
     };
     lab::with(network, vec![messages], progress, |lab| {
         let is_over = AtomicBool::new(false);
@@ -98,53 +95,39 @@ fn received(
     })
 }
 
-pub(super) fn strip(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+pub(crate) fn strip(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("A switch that takes tags off, measured");
     let (kept, first) = received(false, progress)?;
     let (stripped, second) = received(true, progress)?;
     let high = |frames: &[Vec<u8>], has_rules| {
         let classifier = classifier(has_rules);
-        let classes = frames
-            .iter()
-            .map(|frame| classifier.classify(&parse(frame).key).class);
+        let frames = frames.iter();
+        let classes = frames.map(|frame| classifier.classify(&parse(frame).key).class);
         classes.filter(|&class| class == 1).count()
     };
-    let all = [&kept, &stripped, &stripped].map(Vec::len);
     let found = [
         high(&kept, false),
         high(&stripped, false),
         high(&stripped, true),
     ];
-    let words = |at: usize| format!("{} of {}", found[at], all[at]);
-    let mut judge = Judge::new("skeie-prio-switch-strip");
-    judge.judge(
+    let all = [&kept, &stripped, &stripped].map(Vec::len);
+    let is_complete = all.iter().all(|&count| count == COUNT);
+    let [kept, lost, deduced] = [0, 1, 2].map(|at| format!("{} of {}", found[at], all[at]));
+    page.judge(
         "C031",
-        all.iter().all(|&count| count == COUNT)
-            && found[0] == COUNT
-            && found[1] == 0
-            && found[2] == COUNT,
+        is_complete && found == [COUNT, 0, COUNT],
         format!(
-            "frames in the high class at the receiver: tags kept {}, stripped {}, stripped and \
-             deduced from the type of service {}",
-            words(0),
-            words(1),
-            words(2)
+            "frames in the high class at the receiver: tags kept {kept}, stripped {lost}, stripped \
+             and deduced from the type of service {deduced}"
         ),
         "the classes at the receiver differ",
     );
-    Ok(Reproduction {
-        id: "skeie-prio-switch-strip",
-        title: "A switch that takes tags off, measured",
-        mode: "live",
-        comparisons: Vec::new(),
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![
-            lab::fidelity(&[first, second]),
-            "UDP packets of an ordinary socket, tagged by the kernel, through an emulated switch; \
-             captured at the receiver and classified by the engine of the end-node layer."
-                .into(),
-        ],
-    })
+    page.note(lab::fidelity(&[first, second]));
+    page.note(
+        "UDP packets of an ordinary socket, tagged by the kernel, through an emulated switch; \
+         captured at the receiver and classified by the engine of the end-node layer.",
+    );
+    Ok(())
 }
 
 /// Measures with the generator at a priority, while other programs keep its core busy.
@@ -153,7 +136,7 @@ fn generator(
     progress: &Progress,
 ) -> Result<(Calm, Emulation), ReproduceError> {
     let network = network(false);
-    let ends = ["master", "slave"].map(|name| network.find(name).expect("both are there"));
+    let ends = lab::ends(&network, ["master", "slave"]);
     let mut options = lab::round_trips(Via::Udp, 64, ROUND_TRIPS);
     // The emulator runs on the last core.
     options.thread = Thread {
@@ -198,43 +181,26 @@ const EFFECT: f64 = 0.1;
 /// Number of programs that keep the generator's core busy.
 const LOAD: usize = 2;
 
-pub(super) fn tasks(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+pub(crate) fn tasks(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Task priority of the test program, measured");
     let (high, first) = generator(Some(lab::PRIORITY), progress)?;
     let (default, second) = generator(None, progress)?;
-    let mut judge = Judge::new("skeie-prio-taskprio");
-    let effect = ratio(default.mean, high.mean) - 1.0;
-    let holds = match effect {
-        effect if effect >= EFFECT => Some(true),
-        effect if effect > 0.0 => None,
-        _ => Some(false),
-    };
-    judge.decide(
+    for (name, calm) in [("default", &default), ("high", &high)] {
+        let quantity = format!("round trip, {name} task priority");
+        page.row(quantity, PAPER, calm.words(), "000 Skeie IV Bugs b");
+    }
+    page.judge(
         "C032",
-        holds,
+        is_slower(ratio(default.mean, high.mean) - 1.0, EFFECT),
         format!("default {}, high {}", default.mean, high.mean),
         "the means differ by less than a tenth, or are in the other order: today's scheduler lets a \
          program that slept go first, so that only some round trips wait",
     );
-    let row = |name: &str, calm: &Calm| Comparison {
-        quantity: format!("round trip, {name} task priority"),
-        paper: "the generator is delayed whenever the load generator is busy".into(),
-        ours: calm.words(),
-        source: "000 Skeie IV Bugs b".into(),
-    };
-    Ok(Reproduction {
-        id: "skeie-prio-taskprio",
-        title: "Task priority of the test program, measured",
-        mode: "live",
-        comparisons: vec![row("default", &default), row("high", &high)],
-        claims: judge.finish(),
-        figures: Vec::new(),
-        notes: vec![
-            lab::fidelity(&[first, second]),
-            format!(
-                "{LOAD} programs of ordinary priority keep the generator's core busy; high is \
-                 `SCHED_FIFO` {}.",
-                lab::PRIORITY
-            ),
-        ],
-    })
+    page.note(lab::fidelity(&[first, second]));
+    page.note(format!(
+        "{LOAD} programs of ordinary priority keep the generator's core busy; high is \
+         `SCHED_FIFO` {}.",
+        lab::PRIORITY
+    ));
+    Ok(())
 }

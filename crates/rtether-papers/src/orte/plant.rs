@@ -1,16 +1,13 @@
 //! The paper's nodes, and a simulated series.
 
-use rtether_model::flow::{Reply, Traffic};
-use rtether_model::network::{Jitter, LinearStack, Network, NodeKind, Spread, Stack};
-use rtether_model::quantity::{Bytes, Duration};
-
-use super::super::ReproduceError;
-use super::super::observe::{Sampler, load, run_one};
-use super::Series;
 use rtether::meter::Statistics;
 use rtether::profiles;
-use rtether::run::Progress;
-use rtether::scenario::Scenario;
+use rtether_model::flow::{Reply, Traffic};
+use rtether_model::network::{Jitter, LinearStack, Network, NodeKind, Spread, Stack};
+
+use super::Series;
+use crate::observe::{Sample, Sampler, load, run_one};
+use crate::prelude::*;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/publish-subscribe.yaml");
 const CLASS: &str = "ping-pong";
@@ -32,7 +29,7 @@ fn scenario() -> Result<Scenario, ReproduceError> {
 }
 
 /// Returns the four nodes on their switch.
-pub(in super::super) fn network() -> Result<Network, ReproduceError> {
+pub(crate) fn network() -> Result<Network, ReproduceError> {
     Ok(scenario()?.network)
 }
 
@@ -52,7 +49,7 @@ fn stack() -> Result<LinearStack, ReproduceError> {
 }
 
 /// Simulates a series of issues; the first half second does not count.
-pub(super) fn simulate(
+pub(crate) fn simulate(
     size: u64,
     repetition: Duration,
     issues: u32,
@@ -84,7 +81,7 @@ pub(super) fn simulate(
     run_one(&scenario, scenario.run.seed, progress, &mut sampler)?;
     let kept = usize::try_from(issues).unwrap_or(usize::MAX) * scenario.flows.len();
     let samples = sampler.samples.iter().take(kept);
-    let of = |part: &dyn Fn(&super::super::observe::Sample) -> Duration| {
+    let of = |part: &dyn Fn(&Sample) -> Duration| {
         let found = Statistics::of(samples.clone().map(|sample| part(sample) / 2));
         found.ok_or_else(|| ReproduceError::Scenario("no issue came back".into()))
     };

@@ -1,12 +1,10 @@
 //! Every selection algorithm with every transmit strategy (catalogue 1b, last rows; R84).
 
-use rtether_model::endnode::{LowTurn, ReceiveSelection, TransmitStrategy};
+use rtether_model::endnode::{DEFAULT_IDLE_RELEASE, LowTurn, ReceiveSelection, TransmitStrategy};
 
-use super::super::{Comparison, Figure, ReproduceError};
 use super::plant::{Load, Setup};
 use super::{Case, measure};
-use rtether::report::chart::{Axis, Column, ColumnChart};
-use rtether::run::Progress;
+use crate::prelude::*;
 
 const SELECTIONS: [(&str, ReceiveSelection); 4] = [
     ("A", ReceiveSelection::HighestFirst),
@@ -15,7 +13,7 @@ const SELECTIONS: [(&str, ReceiveSelection); 4] = [
     (
         "C below top",
         ReceiveSelection::LowFlag {
-            idle_release: Some(rtether_model::endnode::DEFAULT_IDLE_RELEASE),
+            idle_release: Some(DEFAULT_IDLE_RELEASE),
             low_turn: LowTurn::BelowTop,
         },
     ),
@@ -29,13 +27,14 @@ const STRATEGIES: [(&str, TransmitStrategy); 4] = [
 ];
 
 /// One combination under both loads.
-pub(super) struct Row {
+struct Row {
     name: String,
     receive: Case,
     transmit: Case,
 }
 
-pub(super) fn measure_all(progress: &Progress) -> Result<Vec<Row>, ReproduceError> {
+/// Compares all combinations while files come and go as fast as they can.
+pub(super) fn show(page: &mut Page, progress: &Progress) -> Outcome {
     let mut rows = Vec::new();
     for (algorithm, selection) in SELECTIONS {
         for (name, strategy) in STRATEGIES {
@@ -54,33 +53,46 @@ pub(super) fn measure_all(progress: &Progress) -> Result<Vec<Row>, ReproduceErro
             });
         }
     }
-    Ok(rows)
-}
-
-pub(super) fn comparisons(rows: &[Row]) -> Vec<Comparison> {
     let words = |case: &Case| format!("{}, file {:.2} Mbit/s", case.words(), case.file_mbps());
-    let compared = rows.iter().map(|row| Comparison {
-        quantity: format!("{}, saturating load", row.name),
-        paper: "combination not stated".into(),
-        ours: format!(
-            "receive: {}; transmit: {}",
-            words(&row.receive),
-            words(&row.transmit)
-        ),
-        source: "000 Skeie Table 3".into(),
+    for Row {
+        name,
+        receive,
+        transmit,
+    } in &rows
+    {
+        let quantity = format!("{name}, saturating load");
+        let ours = format!("receive: {}; transmit: {}", words(receive), words(transmit));
+        page.row(
+            quantity,
+            "combination not stated",
+            ours,
+            "000 Skeie Table 3",
+        );
+    }
+    let groups = rows.iter().filter(|row| !row.name.contains("below"));
+    let groups = groups.map(|row| {
+        let columns = [&row.receive, &row.transmit];
+        let columns = columns.map(|case| column(case.deviation_us * 1e-6, None));
+        (row.name.replace(", ", " "), columns.into())
     });
-    compared.collect()
-}
-
-pub(super) fn notes(rows: &[Row]) -> [String; 2] {
-    [
+    page.columns(
+        "Receive algorithms A, B, C with transmit strategies.",
+        [
+            "Standard deviation of round trips",
+            "by algorithm and strategy",
+        ],
+        Axis::time("standard deviation"),
+        Load::BOTH.map(|load| format!("{} load", load.name())),
+        groups.collect(),
+    );
+    page.note(
         "The paper does not say which algorithm and strategy table 3 used; the claims are judged for \
          A and strict with an idle release of 1 ms. In the comparison of all combinations files come \
          and go as fast as they can. `literal` has no idle release: low frames leave only behind high \
-         ones, and the file practically stops."
-            .into(),
-        promotions(rows),
-    ]
+         ones, and the file practically stops.",
+    );
+    page.note(promotions(&rows));
+    Ok(())
 }
 
 /// Describes how B differs from A.
@@ -89,46 +101,15 @@ fn promotions(rows: &[Row]) -> String {
         let begins = format!("{algorithm}, ");
         rows.iter().filter(move |row| row.name.starts_with(&begins))
     };
-    let promoted: u64 = of("B")
-        .map(|row| row.receive.promoted() + row.transmit.promoted())
-        .sum();
+    let promoted = of("B").map(|row| row.receive.promoted() + row.transmit.promoted());
     let differ = of("A").zip(of("B")).filter(|(a, b)| {
         a.receive.words() != b.receive.words() || a.transmit.words() != b.transmit.words()
     });
     format!(
-        "Algorithm B moved {promoted} frames up and gave other round trips than A in {} of {} \
+        "Algorithm B moved {} frames up and gave other round trips than A in {} of {} \
          combinations. With one message at a time in the high queue there is nothing to overtake.",
+        promoted.sum::<u64>(),
         differ.count(),
         of("A").count()
     )
-}
-
-/// Draws the standard deviations of all combinations.
-pub(super) fn figure(rows: &[Row]) -> Figure {
-    let column = |case: &Case| {
-        Some(Column {
-            value: case.deviation_us * 1e-6,
-            reference: None,
-            accepted: None,
-        })
-    };
-    let groups = rows.iter().filter(|row| !row.name.contains("below"));
-    let groups = groups.map(|row| {
-        let columns = vec![column(&row.receive), column(&row.transmit)];
-        (row.name.replace(", ", " "), columns)
-    });
-    let chart = ColumnChart {
-        title: "Standard deviation of round trips".into(),
-        note: "by algorithm and strategy".into(),
-        y: Axis::time("standard deviation"),
-        series: Load::BOTH
-            .map(|load| format!("{} load", load.name()))
-            .into(),
-        groups: groups.collect(),
-        reference_name: String::new(),
-    };
-    Figure {
-        caption: "Receive algorithms A, B, C with transmit strategies.".into(),
-        drawing: chart.render(),
-    }
 }

@@ -8,25 +8,19 @@
 
 mod ablation;
 #[cfg(target_os = "linux")]
-pub(super) mod live;
+pub(crate) mod live;
 mod plant;
-mod strip;
-mod tables;
-mod tasks;
+pub(crate) mod strip;
+pub(crate) mod tables;
+pub(crate) mod tasks;
 
 use rayon::prelude::*;
-use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{LayerRecord, Record, StreamRecord};
 use rtether_sim::observe::NoObserver;
 
-use super::observe::{count_f64, run_one};
-use super::{Comparison, ReproduceError, reference};
+use crate::observe::run_one;
+use crate::prelude::*;
 use plant::Setup;
-use rtether::run::Progress;
-
-pub(super) use strip::run as run_strip;
-pub(super) use tables::{run_baseline, run_table1, run_table2, run_table3};
-pub(super) use tasks::run as run_tasks;
 
 /// Series of 200 samples; the paper has four per case.
 const SERIES: u64 = 20;
@@ -135,23 +129,4 @@ fn measure(setup: &Setup, progress: &Progress) -> Result<Case, ReproduceError> {
         .map(|seed| run_one(&scenario, seed, progress, &mut NoObserver))
         .collect::<Result<Vec<Record>, ReproduceError>>()?;
     Ok(Case::of(&records))
-}
-
-/// Compares the paper's combined values of an experiment with ours.
-fn compare(id: &str, cases: &[(&str, &Case)]) -> Vec<Comparison> {
-    let values = reference::values(id).into_iter();
-    let compare = |value: reference::Value| {
-        let (_, case) = cases.iter().find(|(load, _)| {
-            let expected = format!("{load}, combined, 800");
-            value.subject.ends_with(&expected)
-        })?;
-        let ours = case.statistic(&value.statistic)?;
-        Some(Comparison {
-            quantity: value.subject.clone() + ", " + &value.statistic,
-            paper: value.words(),
-            ours: format!("{ours:.1} us"),
-            source: value.source,
-        })
-    };
-    values.filter_map(compare).collect()
 }

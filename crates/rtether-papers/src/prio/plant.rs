@@ -4,22 +4,21 @@ use rtether_model::endnode::{
     Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
     TransmitStrategy,
 };
-use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Reply, Tag, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Tag, TcpParameters, Traffic};
 use rtether_model::network::{
     EndStation, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, TagHandling, Tasks, Vid,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
-use super::super::plant::{Plant, flow, switch};
 use super::SAMPLES;
+use crate::plant::{self, Plant, echoed, flow, switch};
+use crate::prelude::*;
 use rtether::profiles;
-use rtether::scenario::{RunPlan, Scenario};
 
-pub(super) const MASTER: NodeId = NodeId(0);
+pub(crate) const MASTER: NodeId = NodeId(0);
 /// Positions of the streams.
-pub(super) const MESSAGE: usize = 0;
-pub(super) const FILE: usize = 1;
+pub(crate) const MESSAGE: usize = 0;
+pub(crate) const FILE: usize = 1;
 
 const FAST: BitRate = BitRate::from_mbps(100);
 const SLOW: BitRate = BitRate::from_mbps(10);
@@ -44,8 +43,8 @@ const FILE_SIZE: Bytes = Bytes::new(101_000);
 const RECEIVED_RATE: BitRate = BitRate::from_mbps(2);
 
 /// Direction of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Load {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Load {
     /// No file.
     None,
     /// The master receives it.
@@ -55,9 +54,9 @@ pub(super) enum Load {
 }
 
 impl Load {
-    pub(super) const BOTH: [Self; 2] = [Self::Receive, Self::Transmit];
+    pub(crate) const BOTH: [Self; 2] = [Self::Receive, Self::Transmit];
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Receive => "receive",
@@ -72,25 +71,25 @@ impl Load {
     clippy::struct_excessive_bools,
     reason = "each is varied independently of the others"
 )]
-pub(super) struct Setup {
-    pub(super) load: Load,
+pub(crate) struct Setup {
+    pub(crate) load: Load,
     /// Messages carry a high-priority tag.
-    pub(super) is_tagged: bool,
+    pub(crate) is_tagged: bool,
     /// Queues in the nodes: selection on receive, strategy on transmit.
-    pub(super) queues: Option<(ReceiveSelection, TransmitStrategy)>,
+    pub(crate) queues: Option<(ReceiveSelection, TransmitStrategy)>,
     /// The switch removes tags.
-    pub(super) strips: bool,
+    pub(crate) strips: bool,
     /// Nodes classify untagged frames by type of service.
-    pub(super) has_rules: bool,
+    pub(crate) has_rules: bool,
     /// A received file arrives as fast as possible.
-    pub(super) is_saturated: bool,
+    pub(crate) is_saturated: bool,
     /// Application tasks of the master.
-    pub(super) tasks: Option<Tasks>,
+    pub(crate) tasks: Option<Tasks>,
 }
 
 impl Setup {
     /// Untagged messages and a FIFO stack.
-    pub(super) const fn plain(load: Load) -> Self {
+    pub(crate) const fn plain(load: Load) -> Self {
         Self {
             load,
             is_tagged: false,
@@ -104,7 +103,7 @@ impl Setup {
 
     /// Tagged messages and priority queues in the nodes, as in table 3 with the catalogue's
     /// defaults.
-    pub(super) const fn prioritized(load: Load) -> Self {
+    pub(crate) const fn prioritized(load: Load) -> Self {
         Self {
             is_tagged: true,
             queues: Some((ReceiveSelection::HighestFirst, TransmitStrategy::STRICT)),
@@ -113,7 +112,7 @@ impl Setup {
     }
 }
 
-pub(super) fn scenario(setup: &Setup) -> Scenario {
+pub(crate) fn scenario(setup: &Setup) -> Scenario {
     let mut plant = Plant::default();
     let master = plant.add("master", station(setup, setup.tasks));
     let slave = plant.add("slave", station(setup, None));
@@ -137,19 +136,13 @@ pub(super) fn scenario(setup: &Setup) -> Scenario {
         }
         Load::Transmit => flows.push(file((master, server), None)),
     }
-    Scenario {
-        name: "priority queues in end nodes (Skeie)".into(),
-        network: plant.network,
+    let name = "priority queues in end nodes (Skeie)";
+    plant::scenario(
+        name,
+        plant.network,
         flows,
-        run: RunPlan {
-            duration: WARMUP + PERIOD * SAMPLES,
-            warmup: WARMUP,
-            runs: 1,
-            seed: 1,
-            bucket: Duration::ZERO,
-        },
-        accept: Vec::new(),
-    }
+        (WARMUP + PERIOD * SAMPLES, WARMUP),
+    )
 }
 
 fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
@@ -169,11 +162,7 @@ fn layer(setup: &Setup) -> Option<Layer> {
         ..Rule::default()
     };
     Some(Layer {
-        rules: if setup.has_rules {
-            vec![rule]
-        } else {
-            Vec::new()
-        },
+        rules: setup.has_rules.then_some(rule).into_iter().collect(),
         receive: Some(Receive::Queues(ReceiveConfig {
             input_limit: 1000,
             queue_limits: vec![1000; 2],
@@ -202,11 +191,12 @@ fn message(setup: &Setup, ends: (NodeId, NodeId)) -> Flow {
     Flow {
         dscp: DSCP,
         tag: setup.is_tagged.then_some(tag),
-        reply: Some(Reply {
-            payload: PAYLOAD,
-            after: Duration::ZERO,
-        }),
-        ..flow("message", ends, (Encapsulation::Udp, PAYLOAD), traffic)
+        ..echoed(flow(
+            "message",
+            ends,
+            (Encapsulation::Udp, PAYLOAD),
+            traffic,
+        ))
     }
 }
 

@@ -1,350 +1,242 @@
 //! `skeie-prio-baseline` and `skeie-prio-table1` to `-table3`.
 
-use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
 use super::plant::{Load, Setup};
-use super::{Case, ablation, compare, measure};
+use super::{Case, SAMPLES, SERIES, ablation, measure};
+use crate::observe::Known;
+use crate::prelude::*;
 use rtether::profiles::VXWORKS_DATAGRAM as PASSAGE;
-use rtether::report::chart::{Axis, Column, ColumnChart};
-use rtether::run::Progress;
 
-/// What is not reproduced.
-const MISSING: &str = "Not reproduced: receive load adds about 50 us to every round trip of tables 1 \
-    and 2, also to the shortest, so it is not queueing.";
-
-/// Both directions of load for one kind of stack.
-struct Table {
-    receive: Case,
-    transmit: Case,
+/// A table of the paper, by the stack and the tags of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Table {
+    One,
+    Two,
+    Three,
 }
 
 impl Table {
-    fn measure(setup: impl Fn(Load) -> Setup, progress: &Progress) -> Result<Self, ReproduceError> {
-        Ok(Self {
-            receive: measure(&setup(Load::Receive), progress)?,
-            transmit: measure(&setup(Load::Transmit), progress)?,
-        })
+    const ALL: [Self; 3] = [Self::One, Self::Two, Self::Three];
+
+    /// Returns the table that an experiment repeats.
+    pub(crate) fn of(page: &Page) -> Self {
+        let own = Self::ALL.into_iter().find(|table| table.id() == page.id());
+        own.expect("an experiment about a table")
     }
 
-    fn cases(&self) -> [(&'static str, &Case); 2] {
-        [("receive", &self.receive), ("transmit", &self.transmit)]
+    const fn id(self) -> &'static str {
+        match self {
+            Self::One => "skeie-prio-table1",
+            Self::Two => "skeie-prio-table2",
+            Self::Three => "skeie-prio-table3",
+        }
     }
 
-    fn words(&self) -> String {
-        let words = self
-            .cases()
-            .map(|(load, case)| format!("{load}: {}", case.words()));
-        words.join("; ")
-    }
-}
-
-/// The three tables of the paper.
-struct Tables {
-    one: Table,
-    two: Table,
-    three: Table,
-}
-
-impl Tables {
-    /// Measures with a received file at its fitted rate, or as fast as possible.
-    fn measure(is_saturated: bool, progress: &Progress) -> Result<Self, ReproduceError> {
-        let table = |setup: fn(Load) -> Setup| {
-            let setup = |load| Setup {
-                is_saturated,
-                ..setup(load)
-            };
-            Table::measure(setup, progress)
-        };
-        Ok(Self {
-            one: table(table1)?,
-            two: table(table2)?,
-            three: table(Setup::prioritized)?,
-        })
-    }
-}
-
-/// The tables with the received file at its fitted rate, and unthrottled.
-struct Both {
-    fitted: Tables,
-    unthrottled: Tables,
-}
-
-impl Both {
-    fn measure(progress: &Progress) -> Result<Self, ReproduceError> {
-        Ok(Self {
-            fitted: Tables::measure(false, progress)?,
-            unthrottled: Tables::measure(true, progress)?,
-        })
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Three => 3,
+        }
     }
 
-    /// Judges a value at the fitted rate, and reports the verdict without that rate.
-    fn judge(
-        &self,
-        judge: &mut Judge,
-        id: &str,
-        value: impl Fn(&Tables) -> f64,
-        holds: impl Fn(f64) -> bool,
-        reason: &str,
-    ) {
-        let [own, other] = [&self.fitted, &self.unthrottled].map(value);
-        let verdict = if holds(other) {
-            "holds"
-        } else {
-            "does not hold"
-        };
-        judge.judge(
-            id,
-            holds(own),
-            format!(
-                "{own:.3}; with a received file that is not throttled {other:.3}, which {verdict}"
-            ),
-            reason,
-        );
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::One => "Untagged messages, FIFO stack, FTP load",
+            Self::Two => "Tagged messages, FIFO stack, FTP load",
+            Self::Three => "Tagged messages, priority queues in the nodes, FTP load",
+        }
+    }
+
+    pub(crate) const fn setup(self, load: Load) -> Setup {
+        match self {
+            Self::One => Setup::plain(load),
+            Self::Two => Setup {
+                is_tagged: true,
+                ..Setup::plain(load)
+            },
+            Self::Three => Setup::prioritized(load),
+        }
     }
 }
 
-const fn table1(load: Load) -> Setup {
-    Setup::plain(load)
+/// Returns the number that a claim is about, and the reason shown if it is out of range; `case`
+/// measures a table under a load, without load for the baseline.
+pub(super) fn value(
+    claim: &str,
+    case: &dyn Fn(Table, Load) -> Result<Case, ReproduceError>,
+) -> Result<Option<(f64, &'static str)>, ReproduceError> {
+    use Load::{Receive, Transmit};
+    use Table::{One, Three, Two};
+    let mean = |table, load| case(table, load).map(|case| case.mean_us());
+    let deviation = |table, load| case(table, load).map(|case| case.deviation_us);
+    let larger = |of: &dyn Fn(Load) -> Result<f64, ReproduceError>| {
+        Ok::<_, ReproduceError>(of(Receive)?.max(of(Transmit)?))
+    };
+    Ok(Some(match claim {
+        "C023" => (
+            mean(One, Transmit)? / mean(One, Receive)?,
+            "transmit load hurts less",
+        ),
+        "C024" => (
+            deviation(One, Transmit)? / deviation(One, Receive)?,
+            "transmit load brings less jitter",
+        ),
+        "C025" => (
+            larger(&|load| Ok((mean(Two, load)? / mean(One, load)? - 1.0).abs()))?,
+            "tags change more",
+        ),
+        "C026" => (
+            deviation(Three, Transmit)? / deviation(One, Transmit)?,
+            "priority queues cut less",
+        ),
+        "C027" => {
+            let (receive, transmit) = (mean(Three, Receive)?, mean(Three, Transmit)?);
+            let apart = (transmit - receive).abs() / f64::midpoint(receive, transmit);
+            (apart, "the direction of the load matters")
+        }
+        "C028" => (
+            larger(&|load| Ok(mean(Three, load)? / mean(One, Load::None)?))?,
+            "more than 5 % above the baseline",
+        ),
+        "C029" => (
+            (deviation(Three, Receive)? / deviation(Two, Receive)? - 1.0).abs(),
+            "the jitter under receive load changes more",
+        ),
+        "C030" => (
+            larger(&|load| Ok(case(Three, load)?.max_us() - case(One, Load::None)?.max_us()))?,
+            "the largest round trip is further above that of the baseline",
+        ),
+        _ => return Ok(None),
+    }))
 }
 
-const fn table2(load: Load) -> Setup {
-    Setup {
-        is_tagged: true,
-        ..Setup::plain(load)
-    }
+/// Rows simulated so far; a received file arrives at its fitted rate, or as fast as possible.
+static KNOWN: Known<(Table, Load, bool), Case> = Known::new();
+
+fn simulated(
+    table: Table,
+    load: Load,
+    is_saturated: bool,
+    progress: &Progress,
+) -> Result<Case, ReproduceError> {
+    let is_saturated = is_saturated && load == Load::Receive;
+    let setup = Setup {
+        is_saturated,
+        ..table.setup(load)
+    };
+    KNOWN.get((table, load, is_saturated), || measure(&setup, progress))
 }
 
-pub(in super::super) fn run_baseline(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let case = measure(&Setup::plain(Load::None), progress)?;
-    let values = reference::values("skeie-prio-baseline").into_iter();
-    let values = values.filter(|value| value.subject.starts_with("rtt"));
-    let compared = values.filter_map(|value| {
-        Some(Comparison {
-            quantity: format!("round trip without load, {}", value.statistic),
-            paper: value.words(),
-            ours: format!("{:.1} us", case.statistic(&value.statistic)?),
-            source: value.source,
-        })
+pub(crate) fn baseline(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Round trip without load: the calibration of the stack");
+    let case = simulated(Table::One, Load::None, false, progress)?;
+    page.compare(reference::values("skeie-prio-baseline"), |value| {
+        let ours = case.statistic(&value.statistic)?;
+        let quantity = format!("round trip without load, {}", value.statistic);
+        let is_whole = value.subject.starts_with("rtt");
+        is_whole.then(|| (quantity, format!("{ours:.1} us")))
     });
-    Ok(Reproduction {
-        id: "skeie-prio-baseline",
-        title: "Round trip without load: the calibration of the stack",
-        mode: "sim",
-        comparisons: compared.collect(),
-        claims: Judge::new("skeie-prio-baseline").finish(),
-        figures: Vec::new(),
-        notes: vec![format!(
-            "Calibrated here: four passages of a stack of {PASSAGE} each with a uniform jitter. \
-             {}.",
-            case.words()
-        )],
-    })
+    page.note(format!(
+        "Calibrated here: four passages of a stack of {PASSAGE} each with a uniform jitter. {}.",
+        case.words()
+    ));
+    Ok(())
 }
 
-pub(in super::super) fn run_table1(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let both = Both::measure(progress)?;
-    let mut judge = Judge::new("skeie-prio-table1");
-    both.judge(
-        &mut judge,
-        "C023",
-        |tables| tables.one.transmit.mean_us() / tables.one.receive.mean_us(),
-        |ratio| ratio >= 1.25,
-        "transmit load hurts less",
-    );
-    both.judge(
-        &mut judge,
-        "C024",
-        |tables| tables.one.transmit.deviation_us / tables.one.receive.deviation_us,
-        |ratio| ratio >= 3.0,
-        "transmit load brings less jitter",
-    );
-    judge_tags(&mut judge, &both);
-    judge_reduction(&mut judge, &both);
-    Ok(reproduction(
-        "skeie-prio-table1",
-        "Untagged messages, FIFO stack, FTP load",
-        &both.fitted.one,
-        judge,
-        Vec::new(),
-    ))
-}
-
-fn judge_tags(judge: &mut Judge, both: &Both) {
-    let off = |one: &Case, two: &Case| (two.mean_us() / one.mean_us() - 1.0).abs();
-    both.judge(
-        judge,
-        "C025",
-        |Tables { one, two, .. }| {
-            off(&one.receive, &two.receive).max(off(&one.transmit, &two.transmit))
-        },
-        |off| off <= 0.05,
-        "tags change more",
-    );
-}
-
-fn judge_reduction(judge: &mut Judge, both: &Both) {
-    both.judge(
-        judge,
-        "C026",
-        |Tables { one, three, .. }| three.transmit.deviation_us / one.transmit.deviation_us,
-        |reduction| reduction <= 0.35,
-        "priority queues cut less",
-    );
-}
-
-pub(in super::super) fn run_table2(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let both = Both::measure(progress)?;
-    let mut judge = Judge::new("skeie-prio-table2");
-    judge_tags(&mut judge, &both);
-    judge_receive(&mut judge, &both);
-    Ok(reproduction(
-        "skeie-prio-table2",
-        "Tagged messages, FIFO stack, FTP load",
-        &both.fitted.two,
-        judge,
-        Vec::new(),
-    ))
-}
-
-fn judge_receive(judge: &mut Judge, both: &Both) {
-    both.judge(
-        judge,
-        "C029",
-        |Tables { two, three, .. }| {
-            (three.receive.deviation_us / two.receive.deviation_us - 1.0).abs()
-        },
-        |change| change <= 0.5,
-        "the jitter under receive load changes more",
-    );
-}
-
-pub(in super::super) fn run_table3(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let baseline = measure(&Setup::plain(Load::None), progress)?;
-    let both = Both::measure(progress)?;
-    let mut judge = Judge::new("skeie-prio-table3");
-    judge_reduction(&mut judge, &both);
-    judge_receive(&mut judge, &both);
-    judge_table3(&mut judge, &baseline, &both);
-    let rows = ablation::measure_all(progress)?;
-    let Tables { one, two, three } = &both.fitted;
-    let mut figures = vec![figure(&baseline, one, two, three)];
-    figures.push(ablation::figure(&rows));
-    let mut reproduction = reproduction(
-        "skeie-prio-table3",
-        "Tagged messages, priority queues in the nodes, FTP load",
-        three,
-        judge,
-        figures,
-    );
-    reproduction
-        .comparisons
-        .extend(ablation::comparisons(&rows));
-    reproduction.notes.extend(ablation::notes(&rows));
-    Ok(reproduction)
-}
-
-fn judge_table3(judge: &mut Judge, baseline: &Case, both: &Both) {
-    both.judge(
-        judge,
-        "C027",
-        |tables| {
-            let means = tables.three.cases().map(|(_, case)| case.mean_us());
-            (means[1] - means[0]).abs() / f64::midpoint(means[0], means[1])
-        },
-        |apart| apart <= 0.03,
-        "the direction of the load matters",
-    );
-    let largest = |tables: &Tables, value: &dyn Fn(&Case) -> f64| {
-        let [receive, transmit] = tables.three.cases().map(|(_, case)| value(case));
-        receive.max(transmit)
-    };
-    both.judge(
-        judge,
-        "C028",
-        |tables| largest(tables, &|case| case.mean_us() / baseline.mean_us()),
-        |ratio| ratio <= 1.05,
-        "more than 5 % above the baseline",
-    );
-    // One full frame on the wire, and one service.
-    let allowed = 122.08 + PASSAGE.as_us_f64();
-    both.judge(
-        judge,
-        "C030",
-        |tables| largest(tables, &|case| case.max_us() - baseline.max_us()),
-        |excess| excess <= allowed,
-        "the largest round trip is further above that of the baseline",
-    );
-}
-
-fn reproduction(
-    id: &'static str,
-    title: &'static str,
-    table: &Table,
-    judge: Judge,
-    figures: Vec<Figure>,
-) -> Reproduction {
-    Reproduction {
-        id,
-        title,
-        mode: "sim",
-        comparisons: compare(id, &table.cases()),
-        claims: judge.finish(),
-        figures,
-        notes: vec![
-            MISSING.into(),
-            format!(
-                "{}. Standard deviations are the root mean square of those of the series, as in the \
-             paper; {} series of {} samples where the paper has 4.",
-                table.words(),
-                super::SERIES,
-                super::SAMPLES
-            ),
-        ],
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    let table = Table::of(page);
+    page.title(table.title());
+    for claim in page.claims() {
+        let of = |is_saturated| {
+            value(&claim, &|table, load| {
+                simulated(table, load, is_saturated, progress)
+            })
+        };
+        let Some(((own, reason), (other, _))) = of(false)?.zip(of(true)?) else {
+            continue;
+        };
+        let holds = |value: f64| match claim.as_str() {
+            // One full frame on the wire, and one service.
+            "C030" => Some(value <= 122.08 + PASSAGE.as_us_f64()),
+            _ => page.accepts(&claim, [value]),
+        };
+        let verdict = match holds(other) {
+            Some(true) => "holds",
+            _ => "does not hold",
+        };
+        let words = format!(
+            "{own:.3}; with a received file that is not throttled {other:.3}, which {verdict}"
+        );
+        page.judge(&claim, holds(own), words, reason);
     }
+    let case = |table, load| simulated(table, load, false, progress);
+    let (receive, transmit) = (case(table, Load::Receive)?, case(table, Load::Transmit)?);
+    compare(page, &receive, &transmit);
+    page.note(
+        "Not reproduced: receive load adds about 50 us to every round trip of tables 1 \
+         and 2, also to the shortest, so it is not queueing.",
+    );
+    page.note(format!(
+        "receive: {}; transmit: {}. Standard deviations are the root mean square of those of the \
+         series, as in the paper; {SERIES} series of {SAMPLES} samples where the paper has 4.",
+        receive.words(),
+        transmit.words()
+    ));
+    if table == Table::Three {
+        draw(page, &case)?;
+        ablation::show(page, progress)?;
+    }
+    Ok(())
 }
 
-/// Draws standard deviations and means of all three tables next to the paper's.
-fn figure(baseline: &Case, one: &Table, two: &Table, three: &Table) -> Figure {
-    let paper = |id: &str, load: &str| {
-        let values = reference::values(id).into_iter();
-        let mut values = values.filter(|value| value.statistic == "mean");
-        values
-            .find(|value| value.subject.ends_with(&format!("{load}, combined, 800")))
-            .and_then(|value| value.value.parse::<f64>().ok())
+/// Returns the paper's combined values of a table under a load.
+fn combined(id: &str, load: Load) -> Vec<Value> {
+    let ends = format!("{}, combined, 800", load.name());
+    let mut values = reference::values(id);
+    values.retain(|value| value.subject.ends_with(&ends));
+    values
+}
+
+/// Compares the paper's combined values of a table with ours.
+pub(super) fn compare(page: &mut Page, receive: &Case, transmit: &Case) {
+    let id = page.id();
+    let is_combined = |value: &Value| value.subject.ends_with(", combined, 800");
+    page.compare(reference::values(id), |value| {
+        let is_received = value.subject.ends_with("receive, combined, 800");
+        let case = if is_received { receive } else { transmit };
+        let ours = case.statistic(&value.statistic)?;
+        let quantity = format!("{}, {}", value.subject, value.statistic);
+        is_combined(value).then(|| (quantity, format!("{ours:.1} us")))
+    });
+}
+
+/// Draws the means of all three tables next to the paper's.
+fn draw(page: &mut Page, case: &dyn Fn(Table, Load) -> Result<Case, ReproduceError>) -> Outcome {
+    let mean = |values: Vec<Value>| {
+        let mean = values.iter().find(|value| value.statistic == "mean");
+        mean.and_then(Value::time)
     };
-    let quiet = reference::values("skeie-prio-baseline").into_iter();
-    let mut quiet = quiet.filter(|value| value.subject.starts_with("rtt"));
-    let quiet = quiet.find(|value| value.statistic == "mean");
-    let quiet = quiet.and_then(|value| value.value.parse::<f64>().ok());
-    let column = |case: &Case, reference: Option<f64>| {
-        Some(Column {
-            value: case.mean_us() * 1e-6,
-            reference: reference.map(|mean| mean * 1e-6),
-            accepted: None,
-        })
+    let of = |table, load, paper| {
+        Ok::<_, ReproduceError>(column(case(table, load)?.mean_us() * 1e-6, paper))
     };
-    let mut groups = vec![("baseline".to_owned(), vec![column(baseline, quiet), None])];
-    for (id, name, table) in [
-        ("skeie-prio-table1", "table 1", one),
-        ("skeie-prio-table2", "table 2", two),
-        ("skeie-prio-table3", "table 3", three),
-    ] {
-        let columns = table
-            .cases()
-            .map(|(load, case)| column(case, paper(id, load)));
-        groups.push((name.to_owned(), columns.into()));
+    let mut quiet = reference::values("skeie-prio-baseline");
+    quiet.retain(|value| value.subject.starts_with("rtt"));
+    let baseline = of(Table::One, Load::None, mean(quiet))?;
+    let mut groups = vec![("baseline".to_owned(), vec![baseline, None])];
+    for table in Table::ALL {
+        let [receive, transmit] =
+            Load::BOTH.map(|load| of(table, load, mean(combined(table.id(), load))));
+        groups.push((
+            format!("table {}", table.number()),
+            vec![receive?, transmit?],
+        ));
     }
-    let chart = ColumnChart {
-        title: "Mean round trip".into(),
-        note: String::new(),
-        y: Axis::time("round trip"),
-        series: Load::BOTH
-            .map(|load| format!("{} load", load.name()))
-            .into(),
+    page.columns(
+        "Tables 1 to 3: means under FTP load in either direction.",
+        ["Mean round trip", ""],
+        Axis::time("round trip"),
+        Load::BOTH.map(|load| format!("{} load", load.name())),
         groups,
-        reference_name: "paper".into(),
-    };
-    Figure {
-        caption: "Tables 1 to 3: means under FTP load in either direction.".into(),
-        drawing: chart.render(),
-    }
+    );
+    Ok(())
 }

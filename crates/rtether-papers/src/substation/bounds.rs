@@ -15,14 +15,12 @@
 
 mod textbook;
 
-use rtether_bounds::Analysis;
-use rtether_model::quantity::Duration;
-
-use super::{CLASSES, Judge, ReproduceError, Reproduction, Run};
-use crate::{Comparison, Figure};
 use rtether::bound;
-use rtether::report::chart::{Axis, Column, ColumnChart};
-use rtether::run::Progress;
+use rtether::report::text::real_len;
+use rtether_bounds::Analysis;
+
+use super::{CLASSES, Run};
+use crate::prelude::*;
 use textbook::{Method, Plant};
 
 /// Number of random phase draws.
@@ -128,7 +126,7 @@ impl Found {
         bounds.map(|bounds| {
             let pairs = bounds.iter().zip(simulated);
             let quotients = pairs.map(|(bound, seen)| bound.as_secs_f64() / seen.as_secs_f64());
-            quotients.sum::<f64>() / rtether::report::text::real_len(bounds.len())
+            quotients.sum::<f64>() / real_len(bounds.len())
         })
     }
 }
@@ -138,47 +136,39 @@ fn own_bounds(analysis: &Analysis) -> Vec<Duration> {
     bounds.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-pub(crate) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut found = Vec::new();
-    for (name, set) in VARIANTS {
-        found.push(Found::new(name, set, RUNS, progress)?);
-    }
-    let mut judge = Judge::new("skeie-bounds");
-    judge_order(&mut judge, &found);
-    let pessimism = found.iter().map(|one| {
+pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
+    page.title("Three ways to bound the delays of a substation, against simulation");
+    let found = VARIANTS
+        .iter()
+        .map(|(name, set)| Found::new(name, set, RUNS, progress));
+    let found = found.collect::<Result<Vec<_>, _>>()?;
+    judge(page, &found);
+    let mut pessimism = Vec::new();
+    for one in &found {
+        show(page, one);
         let [hybrid, scheduling, calculus] = one.pessimism();
-        format!(
+        pessimism.push(format!(
             "{}: hybrid {hybrid:.2}, scheduling {scheduling:.2}, network calculus {calculus:.2}",
             one.name
-        )
-    });
-    let pessimism: Vec<String> = pessimism.collect();
-    Ok(Reproduction {
-        id: "skeie-bounds",
-        title: "Three ways to bound the delays of a substation, against simulation",
-        mode: "sim",
-        comparisons: comparisons(&found),
-        claims: judge.finish(),
-        figures: found.iter().map(figure).collect(),
-        notes: vec![
-            "Without file transfers: the arrivals of TCP have no limit.".into(),
-            format!(
-                "Mean over all streams of bound over largest latency of {RUNS} draws of the phases and \
-                 of one run with equal phases: {}. The \
-                 quotients are above the true pessimism, since no draw need hit the worst case.",
-                pessimism.join("; ")
-            ),
-            "In order of arrival the staircase of a flow lies below its leaky bucket everywhere, so \
-             that the minimum of both at each node, the hybrid of Koubaa and Song, is the \
-             scheduling bound; the hybrid here adds what links let through."
-                .into(),
-        ],
-    })
+        ));
+    }
+    page.note("Without file transfers: the arrivals of TCP have no limit.");
+    page.note(format!(
+        "Mean over all streams of bound over largest latency of {RUNS} draws of the phases and \
+         of one run with equal phases: {}. The \
+         quotients are above the true pessimism, since no draw need hit the worst case.",
+        pessimism.join("; ")
+    ));
+    page.note(
+        "In order of arrival the staircase of a flow lies below its leaky bucket everywhere, so \
+         that the minimum of both at each node, the hybrid of Koubaa and Song, is the \
+         scheduling bound; the hybrid here adds what links let through.",
+    );
+    Ok(())
 }
 
-fn judge_order(judge: &mut Judge, found: &[Found]) {
-    let (mut safe, mut ordered, mut tighter, mut all) = (0, 0, 0, 0);
-    let mut proved = 0;
+fn judge(page: &mut Page, found: &[Found]) {
+    let (mut safe, mut ordered, mut tighter, mut proved, mut all) = (0, 0, 0, 0, 0);
     for one in found {
         all += one.classes.len();
         safe += one.ordered(&one.simulated, &one.scheduling);
@@ -188,7 +178,7 @@ fn judge_order(judge: &mut Judge, found: &[Found]) {
         tighter += one.ordered(&one.hybrid, &least);
         proved += one.ordered(&one.simulated, &one.hybrid);
     }
-    judge.judge(
+    page.judge(
         "C003",
         safe == all && ordered == all,
         format!(
@@ -197,7 +187,7 @@ fn judge_order(judge: &mut Judge, found: &[Found]) {
         ),
         "a stream is out of order",
     );
-    judge.judge(
+    page.judge(
         "C004",
         tighter == all && proved == all,
         format!("{tighter} of {all} streams: hybrid <= both; {proved}: simulation <= hybrid"),
@@ -205,57 +195,39 @@ fn judge_order(judge: &mut Judge, found: &[Found]) {
     );
 }
 
-fn comparisons(found: &[Found]) -> Vec<Comparison> {
-    let rows = found.iter().flat_map(|one| {
-        CLASSES.iter().map(move |class| {
-            let [simulated, hybrid, scheduling, calculus] = one.of_class(class);
-            Comparison {
-                quantity: format!("{class} ({})", one.name),
-                paper: "no number".into(),
-                ours: format!(
-                    "simulated {simulated}, hybrid {hybrid}, scheduling {scheduling}, network \
-                     calculus {calculus}"
-                ),
-                source: "000 II".into(),
-            }
-        })
-    });
-    rows.collect()
-}
-
-fn figure(found: &Found) -> Figure {
-    let groups = CLASSES.iter().map(|class| {
-        let columns = found.of_class(class).map(|value| {
-            Some(Column {
-                value: value.as_secs_f64(),
-                ..Column::default()
-            })
-        });
+/// Shows one plant as rows and as a figure.
+fn show(page: &mut Page, found: &Found) {
+    let name = found.name;
+    let mut groups = Vec::new();
+    for class in CLASSES {
+        let values = found.of_class(class);
+        let [simulated, hybrid, scheduling, calculus] = values;
+        let ours = format!(
+            "simulated {simulated}, hybrid {hybrid}, scheduling {scheduling}, network calculus \
+             {calculus}"
+        );
+        page.row(format!("{class} ({name})"), "no number", ours, "000 II");
         // Four names must fit below the chart.
-        let name = class
+        let short = class
             .replace("protection unit", "PU")
             .replace("circuit breaker", "CB");
-        (name, columns.to_vec())
-    });
-    let chart = ColumnChart {
-        title: format!("Bounds and simulated maxima: {}", found.name),
-        note: "worst stream of each class".into(),
-        y: Axis::time("latency"),
-        series: [
+        groups.push((short, values.map(|value| column(value, None)).into()));
+    }
+    page.columns(
+        "The paper has no figure of it.",
+        [
+            &format!("Bounds and simulated maxima: {name}"),
+            "worst stream of each class",
+        ],
+        Axis::time("latency"),
+        [
             "simulated maximum",
             "hybrid (rtether)",
             "scheduling",
             "network calculus",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        groups: groups.collect(),
-        ..ColumnChart::default()
-    };
-    Figure {
-        caption: "The paper has no figure of it.".into(),
-        drawing: chart.render(),
-    }
+        ],
+        groups,
+    );
 }
 
 #[cfg(test)]

@@ -6,51 +6,43 @@
 //! Stack and card become straight lines through the paper's measurements over loopback and on the
 //! 100 Mbit/s hub. The other two networks are predictions.
 
-mod decomposition;
-mod loopback;
-mod rtt;
-mod switch_hub;
+pub(crate) mod decomposition;
+pub(crate) mod loopback;
+pub(crate) mod rtt;
+pub(crate) mod switch_hub;
 
 use std::collections::BTreeMap;
 
-use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{
     Backoff, Hub, Jitter, LinearStack, Network, NodeKind, Servers, Stack,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::Segment;
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 
-use super::echo::{self, Echoes};
-use super::plant::{self, PATCH, Plant};
-use super::{ReproduceError, fit, reference};
-use rtether::run::Progress;
-
-pub(super) use decomposition::run as run_decomposition;
-pub(super) use loopback::run as run_loopback;
-pub(super) use rtt::run as run_rtt;
-pub(super) use switch_hub::run as run_switch_hub;
+use crate::plant::{self, PATCH, Plant};
+use crate::prelude::*;
+use crate::{echo, fit};
 
 /// Payloads of the paper, in octets.
-pub(super) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
+pub(crate) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
 /// Round trips per point (004 II.C).
 const COUNT: usize = 1000;
 /// Every round trip ends before the next begins.
 const PERIOD: Duration = Duration::from_ms(5);
 
-pub(super) const FAST: BitRate = BitRate::from_mbps(100);
+pub(crate) const FAST: BitRate = BitRate::from_mbps(100);
 const SLOW: BitRate = BitRate::from_mbps(10);
 
 /// The network between the two PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Medium {
+pub(crate) enum Medium {
     FastHub,
     FastSwitch,
     SlowHub,
 }
 
 impl Medium {
-    pub(super) const ALL: [Self; 3] = [Self::FastHub, Self::FastSwitch, Self::SlowHub];
+    pub(crate) const ALL: [Self; 3] = [Self::FastHub, Self::FastSwitch, Self::SlowHub];
 
     /// Returns the name in the paper's table.
     const fn key(self) -> &'static str {
@@ -61,7 +53,7 @@ impl Medium {
         }
     }
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::FastHub => "100 Mbit/s hub",
             Self::FastSwitch => "100 Mbit/s switch",
@@ -88,22 +80,22 @@ impl Medium {
 
 /// Protocol between the PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Protocol {
+pub(crate) enum Protocol {
     Udp,
     Raw,
 }
 
 impl Protocol {
-    pub(super) const ALL: [Self; 2] = [Self::Udp, Self::Raw];
+    pub(crate) const ALL: [Self; 2] = [Self::Udp, Self::Raw];
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Udp => "UDP",
             Self::Raw => "RAW",
         }
     }
 
-    pub(super) const fn encapsulation(self) -> Encapsulation {
+    pub(crate) const fn encapsulation(self) -> Encapsulation {
         match self {
             Self::Udp => Encapsulation::Udp,
             Self::Raw => Encapsulation::Raw,
@@ -111,36 +103,38 @@ impl Protocol {
     }
 
     /// Returns the frame size for a payload.
-    pub(super) fn frame(self, payload: u64) -> Bytes {
+    pub(crate) fn frame(self, payload: u64) -> Bytes {
         frame_size(Bytes::new(payload), self.encapsulation())
     }
 }
 
-/// Returns the paper's comparable measurements on a network, by protocol and payload.
-fn measured(
-    experiment: &str,
-    statistic: &str,
-    network: &str,
-) -> BTreeMap<(Protocol, u64), Duration> {
+/// A point of the paper's table, and times by point.
+pub(crate) type Key = (Protocol, u64);
+pub(crate) type Times = BTreeMap<Key, Duration>;
+
+/// Returns all points of a network.
+pub(crate) fn keys() -> impl Iterator<Item = Key> {
+    let protocols = Protocol::ALL.into_iter();
+    protocols.flat_map(|protocol| SIZES.map(|size| (protocol, size)))
+}
+
+/// Returns the paper's comparable measurements on a network.
+fn measured(experiment: &str, statistic: &str, network: &str) -> Times {
     let times = reference::times(experiment, statistic);
-    let points = Protocol::ALL
-        .iter()
-        .flat_map(|&protocol| SIZES.map(|size| (protocol, size)));
-    points
-        .filter_map(|(protocol, size)| {
-            let key = format!("{network}, {}, {size}", protocol.name());
-            Some(((protocol, size), *times.get(&key)?))
-        })
-        .collect()
+    let points = keys().filter_map(|(protocol, size)| {
+        let key = format!("{network}, {}, {size}", protocol.name());
+        Some(((protocol, size), *times.get(&key)?))
+    });
+    points.collect()
 }
 
 /// Returns the half round trips of the paper's table.
-pub(super) fn half_round_trips(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
+pub(crate) fn half_round_trips(medium: Medium) -> Times {
     measured("valentim-rtt", "mean_half_rtt", medium.key())
 }
 
 /// Returns round trips over the loopback device, without the misprinted one.
-pub(super) fn loopbacks() -> BTreeMap<(Protocol, u64), Duration> {
+pub(crate) fn loopbacks() -> Times {
     measured("valentim-loopback", "mean_loopback", "loopback")
 }
 
@@ -154,26 +148,24 @@ fn through_hub(medium: Medium, frame: Bytes) -> Duration {
 /// The paper does not separate sending from receiving: both get the same. A loopback round trip
 /// passes the stack four times; half a network round trip passes stack and card once down and once
 /// up.
-pub(super) fn stack(protocol: Protocol) -> LinearStack {
-    let own = |all: BTreeMap<(Protocol, u64), Duration>| {
-        let own = all.into_iter().filter(move |((of, _), _)| *of == protocol);
-        own.map(|((_, payload), time)| (payload, time))
-            .collect::<BTreeMap<_, _>>()
-    };
-    let (loopbacks, hub) = (own(loopbacks()), own(half_round_trips(Medium::FastHub)));
+pub(crate) fn stack(protocol: Protocol) -> LinearStack {
     let frame = |payload: u64| protocol.frame(payload);
-    let passages: Vec<_> = loopbacks
-        .iter()
-        .map(|(&payload, &time)| (frame(payload), time / 4))
+    let own = |all: &Times| -> Vec<(u64, Duration)> {
+        let own = all.iter().filter(|((of, _), _)| *of == protocol);
+        own.map(|(&(_, payload), &time)| (payload, time)).collect()
+    };
+    let loopbacks = loopbacks();
+    let passages = own(&loopbacks).into_iter();
+    let passages: Vec<_> = passages
+        .map(|(payload, time)| (frame(payload), time / 4))
         .collect();
-    let cards: Vec<_> = hub
-        .iter()
-        .filter_map(|(&payload, &half)| {
-            let known =
-                through_hub(Medium::FastHub, frame(payload)) + *loopbacks.get(&payload)? / 2;
-            Some((frame(payload), (half - known) / 2))
-        })
-        .collect();
+    let halves = own(&half_round_trips(Medium::FastHub)).into_iter();
+    let cards = halves.filter_map(|(payload, half)| {
+        let stacks = *loopbacks.get(&(protocol, payload))? / 2;
+        let known = through_hub(Medium::FastHub, frame(payload)) + stacks;
+        Some((frame(payload), (half - known) / 2))
+    });
+    let cards: Vec<_> = cards.collect();
     let line = |points: &[_]| fit::line(points).expect("the table has several sizes");
     let passage = line(&passages);
     LinearStack {
@@ -201,7 +193,7 @@ fn switch_latency() -> Duration {
 }
 
 /// Returns the two PCs with a network between them.
-pub(super) fn network(medium: Medium, protocol: Protocol) -> Network {
+pub(crate) fn network(medium: Medium, protocol: Protocol) -> Network {
     let mut plant = Plant::default();
     let pcs = ["client", "server"].map(|name| plant.station(name, Stack::Linear(stack(protocol))));
     let middle = match medium {
@@ -242,14 +234,14 @@ fn simulate(
     let network = network(medium, protocol);
     let ends = network.find("client").zip(network.find("server"));
     let ends = ends.expect("the network has both");
-    let traffic = Traffic::Periodic {
-        period: PERIOD,
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    };
     let form = (protocol.encapsulation(), Bytes::new(payload));
-    let flow = plant::echoed(plant::flow("round trip", ends, form, traffic));
-    let echoes: Echoes = echo::measure(&network, &[flow], COUNT, 1, progress)?;
+    let flow = plant::echoed(plant::flow(
+        "round trip",
+        ends,
+        form,
+        plant::periodic(PERIOD),
+    ));
+    let echoes = echo::measure(&network, &[flow], COUNT, 1, progress)?;
     Ok(Found {
         half: echoes.summary().mean().unwrap_or_default() / 2,
         stack: echoes.mean_of(&[
@@ -263,28 +255,48 @@ fn simulate(
 }
 
 /// Simulated points of one network.
-type Points = BTreeMap<(Protocol, u64), Found>;
+type Points = BTreeMap<Key, Found>;
 
 /// Simulates all points of one network.
 fn simulate_all(medium: Medium, progress: &Progress) -> Result<Points, ReproduceError> {
-    let points = Protocol::ALL
-        .iter()
-        .flat_map(|&protocol| SIZES.map(|size| (protocol, size)));
-    points
-        .map(|key| Ok((key, simulate(medium, key.0, key.1, progress)?)))
-        .collect()
+    let points = keys().map(|key| Ok((key, simulate(medium, key.0, key.1, progress)?)));
+    points.collect()
 }
 
 /// Returns the largest difference between values with the same key.
-fn largest_distance(
-    ours: &Points,
-    theirs: &BTreeMap<(Protocol, u64), Duration>,
-) -> Option<Duration> {
+fn largest_distance(ours: &Points, theirs: &Times) -> Option<Duration> {
     let common = theirs.iter().filter_map(|(key, &theirs)| {
         let distance = ours.get(key)?.half - theirs;
         Some(Duration::from_ps(distance.as_ps().abs()))
     });
     common.reduce(Duration::max)
+}
+
+/// Judges whether round trips over loopback do not depend on the size for raw frames, and are
+/// dearer and grow for UDP (C086, C087); `udp_words` describes the latter.
+pub(crate) fn judge_loopback(
+    page: &mut Page,
+    [udp, raw]: [[Duration; 5]; 2],
+    udp_words: &str,
+    reasons: [&str; 2],
+) {
+    let (least, most) = extremes(raw);
+    let spread = ratio(most, least);
+    page.check_or(
+        "C086",
+        [spread],
+        format!("{least} to {most}: {spread:.2}"),
+        reasons[0],
+    );
+    let factors = udp.iter().zip(raw).map(|(&udp, raw)| ratio(udp, raw));
+    let least = factors.fold(f64::INFINITY, f64::min);
+    let holds = page.accepts("C087", [least]) == Some(true) && udp.is_sorted();
+    page.judge(
+        "C087",
+        holds,
+        format!("at least {least:.2}; UDP {udp_words}"),
+        reasons[1],
+    );
 }
 
 #[cfg(test)]
