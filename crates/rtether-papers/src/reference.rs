@@ -86,22 +86,19 @@ impl Claim {
                 .unwrap_or((&self.reference, "")),
         };
         let (low, high) = numbers.split_once(',').unwrap_or((numbers, numbers));
-        let unit = match rest.split_whitespace().next() {
-            Some("ms") => 1e3,
-            Some("us") => 1e6,
-            _ => 1.0,
+        let unit = rest.split_whitespace().next().unwrap_or("");
+        let number = |text: &str| match exact_time(text, unit) {
+            Some(time) => Some(time.as_secs_f64()),
+            None => text.parse::<f64>().ok(),
         };
-        let (low, high) = (
-            low.parse::<f64>().ok()? / unit,
-            high.parse::<f64>().ok()? / unit,
-        );
+        let (low, high) = (number(low)?, number(high)?);
         let Some((_, off)) = rest.split_once("(+-") else {
             return Some((low, high));
         };
         let off = off.trim_end_matches(')');
         let off = match off.strip_suffix(" %") {
             Some(percent) => high * percent.parse::<f64>().ok()? / 100.0,
-            None => off.parse::<f64>().ok()? / unit,
+            None => number(off)?,
         };
         Some((low - off, high + off))
     }
@@ -155,17 +152,22 @@ impl Value {
 
     /// Returns the value as an exact time; `None` if it is not a time.
     pub fn time(&self) -> Option<Duration> {
-        let unit = match self.unit.as_str() {
-            "s" => Duration::from_secs(1),
-            "ms" => Duration::from_ms(1),
-            "us" => Duration::from_us(1),
-            _ => return None,
-        };
-        let (whole, fraction) = self.value.split_once('.').unwrap_or((&self.value, ""));
-        let digits: i64 = format!("{whole}{fraction}").parse().ok()?;
-        let scale = 10i64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-        Some(unit * digits / scale)
+        exact_time(&self.value, &self.unit)
     }
+}
+
+/// Returns a decimal number with a unit as a time; `None` if it is not one.
+fn exact_time(value: &str, unit: &str) -> Option<Duration> {
+    let unit = match unit {
+        "s" => Duration::from_secs(1),
+        "ms" => Duration::from_ms(1),
+        "us" => Duration::from_us(1),
+        _ => return None,
+    };
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, ""));
+    let digits: i64 = format!("{whole}{fraction}").parse().ok()?;
+    let scale = 10i64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    Some(unit * digits / scale)
 }
 
 const EXPERIMENTS: &str = include_str!("../reference/experiments.csv");
