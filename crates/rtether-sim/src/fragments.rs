@@ -243,8 +243,8 @@ mod tests {
     fn fragment(number: u32, fragment: u8, size: u16) -> Packet {
         Packet {
             number,
-            fragment,
             size,
+            fragment,
             ..Packet::default()
         }
     }
