@@ -38,7 +38,7 @@ pub(crate) struct WhyArgs {
     pub(crate) pace: Pace,
 }
 
-const NOTES: &str = "Example: rtether why plant.yaml 'trip > breaker' --packet late\n\nThe parts \
+const NOTES: &str = "Example: rtether why plant.yaml trip --packet late\n\nThe parts \
 follow each other without a gap and add up to the latency. Exit codes: 0 explained, 3 there is no \
 such packet.";
 
