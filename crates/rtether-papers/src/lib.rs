@@ -259,12 +259,13 @@ pub fn reproduce(
 ) -> Result<Reproduction, ReproduceError> {
     let (id, run) = find(id, mode)?;
     let mut page = Page::new(id, mode);
-    run(&mut page, progress)?;
+    let outcome = run(&mut page, progress);
+    // What was not run to its end may look like a broken scenario.
     if progress.is_cancelled() {
-        Err(ReproduceError::Interrupted)
-    } else {
-        Ok(page.finish())
+        return Err(ReproduceError::Interrupted);
     }
+    outcome?;
+    Ok(page.finish())
 }
 
 /// Returns an experiment with the function that repeats it.
@@ -326,6 +327,17 @@ mod tests {
         );
         let live = expand(&["valentim-outliers"]).expect_err("is measured");
         assert!(live.to_string().contains("has to be measured"), "{live}");
+    }
+
+    /// Oracle: the cancelled progress. Results of a part of a run must not look like a defect.
+    #[test]
+    fn an_interrupted_experiment_says_so() {
+        let progress = Progress::default();
+        progress.cancel();
+        for (id, _) in AVAILABLE {
+            let outcome = reproduce(id, Mode::Sim, &progress).map(drop);
+            assert_eq!(outcome, Err(ReproduceError::Interrupted), "{id}");
+        }
     }
 
     #[test]
