@@ -5,6 +5,8 @@
 //! later is ended by exit, and drafts of files are removed. Work that has created something on this
 //! host is waited for, since it must remove it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -83,16 +85,19 @@ fn on_signal() {
 /// Ends the process if it does not end in time. The time starts again after work that had to clean
 /// up.
 fn watch() {
-    let (mut begun, mut before) = (Instant::now(), waited_for_cores());
+    let mut begun = Instant::now();
+    let mut waits = Waits::default();
+    waits.note(of_threads());
     loop {
         thread::sleep(LOOK);
         let state = state();
         if state.care() != Care::None {
-            (begun, before) = (Instant::now(), waited_for_cores());
-            continue;
+            begun = Instant::now();
+            waits.total = Duration::ZERO;
         }
+        waits.note(of_threads());
         let waited = if state.has_results {
-            waited_for_cores().saturating_sub(before)
+            waits.total
         } else {
             Duration::ZERO
         };
@@ -102,13 +107,37 @@ fn watch() {
     }
 }
 
-/// Returns how long the main thread was ready to run but got no core (Linux,
-/// `/proc/PID/schedstat`); zero if this is not counted.
-fn waited_for_cores() -> Duration {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let waited = text.split_whitespace().nth(1);
-    let ns = waited.and_then(|ns| ns.parse().ok());
-    Duration::from_nanos(ns.unwrap_or(0))
+/// How long the process was ready to run but got no core. Of threads that wait side by side the
+/// one that waits longest counts.
+#[derive(Debug, Default)]
+struct Waits {
+    /// Of each thread, when last looked at.
+    before: BTreeMap<OsString, Duration>,
+    total: Duration,
+}
+
+impl Waits {
+    /// Adds what threads have waited since the last look.
+    fn note(&mut self, threads: BTreeMap<OsString, Duration>) {
+        let more = threads.iter().filter_map(|(thread, waited)| {
+            let before = self.before.get(thread)?;
+            Some(waited.saturating_sub(*before))
+        });
+        self.total += more.max().unwrap_or_default();
+        self.before = threads;
+    }
+}
+
+/// Returns how long each thread was ready to run but got no core (Linux,
+/// `/proc/PID/task/TID/schedstat`); empty if this is not counted.
+fn of_threads() -> BTreeMap<OsString, Duration> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let waited = threads.flatten().filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let ns = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some((thread.file_name(), Duration::from_nanos(ns)))
+    });
+    waited.collect()
 }
 
 /// Ends the process; no draft can be opened meanwhile.
@@ -140,5 +169,27 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         state().work = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_wait_of_each_look_counts() {
+        // By hand: a worker waits 20 ms, then it and the main thread 25 ms side by side. A thread
+        // that is new has no earlier value.
+        let look = |threads: &[(&str, u64)]| {
+            let threads = threads.iter();
+            let of = |(name, ms): &(&str, u64)| (OsString::from(name), Duration::from_millis(*ms));
+            threads.map(of).collect()
+        };
+        let mut waits = Waits::default();
+        waits.note(look(&[("main", 5), ("worker", 300)]));
+        assert_eq!(waits.total, Duration::ZERO);
+        waits.note(look(&[("main", 5), ("worker", 320)]));
+        waits.note(look(&[("main", 30), ("worker", 345), ("new", 700)]));
+        assert_eq!(waits.total, Duration::from_millis(45));
     }
 }

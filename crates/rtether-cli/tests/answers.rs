@@ -414,6 +414,17 @@ fn results_are_compared() {
         "{err}"
     );
 
+    let quiet = ["--baseline", "tight/result.json", "--quiet"];
+    let (code, out, err) = check("short", "18 us", &quiet);
+    assert_eq!((code, out.lines().count()), (1, 1), "{out}");
+    assert!(err.contains("1 new failure"), "{err}");
+    // Without a packet nothing is answered, in the baseline and now.
+    let none = ["--for", "1 ns", "--runs", "1"];
+    check("none", "18 us", &none);
+    let again = [&none[..], &["--baseline", "none/result.json"]].concat();
+    let (code, out, _) = check("still", "18 us", &again);
+    assert_eq!(code, 3, "{out}");
+
     let (code, _, err) = plant.run(&["diff", "plant.yaml", "late/result.json"]);
     assert_eq!(code, 2);
     assert!(

@@ -154,7 +154,8 @@ impl Page {
         self.judge(id, holds, observed, reason);
     }
 
-    /// Returns whether all values are in the range of an open claim; `None` if one is unknown.
+    /// Returns whether all values are in the range of an open claim; `None` if one is unknown, or if
+    /// there are none.
     pub(crate) fn accepts<N: Number>(
         &self,
         id: &str,
@@ -163,7 +164,8 @@ impl Page {
         let claim = self.open.iter().find(|claim| claim.id == id);
         let claim = claim.expect("a claim of this experiment, judged once");
         let values: Option<Vec<f64>> = values.into_iter().map(Number::number).collect();
-        Some(values?.into_iter().all(|value| claim.accepts(value)))
+        let values = values.filter(|values| !values.is_empty())?;
+        Some(values.into_iter().all(|value| claim.accepts(value)))
     }
 
     /// Leaves a claim without a verdict, with the reason.

@@ -18,7 +18,6 @@ use super::diff;
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::Exit;
-use crate::format::FormatArgs;
 use crate::outputs::{Output, Outputs, Traces};
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
@@ -85,7 +84,13 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
             let (checked, exit) = conclude(arguments, loaded, outputs, observed, proves);
             match (baseline, exit) {
                 (Some(old), Exit::Ok | Exit::Failed | Exit::NoAnswer) => {
-                    compare(&old, &checked, arguments.output.format)
+                    let compared = compare(&old, &checked, &arguments.output);
+                    // Where nothing new failed, no answer is still none.
+                    if (compared, exit) == (Exit::Ok, Exit::NoAnswer) {
+                        exit
+                    } else {
+                        compared
+                    }
                 }
                 (_, exit) => exit,
             }
@@ -124,7 +129,7 @@ fn observe(
 }
 
 /// Compares a result with an earlier one, and returns the exit code of that.
-fn compare(old: &Value, checked: &Checked, format: FormatArgs) -> Exit {
+fn compare(old: &Value, checked: &Checked, output: &Output) -> Exit {
     let new = json::document(checked, json::Options::default());
     let found = match rtether::diff::diff(old, &new) {
         Ok(found) => found,
@@ -134,8 +139,9 @@ fn compare(old: &Value, checked: &Checked, format: FormatArgs) -> Exit {
         }
     };
     // Files and programs get one document: the result.
-    if matches!(format.format(), Format::Table | Format::Md) {
-        let printed = format.print(&found);
+    let is_for_people = matches!(output.format.format(), Format::Table | Format::Md);
+    if is_for_people && !output.quiet {
+        let printed = output.format.print(&found);
         if printed != Exit::Ok {
             return printed;
         }

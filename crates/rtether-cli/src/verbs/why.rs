@@ -70,7 +70,12 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
     let draft = arguments.svg.as_deref().map(Draft::open).transpose();
     let draft = draft.map_err(|message| terminal::fail(&message))?;
     let plan = scenario.run;
-    let total = plan.duration.as_ps() / 1_000_000_000 * i64::from(plan.runs);
+    // The run with the packet is repeated.
+    let runs = match arguments.packet {
+        Choice::Worst | Choice::Late => i64::from(plan.runs) + 1,
+        Choice::Number(_) => 2,
+    };
+    let total = plan.duration.as_ps() / 1_000_000_000 * runs;
     let total = u64::try_from(total).unwrap_or(0);
     let (found, is_cancelled) = with_progress(arguments.pace, total, Care::None, |progress| {
         let found = why::explain(scenario, stream, arguments.packet, progress);

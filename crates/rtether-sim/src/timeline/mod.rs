@@ -1,11 +1,12 @@
 //! The timeline of a packet, part by part, and the frames that it waited for.
 //!
-//! [`Trails`] is an observer that follows packets. The parts of a [`Timeline`] follow each other without
-//! a gap: the first begins at the release, the last ends at the delivery, and their sum is the
+//! [`Trails`] is an observer that follows packets. The parts of a [`Timeline`] follow each other
+//! without a gap: the first begins at the release, the last ends at the delivery, and their sum is the
 //! latency to the picosecond.
 
 mod server;
 mod trail;
+mod works;
 
 use alloc::vec::Vec;
 
@@ -40,6 +41,9 @@ pub struct Part {
     /// Whom it waited for, in order of time; what they leave uncovered is its own service, or a
     /// pause.
     pub waits: Vec<Wait>,
+    /// Whether some of the frames that it waited for are no longer known: memory holds about a
+    /// million.
+    pub is_partial: bool,
     /// The time in the protocol of the talker: waiting for a window, a retransmission or earlier
     /// data.
     pub is_protocol: bool,

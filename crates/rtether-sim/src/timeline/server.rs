@@ -1,10 +1,8 @@
 //! Where frames wait for each other: at a port, or at all ports of a shared medium.
 
 use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
 
-use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::network::{Link, Network, NodeId, PortId};
 use rtether_model::quantity::Duration;
 
 /// What serves one packet after the other.
@@ -29,13 +27,18 @@ pub(super) struct Port {
 
 /// Returns the ports of all links in use.
 pub(super) fn ports(network: &Network) -> BTreeMap<PortId, Port> {
+    let media = media(network);
     let mut ports = BTreeMap::new();
-    for link in network.links.iter().filter(|link| !link.standby) {
+    for link in in_use(network) {
         let [a, b] = link.ends;
         let octet = link.rate.octet_time().unwrap_or(Duration::ZERO);
-        let shared = network.is_half_duplex(link).then(|| medium_of(network, a));
+        let is_shared = network.is_half_duplex(link);
         for (own, peer) in [(a, b), (b, a)] {
-            let server = shared.map_or(Server::Port(own), Server::Medium);
+            let server = if is_shared {
+                Server::Medium(first_of(&media, own))
+            } else {
+                Server::Port(own)
+            };
             let peer = peer.node;
             ports.insert(
                 own,
@@ -50,26 +53,35 @@ pub(super) fn ports(network: &Network) -> BTreeMap<PortId, Port> {
     ports
 }
 
-/// Returns the smallest port of the collision domain that a half-duplex port belongs to.
-fn medium_of(network: &Network, port: PortId) -> PortId {
-    let mut seen = vec![port];
-    let mut next = 0;
-    while let Some(&port) = seen.get(next) {
-        next += 1;
-        let links = network.links.iter().filter(|link| !link.standby);
-        for [a, b] in links.map(|link| link.ends) {
-            // Both ends of a link, and all ports of a hub, are one domain.
-            let joins = |own: PortId| {
-                own == port || (own.node == port.node && network.hub(port.node).is_some())
-            };
-            if joins(a) || joins(b) {
-                let new: Vec<PortId> = [a, b]
-                    .into_iter()
-                    .filter(|own| !seen.contains(own))
-                    .collect();
-                seen.extend(new);
+fn in_use(network: &Network) -> impl Iterator<Item = &Link> {
+    network.links.iter().filter(|link| !link.standby)
+}
+
+/// Joins the half-duplex ports of each collision domain: both ends of a link, and all ports of a
+/// hub. A port leads to a smaller one of its domain, or is the smallest.
+fn media(network: &Network) -> BTreeMap<PortId, PortId> {
+    let mut media = BTreeMap::new();
+    let mut join = |a: PortId, b: PortId| {
+        let (a, b) = (first_of(&media, a), first_of(&media, b));
+        media.insert(Ord::max(a, b), Ord::min(a, b));
+    };
+    let mut hubs: BTreeMap<NodeId, PortId> = BTreeMap::new();
+    for link in in_use(network).filter(|link| network.is_half_duplex(link)) {
+        let [a, b] = link.ends;
+        join(a, b);
+        for own in link.ends {
+            if network.hub(own.node).is_some() {
+                join(own, *hubs.entry(own.node).or_insert(own));
             }
         }
     }
-    seen.into_iter().min().unwrap_or(port)
+    media
+}
+
+/// Returns the smallest port of the collision domain of a port.
+fn first_of(media: &BTreeMap<PortId, PortId>, mut port: PortId) -> PortId {
+    while let Some(&smaller) = media.get(&port).filter(|smaller| **smaller != port) {
+        port = smaller;
+    }
+    port
 }

@@ -6,17 +6,21 @@ use alloc::vec::Vec;
 use crate::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, NodeId, PortId};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Place, Segment};
 use rtether_model::wire;
 
 use super::server::{Port, Server, ports};
+use super::works::{Work, Works};
 use super::{Cause, Part, Timeline, Wait};
 
 type Spent = [Duration; Segment::COUNT];
 
 /// Octets of preamble and jam (IEEE 802.3, 4.2.3.2.4).
 const JAMMED_OCTETS: i64 = 12;
+
+/// Frames that are known at once, of all servers.
+const WORKS: usize = 1 << 20;
 
 /// How many packets back the request of an answer is looked for.
 const REQUESTS: usize = 256;
@@ -72,52 +76,58 @@ impl Trail {
     }
 }
 
-/// Work of a server on one frame.
-#[derive(Clone, Copy, Debug)]
-struct Work {
-    begin: Instant,
-    end: Instant,
-    flow: FlowId,
-    number: u32,
-    is_reverse: bool,
-    octets: Bytes,
-    priority: Option<u8>,
-    has_collided: bool,
-}
-
-/// Follows the packets of one flow, or of all.
-pub struct Trails {
+/// Follows the packets of one flow, or of all, and keeps the timelines of those that are wanted.
+pub struct Trails<W> {
     flow: Option<FlowId>,
-    /// Work that ended before is forgotten.
-    since: Instant,
+    wants: W,
+    found: Vec<Timeline>,
     ports: BTreeMap<PortId, Port>,
     talkers: Vec<NodeId>,
     in_transit: BTreeMap<u32, Trail>,
-    works: BTreeMap<Server, VecDeque<Work>>,
+    works: Works,
     /// The packet that reached its application last, and when.
     reached: Option<(Instant, PacketInfo)>,
     /// Trails of the last packets that reached a listener, which may answer.
     requests: VecDeque<Trail>,
 }
 
-impl Trails {
-    /// Follows a flow, or all flows. Waits are known from `since` on.
-    pub fn new(network: &Network, flows: &[Flow], flow: Option<FlowId>, since: Instant) -> Self {
+impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Trails<W> {
+    /// Follows a flow, or all flows; waits are known from `since` on. `wants` is asked at each
+    /// delivery whether its timeline is kept.
+    pub fn new(
+        network: &Network,
+        flows: &[Flow],
+        flow: Option<FlowId>,
+        since: Instant,
+        wants: W,
+    ) -> Self {
         Self {
             flow,
-            since,
+            wants,
+            found: Vec::new(),
             ports: ports(network),
             talkers: flows.iter().map(|flow| flow.talker).collect(),
             in_transit: BTreeMap::new(),
-            works: BTreeMap::new(),
+            works: Works::new(since, WORKS),
             reached: None,
             requests: VecDeque::new(),
         }
     }
+}
 
-    /// Returns the timeline of a packet that has just been delivered. To be called by the observer of
-    /// [`Observer::delivered`].
-    pub fn timeline(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Timeline {
+impl<W> Trails<W> {
+    /// Returns the timelines kept so far, in the order of their deliveries.
+    pub fn found(&self) -> &[Timeline] {
+        &self.found
+    }
+
+    /// Returns the timelines that were kept, in the order of their deliveries.
+    pub fn into_found(self) -> Vec<Timeline> {
+        self.found
+    }
+
+    /// Returns the timeline of a packet that has just been delivered.
+    fn timeline(&self, now: Instant, packet: &PacketInfo, delivery: &Delivery) -> Timeline {
         let last = self
             .reached
             .filter(|(at, last)| *at == now && last.flow == packet.flow);
@@ -150,7 +160,7 @@ impl Trails {
 
     /// Returns the parts of a packet, and of the request that it answers, with the time of the
     /// protocol between them; `None` if they do not fit.
-    fn join(&self, released_at: Instant, mut rest: Spent, trail: &Trail) -> Option<Parts<'_>> {
+    fn join(&self, released_at: Instant, mut rest: Spent, trail: &Trail) -> Option<Parts<'_, W>> {
         let request = self.requests.iter().rev().find(|request| {
             let differs =
                 |segment: &Segment| rest[segment.index()] != request.spent()[segment.index()];
@@ -219,14 +229,6 @@ impl Trails {
         self.step(now, Seen::At(packet.source), packet);
     }
 
-    fn work(&mut self, server: Server, work: Work) {
-        let works = self.works.entry(server).or_default();
-        while works.front().is_some_and(|work| work.end <= self.since) {
-            works.pop_front();
-        }
-        works.push_back(work);
-    }
-
     /// Notes that a frame occupies a port from `begin` on.
     fn occupy(&mut self, port: PortId, begin: Instant, packet: &PacketInfo, has_collided: bool) {
         let Some(own) = self.ports.get(&port).copied() else {
@@ -238,7 +240,8 @@ impl Trails {
             .as_ps()
             .saturating_mul(i64::try_from(octets).unwrap_or(i64::MAX));
         let end = begin + Duration::from_ps(time);
-        self.work(own.server, work_of(packet, begin, end, has_collided));
+        self.works
+            .add(own.server, work_of(packet, begin, end, has_collided));
     }
 
     fn is_shared(&self, port: PortId) -> bool {
@@ -265,10 +268,10 @@ impl Trails {
         leave: Instant,
         own: Option<&Service>,
     ) -> Vec<Wait> {
-        let works = self.works.get(&server).into_iter().flatten();
         let is_own =
             |work: &Work| own.is_some_and(|own| (own.begin, own.end) == (work.begin, work.end));
-        let others = works.filter(|work| work.begin < leave && work.end > enter && !is_own(work));
+        let works = self.works.between(server, enter, leave);
+        let others = works.filter(|work| !is_own(work));
         let waits = others.map(|work| Wait {
             flow: work.flow,
             number: work.number,
@@ -307,14 +310,14 @@ fn minus(a: &Spent, b: &Spent) -> Spent {
 }
 
 /// The parts of a timeline, as far as they are known.
-struct Parts<'a> {
-    trails: &'a Trails,
+struct Parts<'a, W> {
+    trails: &'a Trails<W>,
     cursor: Instant,
     found: Vec<Part>,
 }
 
-impl<'a> Parts<'a> {
-    const fn new(trails: &'a Trails, cursor: Instant) -> Self {
+impl<'a, W> Parts<'a, W> {
+    const fn new(trails: &'a Trails<W>, cursor: Instant) -> Self {
         Self {
             trails,
             cursor,
@@ -422,11 +425,9 @@ impl<'a> Parts<'a> {
             }
             Segment::ReceiveStack | Segment::Application => {}
         }
-        let waits = server
-            .filter(|_| !is_protocol)
-            .map_or_else(Vec::new, |server| {
-                self.trails.waits(server, enter, leave, service)
-            });
+        let server = server.filter(|_| !is_protocol);
+        let trails = self.trails;
+        let waits = server.map(|server| trails.waits(server, enter, leave, service));
         self.found.push(Part {
             place: Place {
                 segment,
@@ -434,13 +435,14 @@ impl<'a> Parts<'a> {
             },
             enter,
             leave,
-            waits,
+            waits: waits.unwrap_or_default(),
+            is_partial: server.is_some_and(|server| !trails.works.is_known(server, enter)),
             is_protocol,
         });
     }
 }
 
-impl Observer for Trails {
+impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         if self.follows(packet) {
             self.begin(now, packet);
@@ -465,7 +467,8 @@ impl Observer for Trails {
             .map_or(Duration::ZERO, |own| own.octet);
         let time = Duration::from_ps(octet.as_ps() * JAMMED_OCTETS);
         if let Some(server) = self.ports.get(&port).map(|own| own.server) {
-            self.work(server, work_of(packet, now - time, now, true));
+            self.works
+                .add(server, work_of(packet, now - time, now, true));
         }
     }
 
@@ -480,7 +483,8 @@ impl Observer for Trails {
             trail.services.push(*service);
         }
         let server = Server::Stack(service.station, service.server);
-        self.work(server, work_of(packet, service.begin, service.end, false));
+        self.works
+            .add(server, work_of(packet, service.begin, service.end, false));
     }
 
     fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
@@ -514,6 +518,12 @@ impl Observer for Trails {
     fn dropped(&mut self, _now: Instant, _node: NodeId, packet: &PacketInfo, _: DropReason) {
         if self.follows(packet) {
             self.in_transit.remove(&packet.id);
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        if self.follows(packet) && (self.wants)(packet, delivery) {
+            self.found.push(self.timeline(now, packet, delivery));
         }
     }
 }

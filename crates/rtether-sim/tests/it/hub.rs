@@ -11,7 +11,7 @@ use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::random::dice::Dice;
 use crate::random::layers;
-use crate::random::timelines::Timelines;
+use crate::random::timelines::{Seen, check_all, follow_all};
 use crate::support::{Plant, periodic, plain_switch};
 
 const CONFIG: Config = Config {
@@ -325,15 +325,14 @@ impl Observer for Drops {
 fn books_balance_on_random_plants() {
     // Oracle: `Simulation::invariants` after every step (each port, node, link and medium); once
     // everything has drained, each release is delivered or dropped, and nothing is in transit; the
-    // parts of every way add up. Late
-    // collisions and garbled frames must occur.
+    // parts of every timeline add up. Late collisions and garbled frames must occur.
     let end = Instant::ZERO + Duration::from_secs(1_000);
     let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
         10_000
     } else {
         200
     };
-    let (mut delivered, mut drops) = (0, Drops::default());
+    let (mut delivered, mut drops, mut seen) = (0, Drops::default(), Seen::default());
     for number in 0..cases {
         let (plant, length) = random_plant(number);
         let config = Config {
@@ -341,7 +340,7 @@ fn books_balance_on_random_plants() {
             ..CONFIG
         };
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
-        let watched = (Drops::default(), Timelines::new(&plant));
+        let watched = (Drops::default(), follow_all(&plant));
         let mut print = (Fingerprint::default(), watched);
         for step in 1..=40 {
             simulation.run_until(Instant::ZERO + length / 40 * step, &mut print);
@@ -364,7 +363,9 @@ fn books_balance_on_random_plants() {
         let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
         simulation.run_until(end, &mut again);
         assert_eq!(print.0, again, "case {number} repeats");
-        for (sum, more) in drops.0.iter_mut().zip(print.1.0.0) {
+        let (own, timelines) = print.1;
+        check_all(timelines, &plant, &mut seen);
+        for (sum, more) in drops.0.iter_mut().zip(own.0) {
             *sum += more;
         }
     }
@@ -375,4 +376,5 @@ fn books_balance_on_random_plants() {
         delivered > cases * 10,
         "the plants carry something: {delivered}"
     );
+    assert_eq!(seen.timelines, delivered, "each has its timeline");
 }

@@ -1,17 +1,17 @@
 //! Why a packet took as long as it did: its timeline, part by part, and the frames it waited for.
 //!
-//! A run is repeated under an observer that records the timeline of one packet ([`Timeline`]). The parts
-//! follow each other without a gap: the first begins at the release, the last ends at the delivery,
-//! and their sum is the latency to the picosecond.
+//! A run is repeated under an observer that records the timeline of one packet ([`Timeline`]). The
+//! parts follow each other without a gap: the first begins at the release, the last ends at the
+//! delivery, and their sum is the latency to the picosecond.
 
 mod picture;
 mod text;
 
 use rtether_model::flow::FlowId;
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::BuildError;
-use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo, Service};
+use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
 pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
 
@@ -100,16 +100,16 @@ pub fn explain<'a>(
         return Ok(None);
     };
     let (network, flows) = (&scenario.network, &scenario.flows);
-    let mut observer = Recorder {
-        trails: Trails::new(network, flows, Some(stream.flow), found.released_at),
-        index,
-        found,
-        timeline: None,
+    let is_it = |packet: &PacketInfo, delivery: &Delivery| {
+        delivery.stream == index
+            && packet.released_at == found.released_at
+            && delivery.latency == found.latency
     };
-    run::simulate_while(scenario, found.seed, progress, &mut observer, |observer| {
-        observer.timeline.is_none()
+    let mut trails = Trails::new(network, flows, Some(stream.flow), found.released_at, is_it);
+    run::simulate_while(scenario, found.seed, progress, &mut trails, |trails| {
+        trails.found().is_empty()
     })?;
-    let timeline = observer.timeline;
+    let timeline = trails.into_found().into_iter().next();
     Ok(timeline.map(|timeline| Why {
         scenario,
         stream,
@@ -201,58 +201,6 @@ impl<F: Fn(&PacketInfo, &Delivery) -> bool> Observer for Search<F> {
                 released_at: packet.released_at,
                 latency: delivery.latency,
             });
-        }
-    }
-}
-
-/// Records the timeline of one packet.
-struct Recorder {
-    trails: Trails,
-    /// Index of the stream.
-    index: usize,
-    found: Found,
-    timeline: Option<Timeline>,
-}
-
-impl Observer for Recorder {
-    fn released(&mut self, now: Instant, packet: &PacketInfo) {
-        self.trails.released(now, packet);
-    }
-
-    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        self.trails.transmitted(now, port, packet);
-    }
-
-    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        self.trails.collided(now, port, packet);
-    }
-
-    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        self.trails.received(now, station, packet);
-    }
-
-    fn served(&mut self, service: &Service, packet: &PacketInfo) {
-        self.trails.served(service, packet);
-    }
-
-    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        self.trails.reached(now, station, packet);
-    }
-
-    fn copied(&mut self, now: Instant, original: u32, packet: &PacketInfo) {
-        self.trails.copied(now, original, packet);
-    }
-
-    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        self.trails.dropped(now, node, packet, reason);
-    }
-
-    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
-        let is_it = delivery.stream == self.index
-            && packet.released_at == self.found.released_at
-            && delivery.latency == self.found.latency;
-        if is_it && self.timeline.is_none() {
-            self.timeline = Some(self.trails.timeline(now, packet, delivery));
         }
     }
 }

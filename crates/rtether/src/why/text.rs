@@ -52,9 +52,12 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Returns what a packet did in a part while it waited for no frame.
-const fn rest_name(segment: Segment) -> &'static str {
-    match segment {
+/// Returns what a packet did in a part while it waited for no frame that is known.
+const fn rest_name(part: &Part) -> &'static str {
+    if part.is_partial {
+        return "frames that are no longer known";
+    }
+    match part.place.segment {
         Segment::TalkerStack | Segment::ReceiveStack | Segment::Application => "own service",
         Segment::MediumAccess => "back-off, and gaps between frames",
         Segment::DriverQueue
@@ -142,7 +145,7 @@ impl Why<'_> {
                 lines.extend(part.waits.iter().map(Line::Wait));
             }
             let rest = rest_of(part);
-            if !part.waits.is_empty() && rest > Duration::ZERO {
+            if (part.is_partial || !part.waits.is_empty()) && rest > Duration::ZERO {
                 lines.push(Line::Rest(rest));
             }
             rows.extend(lines.into_iter().map(|line| Row { hop, part, line }));
@@ -164,7 +167,7 @@ impl Why<'_> {
                     format!("  `{flow}`, {}", plural(count, "frame"))
                 }
             }
-            Line::Rest(_) => format!("  {}", rest_name(row.part.place.segment)),
+            Line::Rest(_) => format!("  {}", rest_name(row.part)),
         }
     }
 
@@ -193,7 +196,7 @@ impl Why<'_> {
             .rank(3)
             .both("cause", "cause", |row| match row.line {
                 Line::Wait(wait) | Line::Waits(wait, ..) => Some(wait.cause.name()),
-                Line::Rest(_) => Some(rest_name(row.part.place.segment)).filter(|_| !is_for_people),
+                Line::Rest(_) => Some(rest_name(row.part)).filter(|_| !is_for_people),
                 Line::Part => None,
             })
             .rank(4)
@@ -311,6 +314,7 @@ impl Why<'_> {
             "leave_ns": ns(part.leave.since_start()),
             "ns": ns(part.time()),
             "waits": waits.collect::<Vec<_>>(),
+            "is_partial": part.is_partial,
             "rest_ns": ns(rest_of(part)),
         })
     }
