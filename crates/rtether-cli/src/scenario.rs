@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use rtether::scenario::render::Style;
-use rtether::scenario::{self, FlowId, Override, Scenario, Source};
+use rtether::scenario::{self, FlowId, Override, Scenario, Source, Written};
 
 use crate::exit::Exit;
 use crate::terminal::MessageFormat;
@@ -40,12 +40,10 @@ pub(crate) struct RunOverrides {
     pub(crate) warmup: Option<String>,
 }
 
-/// A scenario that can be run, and its text.
+/// A scenario that can be run, and how it was written.
 pub(crate) struct Loaded {
     pub(crate) scenario: Scenario,
-    pub(crate) text: String,
-    /// Overrides of its values.
-    pub(crate) changes: Vec<Override>,
+    pub(crate) written: Written,
 }
 
 /// Loads a scenario file; prints all mistakes at once.
@@ -80,8 +78,7 @@ fn load_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result
     match loaded.scenario {
         Some(scenario) => Ok(Loaded {
             scenario,
-            text,
-            changes,
+            written: Written { text, changes },
         }),
         None => Err(Exit::WrongInput),
     }

@@ -240,7 +240,7 @@ fn sensitivity_and_ports_come_in_all_forms() {
         "--flow",
         "f",
     ]);
-    assert!(out.starts_with("change,bound_ns,gain_ns,slack_ns,others_late_streams\n"));
+    assert!(out.starts_with("change,bound_ns,gain_ns,slack_ns,others_late_streams,edit\n"));
     let (code, _, err) = plant.run(&["bound", "plant.yaml", "--sensitivity", "--flow", "fx"]);
     assert_eq!(code, 2, "{err}");
     let poisson = SCENARIO.replace("period: 1 ms", "kind: poisson, mean_gap: 1 ms");
@@ -258,6 +258,99 @@ fn sensitivity_and_ports_come_in_all_forms() {
     let (code, _, _) = plant.run(&["bound", "plant.yaml", "--ports", "--sensitivity"]);
     assert_eq!(code, 2);
 }
+
+/// Every kind of change that is an edit of the file: a link, two forms of a stack, priorities.
+const SLOW: &str = "rtether: 1
+nodes:
+  a: { stack: { send: 30 us + 3 ns/B, receive: 20.001 us } }
+  b: { stack: slow }
+  it's c: { stack: zero }
+stacks: { slow: { rate: 30000 packets/s } }
+switches: { sw: { ports: 3, queues: 8 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [it's c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 10 ms, size: 60 B, deadline: 300 us }
+  - { name: it's g, from: it's c, to: b, period: 10 ms, size: 1400 B, pcp: 3, deadline: 20 ms }
+run: { for: 100 ms }
+";
+
+/// Oracle: the answer of `rtether bound` when the edit is pasted.
+#[test]
+fn what_would_help_helps_when_it_is_pasted() {
+    let plant = Plant::new("help", SLOW);
+    let bound_of = |file: &str, edit: Option<&str>| {
+        let edit = edit.map_or_else(Vec::new, |edit| vec!["--set", edit]);
+        let (_, out, err) = plant.run(&[&["bound", file, "--json"], &edit[..]].concat());
+        let document = json(&out);
+        let streams = document["streams"].as_array().unwrap().clone();
+        let proved = streams.iter().filter(|stream| stream["verdict"] == "ok");
+        (streams.clone(), proved.count(), err)
+    };
+    plant.write("generated.yaml", GENERATED);
+    for (file, flow) in [
+        ("plant.yaml", "f"),
+        ("generated.yaml", "bay02.ct3 > busbar"),
+    ] {
+        let (code, out, err) = plant.run(&["check", file, "--json"]);
+        let help = &json(&out)["help"];
+        assert_eq!((code, &help["flow"]), (0, &flow.into()), "{err}");
+        let pasted = |edit| bound_of(file, edit);
+        let is_it = |stream: &&serde_json::Value| {
+            (&stream["name"], &stream["listener"]) == (&help["flow"], &help["listener"])
+        };
+        let find = |streams: &[serde_json::Value]| streams.iter().find(is_it).unwrap().clone();
+        let changes = help["changes"].as_array().unwrap();
+        assert_eq!(changes.len(), 3, "{help:#}");
+        for change in changes {
+            let edit = change["edit"].as_str().expect("these are edits");
+            let (streams, proved, err) = pasted(Some(edit));
+            let bound = find(&streams)["bound_ns"].as_f64();
+            assert_eq!(bound, change["bound_ns"].as_f64(), "{edit}: {err}");
+            assert_eq!(change["proved"], proved, "{edit}");
+        }
+        let (streams, proved, _) = pasted(None);
+        assert_eq!(help["proved"], proved);
+        let today = find(&streams)["bound_ns"].as_f64();
+        assert_eq!(today, help["bound_ns"].as_f64());
+    }
+    // By hand: the name of the other flow needs a quotation mark within quotation marks.
+    let (_, out, _) = plant.run(&[
+        "bound",
+        "plant.yaml",
+        "--sensitivity",
+        "--flow",
+        "f",
+        "--csv",
+    ]);
+    assert!(out.contains(r"--set 'flows.it'\''s g.pcp=0'"), "{out}");
+    let all = bound_of("plant.yaml", Some("flows.it's g.pcp=0")).0;
+    assert!(all.iter().any(|stream| stream["name"] == "f"), "{out}");
+    // Nothing is in need of help.
+    let (_, out, _) = plant.run(&[
+        "check",
+        "plant.yaml",
+        "--json",
+        "--set",
+        "flows.f.deadline=1 s",
+    ]);
+    assert_eq!(json(&out)["help"], serde_json::Value::Null);
+}
+
+const GENERATED: &str = "rtether: 1
+generate:
+  substation:
+    feeder_bays: 1
+    transformer_bays: 1
+    link_rate: 100 Mbit/s
+    pisa_rate: 10000 packets/s
+    bay_rate: 20000 packets/s
+    busbar_rate: 20000 packets/s
+    deadline: 500 us
+run: { for: 100 ms }
+";
 
 #[test]
 fn ctrl_c_ends_the_trials_with_those_done() {

@@ -28,6 +28,7 @@ mod suggest;
 pub mod template;
 mod tree;
 mod units;
+mod written;
 
 pub use check::Domains;
 pub use codes::Severity;
@@ -38,6 +39,7 @@ pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
+pub use written::Written;
 
 use diagnostic::Sink;
 use lower::Plant;

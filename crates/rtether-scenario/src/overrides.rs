@@ -60,11 +60,27 @@ impl Override {
         (!path.is_empty()).then(|| Self::new(option, path, value))
     }
 
+    /// Returns `PATH=VALUE`.
+    pub fn text(&self) -> String {
+        format!("{}={}", self.path, self.value)
+    }
+
+    /// Returns it as an argument for a shell: `--set 'links[3].rate=1 Gbit/s'`.
+    pub fn argument(&self) -> String {
+        let text = self.text();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".=_-/:+".contains(c);
+        if text.chars().all(is_plain) {
+            format!("--set {text}")
+        } else {
+            format!("--set '{}'", text.replace('\'', r"'\''"))
+        }
+    }
+
     /// Returns the text shown in diagnostics.
     pub(super) fn source(&self) -> Source {
         Source {
             name: self.flag.to_owned(),
-            text: format!("{}={}", self.path, self.value),
+            text: self.text(),
         }
     }
 

@@ -6,10 +6,11 @@
 use rtether_sim::BuildError;
 
 use crate::bound;
+use crate::help::{Help, help};
 use crate::measured::{self, Evidence};
 use crate::report::{Checked, Note};
 use crate::run::{self, Progress, Results};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Written};
 use crate::verdict::{self, Conclusion};
 
 /// Inputs of a check besides the scenario.
@@ -17,8 +18,9 @@ use crate::verdict::{self, Conclusion};
 pub struct Options {
     /// Whether bounds are computed and judged.
     pub proves: bool,
-    /// Text of the scenario file, to be shown with the results.
-    pub source: Option<String>,
+    /// The scenario file, to be shown with the results. With it, edits that would help are looked
+    /// for.
+    pub source: Option<Written>,
     /// What was measured.
     pub evidence: Evidence,
 }
@@ -60,10 +62,13 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
     let bounds = analysis.as_ref().map(bound::latencies).unwrap_or_default();
     let exceeded = measured::contradictions(&bounds, &evidence.streams, evidence.tolerance);
     let mut checked = Checked::new(scenario.clone(), results, assessments);
-    checked.source = source;
     if let Some(analysis) = analysis {
         checked = checked.with_analysis(analysis);
     }
+    checked.help = source
+        .as_ref()
+        .and_then(|written| worst_above(&checked, written));
+    checked.source = source.map(|written| written.text);
     let Evidence {
         streams,
         error,
@@ -91,6 +96,18 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
         checked.conclusion = Conclusion::Contradiction;
     }
     checked
+}
+
+/// Returns what would help the worst stream whose bound exceeds its deadline.
+fn worst_above(checked: &Checked, written: &Written) -> Option<Help> {
+    let analysis = checked.analysis.as_ref()?;
+    let order = checked.worst_first().into_iter();
+    let mut above = order.filter(|&index| {
+        let stream = checked.stream(index);
+        let both = stream.bound.zip(stream.flow.deadline);
+        both.is_some_and(|(bound, deadline)| bound > deadline)
+    });
+    help(&checked.scenario, written, analysis, above.next()?)
 }
 
 fn note(checked: &mut Checked, is_error: bool, text: String) {

@@ -134,7 +134,7 @@ fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let found = with_steps(Pace::shown(!arguments.no_progress), |steps| {
         bound::sensitivity(scenario, flow, steps)
     });
-    let found = found.map_err(|error| {
+    let mut found = found.map_err(|error| {
         terminal::complain(&error.to_string());
         match error {
             SensitivityError::NoFlow { .. } => Exit::WrongInput,
@@ -144,6 +144,7 @@ fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let exit = if found.partial {
         Exit::Interrupted
     } else {
+        found.find_edits(scenario, &loaded.written);
         Exit::Ok
     };
     Ok(print(arguments, &found, exit))

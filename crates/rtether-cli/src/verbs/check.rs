@@ -169,7 +169,7 @@ fn conclude(
     failed.extend(measured.unwritten);
     let options = check::Options {
         proves,
-        source: Some(loaded.text),
+        source: Some(loaded.written),
         evidence: measured.evidence,
     };
     terminal::detail(|| "computing bounds and judging".to_owned());

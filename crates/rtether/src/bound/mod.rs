@@ -33,6 +33,7 @@ pub use page::html;
 pub(crate) use page::{NOTE, section};
 pub use places::Places;
 pub use ports::{PortUse, StackUse, State, ports, stacks};
+pub(crate) use sensitivity::Search;
 pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
 pub use what_if::{WhatIf, what_if};

@@ -5,6 +5,7 @@
 //! go before it. Each trial changes the plant, updates the bounds, and reverts the change.
 
 mod candidates;
+mod edit;
 mod output;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,8 +15,8 @@ use rtether_model::flow::FlowId;
 use rtether_model::quantity::Duration;
 
 use super::{reason, verdict};
-use crate::scenario::Scenario;
-use candidates::Candidate;
+use crate::scenario::{Override, Scenario, Written};
+pub(crate) use candidates::Candidate;
 
 /// Progress of the trials, shared with a caller that may also cancel them.
 #[derive(Debug, Default)]
@@ -75,6 +76,30 @@ pub struct Trial {
     pub gain: Option<Duration>,
     /// Other streams that met their deadlines before and would not afterwards.
     pub others_late: usize,
+    /// The edit of the scenario file that makes the change, if a single value does and it was
+    /// looked for.
+    pub edit: Option<Override>,
+    pub(crate) candidate: Candidate,
+}
+
+impl Trial {
+    /// Returns whether the bound falls.
+    pub fn gains(&self) -> bool {
+        self.gain.is_some_and(|gain| gain > Duration::ZERO)
+    }
+}
+
+impl Sensitivity {
+    /// Most trials for which an edit is looked for; each reads the file again.
+    const EDITS: usize = 20;
+
+    /// Looks for the edits of the file that make the best changes.
+    pub fn find_edits(&mut self, scenario: &Scenario, written: &Written) {
+        let best = self.trials.iter_mut().filter(|trial| trial.gains());
+        for trial in best.take(Self::EDITS) {
+            trial.edit = edit::edit(trial.candidate, scenario, written);
+        }
+    }
 }
 
 /// Why there are no trials.
@@ -111,48 +136,80 @@ pub fn sensitivity(
     flow: Option<&str>,
     steps: &Steps,
 ) -> Result<Sensitivity, SensitivityError> {
-    let mut analyzer = Analyzer::new(scenario.network.clone(), scenario.flows.clone());
-    let index = choose(scenario, analyzer.streams(), flow)?;
-    let stream = analyzer.streams()[index].clone();
-    let own = &scenario.flows[stream.flow.index()];
-    let name = |node| scenario.network.node(node).name.clone();
-    let bound = match &stream.bound {
-        Ok(bound) => bound,
-        Err(why) => {
-            return Err(SensitivityError::NoBound {
-                flow: own.name.clone(),
-                listener: name(stream.listener),
+    Ok(Search::new(scenario, flow)?.run(steps))
+}
+
+/// A search that has not begun.
+pub(crate) struct Search<'a> {
+    scenario: &'a Scenario,
+    analyzer: Analyzer,
+    /// Position and bound of the stream.
+    index: usize,
+    bound: Duration,
+    candidates: Vec<Candidate>,
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        flow: Option<&str>,
+    ) -> Result<Self, SensitivityError> {
+        let analyzer = Analyzer::new(scenario.network.clone(), scenario.flows.clone());
+        let index = choose(scenario, analyzer.streams(), flow)?;
+        let stream = &analyzer.streams()[index];
+        match &stream.bound {
+            Ok(bound) => Ok(Self {
+                scenario,
+                bound: bound.latency,
+                candidates: candidates::find(scenario, stream, bound),
+                index,
+                analyzer,
+            }),
+            Err(why) => Err(SensitivityError::NoBound {
+                flow: scenario.flows[stream.flow.index()].name.clone(),
+                listener: scenario.network.node(stream.listener).name.clone(),
                 reason: reason(scenario, why),
-            });
+            }),
         }
-    };
-    let candidates = candidates::find(scenario, &stream, bound);
-    steps.total.store(candidates.len(), Ordering::Relaxed);
-    let mut trials = Vec::new();
-    for &candidate in &candidates {
-        if steps.is_cancelled() {
-            break;
-        }
-        trials.push(attempt(
-            scenario,
-            &mut analyzer,
-            candidate,
-            (index, bound.latency),
-        ));
-        steps.done.fetch_add(1, Ordering::Relaxed);
     }
-    let partial = trials.len() < candidates.len();
-    trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
-    Ok(Sensitivity {
-        scenario: scenario.name.clone(),
-        flow: own.name.clone(),
-        talker: name(own.talker),
-        listener: name(stream.listener),
-        bound: bound.latency,
-        deadline: own.deadline,
-        trials,
-        partial,
-    })
+
+    /// Returns how many changes there are to try.
+    pub(crate) const fn len(&self) -> usize {
+        self.candidates.len()
+    }
+
+    pub(crate) fn run(mut self, steps: &Steps) -> Sensitivity {
+        steps.total.store(self.len(), Ordering::Relaxed);
+        let mut trials = Vec::new();
+        for &candidate in &self.candidates {
+            if steps.is_cancelled() {
+                break;
+            }
+            let stream = (self.index, self.bound);
+            trials.push(attempt(
+                self.scenario,
+                &mut self.analyzer,
+                candidate,
+                stream,
+            ));
+            steps.done.fetch_add(1, Ordering::Relaxed);
+        }
+        let partial = trials.len() < self.len();
+        trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
+        let stream = &self.analyzer.streams()[self.index];
+        let own = &self.scenario.flows[stream.flow.index()];
+        let name = |node| self.scenario.network.node(node).name.clone();
+        Sensitivity {
+            scenario: self.scenario.name.clone(),
+            flow: own.name.clone(),
+            talker: name(own.talker),
+            listener: name(stream.listener),
+            bound: self.bound,
+            deadline: own.deadline,
+            trials,
+            partial,
+        }
+    }
 }
 
 /// Returns the position of the stream with the least slack, of all streams or of one flow.
@@ -219,6 +276,8 @@ fn attempt(
         bound,
         gain: bound.map(|bound| before - bound),
         others_late,
+        edit: None,
+        candidate,
     }
 }
 

@@ -36,10 +36,9 @@ pub fn what_if(before: &Scenario, after: &Scenario, changes: &[Override]) -> Wha
             analysis: &new,
         },
     );
-    let text = |change: &Override| format!("{}={}", change.path, change.value);
     WhatIf {
         scenario: before.name.clone(),
-        changes: changes.iter().map(text).collect(),
+        changes: changes.iter().map(Override::text).collect(),
         after: new,
         comparison,
     }

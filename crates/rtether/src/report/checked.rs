@@ -14,6 +14,7 @@ pub use super::counts::Counts;
 use super::domain::Domain;
 use super::place;
 use crate::bound::Statistical;
+use crate::help::Help;
 use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
@@ -36,6 +37,8 @@ pub struct Checked {
     pub conclusion: Conclusion,
     /// What limits or contradicts the figures, the gravest last.
     pub notes: Vec<Note>,
+    /// What would help the worst stream whose bound exceeds its deadline.
+    pub help: Option<Help>,
 }
 
 /// A remark on the figures.
@@ -110,6 +113,7 @@ impl Checked {
             judged: judged.collect(),
             conclusion,
             notes: Vec::new(),
+            help: None,
         }
     }
 

@@ -15,8 +15,10 @@ mod shared;
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
 pub use super::number::ns;
+use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
+use crate::scenario::Override;
 pub(super) use shared::{bulk_wait, mean_wait};
 
 /// Name and version of the format.
@@ -51,6 +53,7 @@ pub fn document(checked: &Checked, options: Options) -> Value {
         "warmup_ns": ns(record.warmup),
         "totals": totals(record),
         "verdict": verdict(checked),
+        "help": help(checked),
         "flows": flows.collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
@@ -93,6 +96,33 @@ fn verdict(checked: &Checked) -> Value {
         "no-answer": counts.no_answer,
         "unjudged": counts.unjudged,
         "summary": checked.summary(),
+    })
+}
+
+/// Returns what would help the worst stream that is not proved, or `null`.
+fn help(checked: &Checked) -> Value {
+    let Some(help) = &checked.help else {
+        return Value::Null;
+    };
+    let stream = checked.stream(help.stream);
+    let change = |change: &Change| {
+        json!({
+            "change": change.words,
+            "edit": change.edit.as_ref().map(Override::text),
+            "bound_ns": ns(change.bound),
+            "gain_ns": ns(change.gain),
+            "proved": change.proved,
+        })
+    };
+    let changes = help.changes.as_ref();
+    json!({
+        "flow": stream.flow.name,
+        "listener": checked.node_name(stream.record.listener_id()),
+        "bound_ns": ns(help.bound),
+        "deadline_ns": ns(help.deadline),
+        "deadlines": help.deadlines,
+        "proved": help.proved,
+        "changes": changes.map(|changes| changes.iter().map(change).collect::<Vec<_>>()),
     })
 }
 

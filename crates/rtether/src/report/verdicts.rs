@@ -94,6 +94,7 @@ impl Render for Verdicts<'_> {
         let title = plain_line(&checked.scenario.name);
         let mut parts = vec![format!("{title}\n{drawn}\n\n").into()];
         parts.extend(shared::parts(checked, all));
+        parts.extend(help(checked));
         parts.push(footer(checked, screen.width).into());
         parts
     }
@@ -104,6 +105,7 @@ impl Render for Verdicts<'_> {
         let table = Part::Table(table(checked, all));
         let mut parts = vec![title, table];
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
+        parts.extend(help(checked));
         parts.push(footer(checked, None).into());
         format::markdown(&parts)
     }
@@ -114,6 +116,26 @@ impl Render for Verdicts<'_> {
 
     fn json(&self) -> String {
         json::text(self.checked, self.json)
+    }
+}
+
+/// Returns what would help the worst stream that is not proved.
+fn help(checked: &Checked) -> Vec<Part> {
+    let Some(help) = &checked.help else {
+        return Vec::new();
+    };
+    let name = plain(&checked.stream_name(&checked.stream(help.stream)));
+    let title = Part::Lines(help.title(&name) + "\n");
+    match &help.changes {
+        None => {
+            let words = "many changes: `rtether bound --sensitivity --flow` tries them";
+            vec![title, format!("{words}\n\n").into()]
+        }
+        Some(changes) if changes.is_empty() => {
+            let words = "no single faster stack or link and no other priority";
+            vec![title, format!("{words}\n\n").into()]
+        }
+        Some(_) => vec![title, help.table().into(), Part::Lines("\n".into())],
     }
 }
 

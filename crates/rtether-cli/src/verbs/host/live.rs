@@ -186,7 +186,7 @@ impl Outputs {
     ) -> Vec<String> {
         let scenario = &loaded.scenario;
         let report = self.report.map(|draft| {
-            let page = testbed::html(scenario, measured, assessments, Some(&loaded.text));
+            let page = testbed::html(scenario, measured, assessments, Some(&loaded.written.text));
             draft.write(&page)
         });
         let packets = self
@@ -236,8 +236,8 @@ fn on_hosts(
         Err(exit) => return exit,
     };
     let source = ssh::Source {
-        text: &loaded.text,
-        changes: &loaded.changes,
+        text: &loaded.written.text,
+        changes: &loaded.written.changes,
     };
     let outcome = with_testbed(pace, plan.hosts.len(), seconds(options), |progress| {
         ssh::run(scenario, source, &plan, options, progress)

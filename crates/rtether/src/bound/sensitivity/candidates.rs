@@ -20,7 +20,7 @@ const FASTER: u64 = 10;
 
 /// One change of the plant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Candidate {
+pub(crate) enum Candidate {
     /// Half the cost of a station's stack.
     Stack(NodeId),
     /// Ten times the rate of a link.
@@ -32,6 +32,29 @@ pub(super) enum Candidate {
 impl Candidate {
     /// Changes the plant.
     pub(super) fn apply(self, scenario: &Scenario, analyzer: &mut Analyzer) -> Changes {
+        match self {
+            Self::Stack(_) | Self::Link(_) => analyzer.set_network(self.network(scenario)),
+            Self::Priority(id, pcp) => {
+                analyzer.replace(id, with_priority(&scenario.flows[id.index()], pcp))
+            }
+        }
+    }
+
+    /// Returns the scenario after the change.
+    pub(crate) fn changed(self, scenario: &Scenario) -> Scenario {
+        let mut flows = scenario.flows.clone();
+        if let Self::Priority(id, pcp) = self {
+            let flow = &mut flows[id.index()];
+            *flow = with_priority(flow, pcp);
+        }
+        Scenario {
+            network: self.network(scenario),
+            flows,
+            ..scenario.clone()
+        }
+    }
+
+    fn network(self, scenario: &Scenario) -> Network {
         let mut network = scenario.network.clone();
         match self {
             Self::Stack(node) => {
@@ -43,11 +66,9 @@ impl Candidate {
                 let link = &mut network.links[link.index()];
                 link.rate = faster(link.rate);
             }
-            Self::Priority(flow, pcp) => {
-                return analyzer.replace(flow, with_priority(&scenario.flows[flow.index()], pcp));
-            }
+            Self::Priority(..) => {}
         }
-        analyzer.set_network(network)
+        network
     }
 
     /// Reverts the change of the plant.
@@ -59,7 +80,7 @@ impl Candidate {
     }
 
     /// Returns the change in words.
-    pub(super) fn words(self, scenario: &Scenario) -> String {
+    pub(crate) fn words(self, scenario: &Scenario) -> String {
         let name = |node: NodeId| scenario.network.node(node).name.as_str();
         match self {
             Self::Stack(node) => format!("stack of {}: half the cost", name(node)),

@@ -9,6 +9,7 @@ use crate::bound::differences::{METHOD, METHOD_NOTE};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
+use crate::scenario::Override;
 
 /// Number of trials shown in a table; the others are counted.
 const SHOWN: usize = 20;
@@ -27,6 +28,10 @@ impl Sensitivity {
             .number("others late", "others_late_streams", |trial| {
                 trial.others_late
             })
+            .both("edit", "edit", |trial| {
+                trial.edit.as_ref().map(Override::argument)
+            })
+            .optional()
             .done()
     }
 }
@@ -34,8 +39,7 @@ impl Sensitivity {
 impl Render for Sensitivity {
     /// The trials that lower the bound, best first.
     fn parts(&self, _: Screen) -> Vec<Part> {
-        let gains = |trial: &&Trial| trial.gain.is_some_and(|gain| gain > Duration::ZERO);
-        let useful: Vec<&Trial> = self.trials.iter().filter(gains).collect();
+        let useful: Vec<&Trial> = self.trials.iter().filter(|trial| trial.gains()).collect();
         let slack = self.slack(Some(self.bound));
         let slack = slack.map_or_else(String::new, |slack| format!(", slack {}", time(slack)));
         let head = format!(
@@ -80,6 +84,7 @@ impl Render for Sensitivity {
                 "gain_ns": ns(trial.gain),
                 "slack_ns": ns(self.slack(trial.bound)),
                 "others_late": trial.others_late,
+                "edit": trial.edit.as_ref().map(Override::text),
             })
         });
         let document = json!({

@@ -1,0 +1,77 @@
+//! Changes as edits of the scenario file.
+
+use rtether_model::network::{Cost, LinearStack, NodeKind, Servers, Spread, Stack};
+use rtether_model::quantity::Duration;
+
+use super::Candidate;
+use crate::scenario::{Override, Scenario, Written};
+
+/// Returns the edit that makes a change and no other; `None` if no single value of the file does.
+///
+/// The file is read again with the edit: what is pasted is what was tried.
+pub(super) fn edit(
+    candidate: Candidate,
+    scenario: &Scenario,
+    written: &Written,
+) -> Option<Override> {
+    let changed = candidate.changed(scenario);
+    let edit = proposal(candidate, &changed)?;
+    let read = written.with(&edit)?;
+    ((read.network, read.flows) == (changed.network, changed.flows)).then_some(edit)
+}
+
+/// Returns the edit of a file in which the part is written out by itself.
+fn proposal(candidate: Candidate, changed: &Scenario) -> Option<Override> {
+    let (path, value) = match candidate {
+        Candidate::Stack(id) => {
+            let node = changed.network.node(id);
+            let NodeKind::EndStation(station) = &node.kind else {
+                return None;
+            };
+            (format!("nodes.{}.stack", node.name), stack(&station.stack)?)
+        }
+        Candidate::Link(id) => {
+            let rate = changed.network.links[id.index()].rate;
+            (format!("links[{}].rate", id.index()), rate.to_string())
+        }
+        Candidate::Priority(id, pcp) => {
+            let name = &changed.flows[id.index()].name;
+            (format!("flows.{name}.pcp"), pcp.get().to_string())
+        }
+    };
+    Some(Override::new("--set", path, value))
+}
+
+/// Returns a stack without jitter in the syntax of a file.
+fn stack(stack: &Stack) -> Option<String> {
+    match stack {
+        Stack::IpRate { service } => Some(format!("{{ service: {} }}", exact(*service))),
+        Stack::Linear(LinearStack {
+            send,
+            receive,
+            interface,
+            jitter,
+            servers: Servers::Shared,
+        }) if jitter.spread == Spread::None && jitter.outliers.is_none() => Some(format!(
+            "{{ send: {}, receive: {}, interface: {} }}",
+            cost(*send),
+            cost(*receive),
+            cost(*interface)
+        )),
+        Stack::Zero | Stack::Linear(_) | Stack::Rtos(_) => None,
+    }
+}
+
+fn cost(cost: Cost) -> String {
+    format!("{} + {}/B", exact(cost.base), exact(cost.per_octet))
+}
+
+/// Returns a time that is read as the same time.
+fn exact(time: Duration) -> String {
+    let text = time.to_string();
+    if crate::scenario::time(&text) == Ok(time) {
+        text
+    } else {
+        format!("{} ps", time.as_ps())
+    }
+}
