@@ -528,3 +528,52 @@ fn results_are_compared() {
     assert_eq!(code, 2);
     assert!(err.contains("none.json"), "{err}");
 }
+
+/// Oracle: the documented exit codes; by hand, each station has one link, and `f` needs two of three.
+#[test]
+fn single_failures_are_told_in_every_form() {
+    let plant = Plant::new("fail", SCENARIO);
+    let fail = |which: &str, more: &[&str]| {
+        plant.run(&[&["check", "plant.yaml", "--fail", which], more].concat())
+    };
+    let (code, out, err) = fail("links", &["--csv"]);
+    assert_eq!(code, 1, "{err}");
+    let rows: Vec<&str> = out.lines().skip(1).collect();
+    assert_eq!(rows.len(), 4);
+    assert!(
+        rows[0].starts_with("none,none,,0,0,0,0,0,0,f,b,proved,"),
+        "{out}"
+    );
+    assert!(
+        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,f,b,cut-off,,failed"),
+        "{out}"
+    );
+    assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
+    let (_, rows, _) = fail("links", &["--format", "ndjson"]);
+    assert_eq!(rows.lines().count(), 4);
+    assert_eq!(json(rows.lines().nth(1).unwrap())["cut_off_streams"], 1);
+    let (code, out, _) = fail("switches", &["--json", "--recovery", "5 ms"]);
+    let document = json(&out);
+    assert_eq!(
+        (code, &document["schema"]),
+        (1, &"rtether.failures/1".into())
+    );
+    assert_eq!(document["recovery_ns"], 5_000_000);
+    assert_eq!(document["failures"][0]["cut_off"][0]["name"], "f");
+    assert_eq!(document["intact"]["verdict"], "met");
+    let (code, out, _) = fail("trunks", &["-q"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("There is nothing to fail."), "{out}");
+    let (code, out, _) = fail("links", &[]);
+    assert_eq!(code, 1);
+    assert!(
+        out.contains("after 1 of 3 single failures; 2 cut streams off."),
+        "{out}"
+    );
+    let (code, _, err) = plant.run(&["check", "plant.yaml", "--recovery", "5 ms"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--fail"), "{err}");
+    let (code, _, err) = fail("links", &["--baseline", "x.json"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--baseline"), "{err}");
+}

@@ -71,6 +71,7 @@ pub(crate) fn scenario(
             bucket: Duration::ZERO,
         },
         accept: Vec::new(),
+        sums: Vec::new(),
     }
 }
 

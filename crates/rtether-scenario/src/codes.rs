@@ -314,6 +314,12 @@ pub(super) static NOTHING_REQUIRED: Code = error(
     "A line of `accept:` requires nothing.",
     "Give `sim`, `bound`, `lost` or `missed`.",
 );
+pub(super) static INVALID_SUM: Code = error(
+    "invalid-sum",
+    "A `sum` of `accept:` has fewer than two flows, or one with several listeners.",
+    "A flow to several listeners has a latency to each, of which the sum could take any. Write \
+     a flow of its own to the listener that is meant.",
+);
 pub(super) static IDLE_REQUIREMENT: Code = error(
     "idle-requirement",
     "A requirement can apply to none of the flows that its line of `accept:` matches.",
@@ -395,6 +401,7 @@ pub static ALL: &[&Code] = &[
     &NEVER_STARTS,
     &UNMATCHED_ACCEPT,
     &NOTHING_REQUIRED,
+    &INVALID_SUM,
     &IDLE_REQUIREMENT,
     &DEADLINE_NOT_JUDGED,
     &NO_COLLISIONS_SEEN,

@@ -35,7 +35,7 @@ pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use overrides::Override;
-pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
+pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic, Sum};
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
@@ -260,7 +260,7 @@ fn lower_all(
         reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
     }
     check::size::check(reader, &plant, &mut run, run_places);
-    let accept = lower::accept(reader, &top, &plant, flows_are_complete);
+    let (accept, sums) = lower::accept(reader, &top, &plant, flows_are_complete);
     if plant_is_whole {
         check::check(reader, &plant, overload);
     }
@@ -275,6 +275,7 @@ fn lower_all(
         flows: plant.flows,
         run,
         accept,
+        sums,
     };
     Some((scenario, places))
 }

@@ -17,6 +17,8 @@ pub struct Scenario {
     pub run: RunPlan,
     /// The verdict: a stream fails if a requirement that matches it does not hold.
     pub accept: Vec<Requirement>,
+    /// Requirements over several flows.
+    pub sums: Vec<Sum>,
 }
 
 /// How to simulate.
@@ -63,6 +65,15 @@ pub struct Requirement {
     pub lost: Option<u64>,
     /// Largest ratio of late or lost packets, in parts per billion.
     pub miss_per_billion: Option<u64>,
+}
+
+/// A line of `accept:` over several flows: an upper limit on the sum of their largest latencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// Names of at least two flows with one listener each; a flow that counts twice is named twice.
+    pub flows: Vec<String>,
+    /// The limit.
+    pub max: Duration,
 }
 
 /// A statistic of the latency of a stream.

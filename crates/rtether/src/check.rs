@@ -77,6 +77,8 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
         ..
     } = evidence;
     checked = checked.with_measured(streams);
+    // Sums of what was measured are judged, too.
+    checked.conclusion = checked.required();
     note_ignored(&mut checked, proves);
     note_exceeded(&mut checked, &exceeded);
     note_measured(&mut checked, &emulated);
@@ -188,8 +190,7 @@ fn contradict(checked: &mut Checked, contradicted: &[usize]) {
         );
         note(checked, true, text);
     }
-    let assessments = checked.judged.iter().map(|judged| &judged.assessment);
-    let required = Conclusion::of(assessments, checked.results.partial);
+    let required = checked.required();
     checked.conclusion = match lost {
         None => Conclusion::Contradiction,
         // Bounds assume no loss, so they do not hold here.

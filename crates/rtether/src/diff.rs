@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
+use crate::report::Stream;
 use crate::report::format::{Part, Render};
 use crate::report::number::ns;
 use crate::report::table::{Cell, Screen, Table};
@@ -32,6 +33,18 @@ pub struct Side {
 }
 
 impl Side {
+    /// Returns what a result says of a stream that is at hand.
+    pub fn of(stream: &Stream<'_>) -> Self {
+        Self {
+            verdict: stream.verdict().name().to_owned(),
+            basis: Some(stream.standing().name().to_owned()),
+            margin: stream.assessment.margin,
+            deadline: stream.flow.deadline,
+            bound: stream.bound,
+            max: stream.max(),
+        }
+    }
+
     fn read(stream: &Value) -> Option<Self> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         Some(Self {
@@ -106,7 +119,7 @@ impl Change {
     }
 
     /// Returns what happened between two sides; `None` if they are equal.
-    fn between(before: Option<&Side>, after: Option<&Side>) -> Option<Self> {
+    pub fn between(before: Option<&Side>, after: Option<&Side>) -> Option<Self> {
         let (before, after) = match (before, after) {
             (None, None) => return None,
             (Some(_), None) => return Some(Self::Removed),
@@ -234,9 +247,14 @@ fn streams(document: &Value) -> Result<Streams, String> {
     let all = document["flows"].as_array().ok_or("it has no `flows`")?;
     let read = |stream: &Value| {
         let name = |key: &str| stream[key].as_str().map(str::to_owned);
-        Some(((name("name")?, name("listener")?), Side::read(stream)?))
+        // A sum of several streams has no listener.
+        let is_sum = stream["flows"].is_array();
+        let listener = name("listener").or_else(|| is_sum.then(String::new))?;
+        Some(((name("name")?, listener), Side::read(stream)?))
     };
+    let sums = document["sums"].as_array().map_or(&[][..], Vec::as_slice);
     all.iter()
+        .chain(sums)
         .map(|stream| {
             read(stream).ok_or_else(|| "a stream lacks name, listener or verdict".to_owned())
         })

@@ -10,6 +10,7 @@ pub mod bound;
 pub mod check;
 pub mod csma;
 pub mod diff;
+pub mod fail;
 pub mod help;
 pub mod limit;
 pub mod measured;

@@ -235,10 +235,9 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// Returns the conclusion from the requirements alone.
-    pub fn of<'a>(assessments: impl IntoIterator<Item = &'a Assessment>, is_partial: bool) -> Self {
-        let worst = assessments.into_iter().map(|one| one.verdict).max();
-        match worst {
+    /// Returns the conclusion from the verdicts alone.
+    pub fn of(verdicts: impl IntoIterator<Item = Verdict>, is_partial: bool) -> Self {
+        match verdicts.into_iter().max() {
             _ if is_partial => Self::Interrupted,
             Some(verdict) if verdict.is_failure() => Self::Failed,
             Some(Verdict::NoAnswer) => Self::NoAnswer,

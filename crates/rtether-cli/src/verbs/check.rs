@@ -15,6 +15,7 @@ use rtether::verdict::Conclusion;
 use serde_json::Value;
 
 use super::diff;
+use super::fail::{self, FailArgs};
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::Exit;
@@ -42,8 +43,23 @@ pub(crate) struct CheckArgs {
     pub(crate) pace: Pace,
 }
 
+/// Arguments of `check` beyond those of `sim`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckVerb {
+    #[command(flatten)]
+    check: CheckArgs,
+    #[command(flatten)]
+    fail: FailArgs,
+}
+
 /// Runs `check`.
-pub(crate) fn run(arguments: &CheckArgs) -> Exit {
+pub(crate) fn run(verb: &CheckVerb) -> Exit {
+    let arguments = &verb.check;
+    if let Some(question) = verb.fail.question() {
+        let place = (&*arguments.scenario, &arguments.overrides);
+        let judged = fail::run(question, place, arguments.pace, &arguments.output);
+        return judged.map_or_else(|exit| exit, |conclusion| exit(conclusion, false));
+    }
     let traces = Traces {
         live_packets: arguments.live.packets(),
         ..Traces::default()

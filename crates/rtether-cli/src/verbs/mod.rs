@@ -5,6 +5,7 @@ mod bound;
 mod check;
 mod completions;
 mod diff;
+mod fail;
 mod limit;
 mod man;
 mod new;
@@ -29,7 +30,7 @@ use crate::exit::Exit;
 pub(crate) enum Verb {
     /// Judge every flow of a scenario against its deadline: start here
     #[command(after_help = "Example: rtether check plant.yaml --report plant.html")]
-    Check(check::CheckArgs),
+    Check(check::CheckVerb),
     /// Simulate a scenario without proofs, with traces on request
     #[command(after_help = "Example: rtether sim plant.yaml --pcap plant.pcapng")]
     Sim(sim::SimArgs),

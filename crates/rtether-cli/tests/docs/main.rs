@@ -67,6 +67,7 @@ pages! {
     readme: "README.md",
     bounds: "docs/guides/bounds.md",
     c: "docs/guides/c.md",
+    failures: "docs/guides/failures.md",
     host: "docs/guides/host.md",
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",

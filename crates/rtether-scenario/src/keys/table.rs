@@ -260,15 +260,23 @@ pub(crate) static RUN: Section = Section {
 pub(crate) static ACCEPT: Section = Section {
     name: "accept",
     noun: "a line of `accept`",
-    description: "A requirement on the flows that match it.",
+    description: "A requirement on the flows that match `flow`, or on the `sum` of several.",
     keys: &[
         key(
             "flow",
             Kind::Text,
-            Required,
+            Optional,
             "\"*\"",
-            "Name of a flow, a class, or a pattern in which `*` stands for any text.",
+            "Name of a flow, a class, or a pattern in which `*` stands for any text. Needed but with `sum`.",
         ),
+        key(
+            "sum",
+            Kind::Values(&Kind::Name("flow")),
+            Optional,
+            "[request, reply]",
+            "Names of at least two flows with one listener each: the sum of their largest latencies is limited by `max`, the only other key of the line. Simulated and measured latencies are judged; the sum of the bounds proves it.",
+        ),
+        key("max", TIME, Optional, "2 ms", "Upper limit of the `sum`."),
         key(
             "sim",
             Kind::Any(&[Kind::Word(&DEADLINE), TIME, Kind::Statistics]),

@@ -6,9 +6,9 @@ use rtether_model::quantity::Duration;
 use super::Plant;
 use super::links::head;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, quote};
+use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{ACCEPT, DEADLINE, PROVED, STATISTIC};
-use crate::plan::{Limit, Requirement, Statistic};
+use crate::plan::{Limit, Requirement, Statistic, Sum};
 use crate::reader::{At, Fields, Reader, picoseconds};
 use crate::suggest;
 use crate::tree::{Data, Entry};
@@ -20,23 +20,28 @@ pub(crate) fn accept(
     top: &Fields<'_>,
     plant: &Plant,
     flows_are_complete: bool,
-) -> Vec<Requirement> {
+) -> (Vec<Requirement>, Vec<Sum>) {
     if let Some(entry) = top.get(PROVED.key)
         && let Data::Scalar(text) = &entry.value.data
         && let Some(requirement) = PROVED.means(text)
     {
-        return vec![requirement()];
+        return (vec![requirement()], Vec::new());
     }
     let items = reader.items(top, "accept");
     if items.is_empty() {
-        return vec![Requirement::default_for_all()];
+        return (vec![Requirement::default_for_all()], Vec::new());
     }
-    let mut list = Vec::new();
+    let (mut list, mut sums) = (Vec::new(), Vec::new());
     for item in items {
         let owner = "a line of `accept`".to_owned();
         let Some(fields) = reader.fields(item, &ACCEPT, owner, head(item)) else {
             continue;
         };
+        if fields.has("sum") {
+            sums.extend(sum(reader, &fields, plant, flows_are_complete));
+            continue;
+        }
+        reader.conflict(&fields, "flow", "max");
         reader.require(&fields, "flow");
         let flow = reader.scalar(&fields, "flow");
         let requirement = Requirement {
@@ -69,7 +74,72 @@ pub(crate) fn accept(
     if flows_are_complete {
         check_deadlines(reader, plant, &list);
     }
-    list
+    (list, sums)
+}
+
+/// Reads a line with `sum`.
+fn sum(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    flows_are_complete: bool,
+) -> Option<Sum> {
+    for key in ["flow", "sim", "live", "bound", "lost", "missed"] {
+        reader.conflict(fields, "sum", key);
+    }
+    reader.require(fields, "max");
+    let items = reader.items(fields, "sum");
+    let entry = fields.get("sum")?;
+    if matches!(entry.value.data, Data::List(_)) && items.len() < 2 {
+        let title = "`sum` needs at least two flows";
+        let help =
+            "name them, as in `sum: [request, reply]`, or write `{ flow: request, sim: 2 ms }`";
+        let label = "of a single flow, the latency is the sum";
+        let span = entry.value.span;
+        reader.report(Diagnostic::new(&codes::INVALID_SUM, title, span, label).help(help));
+    }
+    let mut flows = Vec::new();
+    for item in items {
+        let Data::Scalar(name) = &item.data else {
+            reader.wrong_type(fields, "sum", item, "names of flows");
+            continue;
+        };
+        if flows_are_complete {
+            check_summand(reader, plant, name, item.span);
+        }
+        flows.push(name.clone());
+    }
+    let max = reader.time(fields, "max")?.value;
+    Some(Sum { flows, max })
+}
+
+/// Reports a name that is not that of a flow with one listener.
+fn check_summand(reader: &mut Reader<'_>, plant: &Plant, name: &str, span: Span) {
+    let Some(index) = plant.flows.iter().position(|flow| flow.name == name) else {
+        let title = format!("no flow is named {}", quote(name));
+        let label = "a `sum` takes names, not patterns";
+        let names = plant.flows.iter().map(|flow| flow.name.as_str());
+        let near = (!reader.sink.is_full())
+            .then(|| suggest::nearest_name(name, names))
+            .flatten();
+        let help = near.map_or_else(
+            || "write the `name` of a flow".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, span, label).help(help));
+        return;
+    };
+    let listeners = plant.flows[index].listeners.len();
+    if listeners > 1 {
+        let title = format!("flow {} has {listeners} listeners", quote(name));
+        let label = "its latency to which of them?";
+        let help = "write a flow of its own to the listener that is meant, and name that one";
+        reader.report(
+            Diagnostic::new(&codes::INVALID_SUM, title, span, label)
+                .also(plant.flow_spans[index], "declared here")
+                .help(help),
+        );
+    }
 }
 
 /// Reports conditions that apply to none of the flows a line matches.

@@ -98,23 +98,24 @@ pub struct Group {
 impl Checked {
     /// Creates the result of a simulation, without bounds and measurements.
     pub fn new(scenario: Scenario, results: Results, assessments: Vec<Assessment>) -> Self {
-        let conclusion = Conclusion::of(&assessments, results.partial);
         let judged = assessments.into_iter().map(|assessment| Judged {
             assessment,
             bound: None,
             statistical: None,
             measured: None,
         });
-        Self {
+        let mut checked = Self {
             scenario,
             source: None,
             results,
             analysis: None,
             judged: judged.collect(),
-            conclusion,
+            conclusion: Conclusion::Met,
             notes: Vec::new(),
             help: None,
-        }
+        };
+        checked.conclusion = checked.required();
+        checked
     }
 
     /// Adds the text of the scenario file.

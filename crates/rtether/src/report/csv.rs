@@ -12,6 +12,7 @@ use crate::verdict::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
+use super::sums;
 use super::table::{Cell, Rows, Table};
 pub use shared::{collisions, media, queues, smoothers};
 
@@ -58,7 +59,7 @@ fn each<T, const N: usize>(rows: Rows<T>, columns: [Named<T>; N]) -> Rows<T> {
     columns.into_iter().fold(rows, add)
 }
 
-/// Returns one row per stream.
+/// Returns one row per stream, followed by one per sum of several.
 pub fn flows(checked: &Checked) -> Table {
     let node = |id| checked.node_name(id).to_owned();
     let rows = Table::of(checked.streams())
@@ -110,6 +111,7 @@ pub fn flows(checked: &Checked) -> Table {
     basis(checked, rows)
         .when(checked.has_measured(), measured)
         .done()
+        .append(&sums::table(checked))
 }
 
 /// Adds the throughput, the worst packet, and the mean and worst time in each segment.

@@ -56,6 +56,7 @@ impl Checked {
             ""
         };
         let rest = [
+            self.sums_words(),
             self.measured_words(),
             self.void_bounds(),
             self.ignored_deadlines(),

@@ -15,6 +15,7 @@ mod shared;
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
 pub use super::number::ns;
+use super::sums;
 use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
@@ -43,7 +44,7 @@ pub fn document(checked: &Checked, options: Options) -> Value {
     let nodes = record.nodes.iter().map(|n| node(checked, n, observed));
     let domains = checked.domains();
     let media = domains.iter().map(|d| shared::medium(checked, d, observed));
-    json!({
+    let mut document = json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
         "scenario": checked.scenario.name,
@@ -58,7 +59,11 @@ pub fn document(checked: &Checked, options: Options) -> Value {
         "ports": ports.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
         "media": media.collect::<Vec<_>>(),
-    })
+    });
+    if !checked.scenario.sums.is_empty() {
+        document["sums"] = sums::json(checked).into();
+    }
+    document
 }
 
 /// Returns the packet counts of all streams together, and the number of simulation events.

@@ -21,6 +21,7 @@ pub mod markup;
 pub(crate) mod number;
 pub mod page;
 pub mod place;
+pub mod sums;
 pub mod table;
 pub mod text;
 pub mod topology;

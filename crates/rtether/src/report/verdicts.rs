@@ -10,7 +10,7 @@ use super::checked::{Checked, Group, Stream};
 use super::format::{self, Part, Render};
 use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
-use super::{csv, json};
+use super::{csv, json, sums};
 use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
 
 /// Up to this number, streams are listed one by one.
@@ -93,6 +93,10 @@ impl Render for Verdicts<'_> {
         }
         let title = plain_line(&checked.scenario.name);
         let mut parts = vec![format!("{title}\n{drawn}\n\n").into()];
+        let sums = sums::table(checked);
+        if !sums.is_empty() {
+            parts.extend([sums.into(), Part::Lines("\n".into())]);
+        }
         parts.extend(shared::parts(checked, all));
         parts.extend(help(checked));
         parts.push(footer(checked, screen.width).into());
@@ -104,6 +108,8 @@ impl Render for Verdicts<'_> {
         let title = Part::Lines(format!("# {}\n", checked.scenario.name));
         let table = Part::Table(table(checked, all));
         let mut parts = vec![title, table];
+        let sums = sums::table(checked);
+        parts.extend((!sums.is_empty()).then_some(Part::Table(sums)));
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
         parts.extend(help(checked));
         parts.push(footer(checked, None).into());

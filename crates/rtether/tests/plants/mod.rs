@@ -46,6 +46,7 @@ impl Builder {
             flows: Vec::new(),
             run,
             accept: vec![Requirement::default_for_all()],
+            sums: Vec::new(),
         };
         Self {
             scenario,

@@ -13,6 +13,7 @@ mod view;
 use super::checked::{Checked, Counts};
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
+use super::sums;
 use super::text::{count, plural, time};
 use super::verdicts::MOST_STREAMS;
 use crate::bound;
@@ -33,13 +34,18 @@ pub fn render(checked: &Checked) -> String {
             "Verdict",
             VERDICT_NOTE,
             verdicts::section(checked),
-        )
-        .section(
-            "topology",
-            "Topology",
-            TOPOLOGY_NOTE,
-            plant::topology(checked),
         );
+    let sums = checked.sums();
+    if !sums.is_empty() {
+        let body = sums::table(checked).html(|row| sums[row].failed.is_some());
+        page = page.section("sums", "Sums of delays", SUMS_NOTE, body);
+    }
+    page = page.section(
+        "topology",
+        "Topology",
+        TOPOLOGY_NOTE,
+        plant::topology(checked),
+    );
     if let Some(analysis) = &checked.analysis {
         let body = bound::section(&checked.scenario, analysis);
         page = page.section("bounds", "Bounds", bound::NOTE, body);
@@ -85,6 +91,8 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
     to the delivery to the listener's; with a reply, back to the talker. The margin is the deadline \
     minus the largest latency seen; where a requirement failed, its limit minus what failed. The word \
     below a time is what its column says: a bound is a proof, packets in time are not.";
+const SUMS_NOTE: &str =
+    "Largest latencies of several flows added up, whichever packets they belong to.";
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
@@ -126,7 +134,9 @@ pub fn distributions(checked: &Checked) -> Markup {
 /// Shows the overall verdict.
 pub fn verdict(checked: &Checked) -> Markup {
     let counts = checked.counts();
+    let is_late = checked.sums().iter().any(|sum| sum.failed.is_some());
     let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
+        (0, ..) if is_late => (Tone::Bad, "\u{2717} A sum of delays is late".into()),
         (0, 0, 0) => (Tone::Neutral, "Not judged".into()),
         (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} Proved".into()),
         (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "None late so far, none proved".into()),

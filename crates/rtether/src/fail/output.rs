@@ -1,0 +1,285 @@
+//! Failures in all formats.
+
+use serde_json::{Value, json};
+
+use super::{Failure, Failures, Interrupted, Row, Worst};
+use crate::report::format::{Part, Render};
+use crate::report::number::ns;
+use crate::report::table::{Cell, Screen, Table};
+use crate::report::text::{plain_line, plural, time, wrapped};
+use crate::verdict::Conclusion;
+
+/// Name and version of the JSON format.
+const SCHEMA: &str = "rtether.failures/1";
+
+/// Word for a stream without a way, where a verdict is expected.
+const CUT_OFF: &str = "cut-off";
+
+impl Row {
+    /// Returns the name of what failed; `none` for the plant without a failure.
+    pub fn name(&self) -> &str {
+        self.failure
+            .as_ref()
+            .map_or("none", |failure| &failure.name)
+    }
+
+    fn kind(&self) -> &'static str {
+        self.failure.as_ref().map_or("none", |failure| failure.kind)
+    }
+
+    fn activated(&self) -> &[String] {
+        let failure = self.failure.as_ref();
+        failure.map_or(&[], |failure| &failure.activated)
+    }
+
+    /// Returns the interrupted stream that loses most; without a limit is most.
+    fn most_interrupted(&self) -> Option<Interrupted> {
+        let streams = self.interrupted.iter().rev().copied();
+        streams.max_by_key(|one| one.packets.unwrap_or(u64::MAX))
+    }
+}
+
+impl Worst {
+    fn word(self) -> &'static str {
+        self.standing.map_or(CUT_OFF, |standing| standing.name())
+    }
+}
+
+/// Returns the word used in files.
+const fn word(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Met => "met",
+        Conclusion::Failed => "failed",
+        Conclusion::NoAnswer => "no-answer",
+        Conclusion::Contradiction => "contradiction",
+        // Such rows are left out.
+        Conclusion::Unmeasured | Conclusion::Interrupted => "interrupted",
+    }
+}
+
+impl Failures {
+    fn table(&self) -> Table {
+        let name = |stream: usize| &self.streams[stream];
+        let worst = |row: &&Row| row.worst.map(|worst| name(worst.stream));
+        let has_recovery = self.question.recovery.is_some();
+        Table::of(&self.rows)
+            .both("failure", "failure", |row| row.name())
+            .file("kind", |row| row.kind())
+            .both("takes over", "takes_over", |row| {
+                Some(row.activated().join(", ")).filter(|names| !names.is_empty())
+            })
+            .rank(2)
+            .optional()
+            .number("cut off", "cut_off_streams", |row| row.cut_off.len())
+            .number("rerouted", "rerouted_streams", |row| row.rerouted)
+            .rank(1)
+            .number("late", "late_streams", |row| row.late)
+            .number("lost", "lost_streams", |row| row.lost)
+            .rank(4)
+            .number("late sums", "late_sums", |row| row.late_sums)
+            .optional()
+            .number("unproved", "unproved_streams", |row| row.unproved.len())
+            .number("worse", "worse_streams", |row| row.worse)
+            .rank(5)
+            .when(has_recovery, |rows| {
+                rows.number("interrupted", "interrupted_streams", |row| {
+                    row.interrupted.len()
+                })
+                .number("packets", "interrupted_packets", |row| {
+                    row.most_interrupted().and_then(|most| most.packets)
+                })
+                .rank(3)
+            })
+            .shown("worst", |row| worst(row).map(|name| &name.unique))
+            .file("worst_flow", |row| worst(row).map(|name| &name.flow))
+            .file("worst_listener", |row| {
+                worst(row).map(|name| &name.listener)
+            })
+            .file("worst_verdict", |row| row.worst.map(Worst::word))
+            .number("margin", "worst_margin_ns", |row| {
+                row.worst.and_then(|worst| worst.margin)
+            })
+            .rank(6)
+            .both("verdict", "verdict", |row| {
+                let word = word(row.conclusion);
+                let cell = Cell::from(word);
+                if row.conclusion == Conclusion::Met {
+                    cell
+                } else {
+                    cell.shown(word.to_uppercase())
+                }
+            })
+            .done()
+    }
+
+    /// Returns the result in a few sentences.
+    pub fn summary(&self) -> String {
+        let partial = if self.partial {
+            format!(
+                "Interrupted: {} of {} judged. ",
+                self.failures().len(),
+                plural(self.planned, "failure")
+            )
+        } else {
+            String::new()
+        };
+        let intact = match self.intact().map(|row| row.conclusion) {
+            None | Some(Conclusion::Met) => "",
+            Some(_) => "Not all requirements hold even without a failure. ",
+        };
+        let sentences = [partial, intact.to_owned(), self.counts(), self.lost()];
+        sentences.concat().trim_end().to_owned()
+    }
+
+    /// Returns how many failures are survived, and what the others do.
+    fn counts(&self) -> String {
+        let all = self.failures();
+        if all.is_empty() {
+            return if self.planned == 0 {
+                "There is nothing to fail.".to_owned()
+            } else {
+                String::new()
+            };
+        }
+        let with = |is: fn(&Row) -> bool| all.iter().filter(|row| is(row)).count();
+        let failures = plural(all.len(), "single failure");
+        let survived = with(|row| row.conclusion == Conclusion::Met);
+        if survived == all.len() {
+            return format!("All requirements hold after each of {failures}.");
+        }
+        let effects = [
+            (with(|row| !row.cut_off.is_empty()), "cut streams off"),
+            (with(|row| row.late > 0), "make streams late"),
+            (with(|row| row.lost > 0), "lose packets"),
+            (
+                with(|row| !row.unproved.is_empty()),
+                "leave streams unproved",
+            ),
+        ];
+        let effects = effects.iter().filter(|(count, _)| *count > 0);
+        let effects: Vec<String> = effects
+            .map(|(count, what)| format!("; {count} {what}"))
+            .collect();
+        let effects = effects.concat();
+        let worst = self.worst().map_or_else(String::new, |row| {
+            format!(" The worst is the failure of {}.", row.name())
+        });
+        format!("All requirements hold after {survived} of {failures}{effects}.{worst}")
+    }
+
+    /// Returns the failure that cuts off, or makes late, most streams.
+    fn worst(&self) -> Option<&Row> {
+        let harm = |row: &&Row| (row.cut_off.len(), row.late, row.lost, row.unproved.len());
+        let failures = self.failures().iter().rev();
+        let worst = failures.max_by_key(harm)?;
+        (harm(&worst) != (0, 0, 0, 0)).then_some(worst)
+    }
+
+    /// Returns what the recovery costs.
+    fn lost(&self) -> String {
+        if self.failures().is_empty() {
+            return String::new();
+        }
+        let Some(recovery) = self.question.recovery else {
+            return " Verdicts hold once the network has reconverged; `--recovery` tells what is lost until then."
+                .to_owned();
+        };
+        let recovery = time(recovery);
+        let head = format!(" Verdicts hold after the recovery of {recovery}");
+        let rows = self.failures().iter().rev();
+        let most = rows.filter_map(|row| Some((row.most_interrupted()?, row)));
+        let most = most.max_by_key(|(one, _)| one.packets.unwrap_or(u64::MAX));
+        let Some((one, row)) = most else {
+            return format!("{head}, which every stream that keeps a way survives.");
+        };
+        let packets = one.packets.map_or_else(
+            || "any number of packets".to_owned(),
+            |packets| {
+                format!(
+                    "up to {}",
+                    plural(usize::try_from(packets).unwrap_or(usize::MAX), "packet")
+                )
+            },
+        );
+        format!(
+            "{head}; until then {} loses {packets} after the failure of {}.",
+            self.streams[one.stream].unique,
+            row.name()
+        )
+    }
+
+    /// Returns the document of schema `rtether.failures/1`.
+    fn document(&self) -> Value {
+        let failures = self.failures().iter().map(|row| self.row(row));
+        json!({
+            "schema": SCHEMA,
+            "version": env!("CARGO_PKG_VERSION"),
+            "scenario": self.scenario,
+            "partial": self.partial,
+            "fail": self.question.which.name(),
+            "recovery_ns": self.question.recovery.map(ns),
+            "summary": self.summary(),
+            "verdict": word(self.conclusion()),
+            "planned": self.planned,
+            "intact": self.intact().map(|row| self.row(row)),
+            "failures": failures.collect::<Vec<_>>(),
+        })
+    }
+
+    fn row(&self, row: &Row) -> Value {
+        let name = |stream: usize| {
+            let name = &self.streams[stream];
+            json!({ "name": name.flow, "listener": name.listener })
+        };
+        let names = |streams: &[usize]| -> Value { streams.iter().map(|&one| name(one)).collect() };
+        let worst = row.worst.map(|worst| {
+            let mut value = name(worst.stream);
+            value["verdict"] = worst.word().into();
+            value["margin_ns"] = worst.margin.map_or(Value::Null, ns);
+            value
+        });
+        let interrupted = row.interrupted.iter().map(|one| {
+            let mut value = name(one.stream);
+            value["packets"] = one.packets.into();
+            value
+        });
+        json!({
+            "failure": row.failure.as_ref().map(|failure: &Failure| &failure.name),
+            "kind": row.kind(),
+            "takes_over": row.activated(),
+            "cut_off": names(&row.cut_off),
+            "rerouted": row.rerouted,
+            "late": row.late,
+            "lost": row.lost,
+            "late_sums": row.late_sums,
+            "no_longer_proved": names(&row.unproved),
+            "worse": row.worse,
+            "interrupted": interrupted.collect::<Vec<_>>(),
+            "worst": worst,
+            "verdict": word(row.conclusion),
+        })
+    }
+}
+
+impl Render for Failures {
+    fn parts(&self, screen: Screen) -> Vec<Part> {
+        let title = plain_line(&self.scenario);
+        let summary = wrapped(&plain_line(&self.summary()), screen.width, 0);
+        let mut parts = vec![Part::Lines(format!("{title}\n\n"))];
+        if !self.rows.is_empty() {
+            parts.push(self.table().into());
+        }
+        parts.push(format!("\n{summary}\n").into());
+        parts
+    }
+
+    /// One row for the plant without a failure, and one for each failure.
+    fn rows(&self) -> Table {
+        self.table()
+    }
+
+    /// Schema `rtether.failures/1`.
+    fn json(&self) -> String {
+        format!("{:#}\n", self.document())
+    }
+}
