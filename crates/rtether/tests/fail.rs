@@ -298,7 +298,7 @@ fn written(scenario: &Scenario) -> String {
         Some(_) => format!("\"{}:{}\"", name(port.node), port.port + 1),
         None => name(port.node).clone(),
     };
-    text += &format!("switches:\n{switches}links:\n");
+    _ = write!(text, "switches:\n{switches}links:\n");
     for link in &network.links {
         let [a, b] = link.ends.map(end);
         _ = writeln!(
@@ -350,7 +350,10 @@ fn traffic(flow: &Flow) -> String {
                 tcp.window.get()
             )
         }
-        _ => panic!(),
+        Traffic::Sporadic { .. }
+        | Traffic::Poisson { .. }
+        | Traffic::Flood { .. }
+        | Traffic::Adaptive { .. } => panic!(),
     }
 }
 

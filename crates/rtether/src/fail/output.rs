@@ -61,35 +61,37 @@ impl Failures {
     fn table(&self) -> Table {
         let name = |stream: usize| &self.streams[stream];
         let worst = |row: &&Row| row.worst.map(|worst| name(worst.stream));
+        let activated = |row: &&Row| {
+            let names = row.activated().join(", ");
+            Some(names).filter(|names| !names.is_empty())
+        };
+        let most = |row: &Row| row.most_interrupted().and_then(|most| most.packets);
         let has_recovery = self.question.recovery.is_some();
         Table::of(&self.rows)
             .both("failure", "failure", |row| row.name())
             .file("kind", |row| row.kind())
-            .both("takes over", "takes_over", |row| {
-                Some(row.activated().join(", ")).filter(|names| !names.is_empty())
-            })
+            .shown("takes over", activated)
             .rank(2)
             .optional()
+            .file("takes_over", activated)
             .number("cut off", "cut_off_streams", |row| row.cut_off.len())
             .number("rerouted", "rerouted_streams", |row| row.rerouted)
             .rank(1)
             .number("late", "late_streams", |row| row.late)
             .number("lost", "lost_streams", |row| row.lost)
             .rank(4)
-            .number("late sums", "late_sums", |row| row.late_sums)
+            .amount("late sums", |row| row.late_sums)
             .optional()
             .number("unproved", "unproved_streams", |row| row.unproved.len())
             .number("worse", "worse_streams", |row| row.worse)
             .rank(5)
             .when(has_recovery, |rows| {
-                rows.number("interrupted", "interrupted_streams", |row| {
-                    row.interrupted.len()
-                })
-                .number("packets", "interrupted_packets", |row| {
-                    row.most_interrupted().and_then(|most| most.packets)
-                })
-                .rank(3)
+                rows.amount("interrupted", |row| row.interrupted.len())
+                    .amount("packets", |row| most(row))
+                    .rank(3)
             })
+            .file("interrupted_streams", |row| row.interrupted.len())
+            .file("interrupted_packets", |row| most(row))
             .shown("worst", |row| worst(row).map(|name| &name.unique))
             .file("worst_flow", |row| worst(row).map(|name| &name.flow))
             .file("worst_listener", |row| {
@@ -109,6 +111,7 @@ impl Failures {
                     cell.shown(word.to_uppercase())
                 }
             })
+            .file("late_sums", |row| row.late_sums)
             .done()
     }
 

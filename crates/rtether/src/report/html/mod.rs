@@ -40,6 +40,12 @@ pub fn render(checked: &Checked) -> String {
         let body = sums::table(checked).html(|row| sums[row].failed.is_some());
         page = page.section("sums", "Sums of delays", SUMS_NOTE, body);
     }
+    if let Some(help) = &checked.help {
+        let name = checked.stream_name(&checked.stream(help.stream));
+        let mut body = Markup::from(element("p").text(&help.title(&name)));
+        body.push(help.table().html(|_| false));
+        page = page.section("help", "What would help", HELP_NOTE, body);
+    }
     page = page.section(
         "topology",
         "Topology",
@@ -93,6 +99,8 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
     below a time is what its column says: a bound is a proof, packets in time are not.";
 const SUMS_NOTE: &str =
     "Largest latencies of several flows added up, whichever packets they belong to.";
+const HELP_NOTE: &str = "The single changes that lower the bound of the worst stream above its deadline \
+    most. An edit is an option of any command that reads the scenario.";
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
