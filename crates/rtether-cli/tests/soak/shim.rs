@@ -160,7 +160,10 @@ impl Shim {
                 return Ok((Told::of(&old), asked));
             }
         }
-        Err("the status of the shim stands still".into())
+        Err(format!(
+            "the status of the shim stands still: renewed {renewed} times in {:?}, last {old}",
+            begin.elapsed()
+        ))
     }
 
     /// Returns the resources of its process.

@@ -42,7 +42,7 @@ pub fn render(checked: &Checked) -> String {
     }
     if let Some(help) = &checked.help {
         let name = checked.stream_name(&checked.stream(help.stream));
-        let mut body = Markup::from(element("p").text(&help.title(&name)));
+        let mut body = Markup::from(element("p").text(help.title(&name)));
         body.push(help.table().html(|_| false));
         page = page.section("help", "What would help", HELP_NOTE, body);
     }
