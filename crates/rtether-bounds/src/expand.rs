@@ -3,7 +3,8 @@
 //! The rules are those of the plant, implemented independently from the standards: shortest paths,
 //! VLANs and tags (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach only their listeners or are
 //! flooded. A switch that learns addresses may flood any unicast frame, so it is assumed to flood
-//! them all. Copies that circulate or reach a station twice are not followed further: no place of
+//! them all. Streams with a route, or whose VLAN leads them off the shortest path, have entries of
+//! their own in every switch and are never flooded. Copies that circulate or reach a station twice are not followed further: no place of
 //! such a plant has a bound.
 
 mod discovery;
@@ -125,13 +126,15 @@ enum Target {
     One(NodeId),
     /// The listeners, and the ports that switches with group tables send it to.
     Group(Vec<NodeId>, BTreeSet<PortId>),
+    /// The listeners of a stream with entries of its own, and the ports that all switches send it to.
+    Stream(Vec<NodeId>, BTreeSet<PortId>),
 }
 
 impl Target {
     fn includes(&self, node: NodeId) -> bool {
         match self {
             Self::One(own) => *own == node,
-            Self::Group(listeners, _) => listeners.contains(&node),
+            Self::Group(listeners, _) | Self::Stream(listeners, _) => listeners.contains(&node),
         }
     }
 }
@@ -167,7 +170,12 @@ impl Walker<'_> {
             Delivery::Multicast => match self.routing.flow_hops(self.network, flow) {
                 Ok(hops) => {
                     let ports = hops.iter().map(|hop| hop.egress).collect();
-                    let target = Target::Group(flow.listeners.clone(), ports);
+                    let listeners = flow.listeners.clone();
+                    let target = if flow.routes.is_empty() {
+                        Target::Group(listeners, ports)
+                    } else {
+                        Target::Stream(listeners, ports)
+                    };
                     self.send(&way, &target, Token::released(request))
                 }
                 Err(_) => Ok(Vec::new()),
@@ -175,7 +183,7 @@ impl Walker<'_> {
             Delivery::Unicast => {
                 let mut all = Ok(Vec::new());
                 for &listener in &flow.listeners {
-                    let target = Target::One(listener);
+                    let target = self.unicast(flow, [flow.talker, listener]);
                     let to = Some(listener);
                     let one = self.send(&Way { to, ..way }, &target, Token::released(request));
                     all = join(all, one);
@@ -244,7 +252,8 @@ impl Walker<'_> {
             to: Some(flow.talker),
             is_answer: true,
         };
-        let back = self.send(&way, &Target::One(flow.talker), answer);
+        let target = self.unicast(flow, [listener, flow.talker]);
+        let back = self.send(&way, &target, answer);
         stream.end = match back {
             Ok(all) => all
                 .first()
@@ -253,6 +262,28 @@ impl Walker<'_> {
             Err(reason) => Err(reason),
         };
         stream
+    }
+
+    /// Returns the destination of unicast frames of a flow, or of its answers.
+    fn unicast(&self, flow: &Flow, [from, to]: [NodeId; 2]) -> Target {
+        let is_routed = !flow.routes.is_empty();
+        if !is_routed && !self.routing.has_vlans() {
+            return Target::One(to);
+        }
+        let hops = if from == flow.talker {
+            self.routing.flow_path(self.network, flow, to)
+        } else {
+            self.routing.answer_path(self.network, flow, from)
+        };
+        let usual = self.routing.path(self.network, from, to);
+        match hops {
+            Ok(hops) if is_routed || usual.as_ref() != Ok(&hops) => {
+                Target::Stream(vec![to], hops.iter().map(|hop| hop.egress).collect())
+            }
+            // No switch knows the stream of a broken route.
+            Err(_) if is_routed => Target::Stream(vec![to], BTreeSet::new()),
+            Ok(_) | Err(_) => Target::One(to),
+        }
     }
 
     /// Follows a packet that an application hands to its station; returns the deliveries.
@@ -346,16 +377,18 @@ impl Walker<'_> {
     /// Returns the ports by which a switch forwards a frame received at `ingress`.
     fn ways(&self, switch: &Switch, ingress: PortId, to: &Target) -> Vec<PortId> {
         let node = ingress.node;
+        let own = |table: &BTreeSet<PortId>| {
+            let last = PortId {
+                node,
+                port: u16::MAX,
+            };
+            let own = table.range(PortId { node, port: 0 }..=last);
+            own.copied().collect()
+        };
         let mut ways: Vec<PortId> = match to {
+            Target::Stream(_, table) => own(table),
             Target::Group(_, table) if switch.multicast == MulticastForwarding::Managed => {
-                let last = PortId {
-                    node,
-                    port: u16::MAX,
-                };
-                table
-                    .range(PortId { node, port: 0 }..=last)
-                    .copied()
-                    .collect()
+                own(table)
             }
             Target::One(station) if switch.addresses == AddressTable::Static => {
                 let hop = self.routing.next_hop(self.network, node, *station);

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::network::{NodeId, Pcp, Vid};
+use crate::network::{NodeId, Pcp, PortId, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::wire::{Encapsulation, Frames};
 
@@ -33,6 +33,9 @@ pub struct Flow {
     pub listeners: Vec<NodeId>,
     /// How several listeners are reached.
     pub delivery: Delivery,
+    /// The route to each listener: the ports by which frames leave the nodes on it, from the
+    /// talker's port on. Empty if the switches choose the way.
+    pub routes: Vec<Vec<PortId>>,
     /// Protocol headers.
     pub encapsulation: Encapsulation,
     /// Octets of a message, regardless of the number of frames that carry it; for bulk TCP the
@@ -60,7 +63,7 @@ pub struct Flow {
 
 impl Flow {
     /// Creates a flow in plain UDP, to each listener in turn, from the start of the run to its end:
-    /// without class, description, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
+    /// without class, description, routes, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
     pub const fn new(
         name: String,
         talker: NodeId,
@@ -75,6 +78,7 @@ impl Flow {
             talker,
             listeners,
             delivery: Delivery::Unicast,
+            routes: Vec::new(),
             encapsulation: Encapsulation::Udp,
             payload,
             tag: None,
@@ -244,6 +248,13 @@ impl Flow {
             | Traffic::Poisson { .. }
             | Traffic::Adaptive { .. } => true,
         }
+    }
+
+    /// Returns the route to a listener; `None` if the switches choose the way.
+    pub fn route_to(&self, listener: NodeId) -> Option<&[PortId]> {
+        let mut all = self.listeners.iter().zip(&self.routes);
+        let own = all.find(|(own, _)| **own == listener)?;
+        Some(own.1)
     }
 
     /// Returns the frames that carry a message of `payload` octets without retransmissions: the

@@ -1,8 +1,11 @@
 //! Paths through the network: fewest hops, ties to the lower port number.
 //!
 //! Switches forward by destination: a [`Routing`] holds for each pair of switches the port towards
-//! the other one. Links on standby carry no frames. The paths are facts of the plant, not behavior,
-//! so the simulator and the bounds may share them.
+//! the other one. Links on standby carry no frames. A flow with a route of its own follows it, and
+//! one whose shortest path leaves its VLAN takes the shortest way inside it. The paths are facts of
+//! the plant, not behavior, so the simulator and the bounds may share them.
+
+mod vlan;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec;
@@ -23,6 +26,7 @@ pub struct Routing {
     /// `next[from * switches + to]` is the port of `from` towards `to`.
     next: Vec<Option<u16>>,
     switches: usize,
+    has_vlans: bool,
 }
 
 /// One link passed by a frame, as seen from the sending port.
@@ -63,6 +67,19 @@ pub enum RouteError {
         /// The port.
         port: PortId,
     },
+    /// The shortest path leaves the VLAN, and several ways inside it are equally short.
+    Ambiguous {
+        /// Source of the frame.
+        from: NodeId,
+        /// Destination of the frame.
+        to: NodeId,
+    },
+    /// The route of the flow does not lead on from this port: it has no link in use, or one to a
+    /// node that is not next.
+    Broken {
+        /// The port.
+        port: PortId,
+    },
 }
 
 impl fmt::Display for RouteError {
@@ -86,6 +103,12 @@ impl fmt::Display for RouteError {
                     port.port + 1
                 )
             }
+            Self::Ambiguous { .. } => {
+                write!(f, "several ways inside the VLAN are equally short")
+            }
+            Self::Broken { port } => {
+                write!(f, "the route is broken behind port {}", port.port + 1)
+            }
         }
     }
 }
@@ -107,6 +130,7 @@ impl Routing {
             switch_index,
             next: Vec::new(),
             switches: switches.len(),
+            has_vlans: vlan::any(network),
         };
         routing.next = vec![None; switches.len() * switches.len()];
         for (to, &target) in switches.iter().enumerate() {
@@ -136,6 +160,11 @@ impl Routing {
 
     fn index_of(&self, node: NodeId) -> Option<usize> {
         self.switch_index[node.index()].map(|index| index as usize)
+    }
+
+    /// Returns whether any port is in a VLAN; otherwise all flows without a route take shortest paths.
+    pub const fn has_vlans(&self) -> bool {
+        self.has_vlans
     }
 
     /// Returns the link at a port, standby or not.
@@ -207,7 +236,8 @@ impl Routing {
         Ok(hops)
     }
 
-    /// Returns the hops of a flow to one listener, checked against VLAN membership.
+    /// Returns the hops of a flow to one listener, checked against VLAN membership: its route, if it
+    /// has one, else the shortest path, or the only shortest one inside its VLAN.
     ///
     /// A multicast frame takes the branch of its tree that leads to the listener.
     pub fn flow_path(
@@ -216,14 +246,77 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
-        let hops = match flow.delivery {
-            Delivery::Unicast => self.path(network, flow.talker, listener)?,
-            Delivery::Multicast => {
-                let tree = self.tree(network, flow)?;
-                branch(&tree, flow.talker, listener)
-            }
+        let hops = if let Some(route) = flow.route_to(listener) {
+            self.follow(network, route, [flow.talker, listener])?
+        } else if flow.delivery == Delivery::Multicast {
+            branch(&self.tree(network, flow)?, flow.talker, listener)
+        } else {
+            return self.path_of_flow(network, flow, [flow.talker, listener]);
         };
-        check_vlan(network, &hops, flow.tag.map(|tag| tag.vid))?;
+        vlan::check(network, &hops, vid_of(flow))?;
+        Ok(hops)
+    }
+
+    /// Returns the hops of answers and acknowledgements from a listener to the talker: its route
+    /// backwards, if it has one. They have the tag of the flow.
+    pub fn answer_path(
+        &self,
+        network: &Network,
+        flow: &Flow,
+        listener: NodeId,
+    ) -> Result<Vec<Hop>, RouteError> {
+        let Some(route) = flow.route_to(listener) else {
+            return self.path_of_flow(network, flow, [listener, flow.talker]);
+        };
+        let mut hops = self.follow(network, route, [flow.talker, listener])?;
+        hops.reverse();
+        for hop in &mut hops {
+            core::mem::swap(&mut hop.egress, &mut hop.ingress);
+        }
+        vlan::check(network, &hops, vid_of(flow))?;
+        Ok(hops)
+    }
+
+    /// Returns the shortest path; if it leaves the VLAN of the flow, the only shortest one inside.
+    fn path_of_flow(
+        &self,
+        network: &Network,
+        flow: &Flow,
+        [from, to]: [NodeId; 2],
+    ) -> Result<Vec<Hop>, RouteError> {
+        let hops = self.path(network, from, to)?;
+        let Err(error) = vlan::check(network, &hops, vid_of(flow)) else {
+            return Ok(hops);
+        };
+        // Participants of RTPS find each other along shortest paths only.
+        if flow.is_published() {
+            return Err(error);
+        }
+        self.path_in_vlan(network, [from, to], vid_of(flow))?
+            .ok_or(error)
+    }
+
+    /// Returns the hops of a route, each node at most once.
+    fn follow(
+        &self,
+        network: &Network,
+        route: &[PortId],
+        [from, to]: [NodeId; 2],
+    ) -> Result<Vec<Hop>, RouteError> {
+        let mut hops = Vec::new();
+        let mut at = from;
+        let mut passed = BTreeSet::new();
+        for &port in route {
+            let is_next = port.node == at && at != to && passed.insert(at);
+            let link = self.link_at(port).filter(|_| is_next);
+            let hop = link.and_then(|link| hop_at(network, port, link));
+            let hop = hop.ok_or(RouteError::Broken { port })?;
+            at = hop.ingress.node;
+            hops.push(hop);
+        }
+        if at != to {
+            return Err(RouteError::Separated { from, to });
+        }
         Ok(hops)
     }
 
@@ -245,7 +338,7 @@ impl Routing {
         for &listener in &flow.listeners {
             let mut count = ports(self.flow_path(network, flow, listener).ok()?);
             if flow.reply.is_some() {
-                count += ports(self.path(network, listener, flow.talker).ok()?);
+                count += ports(self.answer_path(network, flow, listener).ok()?);
             }
             most = most.max(count);
         }
@@ -268,20 +361,24 @@ impl Routing {
         Ok(hops)
     }
 
-    /// Joins the paths to all listeners into a tree: where a path returns to a node that an earlier
-    /// one has reached, the earlier path to it is kept, so that no frame arrives twice.
+    /// Returns the tree of a multicast flow without routes: of shortest paths or, if one of them
+    /// leaves its VLAN, of those inside.
     fn tree(&self, network: &Network, flow: &Flow) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
-        let mut into = BTreeMap::new();
-        for &listener in &flow.listeners {
-            let path = self.path(network, flow.talker, listener)?;
-            let known = path
-                .iter()
-                .rposition(|hop| into.contains_key(&hop.ingress.node));
-            for hop in path.into_iter().skip(known.map_or(0, |at| at + 1)) {
-                into.insert(hop.ingress.node, hop);
-            }
+        let shortest = joined(flow, |to| self.path(network, flow.talker, to))?;
+        let is_inside = |&to: &NodeId| {
+            let hops = branch(&shortest, flow.talker, to);
+            vlan::check(network, &hops, vid_of(flow)).is_ok()
+        };
+        if !self.has_vlans || flow.listeners.iter().all(is_inside) {
+            return Ok(shortest);
         }
-        Ok(into)
+        let inside = joined(flow, |to| {
+            self.path_of_flow(network, flow, [flow.talker, to])
+        });
+        match inside {
+            Err(RouteError::Ambiguous { from, to }) => Err(RouteError::Ambiguous { from, to }),
+            other => Ok(other.unwrap_or(shortest)),
+        }
     }
 
     /// Returns the links in use of one loop of switches, or `None` without a loop.
@@ -310,6 +407,29 @@ impl Routing {
         }
         None
     }
+}
+
+/// Joins the paths to all listeners of a flow into a tree: where a path returns to a node that an
+/// earlier one has reached, the earlier path to it is kept, so that no frame arrives twice.
+fn joined(
+    flow: &Flow,
+    path: impl Fn(NodeId) -> Result<Vec<Hop>, RouteError>,
+) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
+    let mut into = BTreeMap::new();
+    for &listener in &flow.listeners {
+        let path = path(listener)?;
+        let known = path
+            .iter()
+            .rposition(|hop| into.contains_key(&hop.ingress.node));
+        for hop in path.into_iter().skip(known.map_or(0, |at| at + 1)) {
+            into.insert(hop.ingress.node, hop);
+        }
+    }
+    Ok(into)
+}
+
+fn vid_of(flow: &Flow) -> Option<Vid> {
+    flow.tag.map(|tag| tag.vid)
 }
 
 /// Follows a tree from a listener back to the talker.
@@ -386,38 +506,6 @@ fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
         }
     }
     links
-}
-
-/// Follows the VLAN of a frame along its path (IEEE 802.1Q-2022, 6.9 and 8.6).
-fn check_vlan(network: &Network, hops: &[Hop], tag: Option<Vid>) -> Result<(), RouteError> {
-    let mut tag = tag.filter(|&vid| vid != Vid::PRIORITY_ONLY);
-    for pair in hops.windows(2) {
-        let (ingress, egress) = (pair[0].ingress, pair[1].egress);
-        let Some(switch) = network.switch(ingress.node) else {
-            continue;
-        };
-        let vlan_of = |port: PortId| &switch.ports[usize::from(port.port)].vlan;
-        let vid = match tag {
-            Some(vid) => vid,
-            None => vlan_of(ingress)
-                .vid_of_untagged()
-                .ok_or(RouteError::NoVlan { port: ingress })?,
-        };
-        for port in [ingress, egress] {
-            if !vlan_of(port).admits(vid) {
-                return Err(RouteError::OutsideVlan { port, vid });
-            }
-        }
-        tag = match vlan_of(egress).sends_tagged(vid) {
-            Some(true) => Some(vid),
-            Some(false) => None,
-            None => tag,
-        };
-        if switch.tags == crate::network::TagHandling::Strip {
-            tag = None;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
+use rtether_model::flow::{Delivery, Flow, FlowId};
 use rtether_model::network::{
     AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, PortVlan, Vid,
 };
-use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::codes::{self, Severity};
@@ -58,7 +57,7 @@ fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut
     }
 }
 
-/// Checks the route of replies and acknowledgements, which meet the VLANs in reverse order.
+/// Checks the way of replies and acknowledgements, which meet the VLANs in reverse order.
 fn way_back(
     plant: &Plant,
     routing: &Routing,
@@ -68,23 +67,8 @@ fn way_back(
     if flow.reply.is_none() && !flow.is_acknowledged() {
         return Ok(());
     }
-    let nothing = Traffic::Flood {
-        interval: Duration::ZERO,
-    };
-    let back = Flow {
-        delivery: flow.delivery,
-        tag: flow.tag,
-        ..Flow::new(
-            String::new(),
-            listener,
-            vec![flow.talker],
-            flow.payload,
-            nothing,
-        )
-    };
-    routing
-        .flow_path(&plant.network, &back, flow.talker)
-        .map(|_| ())
+    let hops = routing.answer_path(&plant.network, flow, listener);
+    hops.map(|_| ())
 }
 
 struct Walk {
@@ -162,6 +146,21 @@ impl Walk {
                 )
             }
             RouteError::OutsideVlan { port, vid } => vlan(plant, index, port, vid, from_to),
+            RouteError::Ambiguous { from, to } => {
+                let title = format!(
+                    "several ways from {} to {} in the VLAN are equally short",
+                    name(from),
+                    name(to)
+                );
+                Diagnostic::new(&codes::AMBIGUOUS_ROUTE, title, span, from_to)
+                    .help("give the flow a `route`: the nodes from the talker to the listener")
+            }
+            RouteError::Broken { port } => {
+                let place = port_name(network, port);
+                let title = format!("the route has no link in use behind {place}");
+                Diagnostic::new(&codes::BAD_ROUTE, title, span, from_to)
+                    .help("take another way; a link on standby carries nothing")
+            }
             RouteError::NoVlan { port } => {
                 let title = format!("{} takes no untagged frames", port_name(network, port));
                 let label = "its trunk has no `native` VLAN";
@@ -248,27 +247,35 @@ fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<(String, &'st
 }
 
 /// Reports loops in which frames would circulate. Hubs repeat everything they receive. Static
-/// tables and managed multicast follow shortest paths and need no tree.
+/// tables, managed multicast and flows with a route need no tree: nothing is flooded.
 fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     /// Beyond this many loops the plant has one mistake rather than many.
     const MOST: usize = 8;
-    let multicast = plant
-        .flows
-        .iter()
-        .any(|flow| flow.delivery == Delivery::Multicast);
+    let free = || plant.flows.iter().filter(|flow| flow.routes.is_empty());
+    let floods = Floods {
+        any: free().next().is_some(),
+        multicast: free().any(|flow| flow.delivery == Delivery::Multicast),
+    };
     let mut found = routing.find_loop(&plant.network);
     let mut opened: Option<Network> = None;
     for _ in 0..MOST {
         let Some(links) = found else { return };
         let network = opened.get_or_insert_with(|| plant.network.clone());
-        report_loop(reader, plant, &links, multicast);
+        report_loop(reader, plant, &links, floods);
         let Some(last) = links.last() else { return };
         network.links[last.index()].standby = true;
         found = Routing::new(network).find_loop(network);
     }
 }
 
-fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multicast: bool) {
+/// Whether switches may flood frames of flows without a route.
+#[derive(Clone, Copy)]
+struct Floods {
+    any: bool,
+    multicast: bool,
+}
+
+fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: Floods) {
     let network = &plant.network;
     let ends = links
         .iter()
@@ -279,11 +286,11 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
             return Some((node, "repeats every frame at all its ports"));
         }
         let switch = network.switch(node)?;
-        if matches!(switch.addresses, AddressTable::Learning { .. }) {
+        if free.any && matches!(switch.addresses, AddressTable::Learning { .. }) {
             return Some((node, "floods unknown addresses because it learns"));
         }
         let floods = switch.multicast == MulticastForwarding::Unmanaged;
-        (multicast && floods).then_some((node, "floods multicast"))
+        (free.multicast && floods).then_some((node, "floods multicast"))
     });
     let Some((node, why)) = culprit else { return };
     let names: Vec<String> = members
@@ -315,7 +322,8 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
     .help("add `standby: true` to this link, as a spanning tree would block it")
     .help_if((!has_hub).then_some(
         "or use `addresses: static` and `multicast: managed`, which follow shortest paths",
-    ));
+    ))
+    .help_if((!has_hub).then_some("or give every flow a `route`: then nothing is flooded"));
     for link in others.iter().take(6) {
         diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
     }

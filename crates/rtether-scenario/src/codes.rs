@@ -234,17 +234,31 @@ pub(super) static NO_ROUTE: Code = error(
     "No path of links joins the ends of a flow.",
     "A link is missing, or on standby.",
 );
+pub(super) static BAD_ROUTE: Code = error(
+    "bad-route",
+    "A `route` that frames cannot take.",
+    "A route names every node from the talker to a listener, each once, with switches or hubs in \
+     between and a link in use from each to the next; links on standby carry nothing. Where \
+     several links join two nodes, name a port, as in `s1:3`. With several listeners it is a list \
+     of such lists, one for each, and those of a multicast flow form a tree.",
+);
+pub(super) static AMBIGUOUS_ROUTE: Code = error(
+    "ambiguous-route",
+    "The shortest path leaves the VLAN of a flow, and several ways inside it are equally short.",
+    "Give the flow a `route`, or take ports out of the VLAN until one way is left.",
+);
 pub(super) static VLAN_SEPARATION: Code = error(
     "vlan-separation",
-    "A port on the path is not a member of the VLAN of the flow.",
-    "Add the VLAN to the port, or tag the flow with a VLAN of the path.",
+    "No way from talker to listener lies inside the VLAN of the flow.",
+    "The message names a port on the shortest path, or on the route. Add the VLAN to the port, or \
+     tag the flow with a VLAN of the path.",
 );
 pub(super) static NETWORK_LOOP: Code = error(
     "network-loop",
     "Switches or hubs form a loop in which a frame would circulate forever.",
     "Only hubs, learning switches and switches that flood multicast need a tree; static \
      tables and managed multicast follow shortest paths. Put one link on standby, as a spanning \
-     tree would.",
+     tree would, or give every flow a `route`: then nothing is flooded.",
 );
 pub(super) static PAYLOAD_TOO_LARGE: Code = error(
     "payload-too-large",
@@ -387,6 +401,8 @@ pub static ALL: &[&Code] = &[
     &NOT_AN_END_STATION,
     &FLOW_TO_ITSELF,
     &NO_ROUTE,
+    &BAD_ROUTE,
+    &AMBIGUOUS_ROUTE,
     &VLAN_SEPARATION,
     &NETWORK_LOOP,
     &PAYLOAD_TOO_LARGE,

@@ -20,6 +20,7 @@ mod layer;
 mod links;
 mod nodes;
 mod priorities;
+mod routes;
 mod run;
 mod shim;
 mod smoother;
@@ -61,6 +62,7 @@ pub(super) struct Plant {
     ids: BTreeMap<String, NodeId>,
     flow_names: BTreeMap<String, Span>,
     ports_in_use: BTreeMap<PortId, Span>,
+    joints: routes::Joints,
     switches: usize,
     ports: usize,
     streams: usize,

@@ -12,7 +12,7 @@ use rtether_model::network::{
 use rtether_model::quantity::Bytes;
 use rtether_model::record::NodeRecord;
 
-use crate::packet::{CORRUPTED, GROUP, NONE, Packet, TAGGED};
+use crate::packet::{CORRUPTED, GROUP, NONE, Packet, REVERSE, TAGGED};
 
 /// One switch.
 pub(crate) struct SwitchState {
@@ -24,11 +24,15 @@ pub(crate) struct SwitchState {
     /// Whether any port has VLAN or priority settings.
     is_vlan_aware: bool,
     strips_tags: bool,
+    /// Whether the address of a frame alone tells its port: nothing is learned, and no stream of the
+    /// plant has entries of its own.
+    is_static: bool,
     /// Learned ports by station; `None` with static addresses.
     learned: Option<Vec<Learned>>,
     aging: i64,
-    /// Egress ports by group, with managed multicast.
-    groups: Option<BTreeMap<u32, Vec<u32>>>,
+    /// Egress ports by group: of all with managed multicast, else only of those with a route.
+    groups: BTreeMap<u32, Vec<u32>>,
+    is_managed: bool,
     /// Octets waiting at all ports, and their limit.
     shared_used: u64,
     shared_limit: u64,
@@ -55,6 +59,14 @@ pub(crate) struct Forwarding {
     /// `towards[from * places + to]`: the egress port of `from`.
     towards: Vec<u32>,
     places: usize,
+    /// Entries of streams that do not go where their address leads, by [`way_of`]: switches with
+    /// their egress ports. Empty if there is no such stream in the plant.
+    streams: Vec<Vec<(u32, u32)>>,
+}
+
+/// Returns the position of a stream's entries: there, or back.
+const fn way_of(stream: u32, is_reverse: bool) -> usize {
+    2 * stream as usize + is_reverse as usize
 }
 
 impl Forwarding {
@@ -64,7 +76,28 @@ impl Forwarding {
             access,
             towards,
             places,
+            streams: Vec::new(),
         }
+    }
+
+    /// Adds an entry for a unicast stream, there or back: an egress port of a switch.
+    pub(crate) fn add(&mut self, (stream, is_reverse): (u32, bool), switch: u32, port: u32) {
+        let way = way_of(stream, is_reverse);
+        if self.streams.len() <= way {
+            self.streams.resize(way + 1, Vec::new());
+        }
+        self.streams[way].push((switch, port));
+    }
+
+    /// Returns whether any stream has entries of its own.
+    pub(crate) const fn has_streams(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
+    /// Returns the entries of the stream of a packet; `None` if its address leads it.
+    pub(crate) fn entries(&self, packet: &Packet) -> Option<&[(u32, u32)]> {
+        let own = self.streams.get(way_of(packet.stream, packet.has(REVERSE)));
+        own.map(Vec::as_slice).filter(|own| !own.is_empty())
     }
 
     /// Returns the egress port of `switch` for a station, or [`NONE`].
@@ -96,6 +129,8 @@ pub(crate) enum Way {
     Group(Vec<u32>),
     /// All ports.
     Flood,
+    /// None: a hub repeats the frame to this switch, which is not on its way.
+    Nowhere,
 }
 
 impl SwitchState {
@@ -122,9 +157,11 @@ impl SwitchState {
             is_cut_through: switch.mode == ForwardingMode::CutThrough,
             is_vlan_aware: !switch.ports.iter().all(is_plain),
             strips_tags: switch.tags == TagHandling::Strip,
+            is_static: learned.is_none(),
             learned,
             aging,
-            groups: (switch.multicast == MulticastForwarding::Managed).then_some(groups),
+            groups,
+            is_managed: switch.multicast == MulticastForwarding::Managed,
             shared_used: 0,
             shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
             arrived: 0,
@@ -134,11 +171,16 @@ impl SwitchState {
         }
     }
 
+    /// Looks at the entries of streams before addresses from now on.
+    pub(crate) const fn look_at_streams(&mut self) {
+        self.is_static = false;
+    }
+
     /// Adds a port to a group, given by its number at the switch, if multicast is managed.
     pub(crate) fn add_to_group(&mut self, group: u32, port: u16) {
-        if let Some(groups) = &mut self.groups {
+        if self.is_managed {
             let port = self.first_port + u32::from(port);
-            groups.entry(group).or_default().push(port);
+            self.groups.entry(group).or_default().push(port);
         }
     }
 
@@ -226,12 +268,25 @@ impl SwitchState {
     ) -> Way {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
-            return match &self.groups {
-                Some(groups) if group < flooded_from => {
-                    Way::Group(groups.get(&group).cloned().unwrap_or_default())
-                }
+            return match self.groups.get(&group) {
+                Some(ways) if group < flooded_from => Way::Group(ways.clone()),
+                None if group < flooded_from && self.is_managed => Way::Group(Vec::new()),
                 Some(_) | None => Way::Flood,
             };
+        }
+        if self.is_static {
+            return Way::One(forwarding.port(index, packet.destination));
+        }
+        self.way_of_stream(index, packet, now, forwarding)
+    }
+
+    /// Returns where a unicast frame goes by the entries of its stream, or else by its address. Not
+    /// inlined, so that other plants do not pay for it.
+    #[inline(never)]
+    fn way_of_stream(&self, index: u32, packet: &Packet, now: i64, forwarding: &Forwarding) -> Way {
+        if let Some(entries) = forwarding.entries(packet) {
+            let own = entries.iter().find(|(switch, _)| *switch == index);
+            return own.map_or(Way::Nowhere, |&(_, port)| Way::One(port));
         }
         let Some(learned) = &self.learned else {
             return Way::One(forwarding.port(index, packet.destination));

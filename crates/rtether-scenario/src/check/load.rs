@@ -142,7 +142,7 @@ fn visit(
             }
         }
         for hop in routing
-            .path(network, listener, flow.talker)
+            .answer_path(network, flow, listener)
             .iter()
             .flatten()
         {

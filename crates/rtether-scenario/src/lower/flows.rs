@@ -7,6 +7,7 @@ use rtether_model::wire::Encapsulation;
 
 use super::bulk;
 use super::links::head;
+use super::routes::{Ends, routes};
 use super::switches::{pcp, vid};
 use super::traffic::{self, BULK_ONLY};
 use super::{Plant, check_name, unseen};
@@ -69,6 +70,10 @@ fn flow(
     let kind = traffic::kind(reader, fields, encapsulation);
     let tag = tag(reader, fields);
     let dscp = dscp(reader, fields, encapsulation);
+    if matches!(encapsulation, Encapsulation::Rtps { .. }) {
+        let what = "a flow over RTPS, whose participants speak to all others";
+        reader.misplaced(fields, &["route"], what);
+    }
     let start = reader.time(fields, "start");
     let stop = reader.time(fields, "stop");
     check_times(reader, start, stop, run);
@@ -88,6 +93,17 @@ fn flow(
     bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
     one_listener(reader, fields, kind, &listeners);
+    let routes = match &talker {
+        Some(talker) => {
+            let ends = Ends {
+                talker: talker.value,
+                listeners: &listeners,
+                delivery,
+            };
+            routes(reader, fields, plant, &ends)
+        }
+        None => Vec::new(),
+    };
     // Mistakes of this flow have been reported; half a flow would only cause more.
     (reader.sink.errors() == errors).then_some(())?;
     let name = reader.scalar(fields, "name")?.value.to_owned();
@@ -97,6 +113,7 @@ fn flow(
         class: class.map_or(String::new(), |class| class.value.to_owned()),
         description,
         delivery,
+        routes,
         encapsulation,
         tag,
         dscp,

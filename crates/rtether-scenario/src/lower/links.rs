@@ -283,39 +283,45 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
         None => format!("`{name}: {{ stack: zero }}` under `nodes:`"),
     };
     let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
+    let free = || first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
     match (port, plant.ports_of(node)) {
         (None, None) => Some(PortId { node, port: 0 }),
-        (Some(_), None) => {
-            let title = format!("{} is an end station and has no ports", quote(name));
-            let label = "end stations have one network interface";
-            reader.report(
-                Diagnostic::new(&codes::WRONG_END, title, span, label)
-                    .help(format!("write `{name}`")),
-            );
-            None
-        }
+        (Some(port), _) => port_number(reader, plant, (node, port), span, free),
         (None, Some((kind, _))) => {
             let title = format!("the port of {kind} {} is missing", quote(name));
-            let help =
-                first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
             let label = format!("`{}:PORT` is needed", kind.to_uppercase());
-            reader.report(Diagnostic::new(&codes::WRONG_END, title, span, label).help_if(help));
-            None
-        }
-        (Some(port), Some((kind, count))) => {
-            let number = port.trim().parse::<u16>().ok();
-            if let Some(number) = number.filter(|&n| n >= 1 && n <= count) {
-                let port = number - 1;
-                return Some(PortId { node, port });
-            }
-            let title = format!("{kind} {} has no port {}", quote(name), found(port));
-            let label = format!("its ports are 1 to {count}");
-            let help =
-                first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
-            reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, span, label).help_if(help));
+            reader.report(Diagnostic::new(&codes::WRONG_END, title, span, label).help_if(free()));
             None
         }
     }
+}
+
+/// Reads the port of a switch or hub; `remedy` helps if there is no such port.
+pub(super) fn port_number(
+    reader: &mut Reader<'_>,
+    plant: &Plant,
+    (node, text): (NodeId, &str),
+    span: Span,
+    remedy: impl FnOnce() -> Option<String>,
+) -> Option<PortId> {
+    let name = &plant.network.node(node).name;
+    let Some((kind, count)) = plant.ports_of(node) else {
+        let title = format!("{} is an end station and has no ports", quote(name));
+        let label = "end stations have one network interface";
+        reader.report(
+            Diagnostic::new(&codes::WRONG_END, title, span, label).help(format!("write `{name}`")),
+        );
+        return None;
+    };
+    let number = text.trim().parse::<u16>().ok();
+    if let Some(number) = number.filter(|&n| n >= 1 && n <= count) {
+        let port = number - 1;
+        return Some(PortId { node, port });
+    }
+    let title = format!("{kind} {} has no port {}", quote(name), found(text));
+    let label = format!("its ports are 1 to {count}");
+    reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, span, label).help_if(remedy()));
+    None
 }
 
 /// Returns the lowest unlinked port of a switch or hub, counting from 1.

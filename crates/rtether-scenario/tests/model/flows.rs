@@ -1,7 +1,7 @@
 //! Lowering of flows, run parameters and requirements.
 
 use rtether_model::flow::{Delivery, Flow, Phase, TcpParameters, Traffic};
-use rtether_model::network::{Pcp, Vid};
+use rtether_model::network::{Pcp, PortId, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 use rtether_scenario::{Limit, Requirement, Statistic};
@@ -169,4 +169,58 @@ fn run_and_accept() {
         miss_per_billion: None,
     };
     assert_eq!(full.accept, [first, second]);
+}
+
+/// Two switches joined twice and a third one beside them; the routes of a flow from `a`, as nodes and
+/// ports counted from one.
+fn routes(to: &str, text: &str) -> Vec<Vec<String>> {
+    let plant = super::scenario(&format!(
+        "rtether: 1\n\
+         nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }}, c: {{ stack: zero }} }}\n\
+         switches: {{ s1: {{ ports: 4, addresses: learning }}, s2: {{ ports: 4 }}, s3: {{ ports: 4 }} }}\n\
+         links:\n\
+         - {{ ends: [a, \"s1:1\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [b, \"s2:1\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [c, \"s3:1\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [\"s1:2\", \"s2:2\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [\"s1:3\", \"s2:3\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [\"s1:4\", \"s3:2\"], rate: 100 Mbit/s }}\n\
+         - {{ ends: [\"s2:4\", \"s3:3\"], rate: 100 Mbit/s }}\n\
+         flows: [{{ name: x, from: a, to: {to}, period: 2 ms, size: 64 B, {text} }}]\n"
+    ));
+    let name = |port: &PortId| {
+        let node = &plant.network.node(port.node).name;
+        format!("{node}:{}", port.port + 1)
+    };
+    let routes = plant.flows[0].routes.iter();
+    routes
+        .map(|route| route.iter().map(name).collect())
+        .collect()
+}
+
+/// Oracle: by hand. The switches form a loop and one of them learns, so the plant would be refused
+/// if it flooded anything.
+#[test]
+fn routes_become_ports() {
+    let long = [["a:1", "s1:4", "s3:3", "s2:1"]];
+    assert_eq!(routes("b", "route: [a, s1, s3, s2, b]"), long);
+    let second = [["a:1", "s1:3", "s2:1"]];
+    for text in ["[a, \"s1:3\", s2, b]", "[a, s1, \"s2:3\", b]"] {
+        assert_eq!(routes("b", &format!("route: {text}")), second);
+    }
+    // A port of the link before a node, and of the one behind it.
+    let passed = routes("c", "route: [a, s1, \"s2:2\", s3, c]");
+    assert_eq!(passed, [["a:1", "s1:2", "s2:4", "s3:1"]]);
+    let passed = routes("c", "route: [a, \"s1:2\", \"s2:4\", s3, c]");
+    assert_eq!(passed, [["a:1", "s1:2", "s2:4", "s3:1"]]);
+    // In the order of the listeners, which is that of the file.
+    let both = "[[a, s1, s3, s2, b], [a, s1, s3, c]]";
+    for kind in ["unicast", "multicast"] {
+        let found = routes("[c, b]", &format!("route: {both}, delivery: {kind}"));
+        assert_eq!(found[0], ["a:1", "s1:4", "s3:1"]);
+        assert_eq!(found[1], long[0]);
+    }
+    // Unicast copies may part and meet again.
+    let meet = "[[a, \"s1:2\", s2, b], [a, \"s1:3\", s2, s3, c]]";
+    assert_eq!(routes("[b, c]", &format!("route: {meet}")).len(), 2);
 }

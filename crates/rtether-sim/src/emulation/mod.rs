@@ -173,6 +173,15 @@ pub enum EmulationError {
         /// Name of one of the switches.
         switch: String,
     },
+    /// A flow has a route through a loop; frames from outside follow their addresses.
+    #[error(
+        "flow `{flow}` has a route in a network with a loop, and frames of real hosts follow their \
+         addresses, not flows; put links on standby until one way is left, or simulate"
+    )]
+    Route {
+        /// Name of the flow.
+        flow: String,
+    },
     /// Frames from outside have no deadlines.
     #[error("switch `{switch}` serves by deadline, and frames from outside have none")]
     Deadlines {
@@ -241,11 +250,11 @@ impl Emulation {
     /// [`rtether_model::network::EndStation::emulate`] is set.
     ///
     /// # Errors
-    /// If the simulator refuses the network, switches form a loop, one sorts by deadlines, or an
+    /// If the simulator refuses the network, switches form a loop, with or without routes, one sorts by deadlines, or an
     /// emulated station has rules on addresses or ports.
     pub fn new(setup: &Setup<'_>) -> Result<Self, EmulationError> {
         let Setup { seed, draws, .. } = *setup;
-        let network = bare(setup.network)?;
+        let network = bare(setup.network, setup.groups)?;
         let (flows, groups) = known_groups(setup.groups);
         let config = Config {
             seed,

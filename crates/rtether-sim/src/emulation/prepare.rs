@@ -45,10 +45,15 @@ fn looks_at_hosts(rule: &Rule) -> bool {
 }
 
 /// Returns the network between the hosts: stations that are not emulated have zero processing time.
-pub(super) fn bare(network: &Network) -> Result<Network, EmulationError> {
+pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, EmulationError> {
     let mut network = network.clone();
     let routing = Routing::new(&network);
     if let Some(links) = routing.find_loop(&network) {
+        // Without a loop, a route is the only way.
+        if let Some(flow) = flows.iter().find(|flow| !flow.routes.is_empty()) {
+            let flow = flow.name.clone();
+            return Err(EmulationError::Route { flow });
+        }
         let node = links
             .first()
             .map(|link| network.links[link.index()].ends[0].node);

@@ -9,10 +9,10 @@ mod traffic;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Delivery, Flow};
+use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
 use rtether_model::quantity::{BitRate, Bytes};
-use rtether_model::route::{RouteError, Routing};
+use rtether_model::route::Routing;
 
 use super::{Action, Simulation};
 use crate::agenda::Agenda;
@@ -29,9 +29,10 @@ use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
 use crate::station::Station;
 use crate::stats::StreamStats;
+use crate::switch::SwitchState;
 use media::build_media;
 use ports::build_ports;
-use tables::{build_switches, static_addresses};
+use tables::{add_streams, build_switches, static_addresses};
 use traffic::check_traffic;
 
 /// Numbers of the parts of a network.
@@ -136,6 +137,10 @@ impl Simulation {
         for flow in flows {
             simulation.add_flow(flow, &numbers)?;
         }
+        if simulation.forwarding.has_streams() {
+            let switches = simulation.switches.iter_mut();
+            switches.for_each(SwitchState::look_at_streams);
+        }
         simulation.add_publications(flows)?;
         simulation.give_slots()?;
         Ok(simulation)
@@ -156,11 +161,13 @@ impl Simulation {
             .iter()
             .map(|&node| station(node))
             .collect::<Result<_, _>>()?;
-        self.check_routes(flow)
-            .map_err(|reason| BuildError::NoRoute {
+        let plant = (&self.network, &self.routing, numbers);
+        add_streams(&mut self.forwarding, plant, flow, first_stream).map_err(|reason| {
+            BuildError::NoRoute {
                 flow: name(),
                 reason,
-            })?;
+            }
+        })?;
         let octets = |payload: Bytes| {
             // TCP and RTPS cut messages and samples themselves, so the payload may exceed a frame.
             let is_cut = flow.connection.is_some() || flow.is_published();
@@ -215,24 +222,6 @@ impl Simulation {
         let stations = self.stations.len();
         self.reassemblies.resize_with(stations, Reassembly::default);
         Ok(Some(position))
-    }
-
-    /// Checks that frames reach the listeners, and replies or acknowledgements the talker.
-    fn check_routes(&self, flow: &Flow) -> Result<(), RouteError> {
-        let is_answered = flow.reply.is_some() || flow.is_acknowledged();
-        for &listener in &flow.listeners {
-            self.routing.flow_path(&self.network, flow, listener)?;
-            if is_answered {
-                let answer = Flow {
-                    talker: listener,
-                    delivery: Delivery::Unicast,
-                    ..flow.clone()
-                };
-                self.routing
-                    .flow_path(&self.network, &answer, flow.talker)?;
-            }
-        }
-        Ok(())
     }
 
     /// Lays out the timers in the order of [`Action`] and sets the first releases.

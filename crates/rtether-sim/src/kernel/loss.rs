@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use super::Simulation;
 use crate::flow::Carrier;
 use crate::observe::{DropReason, Observer};
-use crate::packet::{COUNTED, GROUP, REVERSE};
+use crate::packet::{COUNTED, GROUP, Packet, REVERSE};
 
 impl Simulation {
     /// Ends a packet before its destination. `egress` is the port at or after which it was lost,
@@ -51,7 +51,7 @@ impl Simulation {
         }
         if packet.destination & GROUP == 0 {
             // Flooding may put copies on paths that do not lead to the destination.
-            let leads = egress.is_none_or(|port| self.leads_to(port, packet.destination));
+            let leads = egress.is_none_or(|port| self.leads_on(port, packet));
             return if leads {
                 alloc::vec![packet.stream as usize]
             } else {
@@ -92,8 +92,20 @@ impl Simulation {
         }
     }
 
-    fn leads_to(&self, port: u32, station: u32) -> bool {
+    /// Returns whether a unicast packet gets to its destination by a port.
+    fn leads_on(&self, port: u32, packet: &Packet) -> bool {
         let id = self.port_id(port);
+        let station = packet.destination;
+        if self.forwarding.entries(packet).is_some() {
+            let flow = &self.flow_list[packet.flow as usize];
+            let [from, to] = [packet.source, station].map(|end| self.stations[end as usize].node());
+            let path = if packet.has(REVERSE) {
+                self.routing.answer_path(&self.network, flow, from)
+            } else {
+                self.routing.flow_path(&self.network, flow, to)
+            };
+            return path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == id));
+        }
         let to = self.stations[station as usize].node();
         let hop = self.routing.next_hop(&self.network, id.node, to);
         hop.is_some_and(|hop| hop.egress == id)

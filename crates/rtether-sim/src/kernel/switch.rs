@@ -35,6 +35,7 @@ impl Simulation {
         let ways = match switch.way(index, packet, self.now, &self.forwarding, self.flooded_from) {
             // The destination is behind the ingress port: this copy is superfluous, not lost.
             Way::One(egress) if egress == ingress => return self.filter(index, id, None, observer),
+            Way::Nowhere => return self.filter(index, id, None, observer),
             Way::One(NONE) => return self.filter(index, id, Some(from), observer),
             Way::One(egress) => return self.pass_on(index, id, vid, from, egress, observer),
             Way::Group(ways) => ways,

@@ -17,4 +17,5 @@ mod messages;
 mod publications;
 mod random;
 mod refusals;
+mod routes;
 mod support;

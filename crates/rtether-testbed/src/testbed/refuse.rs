@@ -7,6 +7,7 @@ use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch,
 };
 use rtether_model::quantity::Duration;
+use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::emulation::{Emulation, Setup};
 
@@ -41,7 +42,10 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
         reasons.extend(found.map(|why| format!("`{}` {why}", node.name)));
     }
     match backend {
-        Backend::Kernel => reasons.extend(of_kernel_links(network)),
+        Backend::Kernel => {
+            reasons.extend(of_kernel_links(network));
+            reasons.extend(of_kernel_loop(network));
+        }
         Backend::Emulated => {
             let setup = Setup {
                 groups: &scenario.flows,
@@ -153,6 +157,18 @@ fn of_kernel_links(network: &Network) -> Vec<String> {
         }
     }
     reasons
+}
+
+/// Returns why bridges of the kernel cannot be joined in a loop: they learn, and flood what they do
+/// not know.
+fn of_kernel_loop(network: &Network) -> Option<String> {
+    let links = Routing::new(network).find_loop(network)?;
+    let switch = network.links[links.first()?.index()].ends[0].node;
+    let name = &network.node(switch).name;
+    Some(format!(
+        "`{name}` is part of a loop, in which bridges of the kernel would flood for ever and follow no \
+         `route`; put links on standby until one way is left, or simulate"
+    ))
 }
 
 /// Returns how an echo flow differs from the kernel's own ICMP echo replies.

@@ -284,7 +284,7 @@ impl Checked {
     pub fn path_of(&self, routing: &Routing, stream: &Stream<'_>) -> Option<(Vec<u32>, Vec<u32>)> {
         let listener = stream.record.listener_id();
         let network = &self.scenario.network;
-        let hops = routing.path(network, stream.flow.talker, listener).ok()?;
+        let hops = routing.flow_path(network, stream.flow, listener).ok()?;
         let mut nodes = vec![stream.flow.talker.0];
         nodes.extend(hops.iter().map(|hop| hop.ingress.node.0));
         Some((nodes, hops.iter().map(|hop| hop.link.0).collect()))

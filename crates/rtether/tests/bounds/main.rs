@@ -17,6 +17,7 @@ mod incremental;
 mod layers;
 mod plant;
 mod published;
+mod routed;
 mod search;
 mod tightness;
 mod wide;
@@ -320,6 +321,16 @@ fn deficit_round_robin_keeps_to_its_bounds() {
 fn bounds_of_plain_plants_are_tight() {
     let mut tightness = soundness("bounds_of_plain_plants_are_tight", Variety::Plain);
     tightness.print("plain plants");
+}
+
+/// Oracle: the simulator, as above, where flows take long ways through rings, by routes or VLANs.
+#[test]
+fn flows_with_routes_keep_to_their_bounds() {
+    let mut tightness = soundness("flows_with_routes_keep_to_their_bounds", Variety::Routed);
+    tightness.print("plants with routes");
+    assert!(
+        tightness.bounded * 3 > tightness.streams || std::env::var_os("RTETHER_CASE").is_some()
+    );
 }
 
 /// Oracle: the simulator, as above, where stations have tasks, queues and smoothers.

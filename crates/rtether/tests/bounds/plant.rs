@@ -39,6 +39,8 @@ pub(crate) enum Variety {
     Layered,
     /// Everything except layers, with deficit round robin at most ports of switches.
     Deficit,
+    /// Everything except layers and RTPS, with redundant links, and routes or VLANs for the flows.
+    Routed,
 }
 
 impl Plant {
@@ -47,6 +49,11 @@ impl Plant {
         if variety == Variety::Deficit {
             let mut plant = Self::random(number, Variety::Full);
             plant.share_octets(&mut dice);
+            return plant;
+        }
+        if variety == Variety::Routed {
+            let mut plant = Self::random(number, Variety::Full);
+            plant.route_at_random(&mut dice);
             return plant;
         }
         let mut plant = Self::default();

@@ -180,7 +180,7 @@ impl Builder {
         shared::fill(network, &mut record, &mut dice);
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             for &listener in &flow.listeners {
-                let hops = routing.path(network, flow.talker, listener).unwrap();
+                let hops = routing.flow_path(network, flow, listener).unwrap();
                 let last = hops.last().unwrap().egress;
                 let mut stream = StreamRecord {
                     flow: u32::try_from(number).unwrap(),

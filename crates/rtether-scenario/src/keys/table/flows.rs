@@ -107,6 +107,16 @@ pub(crate) static FLOW: Section = Section {
             "multicast",
             "One frame for each listener, sent in the order of the list, or one frame that the switches copy. Multicast for `goose` and `sv`, else unicast, if not given.",
         ),
+        key(
+            "route",
+            Kind::Any(&[
+                Kind::Values(&Kind::Name("node")),
+                Kind::Values(&Kind::Values(&Kind::Name("node"))),
+            ]),
+            Optional,
+            "[plc1, sw1, sw2, drive1]",
+            "The way of the frames: all nodes from the talker to the listener. With several listeners a list of such lists, one for each; those of a multicast flow form a tree. Where several links join two nodes, one of its ports says which: `\"sw1:3\"`. Answers and acknowledgements take the route backwards. If not given, frames take the shortest path, equal ones by the lower port; if that leaves the VLAN of the flow, the only shortest path inside. Not for RTPS.",
+        ),
         choice(
             &OVER,
             "raw",

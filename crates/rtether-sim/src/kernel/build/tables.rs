@@ -5,8 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow};
-use rtether_model::network::{Network, NodeId, NodeKind};
-use rtether_model::route::Routing;
+use rtether_model::network::{MulticastForwarding, Network, NodeId, NodeKind};
+use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::Numbers;
 use crate::error::BuildError;
@@ -31,11 +31,23 @@ pub(super) fn build_switches(
         let NodeKind::Switch(switch) = &definition.kind else {
             continue;
         };
-        let table = core::mem::take(&mut groups[node.index()]);
+        let mut table = core::mem::take(&mut groups[node.index()]);
+        if switch.multicast == MulticastForwarding::Unmanaged {
+            // It floods groups, but for those with a route, also where the route does not pass.
+            let routed = (0u32..)
+                .zip(flows)
+                .filter(|(_, flow)| is_routed_group(flow));
+            let own = |(group, _)| (group, table.remove(&group).unwrap_or_default());
+            table = routed.map(own).collect();
+        }
         let first_port = numbers.first_port[node.index()];
         switches.push(SwitchState::new(node, switch, first_port, stations, table));
     }
     Ok(switches)
+}
+
+fn is_routed_group(flow: &Flow) -> bool {
+    flow.delivery == Delivery::Multicast && !flow.routes.is_empty()
 }
 
 /// Returns the egress ports of each multicast flow, by node.
@@ -65,6 +77,42 @@ fn group_tables(
         }
     }
     Ok(tables)
+}
+
+/// Checks that frames reach the listeners, and answers or acknowledgements the talker, and adds
+/// entries for each unicast stream, the first one numbered `stream`, that has a route or goes
+/// elsewhere than its address leads.
+///
+/// Switches tell such streams apart as IEEE 802.1CB and ARINC 664 do, not by address and VLAN
+/// alone: two streams from one station to another may take different routes.
+pub(super) fn add_streams(
+    forwarding: &mut Forwarding,
+    (network, routing, numbers): (&Network, &Routing, &Numbers),
+    flow: &Flow,
+    stream: u32,
+) -> Result<(), RouteError> {
+    let mut add = |way, hops: Vec<Hop>, from, to| {
+        let is_usual = || routing.path(network, from, to).as_ref() == Ok(&hops);
+        if flow.routes.is_empty() && (!routing.has_vlans() || is_usual()) {
+            return;
+        }
+        for hop in hops {
+            if let Owner::Switch(switch) = numbers.owner[hop.egress.node.index()] {
+                forwarding.add(way, switch, numbers.port(hop.egress));
+            }
+        }
+    };
+    for (stream, &listener) in (stream..).zip(&flow.listeners) {
+        let hops = routing.flow_path(network, flow, listener)?;
+        if flow.delivery == Delivery::Unicast {
+            add((stream, false), hops, flow.talker, listener);
+        }
+        if flow.reply.is_some() || flow.is_acknowledged() {
+            let hops = routing.answer_path(network, flow, listener)?;
+            add((stream, true), hops, listener, flow.talker);
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn static_addresses(

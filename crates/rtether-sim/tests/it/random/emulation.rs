@@ -267,7 +267,11 @@ fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     simulation.run_until(until, &mut seen);
     let outputs = match emulate(&setup, &seen.arrivals, until, None) {
         Ok(outputs) => outputs,
-        Err(EmulationError::Loop { .. } | EmulationError::Deadlines { .. }) => return None,
+        Err(
+            EmulationError::Loop { .. }
+            | EmulationError::Route { .. }
+            | EmulationError::Deadlines { .. },
+        ) => return None,
         Err(error) => panic!("{error}"),
     };
     check_finished(&outputs);

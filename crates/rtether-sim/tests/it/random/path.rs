@@ -33,7 +33,7 @@ impl<'a> Floors<'a> {
         let Some(reply) = flow.reply else {
             return there;
         };
-        let back = self.routing.path(self.network, listener, flow.talker);
+        let back = self.routing.answer_path(self.network, flow, listener);
         let frames = flow.frames(reply.payload);
         let frame = frames.full.min(frames.last);
         there

@@ -27,7 +27,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{Backoff, Network, NodeId, PortId};
+use rtether_model::network::{Backoff, Network, PortId};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::Routing;
 use rtether_model::wire::{self, FCS, HEADER, MAX_FRAME_PAYLOAD, MIN_FRAME, TAG};
@@ -187,12 +187,10 @@ fn offer(
     let sent = load::of_one_listener(flow);
     let mut there: Vec<Access> = Vec::new();
     let mut back: Vec<Access> = Vec::new();
-    let ways = |from: NodeId, to: NodeId| {
-        way::between(network, domains, routing, from, to).unwrap_or_default()
-    };
+    let ways = |hops| way::between(network, domains, hops).unwrap_or_default();
     for &listener in &flow.listeners {
-        there.extend(ways(flow.talker, listener));
-        back.extend(ways(listener, flow.talker));
+        there.extend(ways(routing.flow_path(network, flow, listener)));
+        back.extend(ways(routing.answer_path(network, flow, listener)));
     }
     if flow.delivery == Delivery::Multicast {
         // One frame for all listeners behind a port.

@@ -6,7 +6,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
-use rtether_model::route::Routing;
+use rtether_model::route::{Hop, RouteError, Routing};
 use rtether_model::wire::Encapsulation;
 
 use crate::scenario::{Domains, Scenario};
@@ -24,11 +24,9 @@ pub(super) struct Access {
 pub(super) fn between(
     network: &Network,
     domains: &Domains,
-    routing: &Routing,
-    from: NodeId,
-    to: NodeId,
+    hops: Result<Vec<Hop>, RouteError>,
 ) -> Option<Vec<Access>> {
-    let hops = routing.path(network, from, to).ok()?;
+    let hops = hops.ok()?;
     let sent = hops.into_iter().filter_map(|hop| {
         let domain = domains.of(hop.link)?;
         let is_hub = network.hub(hop.egress.node).is_some();
@@ -48,10 +46,13 @@ pub(super) fn accesses(
     flow: &Flow,
     listener: NodeId,
 ) -> Option<Vec<Access>> {
-    let way = |from, to| between(network, domains, routing, from, to);
-    let mut all = way(flow.talker, listener)?.repeat(segments(flow, flow.payload));
+    let there = routing.flow_path(network, flow, listener);
+    let there = between(network, domains, there)?;
+    let mut all = there.repeat(segments(flow, flow.payload));
     if let Some(reply) = flow.reply {
-        all.extend(way(listener, flow.talker)?.repeat(segments(flow, reply.payload)));
+        let back = routing.answer_path(network, flow, listener);
+        let back = between(network, domains, back)?;
+        all.extend(back.repeat(segments(flow, reply.payload)));
     }
     Some(all)
 }
