@@ -250,6 +250,20 @@ impl Flow {
         }
     }
 
+    /// Returns the flow to some of its listeners, with their routes.
+    #[must_use]
+    pub fn to_those(&self, is_wanted: impl Fn(NodeId) -> bool) -> Self {
+        let all = 0..self.listeners.len();
+        let wanted = || all.clone().filter(|&n| is_wanted(self.listeners[n]));
+        Self {
+            listeners: wanted().map(|n| self.listeners[n]).collect(),
+            routes: wanted()
+                .filter_map(|n| self.routes.get(n).cloned())
+                .collect(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the route to a listener; `None` if the switches choose the way.
     pub fn route_to(&self, listener: NodeId) -> Option<&[PortId]> {
         let mut all = self.listeners.iter().zip(&self.routes);

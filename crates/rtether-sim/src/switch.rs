@@ -23,7 +23,7 @@ pub(crate) struct SwitchState {
     is_cut_through: bool,
     /// Whether any port has VLAN or priority settings.
     is_vlan_aware: bool,
-    strips_tags: bool,
+    tags: TagHandling,
     /// Whether the address of a frame alone tells its port: nothing is learned, and no stream of the
     /// plant has entries of its own.
     is_static: bool,
@@ -32,7 +32,7 @@ pub(crate) struct SwitchState {
     aging: i64,
     /// Egress ports by group: of all with managed multicast, else only of those with a route.
     groups: BTreeMap<u32, Vec<u32>>,
-    is_managed: bool,
+    multicast: MulticastForwarding,
     /// Octets waiting at all ports, and their limit.
     shared_used: u64,
     shared_limit: u64,
@@ -156,12 +156,12 @@ impl SwitchState {
             ports: switch.ports.clone(),
             is_cut_through: switch.mode == ForwardingMode::CutThrough,
             is_vlan_aware: !switch.ports.iter().all(is_plain),
-            strips_tags: switch.tags == TagHandling::Strip,
+            tags: switch.tags,
             is_static: learned.is_none(),
             learned,
             aging,
             groups,
-            is_managed: switch.multicast == MulticastForwarding::Managed,
+            multicast: switch.multicast,
             shared_used: 0,
             shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
             arrived: 0,
@@ -171,6 +171,10 @@ impl SwitchState {
         }
     }
 
+    const fn strips_tags(&self) -> bool {
+        matches!(self.tags, TagHandling::Strip)
+    }
+
     /// Looks at the entries of streams before addresses from now on.
     pub(crate) const fn look_at_streams(&mut self) {
         self.is_static = false;
@@ -178,7 +182,7 @@ impl SwitchState {
 
     /// Adds a port to a group, given by its number at the switch, if multicast is managed.
     pub(crate) fn add_to_group(&mut self, group: u32, port: u16) {
-        if self.is_managed {
+        if self.multicast == MulticastForwarding::Managed {
             let port = self.first_port + u32::from(port);
             self.groups.entry(group).or_default().push(port);
         }
@@ -199,7 +203,7 @@ impl SwitchState {
     /// their last bit has arrived.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        !(self.is_cut_through | self.is_vlan_aware | self.strips_tags)
+        !(self.is_cut_through | self.is_vlan_aware | self.strips_tags())
     }
 
     /// Returns whether it forwards a frame before its last bit has arrived.
@@ -269,9 +273,10 @@ impl SwitchState {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
             return match self.groups.get(&group) {
-                Some(ways) if group < flooded_from => Way::Group(ways.clone()),
-                None if group < flooded_from && self.is_managed => Way::Group(Vec::new()),
-                Some(_) | None => Way::Flood,
+                _ if group >= flooded_from => Way::Flood,
+                Some(ways) => Way::Group(ways.clone()),
+                None if self.multicast == MulticastForwarding::Managed => Way::Group(Vec::new()),
+                None => Way::Flood,
             };
         }
         if self.is_static {
@@ -317,7 +322,7 @@ impl SwitchState {
                 packet.vid = vid.get();
             }
         }
-        if self.strips_tags {
+        if self.strips_tags() {
             packet.put(TAGGED, false);
         }
         true

@@ -542,3 +542,41 @@ fn an_interrupted_judgment_says_so() {
             .starts_with("Interrupted: 0 of 5 failures judged.")
     );
 }
+
+/// Oracle: by hand. A stated route does not move: only the links on it cut its flow off.
+#[test]
+fn a_flow_with_a_route_has_no_other_way() {
+    let text = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { s1: { ports: 3 }, s2: { ports: 3 }, s3: { ports: 2 } }
+links:
+  - { ends: [a, \"s1:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"s2:1\"], rate: 100 Mbit/s }
+  - { ends: [\"s1:2\", \"s2:2\"], rate: 100 Mbit/s }
+  - { ends: [\"s2:3\", \"s3:1\"], rate: 100 Mbit/s }
+  - { ends: [\"s3:2\", \"s1:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: long, from: a, to: b, period: 1 ms, size: 60 B, deadline: 1 ms, route: [a, s1, s3, s2, b] }
+  - { name: short, from: b, to: a, period: 1 ms, size: 60 B, deadline: 1 ms, route: [b, s2, s1, a] }
+run: { for: 10 ms }
+";
+    let failures = judge(&read(text), Which::Trunks, None);
+    let cut_off = failures.rows[1..].iter().map(|row| {
+        let names = streams(&failures, &row.cut_off).into_iter();
+        let names: Vec<String> = names.map(|(flow, _)| flow).collect();
+        (row.name(), names)
+    });
+    let expected = [
+        ("s1:2 - s2:2", "short"),
+        ("s2:3 - s3:1", "long"),
+        ("s3:2 - s1:3", "long"),
+    ];
+    let expected = expected.map(|(link, flow)| (link, vec![flow.to_owned()]));
+    let found: Vec<(String, Vec<String>)> =
+        cut_off.map(|(name, one)| (name.to_owned(), one)).collect();
+    let found: Vec<(&str, Vec<String>)> = found
+        .iter()
+        .map(|(name, one)| (name.as_str(), one.clone()))
+        .collect();
+    assert_eq!(found, expected);
+}

@@ -70,10 +70,6 @@ fn flow(
     let kind = traffic::kind(reader, fields, encapsulation);
     let tag = tag(reader, fields);
     let dscp = dscp(reader, fields, encapsulation);
-    if matches!(encapsulation, Encapsulation::Rtps { .. }) {
-        let what = "a flow over RTPS, whose participants speak to all others";
-        reader.misplaced(fields, &["route"], what);
-    }
     let start = reader.time(fields, "start");
     let stop = reader.time(fields, "stop");
     check_times(reader, start, stop, run);
@@ -93,17 +89,13 @@ fn flow(
     bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
     one_listener(reader, fields, kind, &listeners);
-    let routes = match &talker {
-        Some(talker) => {
-            let ends = Ends {
-                talker: talker.value,
-                listeners: &listeners,
-                delivery,
-            };
-            routes(reader, fields, plant, &ends)
-        }
-        None => Vec::new(),
+    let ends = Ends {
+        talker: talker.as_ref().map(|talker| talker.value),
+        listeners: &listeners,
+        delivery,
+        encapsulation,
     };
+    let routes = routes(reader, fields, plant, &ends);
     // Mistakes of this flow have been reported; half a flow would only cause more.
     (reader.sink.errors() == errors).then_some(())?;
     let name = reader.scalar(fields, "name")?.value.to_owned();

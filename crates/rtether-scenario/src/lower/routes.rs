@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::flow::Delivery;
 use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::wire::Encapsulation;
 
 use super::Plant;
 use super::links::port_number;
@@ -60,9 +61,11 @@ struct Stop {
 
 /// A flow for which routes are read.
 pub(super) struct Ends<'a> {
-    pub(super) talker: NodeId,
+    /// `None` if it is missing or wrong.
+    pub(super) talker: Option<NodeId>,
     pub(super) listeners: &'a [NodeId],
     pub(super) delivery: Delivery,
+    pub(super) encapsulation: Encapsulation,
 }
 
 /// Talker and listeners of a flow, for its routes.
@@ -76,15 +79,20 @@ pub(super) fn routes(
     plant: &Plant,
     flow: &Ends<'_>,
 ) -> Vec<Vec<PortId>> {
+    if matches!(flow.encapsulation, Encapsulation::Rtps { .. }) {
+        let what = "a flow over RTPS, whose participants speak to all others";
+        reader.misplaced(fields, &[KEY], what);
+    }
     let items = reader.items(fields, KEY);
-    let (Some(entry), Some(first)) = (fields.get(KEY), items.first()) else {
+    let (Some(entry), Some(first), Some(talker)) = (fields.get(KEY), items.first(), flow.talker)
+    else {
         return Vec::new();
     };
     let lists = match first.data {
         Data::List(_) => items,
         Data::Null | Data::Scalar(_) | Data::Map(_) => std::slice::from_ref(&entry.value),
     };
-    let ends = (flow.talker, flow.listeners.iter().copied().collect());
+    let ends = (talker, flow.listeners.iter().copied().collect());
     let mut found: BTreeMap<NodeId, Route> = BTreeMap::new();
     for list in lists {
         let Some((listener, route)) = route(reader, fields, plant, &ends, list) else {
@@ -132,7 +140,7 @@ fn route(
     let stops = stops(reader, fields, plant, list)?;
     let last = stops.last()?;
     if let Err(diagnostic) = check_stops(fields, plant, ends, &stops) {
-        reader.report(diagnostic);
+        reader.report(*diagnostic);
         return None;
     }
     let mut route = Route {
@@ -164,7 +172,7 @@ fn check_stops(
     plant: &Plant,
     (talker, listeners): &EndNodes,
     stops: &[Stop],
-) -> Result<(), Diagnostic> {
+) -> Result<(), Box<Diagnostic>> {
     let name = |node: NodeId| quote(&plant.network.node(node).name);
     let [first, middle @ .., last] = stops else {
         return Ok(());
@@ -173,17 +181,18 @@ fn check_stops(
     if first.node != *talker {
         let title = format!("the route of {owner} begins at {}", name(first.node));
         let label = format!("its talker is {}", name(*talker));
-        return Err(refused(title, first.span, label));
+        return Err(Box::new(refused(title, first.span, label)));
     }
     if !listeners.contains(&last.node) {
         let title = format!("the route of {owner} ends at {}", name(last.node));
-        return Err(refused(title, last.span, "not a listener of the flow"));
+        let label = "not a listener of the flow";
+        return Err(Box::new(refused(title, last.span, label)));
     }
     for stop in middle {
         if plant.ports_of(stop.node).is_none() {
             let title = format!("a route passes end station {}", name(stop.node));
             let label = "only switches and hubs forward";
-            return Err(refused(title, stop.span, label));
+            return Err(Box::new(refused(title, stop.span, label)));
         }
     }
     let mut passed = BTreeMap::new();
@@ -191,7 +200,7 @@ fn check_stops(
         if let Some(before) = passed.insert(stop.node, stop.span) {
             let title = format!("a route passes {} twice", name(stop.node));
             let again = refused(title, stop.span, "the second time");
-            return Err(again.also(before, "the first time"));
+            return Err(Box::new(again.also(before, "the first time")));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! joins two parts which have no connection any more, so that no loop can arise. Streams without a way
 //! are removed, and what their talkers would still send in vain is not simulated.
 
-use rtether_model::flow::{Delivery, Flow};
+use rtether_model::flow::Flow;
 use rtether_model::network::{Link, LinkId, Network, NodeId, NodeKind, PortId};
 use rtether_model::route::Routing;
 
@@ -231,13 +231,7 @@ impl<'a> Ways<'a> {
     fn way(&self, flow: &Flow, listener: NodeId) -> Option<Vec<PortId>> {
         let mut hops = self.routing.flow_path(self.network, flow, listener).ok()?;
         if flow.reply.is_some() || flow.is_acknowledged() {
-            let answer = Flow {
-                talker: listener,
-                listeners: vec![flow.talker],
-                delivery: Delivery::Unicast,
-                ..flow.clone()
-            };
-            let back = self.routing.flow_path(self.network, &answer, flow.talker);
+            let back = self.routing.answer_path(self.network, flow, listener);
             hops.extend(back.ok()?);
         }
         Some(hops.iter().map(|hop| hop.egress).collect())
@@ -245,24 +239,20 @@ impl<'a> Ways<'a> {
 
     /// Returns a flow with the listeners that it reaches.
     fn reached(&self, flow: &Flow) -> Flow {
-        let mut rest = flow.clone();
         // One listener that cannot be reached spoils the tree of all, so each is tried alone first.
-        rest.listeners.retain(|&listener| {
-            let alone = Flow {
-                listeners: vec![listener],
-                ..flow.clone()
-            };
+        let mut rest = flow.to_those(|listener| {
+            let alone = flow.to_those(|other| other == listener);
             self.way(&alone, listener).is_some()
         });
         // The tree may lead to a listener by another way, through ports outside the VLAN.
         while let Some(lost) = self.first_lost(&rest) {
-            rest.listeners.remove(lost);
+            rest = rest.to_those(|listener| listener != lost);
         }
         rest
     }
 
-    fn first_lost(&self, flow: &Flow) -> Option<usize> {
-        let mut listeners = flow.listeners.iter();
-        listeners.position(|&listener| self.way(flow, listener).is_none())
+    fn first_lost(&self, flow: &Flow) -> Option<NodeId> {
+        let mut listeners = flow.listeners.iter().copied();
+        listeners.find(|&listener| self.way(flow, listener).is_none())
     }
 }

@@ -243,6 +243,8 @@ fn longest(flow: &Flow, is_answer: bool) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use rtether_model::network::NodeId;
+
     use super::*;
 
     /// Two stations that each send `frames` frames of 64 octets per second at 10 Mbit/s.
