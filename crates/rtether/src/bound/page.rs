@@ -6,7 +6,6 @@ use rtether_model::record::Segment;
 
 use super::output::{port_name, share, signed};
 use super::{MODEL, Statistical, counts, place_name, reason, responsible, statistical, verdict};
-use crate::report::bars;
 use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
 use crate::report::markup::{Markup, element};
 use crate::report::page::{self, DataTable, Page, TableCell, Tone, details};
@@ -15,7 +14,8 @@ use crate::scenario::Scenario;
 
 /// Largest number of streams in the table, least slack first.
 const MOST_STREAMS: usize = 400;
-/// Largest number of streams whose hops are drawn.
+/// Largest number of streams whose hops are drawn; of more streams, the drawing is behind a line that
+/// opens it.
 const MOST_DRAWN: usize = 24;
 /// Largest ratio of the longest to the shortest bound on one axis.
 const SPREAD: f64 = 6.0;
@@ -127,7 +127,12 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
     if has_statistical {
         all.push(element("p").class("note").text(MODEL));
     }
-    all.push(hops(scenario, analysis, &order));
+    let hops = hops(scenario, analysis, &order);
+    if order.len() > MOST_DRAWN {
+        all.push(details(Markup::text("Parts of the bounds"), hops, false));
+    } else {
+        all.push(hops);
+    }
     all
 }
 
@@ -143,11 +148,15 @@ fn stream_row(
     let slack = bound.and_then(|bound| bound.slack);
     let slack_cell = slack.map_or_else(none, |s| TableCell::number(signed(s), s.as_ps()));
     let is_over = slack.is_some_and(Duration::is_negative);
-    let mut named = Markup::text(&flow.name);
-    named.push(element("small").text(way));
+    let named = TableCell::text(&flow.name).class("name");
+    let named = if way == flow.name {
+        named
+    } else {
+        named.noted(way)
+    };
     let mut row = vec![
         mark(verdict(scenario, stream)),
-        TableCell::markup(named).class("name"),
+        named,
         bound.map_or_else(none, |bound| time_cell(bound.latency)),
         flow.deadline.map_or_else(none, time_cell),
         if is_over {
@@ -187,8 +196,7 @@ fn mark(verdict: &str) -> TableCell {
         _ => ("mark none", "\u{2013}", 2),
     };
     let word = super::words(verdict);
-    let mark = element("span").class(class).text(format!("{sign} {word}"));
-    TableCell::markup(mark).sorted_by(weight)
+    TableCell::mark(class, format!("{sign} {word}")).sorted_by(weight)
 }
 
 /// Draws the hops of the bounds with the least slack.
@@ -344,13 +352,13 @@ fn is_overloaded(ppm: Option<u64>) -> bool {
 
 fn load(ppm: Option<u64>) -> TableCell {
     match ppm {
-        Some(ppm) => TableCell::markup(bars::gauge(share(ppm))).sorted_by(ppm),
+        Some(ppm) => TableCell::gauge(share(ppm)).sorted_by(ppm),
         None => TableCell::text("unlimited").sorted_by(u64::MAX),
     }
 }
 
 fn time_cell(span: Duration) -> TableCell {
-    TableCell::number(time(span), span.as_ps())
+    TableCell::time(Some(span))
 }
 
 fn none() -> TableCell {

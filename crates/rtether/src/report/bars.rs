@@ -95,17 +95,22 @@ pub fn legend(entries: &[(String, String)]) -> Markup {
 
 /// Draws a small utilization bar with its value.
 pub fn gauge(share: f64) -> Markup {
-    let full = (share * 100.0).clamp(0.0, 100.0);
-    let class = format!("fill {}", load_class(share));
+    let (class, width) = filled(share);
     let fill = element("i")
-        .class(class)
-        .attr("style", format!("width:{full:.1}%"));
+        .class(format!("fill {class}"))
+        .attr("style", format!("width:{width}"));
     let track = element("span").class("track").child(fill);
     element("span")
         .class("gauge")
         .child(track)
         .text(percent(share))
         .into()
+}
+
+/// Returns the class of a load and the width of its bar.
+pub(crate) fn filled(share: f64) -> (&'static str, String) {
+    let full = (share * 100.0).clamp(0.0, 100.0);
+    (load_class(share), format!("{full:.1}%"))
 }
 
 /// Returns the class of a load: `u0` (idle) to `u4` (full).

@@ -62,6 +62,19 @@ impl Element {
         self
     }
 
+    /// Adds data for a script, as JSON without characters that could end the element.
+    pub(crate) fn data(mut self, data: &serde_json::Value) -> Self {
+        for character in data.to_string().chars() {
+            match character {
+                '<' | '>' | '&' | '\u{fffe}' | '\u{ffff}' => {
+                    let _ = write!(self.body, "\\u{:04x}", u32::from(character));
+                }
+                c => self.body.push(c),
+            }
+        }
+        self
+    }
+
     /// Adds markup, style or script as is.
     pub(crate) fn trusted(mut self, source: &str) -> Self {
         self.body.push_str(source);

@@ -1,9 +1,14 @@
 //! One self-contained HTML file: no network access, no scripts required, light and dark.
 //!
 //! [`Page`] takes sections of finished [`Markup`]; [`DataTable`] makes tables that a small script
-//! makes sortable and filterable. Without the script all content is still shown.
+//! makes sortable and filterable. Without the script the first rows of every table are shown.
+
+mod cell;
+mod table;
 
 use super::markup::{Element, Markup, element};
+pub use cell::TableCell;
+pub use table::DataTable;
 
 /// Tone of the banner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,10 +40,18 @@ struct Section {
     body: Markup,
 }
 
+/// Parts of a section that are shown without folding.
+const MOST_OPEN: usize = 6;
+
 const LIGHT: &str = include_str!("page/light.css");
 const DARK: &str = include_str!("page/dark.css");
 const STYLE: &str = include_str!("page/style.css");
-const SCRIPT: &str = include_str!("page/script.js");
+/// One idea per file; they share one scope, and do nothing where a page has no use for them.
+const SCRIPTS: [&str; 3] = [
+    include_str!("page/rows.js"),
+    include_str!("page/table.js"),
+    include_str!("page/topology.js"),
+];
 
 impl Page {
     /// Starts a page.
@@ -103,7 +116,7 @@ impl Page {
         let body = element("body")
             .child(toggle)
             .child(page)
-            .child(element("script").trusted(SCRIPT));
+            .child(element("script").trusted(&script()));
         let html = element("html")
             .attr("lang", "en")
             .attr("xmlns", "http://www.w3.org/1999/xhtml")
@@ -158,6 +171,13 @@ fn style() -> String {
     )
 }
 
+/// The browser reads the first and last line as comments, and a reader of XML as the ends of text in
+/// which no character is markup.
+fn script() -> String {
+    let scripts = SCRIPTS.concat();
+    format!("//<![CDATA[\n(function () {{\n\"use strict\";\n{scripts}}})();\n//]]>")
+}
+
 /// Shows the verdict in a box.
 pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
     let class = match tone {
@@ -191,125 +211,33 @@ pub fn details(summary: impl Into<Markup>, body: impl Into<Markup>, open: bool) 
     details.child(summary).child(body).into()
 }
 
+/// Shows the `first` parts, and has the others behind a line that opens them, if there are many.
+pub fn folded<T>(
+    mut parts: Vec<T>,
+    first: usize,
+    rest: &str,
+    lay_out: fn(Vec<T>) -> Markup,
+) -> Markup {
+    if parts.len() <= MOST_OPEN {
+        return lay_out(parts);
+    }
+    let others = parts.split_off(first);
+    let more = if first > 0 { "more " } else { "" };
+    let summary = Markup::text(format!("{} {more}{rest}", others.len()));
+    let mut all = Markup::default();
+    if first > 0 {
+        all.push(lay_out(parts));
+    }
+    all.push(details(summary, lay_out(others), false));
+    all
+}
+
 /// Lays out parts side by side, as many per row as fit.
-pub fn grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
+pub fn grid(parts: Vec<Markup>) -> Markup {
     element("div").class("grid").children(parts).into()
 }
 
 /// Lays out parts side by side, two per row on a typical screen.
 pub fn wide_grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
     element("div").class("grid wide").children(parts).into()
-}
-
-/// One cell of a table.
-#[derive(Clone, Debug, Default)]
-pub struct TableCell {
-    content: Markup,
-    key: Option<String>,
-    class: &'static str,
-}
-
-impl TableCell {
-    /// Creates a text cell.
-    pub fn text(text: impl std::fmt::Display) -> Self {
-        Self {
-            content: Markup::text(text),
-            ..Self::default()
-        }
-    }
-
-    /// Creates a cell with markup.
-    pub fn markup(content: impl Into<Markup>) -> Self {
-        Self {
-            content: content.into(),
-            ..Self::default()
-        }
-    }
-
-    /// Creates a number cell: displayed text and sort key.
-    pub fn number(text: impl std::fmt::Display, key: impl std::fmt::Display) -> Self {
-        Self {
-            content: Markup::text(text),
-            key: Some(key.to_string()),
-            class: "n",
-        }
-    }
-
-    /// Sets the sort key, in place of the text.
-    #[must_use]
-    pub fn sorted_by(mut self, key: impl std::fmt::Display) -> Self {
-        self.key = Some(key.to_string());
-        self
-    }
-
-    /// Adds a class of the style sheet.
-    #[must_use]
-    pub const fn class(mut self, class: &'static str) -> Self {
-        self.class = class;
-        self
-    }
-}
-
-/// A sortable table.
-#[derive(Clone, Debug, Default)]
-pub struct DataTable {
-    /// Column titles, and whether the column is numeric.
-    pub columns: Vec<(String, bool)>,
-    /// Rows, and whether a row contains a failure.
-    pub rows: Vec<(Vec<TableCell>, bool)>,
-    /// Whether to offer a filter by text and by failure.
-    pub filter: bool,
-}
-
-impl DataTable {
-    /// Returns the table; it scrolls sideways on a narrow screen.
-    pub fn render(self) -> Markup {
-        let titles = self.columns.iter().map(|(title, is_number)| {
-            let cell = element("th").attr("scope", "col");
-            let cell = if *is_number { cell.class("n") } else { cell };
-            cell.text(title)
-        });
-        let head = element("thead").child(element("tr").children(titles));
-        let rows = self.rows.into_iter().map(|(cells, failed)| {
-            let row = element("tr");
-            let row = if failed { row.class("failed") } else { row };
-            row.children(cells.into_iter().map(TableCell::render))
-        });
-        let body = element("tbody").children(rows);
-        let table = element("table").class("data").child(head).child(body);
-        let scroll = element("div")
-            .class("scroll")
-            .attr("tabindex", "0")
-            .child(table);
-        if !self.filter {
-            return scroll.into();
-        }
-        // The script reveals these fields: without it they would have no effect.
-        let field = element("input")
-            .attr("type", "search")
-            .attr("placeholder", "Filter")
-            .attr("aria-label", "Show only rows with this text");
-        let failures = element("input").attr("type", "checkbox");
-        let only = element("label").child(failures).text(" failures only");
-        let tools = element("div").class("tools").attr("hidden", "hidden");
-        let tools = tools.child(field).child(only);
-        element("div")
-            .class("filtered")
-            .child(tools)
-            .child(scroll)
-            .into()
-    }
-}
-
-impl TableCell {
-    fn render(self) -> Element {
-        let mut cell = element("td");
-        if !self.class.is_empty() {
-            cell = cell.class(self.class);
-        }
-        if let Some(key) = self.key {
-            cell = cell.attr("data-v", key);
-        }
-        cell.child(self.content)
-    }
 }

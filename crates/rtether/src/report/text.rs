@@ -29,21 +29,35 @@ fn unit_of(ps: u64) -> (u64, &'static str) {
     }
 }
 
+/// Returns the time rounded to the digits that [`time`] shows.
+pub fn rounded(span: Duration) -> Duration {
+    let ps = span.as_ps();
+    let (unit, _) = unit_of(ps.unsigned_abs());
+    let (scaled, scale) = scaled(ps.unsigned_abs(), unit);
+    let near = i64::try_from(scaled * u128::from(unit) / scale).unwrap_or(i64::MAX);
+    Duration::from_ps(near * ps.signum())
+}
+
+/// Returns `value / unit` rounded to at most three decimals and four significant digits, times the
+/// power of ten that makes it whole, and that power.
+fn scaled(value: u64, unit: u64) -> (u128, u128) {
+    let scale = match value / unit {
+        1_000.. => 1,
+        100.. => 10,
+        10.. => 100,
+        _ => 1_000,
+    };
+    let near = (u128::from(value) * scale + u128::from(unit) / 2) / u128::from(unit);
+    (near, scale)
+}
+
 /// Formats `value / unit` with at most three decimals and four significant digits.
 fn four_digits(value: u64, unit: u64) -> String {
-    let whole = value / unit;
-    let decimals = match whole {
-        1_000.. => 0,
-        100.. => 1,
-        10.. => 2,
-        _ => 3,
-    };
-    let scale = 10u128.pow(decimals);
-    let scaled = (u128::from(value) * scale + u128::from(unit) / 2) / u128::from(unit);
-    if decimals == 0 {
+    let (scaled, scale) = scaled(value, unit);
+    let Some(width) = scale.checked_ilog10().filter(|width| *width > 0) else {
         return scaled.to_string();
-    }
-    let width = usize::try_from(decimals).unwrap_or(0);
+    };
+    let width = usize::try_from(width).unwrap_or(0);
     let text = format!("{}.{:0width$}", scaled / scale, scaled % scale);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -192,8 +206,21 @@ mod tests {
             (-113_000_000, "-113 us"),
             (1_234_567_000_000_000, "1235 s"),
         ] {
-            assert_eq!(time(Duration::from_ps(ps)), text);
+            let span = Duration::from_ps(ps);
+            assert_eq!(time(span), text);
+            assert_eq!(time(rounded(span)), text);
         }
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn rounded_times_are_those_shown() {
+        let ps = |ps| rounded(Duration::from_ps(ps)).as_ps();
+        assert_eq!(ps(812_354_000), 812_400_000);
+        assert_eq!(ps(-812_354_000), -812_400_000);
+        assert_eq!(ps(1), 1);
+        assert_eq!(ps(0), 0);
+        assert_eq!(ps(i64::MAX), 9_223_372_000_000_000_000);
     }
 
     #[test]

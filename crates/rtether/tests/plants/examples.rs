@@ -81,10 +81,10 @@ pub(crate) fn chain(switches: usize, is_ring: bool) -> Builder {
     plant
 }
 
-/// Ten bays of twelve devices, and a station level with ten; about 700 streams in 12 classes.
-pub(crate) fn substation() -> Builder {
-    let mut plant = Builder::new("substation, 10 bays");
-    plant.packets = 250;
+/// Bays of twelve devices, and a station level with eight; 64 streams for each bay, in 10 classes.
+pub(crate) fn substation(bays: usize) -> Builder {
+    let mut plant = Builder::new(&format!("substation, {bays} bays"));
+    plant.packets = if bays > 10 { 50 } else { 250 };
     plant.scenario.run.bucket = Duration::from_ms(50);
     let core = plant.switch("station-level");
     let names = [
@@ -101,7 +101,7 @@ pub(crate) fn substation() -> Builder {
     for station in station_level {
         plant.link(station, core, 1_000);
     }
-    for bay in 1..=10 {
+    for bay in 1..=bays {
         substation_bay(&mut plant, bay, core, &station_level);
     }
     plant

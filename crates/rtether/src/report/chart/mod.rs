@@ -6,11 +6,13 @@
 mod columns;
 mod scale;
 mod stacked;
+mod tail;
 
 pub use columns::{Column, ColumnChart};
 pub(crate) use scale::Fitted;
 pub use scale::{Axis, Quantity, Scale};
 pub use stacked::{StackedChart, StackedPart, StackedRow};
+pub use tail::{Tail, TailChart};
 
 use super::markup::{Element, Markup, element};
 use super::text::real_len;
@@ -118,6 +120,11 @@ impl Plot {
 impl LineChart {
     /// Returns the chart as a figure with title and legend.
     pub fn render(&self) -> Markup {
+        self.render_with(|_| Markup::default())
+    }
+
+    /// Draws something over the series.
+    fn render_with(&self, over: impl FnOnce(&Plot) -> Markup) -> Markup {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let bands = || self.bands.iter().flat_map(|band| &band.points);
         let rules = self.rules.iter().map(|rule| rule.at);
@@ -144,6 +151,7 @@ impl LineChart {
         );
         let numbered = self.series.iter().enumerate();
         svg = svg.children(numbered.map(|(kind, series)| draw_series(&plot, kind % KINDS, series)));
+        svg = svg.child(over(&plot));
         figure(&self.title, &self.note, svg, self.legend())
     }
 
@@ -296,7 +304,7 @@ fn draw_rule(plot: &Plot, number: usize, rule: &Rule) -> Markup {
     }
     let line = element("path").class(format!("rule {kind}"));
     let mut all = Markup::from(line.attr("d", format!("M{x:.1} {TOP}V{bottom}")));
-    let half = real_len(rule.label.chars().count()) * 3.6;
+    let half = real_len(rule.label.chars().count()) * 3.9;
     let middle = x.min(WIDTH - half - 1.0).max(LEFT + half);
     let label = label(middle, y, "middle").class(format!("rule-label {kind}"));
     all.push(label.text(&rule.label));

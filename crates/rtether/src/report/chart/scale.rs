@@ -169,7 +169,7 @@ impl Fitted {
             let text = match (self.scale, self.quantity) {
                 (Scale::Log, Quantity::Time) => seconds(tick),
                 // Leading zeros would run into the axis label.
-                (Scale::Log, Quantity::Number) if tick < 0.005 => format!("{tick:.0e}"),
+                (Scale::Log, _) if tick < 0.005 => format!("{tick:.0e}"),
                 _ => number(tick),
             };
             (self.place(tick * self.unit), text)

@@ -1,28 +1,34 @@
 //! Latency: distributions, shares and time series.
 
-use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
-use rtether_model::record::{Bucket, Segment, Summary};
+use rtether_model::record::{Bucket, Segment};
 
 use super::super::bars::{self, Bar, Part};
-use super::super::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use super::super::chart::{Axis, LineChart, Rule, RuleKind, Series, Style, Tail, TailChart};
 use super::super::markup::Markup;
-use super::super::page::{DataTable, TableCell, details, grid};
-use super::super::text::{count, real, real_len, share, time};
+use super::super::page::{DataTable, TableCell, details, folded, grid};
+use super::super::text::{count, real_len, share, time};
 use super::subtitle;
 use super::view::{View, joined};
 use crate::measured::Distribution;
 
+/// Distributions and bars shown of many: one row on a typical screen.
+const FIRST: usize = 3;
 /// Ratio of largest to typical time above which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
-/// Limits up to this multiple of the largest latency are included in the axis.
-const NEAR: f64 = 1.6;
+/// Part of an axis kept free for numbers of packets.
+const COUNTS: f64 = 0.2;
 /// Most points of a time series.
 const MOST_SLICES: usize = 150;
 
 /// Draws one distribution per view.
 pub(super) fn distributions(views: &[View<'_>]) -> Markup {
-    grid(views.iter().map(distribution))
+    folded(
+        views.iter().map(distribution).collect(),
+        FIRST,
+        "charts",
+        grid,
+    )
 }
 
 fn distribution(view: &View<'_>) -> Markup {
@@ -31,54 +37,52 @@ fn distribution(view: &View<'_>) -> Markup {
         (None, Some(_)) => "all streams",
         (None, None) => "latency",
     };
-    let mut series = vec![steps(name, &view.histogram, &view.latency)];
+    let tail = |name: String, histogram, latency| Tail {
+        name,
+        histogram,
+        latency,
+    };
+    let mut tails = vec![tail(name.into(), &view.histogram, &view.latency)];
     let packets = count(view.latency.count);
     let mut note = format!("{packets} packets");
     if let Some(Distribution { latency, histogram }) = &view.measured {
-        series.push(steps("measured", histogram, latency));
+        tails.push(tail("measured".into(), histogram, latency));
         note = format!("{packets} packets, {} measured", count(latency.count));
     }
     if let Some((name, stream)) = &view.worst_stream {
         let name = format!("slowest: {name}");
-        series.push(steps(
-            &name,
-            &stream.record.histogram,
-            &stream.record.latency,
-        ));
+        tails.push(tail(name, &stream.record.histogram, &stream.record.latency));
     }
     let mut rules = limits(view);
     rules.sort_by(|a, b| a.at.total_cmp(&b.at));
-    LineChart {
+    let chart = TailChart {
         title: view.title.clone(),
         note,
         x: axis_of(view, &rules),
-        y: Axis::share("packets"),
-        series,
+        tails,
         rules,
-        bands: Vec::new(),
-    }
-    .render()
+    };
+    chart.render()
 }
 
-/// Returns an axis that spans the data and all limits near enough not to squeeze it.
+/// Returns an axis that spans the data and all limits, with room for numbers of packets behind them.
 fn axis_of(view: &View<'_>, rules: &[Rule]) -> Axis {
     let measured = view.measured.as_ref().map(|measured| &measured.latency);
     let all = || std::iter::once(&view.latency).chain(measured);
     let min = all().map(|one| one.min).min().unwrap_or_default();
     let max = all().map(|one| one.max).max().unwrap_or_default();
     let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
-    let near = rules
-        .iter()
-        .map(|rule| rule.at)
-        .filter(|at| *at <= max * NEAR);
-    let end = near.fold(max, f64::max);
+    let limits = || rules.iter().map(|rule| rule.at);
+    let (start, end) = (limits().fold(min, f64::min), limits().fold(max, f64::max));
     let typical = view.histogram.quantile(1, 2).unwrap_or(view.latency.max);
     let axis = Axis::time("latency");
-    if min > 0.0 && end / typical.as_secs_f64().max(1e-12) > LOG_FROM {
-        return axis.log().between(min / 1.1, end * 1.1);
+    if start > 0.0 && end / typical.as_secs_f64().max(1e-12) > LOG_FROM {
+        let low = start / 1.1;
+        return axis.log().between(low, end * libm::pow(end / low, COUNTS));
     }
-    let room = ((end - min) * 0.05).max(end * 0.001);
-    axis.between((min - room).max(0.0), end + room)
+    let room = ((end - start) * 0.05).max(end * 0.001);
+    let low = (start - room).max(0.0);
+    axis.between(low, end + (end - low).max(room) * COUNTS)
 }
 
 fn limits(view: &View<'_>) -> Vec<Rule> {
@@ -93,24 +97,6 @@ fn limits(view: &View<'_>) -> Vec<Rule> {
         kind: RuleKind::Bound,
     });
     deadlines.chain(bound).collect()
-}
-
-/// Returns the cumulative distribution of latency, as steps.
-fn steps(name: &str, histogram: &Histogram, latency: &Summary) -> Series {
-    let total = real(histogram.total().max(1));
-    let first = latency.min.min(latency.max).as_secs_f64();
-    let mut points = vec![(first, 0.0)];
-    let mut seen = 0;
-    for (upper, count) in histogram.bins() {
-        seen += count;
-        let upper = upper.min(latency.max).as_secs_f64();
-        points.push((upper.max(first), real(seen) / total));
-    }
-    Series {
-        name: name.into(),
-        points,
-        style: Style::Steps,
-    }
 }
 
 /// Draws the parts of the mean latency and of the worst packet for each view.
@@ -135,7 +121,7 @@ pub(super) fn shares(views: &[View<'_>]) -> Markup {
         bar(&view.title, view.note.clone(), total, &parts)
     });
     all.push(subtitle("Mean"));
-    all.push(bars::shares(&mean.collect::<Vec<_>>()));
+    all.push(folded_bars(mean.collect()));
     let worst = views.iter().filter_map(|view| {
         let worst = view.worst?;
         Some(bar(
@@ -146,13 +132,18 @@ pub(super) fn shares(views: &[View<'_>]) -> Markup {
         ))
     });
     all.push(subtitle("Worst packet"));
-    all.push(bars::shares(&worst.collect::<Vec<_>>()));
+    all.push(folded_bars(worst.collect()));
     all.push(details(
         Markup::text("Numbers"),
         numbers(views, &segments),
         false,
     ));
     all
+}
+
+fn folded_bars(bars: Vec<Bar>) -> Markup {
+    let drawn = |bars: Vec<Bar>| bars::shares(&bars);
+    folded(bars, FIRST, "bars", drawn)
 }
 
 fn bar(name: &str, note: String, total: Duration, parts: &[Duration; Segment::COUNT]) -> Bar {
@@ -189,7 +180,7 @@ fn numbers(views: &[View<'_>], segments: &[Segment]) -> Markup {
     let row = |view: &View<'_>, kind: &str, parts: [Duration; Segment::COUNT], total: Duration| {
         let inside = Segment::ALL.iter().filter(|segment| segment.is_in_node());
         let inside: Duration = inside.map(|segment| parts[segment.index()]).sum();
-        let cell = |span: Duration| TableCell::number(time(span), span.as_ps());
+        let cell = |span: Duration| TableCell::time(Some(span));
         let mut cells = vec![
             TableCell::text(&view.title).class("name"),
             TableCell::text(kind),
@@ -223,7 +214,7 @@ pub(super) fn over_time(views: &[View<'_>], length: Duration) -> Markup {
     if charts.is_empty() {
         return Markup::default();
     }
-    grid(charts)
+    folded(charts, 0, "charts", grid)
 }
 
 fn course(view: &View<'_>, length: Duration) -> Markup {

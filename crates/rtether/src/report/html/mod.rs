@@ -6,6 +6,8 @@
 mod delays;
 mod plant;
 mod shared;
+mod stations;
+mod topology;
 mod transfers;
 mod verdicts;
 mod view;
@@ -50,7 +52,7 @@ pub fn render(checked: &Checked) -> String {
         "topology",
         "Topology",
         TOPOLOGY_NOTE,
-        plant::topology(checked),
+        topology::topology(checked),
     );
     if let Some(analysis) = &checked.analysis {
         let body = bound::section(&checked.scenario, analysis);
@@ -101,12 +103,14 @@ const SUMS_NOTE: &str =
     "Largest latencies of several flows added up, whichever packets they belong to.";
 const HELP_NOTE: &str = "The single changes that lower the bound of the worst stream above its deadline \
     most. An edit is an option of any command that reads the scenario.";
-const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
-    path is that of the chosen stream.";
+const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction; color and line \
+    tell the worst verdict of the streams over it. The marked path is that of the chosen stream; a \
+    click on a link or node lists its streams.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
     Striped parts are waiting, plain parts are work or transport.";
-const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
-    deadline, packets are late.";
+const DELAYS_NOTE: &str = "Share and number of packets that take longer than a time, down to a single \
+    packet. Where a curve crosses the deadline, packets are late; what is right of the bound cannot \
+    happen.";
 const MEASURED_NOTE: &str = " Measured is this host; packets that its stalls touched are left out.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
     over all runs.";

@@ -3,30 +3,52 @@
 use rtether_model::quantity::Duration;
 
 use super::super::checked::{Checked, Group, Stream};
-use super::super::markup::{Element, Markup, element};
+use super::super::markup::{Markup, element};
 use super::super::page::{DataTable, TableCell, details};
 use super::super::text::{self, count, percent, plural, time};
 use super::super::verdicts::class_name;
-use super::is_small;
+use super::{is_small, stations};
 use crate::bound::Statistical;
 use crate::verdict::{Assessment, Column, Standing};
 
 /// Most failed streams shown in full in a large plant, besides one per class.
 const MOST_FAILED: usize = 50;
 
-/// Returns one table of all streams, or one of classes followed by their streams.
+/// Name of the data of all streams, worst first, that tables of the page share.
+pub(super) const STREAMS: &str = "streams";
+
+/// Returns one table of all streams, or those that failed, a table of classes followed by their
+/// streams, and one of nodes.
 pub(super) fn section(checked: &Checked) -> Markup {
     let order = checked.worst_first();
+    let table = streams(checked, &order);
+    let all_rows: Vec<usize> = (0..order.len()).collect();
     let mut all = Markup::default();
     let shown = if is_small(checked) {
-        all.push(streams(checked, &order, order.len() > 5));
+        all.push(table.part(STREAMS, &all_rows));
         order
     } else {
         let groups = checked.groups();
+        all.push(failures(checked, &table, &order));
         all.push(classes(checked, &groups));
-        for group in &groups {
-            all.push(class(checked, group));
+        let mut row_of = vec![0; order.len()];
+        for (row, &index) in order.iter().enumerate() {
+            row_of[index] = row;
         }
+        let by_class = groups.iter().map(|group| {
+            let rows: Vec<usize> = group.streams.iter().map(|&index| row_of[index]).collect();
+            class(checked, group, table.part(STREAMS, &rows))
+        });
+        let by_class: Markup = by_class.collect();
+        all.push(details(Markup::text("Streams by class"), by_class, false));
+        let every = table.part(STREAMS, &all_rows);
+        all.push(details(Markup::text("All streams"), every, false));
+        let nodes = stations::table_of(checked, &order);
+        all.push(details(
+            Markup::text("Streams by end station"),
+            nodes,
+            false,
+        ));
         let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
         let mut shown: Vec<usize> = order.into_iter().filter(failed).take(MOST_FAILED).collect();
         shown.extend(groups.iter().map(|group| group.streams[0]));
@@ -42,11 +64,35 @@ pub(super) fn section(checked: &Checked) -> Markup {
         figures(checked, &shown),
         false,
     ));
+    all.push(table.shared(STREAMS));
     all
 }
 
-/// Returns a standing as a word with a sign. Only a proof gets a check mark.
-pub(super) fn mark(standing: Standing) -> Element {
+/// Returns an empty table of streams, which a script fills.
+pub(super) fn chosen(checked: &Checked, id: &str) -> Markup {
+    let table = DataTable {
+        columns: columns(checked, "stream"),
+        rows: Vec::new(),
+        filter: true,
+    };
+    table.chosen(STREAMS, id)
+}
+
+/// Returns the streams that failed, open, or nothing.
+fn failures(checked: &Checked, table: &DataTable, order: &[usize]) -> Markup {
+    let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
+    let rows: Vec<usize> = (0..order.iter().filter(|index| failed(index)).count()).collect();
+    if rows.is_empty() {
+        return Markup::default();
+    }
+    let mut summary = Markup::text("Failed");
+    let note = element("span").class("note");
+    summary.push(note.text(plural(rows.len(), "stream")));
+    details(summary, table.part(STREAMS, &rows), true)
+}
+
+/// Returns the class and the words of a standing, with a sign. Only a proof gets a check mark.
+pub(super) fn mark(standing: Standing) -> (&'static str, String) {
     let (class, sign) = match standing {
         Standing::Proved => ("mark good", "\u{2713}"),
         Standing::Held { .. } => ("mark held", "\u{25cb}"),
@@ -54,9 +100,7 @@ pub(super) fn mark(standing: Standing) -> Element {
         Standing::NoAnswer | Standing::NoBound => ("mark warn", "?"),
         Standing::Unjudged => ("mark none", "\u{2013}"),
     };
-    element("span")
-        .class(class)
-        .text(format!("{sign} {}", word(standing)))
+    (class, format!("{sign} {}", word(standing)))
 }
 
 fn word(standing: Standing) -> String {
@@ -67,7 +111,8 @@ fn word(standing: Standing) -> String {
 pub fn mark_cell(standing: Standing) -> TableCell {
     // Ascending order puts failures first.
     let weight = u8::MAX - standing.rank();
-    TableCell::markup(mark(standing)).sorted_by(weight)
+    let (class, words) = mark(standing);
+    TableCell::mark(class, words).sorted_by(weight)
 }
 
 /// Returns a time with the standing of its column below it.
@@ -80,10 +125,7 @@ fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
         || word(standing),
         |packets| format!("held in {}", count(packets)),
     );
-    let mut content = Markup::text(span.map_or_else(|| "\u{2013}".into(), time));
-    content.push(element("small").text(said));
-    let key = span.map_or_else(String::new, |span| span.as_ps().to_string());
-    TableCell::markup(content).class("n").sorted_by(key)
+    time_cell(span).noted(said)
 }
 
 /// Returns the worst standing of several streams in one column; if held, with their total packets.
@@ -107,10 +149,7 @@ fn least<'a>(
 
 /// Returns a cell with a time, or a dash.
 pub fn time_cell(span: Option<Duration>) -> TableCell {
-    match span {
-        Some(span) => TableCell::number(time(span), span.as_ps()),
-        None => TableCell::number("\u{2013}", ""),
-    }
+    TableCell::time(span)
 }
 
 fn count_cell(value: u64) -> TableCell {
@@ -119,11 +158,8 @@ fn count_cell(value: u64) -> TableCell {
 
 /// Returns a cell with a name and a line for each note.
 pub fn name_cell(name: &str, notes: &[String]) -> TableCell {
-    let mut content = Markup::text(name);
-    for note in notes {
-        content.push(element("small").text(note));
-    }
-    TableCell::markup(content).class("name")
+    let name = TableCell::text(name).class("name");
+    notes.iter().fold(name, TableCell::noted)
 }
 
 fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
@@ -150,17 +186,16 @@ fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn streams(checked: &Checked, order: &[usize], filter: bool) -> Markup {
+fn streams(checked: &Checked, order: &[usize]) -> DataTable {
     let rows = order.iter().map(|&index| {
         let stream = checked.stream(index);
         (stream_row(checked, &stream), stream.verdict().is_failure())
     });
-    let table = DataTable {
+    DataTable {
         columns: columns(checked, "stream"),
         rows: rows.collect(),
-        filter,
-    };
-    table.render()
+        filter: true,
+    }
 }
 
 fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
@@ -228,7 +263,9 @@ fn blame_cell(checked: &Checked, stream: &Stream<'_>) -> TableCell {
         Column::Simulated | Column::Measured => "",
     };
     let words = format!("{}{of} {}", percent(part), checked.place_name(blame.place));
-    TableCell::text(words).class("why").sorted_by(part)
+    TableCell::text(words)
+        .class("why")
+        .sorted_by(format!("{part:.3}"))
 }
 
 fn classes(checked: &Checked, groups: &[Group]) -> Markup {
@@ -254,7 +291,7 @@ fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
     let max = judged_cell(streams().filter_map(|s| s.max()).max(), seen);
     let mut row = vec![
         mark_cell(least(streams(), Assessment::standing)),
-        name_cell(class_name(&group.class), &[verdict_words(checked, group)]),
+        name_cell(class_name(&group.class), &[class_words(checked, group)]),
     ];
     if checked.has_bounds() {
         let bound = streams().filter_map(|s| s.bound).max();
@@ -290,12 +327,22 @@ fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
     row
 }
 
+/// Returns the number of streams, and of those that failed; the list below has all verdicts.
+fn class_words(checked: &Checked, group: &Group) -> String {
+    let streams = plural(group.streams.len(), "stream");
+    let counts = checked.count_of(group.streams.iter().copied());
+    match counts.failed() {
+        0 => streams,
+        failed => format!("{streams}, {failed} failed"),
+    }
+}
+
 fn verdict_words(checked: &Checked, group: &Group) -> String {
     let counts = checked.count_of(group.streams.iter().copied());
     format!("{}: {}", plural(counts.streams, "stream"), counts.words())
 }
 
-fn class(checked: &Checked, group: &Group) -> Markup {
+fn class(checked: &Checked, group: &Group, streams: Markup) -> Markup {
     let worst = checked.stream(group.streams[0]);
     let note = element("span")
         .class("note")
@@ -303,13 +350,10 @@ fn class(checked: &Checked, group: &Group) -> Markup {
     let mut summary = Markup::text(class_name(&group.class));
     summary.push(note);
     if worst.verdict().is_failure() {
-        summary.push(mark(worst.standing()));
+        let (class, words) = mark(worst.standing());
+        summary.push(element("span").class(class).text(words));
     }
-    details(
-        summary,
-        streams(checked, &group.streams, group.streams.len() > 5),
-        false,
-    )
+    details(summary, streams, false)
 }
 
 /// Lists every failure reason, with the stream's name.

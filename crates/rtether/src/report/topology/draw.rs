@@ -1,11 +1,27 @@
 //! Draws a placed network as SVG.
 
-use rtether_model::network::{Link, LinkId, Network, NodeKind};
+use rtether_model::network::{Link, Network, NodeKind};
 
 use super::super::bars::load_class;
 use super::super::markup::{Element, Markup, element};
 use super::super::text::{columns, percent, real_len, shorten};
 use super::{Area, Layout, Wire};
+use crate::verdict::Standing;
+
+/// What is said about the parts of a network.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing<'a> {
+    /// Utilization of each link, sending from its first end and from its second.
+    pub loads: &'a [(f64, f64)],
+    /// The worst of the streams over each link.
+    pub links: &'a [Standing],
+    /// The worst of the streams through each node.
+    pub nodes: &'a [Standing],
+    /// Number of equal sub-trees that begin with each node.
+    pub times: &'a [usize],
+    /// Initially highlighted.
+    pub highlight: Highlight,
+}
 
 /// Nodes and links highlighted initially: the path of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,15 +41,8 @@ const MOST_SCALE: f64 = 1.3;
 /// Space for the load in a station's box.
 pub(super) const LOAD: f64 = 46.0;
 
-/// Returns the drawing. `loads` are the utilization of each link, sending from its first end and
-/// from its second.
-pub fn draw(
-    network: &Network,
-    layout: &Layout,
-    loads: &[(f64, f64)],
-    highlight: &Highlight,
-) -> Markup {
-    let load = |id: LinkId| loads.get(id.index()).copied().unwrap_or_default();
+/// Returns the drawing.
+pub fn draw(network: &Network, layout: &Layout, drawing: &Drawing<'_>) -> Markup {
     let (width, height) = (layout.width, layout.height);
     let scale = (LARGE / width).clamp(1.0, MOST_SCALE);
     let mut svg = element("svg")
@@ -43,34 +52,42 @@ pub fn draw(
         .attr("height", format!("{:.0}", height * scale))
         .attr("style", format!("min-width:{width:.0}px"))
         .attr("role", "img")
-        .attr("aria-label", "Topology with the load of each link");
-    let wires = || layout.wires.iter().zip(&network.links);
-    svg = svg.children(wires().map(|(wire, _)| {
+        .attr("aria-label", "Topology with load and verdict of each link");
+    svg = svg.children(layout.wires.iter().map(|wire| {
         let path = path_of(&wire.route);
         element("path").class("way").attr("d", path)
     }));
-    svg = svg.children(wires().map(|(wire, link)| {
-        let on = highlight.links.contains(&wire.link.0);
-        draw_wire(network, wire, link, load(wire.link), on)
+    let wires = layout.wires.iter().zip(&network.links);
+    svg = svg.children(wires.map(|(wire, link)| drawing.wire(network, wire, link)));
+    let station_load = station_loads(network, drawing.loads);
+    let nodes = network.iter_nodes().zip(&layout.nodes);
+    svg = svg.children(nodes.map(|((id, node), area)| {
+        let place = Place {
+            name: &node.name,
+            area,
+            is_on: drawing.highlight.nodes.contains(&id.0),
+            standing: drawing.nodes.get(id.index()).copied().unwrap_or_default(),
+            times: drawing.times.get(id.index()).copied().unwrap_or(1),
+        };
+        let group = element("g").attr("id", format!("node-{}", id.0));
+        match node.kind {
+            NodeKind::Switch(_) => place.switch(group, "switch"),
+            NodeKind::Hub(_) => place.switch(group, "hub"),
+            NodeKind::EndStation(_) => place.station(group, station_load[id.index()]),
+        }
     }));
-    let station_load = station_loads(network, loads);
-    svg = svg.children(
-        network
-            .iter_nodes()
-            .zip(&layout.nodes)
-            .map(|((id, node), area)| {
-                let on = highlight.nodes.contains(&id.0);
-                let group = element("g").attr("id", format!("node-{}", id.0));
-                match node.kind {
-                    NodeKind::Switch(_) => draw_switch(group, &node.name, area, on, "switch"),
-                    NodeKind::Hub(_) => draw_switch(group, &node.name, area, on, "hub"),
-                    NodeKind::EndStation(_) => {
-                        draw_station(group, &node.name, area, on, station_load[id.index()])
-                    }
-                }
-            }),
-    );
     svg.into()
+}
+
+/// Returns the class of a verdict in the drawing, and the sign of those that are no success.
+pub(crate) fn look(standing: Standing) -> (&'static str, &'static str) {
+    match standing {
+        Standing::Proved => ("v-proved", ""),
+        Standing::Held { .. } => ("v-held", ""),
+        Standing::Late | Standing::Lost | Standing::NotProved => ("v-failed", "\u{2717} "),
+        Standing::NoAnswer | Standing::NoBound => ("v-open", "? "),
+        Standing::Unjudged => ("v-none", ""),
+    }
 }
 
 /// Load and state of an end station's link.
@@ -97,90 +114,139 @@ fn station_loads(network: &Network, loads: &[(f64, f64)]) -> Vec<Attachment> {
     found
 }
 
-fn draw_wire(
-    network: &Network,
-    wire: &Wire,
-    link: &Link,
-    (there, back): (f64, f64),
-    on: bool,
-) -> Element {
-    let load = there.max(back);
-    let state = if link.standby {
-        "standby"
-    } else {
-        load_class(load)
-    };
-    let [a, b] = link.ends.map(|end| network.node(end.node).name.as_str());
-    let rate = link.rate;
-    let words = if link.standby {
-        format!("{a} - {b}, {rate}, standby")
-    } else {
-        let (there, back) = (percent(there), percent(back));
-        format!("{a} - {b}, {rate}: {a} to {b} {there}, {b} to {a} {back}")
-    };
-    let marked = if on { " on" } else { "" };
-    let mut group = element("g")
-        .attr("id", format!("link-{}", wire.link.0))
-        .class(format!("link{marked}"))
-        .child(element("title").text(words))
-        .child(element("path").class("hot").attr("d", path_of(&wire.route)))
-        .child(
-            element("path")
-                .class(state)
-                .attr("d", path_of(&wire.route[wire.own_from..])),
-        );
-    if let Some((x, y, anchor)) = wire.label {
-        let text = if link.standby {
+impl Drawing<'_> {
+    fn wire(&self, network: &Network, wire: &Wire, link: &Link) -> Element {
+        let at = wire.link.index();
+        let (there, back) = self.loads.get(at).copied().unwrap_or_default();
+        let standing = self.links.get(at).copied().unwrap_or_default();
+        let (verdict, sign) = look(standing);
+        let load = there.max(back);
+        let state = if link.standby {
             "standby".into()
         } else {
-            percent(load)
+            format!("{} {verdict}", load_class(load))
         };
-        group = group.child(text_at(x, y, anchor).class("load").text(text));
+        let is_on = self.highlight.links.contains(&wire.link.0);
+        let marked = if is_on { " on" } else { "" };
+        let words = link_words(network, link, (there, back), standing);
+        let mut group = element("g")
+            .attr("id", format!("link-{}", wire.link.0))
+            .class(format!("link{marked}"))
+            .child(element("title").text(words))
+            .child(element("path").class("hot").attr("d", path_of(&wire.route)));
+        let own = path_of(&wire.route[wire.own_from..]);
+        group = group.child(element("path").class(state).attr("d", own));
+        if let Some((x, y, anchor)) = wire.label {
+            let text = if link.standby {
+                "standby".into()
+            } else {
+                format!("{sign}{}", percent(load))
+            };
+            group = group.child(text_at(x, y, anchor).class("load").text(text));
+        }
+        group
     }
-    group
 }
 
-/// Draws a switch or hub; `kind` is its class and the first word of its title.
-fn draw_switch(group: Element, name: &str, area: &Area, on: bool, kind: &str) -> Element {
-    let (x, y) = area.middle();
-    let label = match kind {
-        "hub" => fitted(&format!("{name} (hub)"), area.width - 12.0, BOLD),
-        _ => fitted(name, area.width - 12.0, BOLD),
-    };
-    let title = element("title").text(format!("{kind} {name}"));
-    let marked = if on { " on" } else { "" };
-    let group = group.class(format!("{kind}{marked}")).child(title);
-    group
-        .child(shape(area, 6))
-        .child(text_at(x, y + 4.5, "middle").text(label))
+fn link_words(
+    network: &Network,
+    link: &Link,
+    (there, back): (f64, f64),
+    standing: Standing,
+) -> String {
+    let [a, b] = link.ends.map(|end| network.node(end.node).name.as_str());
+    let rate = link.rate;
+    if link.standby {
+        return format!("{a} - {b}, {rate}, standby");
+    }
+    let (there, back) = (percent(there), percent(back));
+    let loads = format!("{a} - {b}, {rate}: {a} to {b} {there}, {b} to {a} {back}");
+    let said = standing.said();
+    said.map_or_else(
+        || loads.clone(),
+        |said| format!("{loads}; worst stream: {said}"),
+    )
 }
 
-fn draw_station(
-    group: Element,
-    name: &str,
-    area: &Area,
-    on: bool,
-    attachment: Attachment,
-) -> Element {
-    let y = area.y + area.height / 2.0 + 4.0;
-    let label = fitted(name, area.width - LOAD - 9.0, CHARACTER);
-    let title = element("title").text(format!("station {name}"));
-    let load = match attachment {
-        Attachment::None => "no link".into(),
-        Attachment::Standby => "standby".into(),
-        Attachment::Load(load) => percent(load),
-    };
-    let group = group
-        .class(if on { "station on" } else { "station" })
-        .child(title);
-    group
-        .child(shape(area, 4))
-        .child(text_at(area.x + 7.0, y, "start").text(label))
-        .child(
-            text_at(area.right() - 6.0, y, "end")
-                .class("load")
-                .text(load),
-        )
+/// A node in its place.
+struct Place<'a> {
+    name: &'a str,
+    area: &'a Area,
+    is_on: bool,
+    standing: Standing,
+    times: usize,
+}
+
+impl Place<'_> {
+    /// Draws a switch or hub; `kind` is its class and the first word of its title.
+    fn switch(&self, group: Element, kind: &str) -> Element {
+        let area = self.area;
+        let (x, y) = area.middle();
+        let label = match kind {
+            "hub" => format!("{} (hub)", self.name),
+            _ => self.name.to_owned(),
+        };
+        let times = match self.times {
+            1 => String::new(),
+            times => format!(" \u{d7} {times}"),
+        };
+        let room = area.width - 12.0 - real_len(times.chars().count()) * BOLD;
+        let label = fitted(&label, room, BOLD) + &times;
+        let words = match self.times {
+            1 => format!("{kind} {}", self.name),
+            times => format!("{kind} {}, one of {times} equal sub-trees", self.name),
+        };
+        let group = self.start(group, kind, &words);
+        let group = if self.times > 1 {
+            group.child(shape(&behind(area), 6))
+        } else {
+            group
+        };
+        group
+            .child(shape(area, 6))
+            .child(text_at(x, y + 4.5, "middle").text(label))
+    }
+
+    fn station(&self, group: Element, attachment: Attachment) -> Element {
+        let area = self.area;
+        let y = area.y + area.height / 2.0 + 4.0;
+        let (_, sign) = look(self.standing);
+        let room = area.width - LOAD - 9.0;
+        let label = fitted(&format!("{sign}{}", self.name), room, CHARACTER);
+        let load = match attachment {
+            Attachment::None => "no link".into(),
+            Attachment::Standby => "standby".into(),
+            Attachment::Load(load) => percent(load),
+        };
+        let words = format!("station {}", self.name);
+        self.start(group, "station", &words)
+            .child(shape(area, 4))
+            .child(text_at(area.x + 7.0, y, "start").text(label))
+            .child(
+                text_at(area.right() - 6.0, y, "end")
+                    .class("load")
+                    .text(load),
+            )
+    }
+
+    fn start(&self, group: Element, kind: &str, words: &str) -> Element {
+        let (verdict, _) = look(self.standing);
+        let marked = if self.is_on { " on" } else { "" };
+        let said = self.standing.said();
+        let said = said.map_or_else(String::new, |said| format!("; worst stream: {said}"));
+        group
+            .class(format!("{kind} {verdict}{marked}"))
+            .child(element("title").text(format!("{words}{said}")))
+    }
+}
+
+/// Returns the edge of a box below, of a pile.
+fn behind(area: &Area) -> Area {
+    Area {
+        x: area.x + 4.0,
+        y: area.y - 4.0,
+        ..*area
+    }
 }
 
 /// Shortens a name until it fits.

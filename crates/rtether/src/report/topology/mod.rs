@@ -3,12 +3,16 @@
 //! Every switch or hub is a *cell*: its box, with its stations listed below. Cells are placed on a
 //! grid: lines of switches and rings keep their shape, everything else becomes layers around the
 //! central switch. Links between cells run through the free columns and rows of the grid, never
-//! behind a box. The layout depends on the network alone, so equal plants look equal.
+//! behind a box. The layout depends on the network alone, so equal plants look equal. Of a large
+//! network, [`fold`](fn@fold) leaves out sub-trees that are equal to one that is drawn.
 
 mod draw;
+mod fold;
 mod grid;
 
-pub use draw::{Highlight, draw};
+pub(crate) use draw::look;
+pub use draw::{Drawing, Highlight, draw};
+pub use fold::{Folded, fold, unfolded};
 
 use rtether_model::network::{LinkId, Network, NodeId, NodeKind};
 

@@ -160,3 +160,89 @@ proptest! {
         check(&network(switches, &edges, &stations));
     }
 }
+
+/// Oracle: by hand. Five bays of three stations at a center with one station.
+#[test]
+fn equal_bays_are_drawn_once() {
+    let edges: Vec<(usize, usize)> = (1..=5).map(|bay| (0, bay)).collect();
+    let stations: Vec<usize> = (0..16).map(|station| station % 6).collect();
+    let plant = network(6, &edges, &stations);
+    let labels = vec![1; plant.links.len()];
+    let folded = fold(&plant, &labels);
+    // Station 15 is the fourth of bay 3, which thus is another kind of bay; so are those with three.
+    let names: Vec<&str> = folded
+        .network
+        .nodes
+        .iter()
+        .map(|node| &*node.name)
+        .collect();
+    let drawn = [
+        "sw0",
+        "sw1",
+        "sw4",
+        "sw5",
+        "station-0",
+        "station-1",
+        "station-4",
+        "station-5",
+        "station-6",
+        "station-7",
+        "station-10",
+        "station-11",
+        "station-12",
+        "station-13",
+    ];
+    assert_eq!(names, drawn);
+    assert_eq!(folded.times[..4], [1, 3, 1, 1]);
+    assert_eq!(folded.nodes[2], NodeId(1));
+    assert_eq!(folded.links[1], folded.links[0]);
+    check(&folded.network);
+    // A label that differs keeps a bay apart, and two are too few to fold.
+    let mut labels = labels;
+    labels[2] = 2;
+    assert_eq!(fold(&plant, &labels).network, plant);
+}
+
+#[test]
+fn rings_and_chosen_links_are_drawn_as_they_are() {
+    let ring = [(0, 1), (1, 2), (2, 3), (0, 3)];
+    let plant = network(4, &ring, &[0, 1, 2, 3]);
+    assert_eq!(fold(&plant, &[]), unfolded(&plant));
+    assert_eq!(unfolded(&plant).network, plant);
+}
+
+proptest! {
+    /// Oracle: whatever is left out, a link joins what stands for its ends, and has its rate and label.
+    #[test]
+    fn folded_links_join_folded_ends(
+        parents in prop::collection::vec(0usize..1_000, 0..12),
+        extra in prop::collection::vec((0usize..12, 0usize..12), 0..2),
+        stations in prop::collection::vec(0usize..12, 0..30),
+        marked in prop::collection::vec(0usize..50, 0..3),
+    ) {
+        let switches = parents.len() + 1;
+        let mut edges: Vec<_> = parents.iter().enumerate().map(|(i, p)| (p % (i + 1), i + 1)).collect();
+        let extra = extra.into_iter().map(|(a, b)| (a % switches, b % switches));
+        edges.extend(extra.filter(|(a, b)| a != b));
+        let stations: Vec<_> = stations.into_iter().map(|at| at % switches).collect();
+        let plant = network(switches, &edges, &stations);
+        let labels: Vec<u8> = (0..plant.links.len()).map(|link| marked.contains(&link).into()).collect();
+        let folded = fold(&plant, &labels);
+        check(&folded.network);
+        for (link, drawn) in plant.links.iter().zip(&folded.links) {
+            let mut ends = link.ends.map(|end| folded.nodes[end.node.index()]);
+            let mut others = folded.network.links[drawn.index()].ends.map(|end| end.node);
+            ends.sort_unstable();
+            others.sort_unstable();
+            prop_assert_eq!(ends, others);
+        }
+        for (drawn, link) in folded.network.iter_links() {
+            let originals = folded.links.iter().zip(&labels).filter(|(own, _)| **own == drawn);
+            let mut found: Vec<u8> = originals.map(|(_, label)| *label).collect();
+            found.dedup();
+            prop_assert_eq!(found.len(), 1, "{:?}", link);
+        }
+        let copies = |node: usize| folded.nodes.iter().filter(|own| own.index() == node).count();
+        prop_assert!((0..folded.times.len()).all(|node| copies(node) >= folded.times[node]));
+    }
+}
