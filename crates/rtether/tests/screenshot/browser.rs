@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -225,6 +225,15 @@ impl Tab {
             .as_u64()
             .unwrap_or_else(|| panic!("{script}: {value}"));
         usize::try_from(number).unwrap()
+    }
+
+    /// Returns a number that is there once the page is painted.
+    pub(crate) fn number_in_time(&mut self, script: &str) -> usize {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE && self.eval(script).is_null() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.number(script)
     }
 
     pub(crate) fn text(&mut self, script: &str) -> String {

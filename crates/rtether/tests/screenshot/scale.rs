@@ -75,7 +75,7 @@ fn six_thousand_streams_fit_ten_screens() {
             assert!(height < most, "{name}: {height} of {most}");
             let painted = "Math.round(performance.getEntriesByName('first-contentful-paint')\
                 .map((entry) => entry.startTime)[0])";
-            let painted = tab.number(painted);
+            let painted = tab.number_in_time(painted);
             println!("{name} {scheme}: {height} px, first paint after {painted} ms");
             let whole = Screen {
                 height: height + 1,
