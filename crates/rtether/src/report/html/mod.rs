@@ -3,6 +3,7 @@
 //! Up to [`super::verdicts::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
 //! and the failed streams, so that a plant with hundreds of streams stays readable and small.
 
+mod cells;
 mod delays;
 mod plant;
 mod shared;
@@ -21,9 +22,10 @@ use super::verdicts::MOST_STREAMS;
 use crate::bound;
 use view::View;
 
+pub use cells::{mark_cell, name_cell, time_cell};
 pub use plant::{number, table};
 pub use transfers::section as transfers;
-pub use verdicts::{mark_cell, name_cell, reasons, time_cell};
+pub use verdicts::reasons;
 
 /// Returns the page.
 pub fn render(checked: &Checked) -> String {

@@ -7,7 +7,7 @@ use super::super::checked::Checked;
 use super::super::markup::Markup;
 use super::super::page::{DataTable, TableCell};
 use super::super::text::count;
-use super::verdicts::time_cell;
+use super::cells::time_cell;
 
 pub(super) fn load_cell(share: f64) -> TableCell {
     TableCell::gauge(share)

@@ -10,9 +10,9 @@ use super::super::json::{bulk_wait, mean_wait};
 use super::super::markup::Markup;
 use super::super::page::{TableCell, wide_grid};
 use super::super::text::{count, share};
+use super::cells::time_cell;
 use super::plant::{load_cell, number, table};
 use super::subtitle;
-use super::verdicts::time_cell;
 
 /// Most collision domains with a chart of attempts.
 const MOST_CHARTS: usize = 6;

@@ -5,8 +5,8 @@ use rtether_model::quantity::Duration;
 use super::super::checked::Checked;
 use super::super::markup::Markup;
 use super::super::page::TableCell;
+use super::cells::{mark_cell, time_cell};
 use super::plant::{number, table};
-use super::verdicts::{mark_cell, time_cell};
 
 const COLUMNS: [(&str, bool); 7] = [
     ("verdict", false),

@@ -5,8 +5,9 @@ use rtether_model::quantity::Duration;
 use super::super::checked::{Checked, Group, Stream};
 use super::super::markup::{Markup, element};
 use super::super::page::{DataTable, TableCell, details};
-use super::super::text::{self, count, percent, plural, time};
+use super::super::text::{self, percent, plural, time};
 use super::super::verdicts::class_name;
+use super::cells::{count_cell, judged_cell, mark, mark_cell, name_cell, time_cell};
 use super::{is_small, stations};
 use crate::bound::Statistical;
 use crate::verdict::{Assessment, Column, Standing};
@@ -91,43 +92,6 @@ fn failures(checked: &Checked, table: &DataTable, order: &[usize]) -> Markup {
     details(summary, table.part(STREAMS, &rows), true)
 }
 
-/// Returns the class and the words of a standing, with a sign. Only a proof gets a check mark.
-pub(super) fn mark(standing: Standing) -> (&'static str, String) {
-    let (class, sign) = match standing {
-        Standing::Proved => ("mark good", "\u{2713}"),
-        Standing::Held { .. } => ("mark held", "\u{25cb}"),
-        Standing::Late | Standing::Lost | Standing::NotProved => ("mark bad", "\u{2717}"),
-        Standing::NoAnswer | Standing::NoBound => ("mark warn", "?"),
-        Standing::Unjudged => ("mark none", "\u{2013}"),
-    };
-    (class, format!("{sign} {}", word(standing)))
-}
-
-fn word(standing: Standing) -> String {
-    standing.name().replace('-', " ")
-}
-
-/// Returns a cell with the word of a standing in its color.
-pub fn mark_cell(standing: Standing) -> TableCell {
-    // Ascending order puts failures first.
-    let weight = u8::MAX - standing.rank();
-    let (class, words) = mark(standing);
-    TableCell::mark(class, words).sorted_by(weight)
-}
-
-/// Returns a time with the standing of its column below it.
-fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
-    if standing == Standing::Unjudged {
-        return time_cell(span);
-    }
-    let held = standing.packets();
-    let said = held.map_or_else(
-        || word(standing),
-        |packets| format!("held in {}", count(packets)),
-    );
-    time_cell(span).noted(said)
-}
-
 /// Returns the worst standing of several streams in one column; if held, with their total packets.
 fn least<'a>(
     streams: impl Iterator<Item = Stream<'a>>,
@@ -145,21 +109,6 @@ fn least<'a>(
         Some(_) => Standing::Held { packets: all },
         None => worst,
     }
-}
-
-/// Returns a cell with a time, or a dash.
-pub fn time_cell(span: Option<Duration>) -> TableCell {
-    TableCell::time(span)
-}
-
-fn count_cell(value: u64) -> TableCell {
-    TableCell::number(count(value), value)
-}
-
-/// Returns a cell with a name and a line for each note.
-pub fn name_cell(name: &str, notes: &[String]) -> TableCell {
-    let name = TableCell::text(name).class("name");
-    notes.iter().fold(name, TableCell::noted)
 }
 
 fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
