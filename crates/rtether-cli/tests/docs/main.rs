@@ -72,6 +72,7 @@ pages! {
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     measure: "docs/guides/measure.md",
+    report: "docs/guides/report.md",
     reproduce: "docs/guides/reproduce.md",
     rtps: "docs/guides/rtps.md",
     scenario: "docs/guides/scenario.md",
