@@ -296,3 +296,19 @@ pub(super) fn name_of(item: &Value) -> Option<&str> {
         Data::Null | Data::List(_) | Data::Map(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_is_one_word_of_a_shell() {
+        // By hand, after the rules of POSIX shells for quotation marks.
+        let argument = |path, value| Override::new("--set", path, value).argument();
+        assert_eq!(argument("flows.f.pcp", "6"), "--set flows.f.pcp=6");
+        let rate = argument("links[3].rate", "1 Gbit/s");
+        assert_eq!(rate, "--set 'links[3].rate=1 Gbit/s'");
+        let quoted = argument("flows.it's.pcp", "6");
+        assert_eq!(quoted, r"--set 'flows.it'\''s.pcp=6'");
+    }
+}

@@ -9,7 +9,7 @@ use rtether_bounds::{Analysis, StreamBound};
 use rtether_model::quantity::Duration;
 
 use crate::bound::{self, Search, Steps};
-use crate::report::table::Table;
+use crate::report::table::{Cell, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::{Override, Scenario, Written};
 
@@ -192,9 +192,21 @@ impl Help {
             .number("proved", "proved_streams", |change| change.proved)
             .rank(3)
             .both("edit", "edit", |change| {
-                change.edit.as_ref().map(Override::argument)
+                let edit = change.edit.as_ref()?;
+                Some(Cell::from(edit.text()).shown(edit.argument()))
             })
             .done()
+    }
+
+    /// Returns why there is no table.
+    pub fn why_none(&self) -> Option<&'static str> {
+        match self.changes.as_deref() {
+            None => {
+                Some("There are many changes: `rtether bound --sensitivity --flow` tries them.")
+            }
+            Some([]) => Some("No single faster stack or link, and no other priority does."),
+            Some(_) => None,
+        }
     }
 
     /// Returns the line above the table; `name` is that of the stream.

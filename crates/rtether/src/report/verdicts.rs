@@ -132,17 +132,11 @@ fn help(checked: &Checked) -> Vec<Part> {
     };
     let name = plain(&checked.stream_name(&checked.stream(help.stream)));
     let title = Part::Lines(help.title(&name) + "\n");
-    match &help.changes {
-        None => {
-            let words = "many changes: `rtether bound --sensitivity --flow` tries them";
-            vec![title, format!("{words}\n\n").into()]
-        }
-        Some(changes) if changes.is_empty() => {
-            let words = "no single faster stack or link and no other priority";
-            vec![title, format!("{words}\n\n").into()]
-        }
-        Some(_) => vec![title, help.table().into(), Part::Lines("\n".into())],
-    }
+    let body = match help.why_none() {
+        Some(words) => [format!("{words}\n").into(), Part::Lines("\n".into())],
+        None => [help.table().into(), Part::Lines("\n".into())],
+    };
+    [title].into_iter().chain(body).collect()
 }
 
 /// Returns a row per stream, or per class if there are many streams.

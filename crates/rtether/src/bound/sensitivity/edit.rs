@@ -52,18 +52,31 @@ fn stack(stack: &Stack) -> Option<String> {
             interface,
             jitter,
             servers: Servers::Shared,
-        }) if jitter.spread == Spread::None && jitter.outliers.is_none() => Some(format!(
-            "{{ send: {}, receive: {}, interface: {} }}",
-            cost(*send),
-            cost(*receive),
-            cost(*interface)
-        )),
+        }) if jitter.spread == Spread::None && jitter.outliers.is_none() => {
+            let costs = [
+                ("send", send),
+                ("receive", receive),
+                ("interface", interface),
+            ];
+            let costs = costs
+                .iter()
+                .filter(|(key, own)| *key != "interface" || **own != Cost::default());
+            let keys: Vec<String> = costs
+                .map(|(key, own)| format!("{key}: {}", cost(**own)))
+                .collect();
+            Some(format!("{{ {} }}", keys.join(", ")))
+        }
         Stack::Zero | Stack::Linear(_) | Stack::Rtos(_) => None,
     }
 }
 
 fn cost(cost: Cost) -> String {
-    format!("{} + {}/B", exact(cost.base), exact(cost.per_octet))
+    let base = exact(cost.base);
+    if cost.per_octet == Duration::ZERO {
+        base
+    } else {
+        format!("{base} + {}/B", exact(cost.per_octet))
+    }
 }
 
 /// Returns a time that is read as the same time.

@@ -7,7 +7,7 @@ use super::{Sensitivity, Trial};
 use crate::bound::differences::ns;
 use crate::bound::differences::{METHOD, METHOD_NOTE};
 use crate::report::format::{Part, Render};
-use crate::report::table::{Screen, Table};
+use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Override;
 
@@ -29,7 +29,8 @@ impl Sensitivity {
                 trial.others_late
             })
             .both("edit", "edit", |trial| {
-                trial.edit.as_ref().map(Override::argument)
+                let edit = trial.edit.as_ref()?;
+                Some(Cell::from(edit.text()).shown(edit.argument()))
             })
             .optional()
             .done()

@@ -47,7 +47,10 @@ pub fn render(checked: &Checked) -> String {
     if let Some(help) = &checked.help {
         let name = checked.stream_name(&checked.stream(help.stream));
         let mut body = Markup::from(element("p").text(help.title(&name)));
-        body.push(help.table().html(|_| false));
+        body.push(match help.why_none() {
+            Some(words) => element("p").text(words).into(),
+            None => help.table().html(|_| false),
+        });
         page = page.section("help", "What would help", HELP_NOTE, body);
     }
     page = page.section(
