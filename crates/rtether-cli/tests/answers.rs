@@ -545,11 +545,11 @@ fn single_failures_are_told_in_every_form() {
     let rows: Vec<&str> = out.lines().skip(1).collect();
     assert_eq!(rows.len(), 4);
     assert!(
-        rows[0].starts_with("none,none,,0,0,0,0,0,0,f,b,proved,"),
+        rows[0].starts_with("none,none,,0,0,0,0,0,0,0,,f,b,proved,"),
         "{out}"
     );
     assert!(
-        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,f,b,cut-off,,failed"),
+        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,0,,f,b,cut-off,,failed"),
         "{out}"
     );
     assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
