@@ -8,7 +8,7 @@
 //! - [`lud`]: the same in order of arrival, with what that gains.
 //!
 //! The last two take the longest runs of ports on the path, in order of arrival or with strict
-//! priorities, and add the results of [`sfa`] for the places between: stacks, and ports that
+//! priorities, that the same packets pass, and add the results of [`sfa`] for the places between: stacks, and ports that
 //! take turns. All are relative to the latest arrival of a packet after its release, so that they
 //! add up.
 //!
@@ -31,7 +31,7 @@ use crate::index::NONE;
 use crate::plant::{Plant, Stream};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
-use path::{Tandem, is_port};
+use path::{Tandem, begins_anew, is_port};
 use sfa::Separated;
 
 /// Results of the methods of this module.
@@ -74,8 +74,13 @@ fn latencies(
     let mut sums = [Some(0); 3];
     let mut rest = &way[..];
     while let Some(&first) = rest.first() {
-        let ports = rest.iter().take_while(|&&visit| is_port(plant, visit));
-        let (run, next) = rest.split_at(ports.count().max(1));
+        let goes_on = |&&visit: &&u32| is_port(plant, visit) && !begins_anew(plant, visit);
+        let ports = rest[1..].iter().take_while(goes_on).count();
+        let (run, next) = if is_port(plant, first) {
+            rest.split_at(1 + ports)
+        } else {
+            rest.split_at(1)
+        };
         rest = next;
         let gap = plant.visits[first as usize].gap.max;
         let alone = separately(plant, known, run);

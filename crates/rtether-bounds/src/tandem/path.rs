@@ -108,6 +108,15 @@ pub(crate) fn is_port(plant: &Plant, visit: u32) -> bool {
         && matches!(server.kind, ServerKind::Switch(_) | ServerKind::Station(_))
 }
 
+/// Returns whether other packets begin with a visit than came before it: an answer in fragments, or
+/// to fragments, which waits for the last one. The methods of this module take each packet at the
+/// last port of a tandem for one that came to the first.
+pub(crate) fn begins_anew(plant: &Plant, visit: u32) -> bool {
+    let own = &plant.visits[visit as usize];
+    let before = plant.visits.get(own.parent as usize);
+    own.is_answer && before.is_some_and(|before| before.frames.max(own.frames) > 1)
+}
+
 impl Tandem {
     /// Collects the data of the ports of `run`; `None` if a flow there has no limit. `slots` has
     /// room for all visits.
@@ -276,7 +285,7 @@ impl Builder<'_> {
                 // A flow whose packets change their size continues as another cross flow.
                 let before = all.get_mut(slot as usize).filter(|cross| {
                     let is_next = cross.visit == visit.parent && cross.last() + 1 == position;
-                    is_next && cross.cost == cost
+                    is_next && cross.cost == cost && !begins_anew(self.plant, other)
                 });
                 if let Some(cross) = before {
                     cross.bursts.push(curve.burst);

@@ -375,6 +375,40 @@ flows:
     insta::assert_snapshot!(reasons.join("\n"));
 }
 
+/// Oracle: the rule. Bridges and emulated switches know addresses, not flows, so routes through a
+/// ring, and the ring itself, are refused; opened, it has one way, which the route may say.
+#[test]
+fn rings_with_routes_are_refused() {
+    let text = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { s1: { ports: 3 }, s2: { ports: 3 }, s3: { ports: 2 } }
+links:
+  - { ends: [a, \"s1:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"s2:1\"], rate: 100 Mbit/s }
+  - { ends: [\"s1:2\", \"s3:1\"], rate: 100 Mbit/s }
+  - { ends: [\"s3:2\", \"s2:2\"], rate: 100 Mbit/s }
+  - { ends: [\"s1:3\", \"s2:3\"], rate: 100 Mbit/s, OPEN }
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, size: 64 B, route: [a, s1, s3, s2, b] }
+";
+    let plan = |open: &str, backend| {
+        let text = text.replace("OPEN", open);
+        let loaded = scenario::load("test.yaml", &text);
+        let scenario = loaded.scenario.expect("it loads");
+        let plan = Plan::new(&scenario, backend, "0");
+        plan.err().map(|error| error.to_string())
+    };
+    for (backend, word) in [
+        (Backend::Kernel, "part of a loop"),
+        (Backend::Emulated, "flow `f` has a route"),
+    ] {
+        let refusal = plan("standby: false", backend).expect("a ring");
+        assert!(refusal.contains(word), "{refusal}");
+        assert_eq!(plan("standby: true", backend), None);
+    }
+}
+
 /// Oracles: conservation, and the simulator, whose fastest packet no packet beats. The listeners'
 /// kernels reply, one of them with an emulated stack below it.
 #[test]

@@ -97,6 +97,35 @@ fn classes_of_one_link_share_its_slack() {
     assert_sound(&analysis, &results);
 }
 
+/// Oracle: the simulator. A station without a stack answers a frame with two fragments, or two
+/// fragments with as many: methods over whole ways took the ports before and behind it for one way,
+/// on which each packet at the end is one of the beginning.
+#[test]
+fn fragments_of_an_answer_wait_for_each_other() {
+    for (request, reply) in [
+        ("891 B", "2952 B"),
+        ("2952 B", "2952 B"),
+        ("2952 B", "64 B"),
+    ] {
+        for mode in ["cut-through", "store-and-forward"] {
+            let text = format!(
+                "rtether: 1\nname: fragments\nstacks: {{ slow: {{ send: 20 us, receive: 20 us }} }}\n\
+                 nodes: {{ a: {{stack: slow}}, b: {{stack: zero}} }}\n\
+                 switches: {{ s1: {{ ports: 2, mode: {mode} }}, s2: {{ ports: 2, mode: {mode} }} }}\n\
+                 links:\n\
+                 \x20 - {{ ends: [a, \"s1:1\"], rate: 100 Mbit/s }}\n\
+                 \x20 - {{ ends: [\"s1:2\", \"s2:1\"], rate: 100 Mbit/s }}\n\
+                 \x20 - {{ ends: [b, \"s2:2\"], rate: 100 Mbit/s }}\n\
+                 flows:\n\
+                 \x20 - {{ name: ask, from: a, to: b, period: 2 ms, phase: 0 us, size: {request}, reply: {{ size: {reply} }} }}\n\
+                 run: {{ for: 20 ms, seeds: 1 }}\n"
+            );
+            let (_, analysis, results) = both(&text);
+            assert_sound(&analysis, &results);
+        }
+    }
+}
+
 /// Bounds a scenario that once took minutes and gigabytes.
 ///
 /// Oracle: the clock, with a margin for a busy machine.
