@@ -7,7 +7,8 @@ use rtether_model::quantity::Duration;
 use super::Measured;
 use super::output::{Row, facts, rows};
 use rtether::report::html::{
-    distributions, mark_cell, name_cell, number, reasons, table, time_cell, transfers, verdict,
+    DELAYS_NOTE, distributions, mark_cell, name_cell, number, reasons, table, time_cell, transfers,
+    verdict,
 };
 use rtether::report::markup::{Markup, element};
 use rtether::report::page::{Page, TableCell, details, figures};
@@ -19,8 +20,6 @@ use rtether::verdict::Assessment;
 const VERDICT_NOTE: &str = "Latency runs from the call that sends to the return of the call that \
     receives; with a reply, back to the talker. Packets that a stall of the host touched are \
     counted, and left out of all times.";
-const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
-    deadline, packets are late.";
 const HOST_NOTE: &str = "Sending is the call that sends, receiving runs from the kernel\u{2019}s \
     receive stamp to the application. How late the release was is not part of the latency.";
 const TRANSFERS_NOTE: &str =

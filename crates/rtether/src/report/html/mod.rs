@@ -113,9 +113,9 @@ const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direct
     click on a link or node lists its streams.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
     Striped parts are waiting, plain parts are work or transport.";
-const DELAYS_NOTE: &str = "Share and number of packets that take longer than a time, down to a single \
-    packet. Where a curve crosses the deadline, packets are late; what is right of the bound cannot \
-    happen.";
+/// What the curves of [`distributions`] say.
+pub const DELAYS_NOTE: &str = "Share and number of packets that take longer than a time, down to a single \
+    packet. Where a curve crosses the deadline, packets are late.";
 const MEASURED_NOTE: &str = " Measured is this host; packets that its stalls touched are left out.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
     over all runs.";
