@@ -130,6 +130,9 @@ pub enum Method {
     TotalFlow,
     /// The same, where flows depend on each other in a cycle: a verified fixed point.
     FixedPoint,
+    /// The same, where a reply follows its own request: a packet waits at both its visits to a
+    /// processor for different ones, and replies come as far apart as their requests.
+    RequestAndReply,
     /// Total flow analysis, then each flow separately: its own jitter counts once along its path
     /// instead of at every place, and its packet is not first among the packets from its link that
     /// count as in front.
@@ -157,6 +160,7 @@ impl Method {
         match self {
             Self::TotalFlow => "total flow",
             Self::FixedPoint => "fixed point",
+            Self::RequestAndReply => "request and reply",
             Self::SeparatedFlow => "separated flow",
             Self::MultiplexingOnce => "multiplexing once",
             Self::LeastUpperDelay => "least upper delay",

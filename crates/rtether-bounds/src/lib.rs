@@ -22,7 +22,7 @@
 //! `output_limit` (what smoothers and stacks let through).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
-//! counts: separated flow, pay multiplexing only once, and least upper delay, all for whole
+//! counts: requests and replies taken together, separated flow, pay multiplexing only once, and least upper delay, all for whole
 //! packets; `tandem` has the proofs. [`Bound::by_method`] lists the result of each.
 //!
 //! # Scope and limitations

@@ -48,7 +48,7 @@ use crate::evaluate::{Scratch, evaluate};
 use crate::index::NONE;
 use crate::inherit::inherit;
 use crate::output_limit::{self, Limited};
-use crate::plant::{Plant, Visit, group_of};
+use crate::plant::{Plant, group_of};
 use crate::solution::{Before, Cause, Solution, Stage};
 use crate::source::{INFINITE, add};
 use crate::wait::{Unbounded, millionths};
@@ -234,7 +234,8 @@ impl<'a> Solver<'a> {
             source.jitter
         } else {
             let parent = visit.parent as usize;
-            self.jitter_after(self.solution.jitter[parent], self.solution.wait[parent], id)
+            let before = add(self.solution.jitter[parent], self.solution.wait[parent]);
+            jitter_after(self.plant, before, id)
         };
         if !source.is_limited() {
             self.solution.jitter_cause[id] = Some(Cause::Flow(visit.flow));
@@ -251,38 +252,13 @@ impl<'a> Solver<'a> {
             self.solution.jitter_cause[id] = first.or(Some(beyond));
         }
         let wait = self.solution.wait.get(visit.parent as usize);
-        let drift = self.drift_after(visit, wait.copied().unwrap_or(0));
+        let before = self.solution.drift.get(visit.parent as usize);
+        let [before, wait] = [before, wait].map(|known| known.copied().unwrap_or(0));
+        let drift = drift_after(self.plant, before, wait, id);
         let known = [self.solution.jitter[id], self.solution.drift[id]];
         self.solution.jitter[id] = jitter.max(known[0]);
         self.solution.drift[id] = drift.max(known[1]);
         jitter > known[0] || drift > known[1]
-    }
-
-    /// Returns the jitter of a visit whose parent has this jitter and wait.
-    fn jitter_after(&self, jitter: i64, wait: i64, visit: usize) -> i64 {
-        let leads_on = self.plant.leads_on[visit];
-        let visit = &self.plant.visits[visit];
-        let source = &self.plant.sources[visit.flow as usize];
-        if source.closed.is_some() && source.is_limited() && leads_on {
-            return 0;
-        }
-        let varies = if visit.gap.max < INFINITE {
-            visit.gap.max - visit.gap.min
-        } else {
-            INFINITE
-        };
-        let sum = add(add(jitter, wait), varies);
-        if sum > JITTER_MAX { INFINITE } else { sum }
-    }
-
-    /// Returns the drift of a visit whose parent has this wait.
-    fn drift_after(&self, visit: &Visit, wait: i64) -> i64 {
-        let before = self.solution.drift.get(visit.parent as usize);
-        let Some(limit) = self.plant.limit_of(visit) else {
-            return 0;
-        };
-        let varies = visit.gap.max - visit.gap.min;
-        limit.drift_after(before.copied().unwrap_or(0), wait, varies)
     }
 
     /// Iterates over a cycle until nothing changes.
@@ -372,6 +348,32 @@ impl<'a> Solver<'a> {
             }
         }
     }
+}
+
+/// Returns the jitter of a visit, where `before` is the jitter of its parent plus the wait there.
+pub(crate) fn jitter_after(plant: &Plant, before: i64, visit: usize) -> i64 {
+    let leads_on = plant.leads_on[visit];
+    let visit = &plant.visits[visit];
+    let source = &plant.sources[visit.flow as usize];
+    if source.closed.is_some() && source.is_limited() && leads_on {
+        return 0;
+    }
+    let varies = if visit.gap.max < INFINITE {
+        visit.gap.max - visit.gap.min
+    } else {
+        INFINITE
+    };
+    let sum = add(before, varies);
+    if sum > JITTER_MAX { INFINITE } else { sum }
+}
+
+/// Returns the drift of a visit whose parent has this drift and wait.
+pub(crate) fn drift_after(plant: &Plant, before: i64, wait: i64, visit: usize) -> i64 {
+    let visit = &plant.visits[visit];
+    let Some(limit) = plant.limit_of(visit) else {
+        return 0;
+    };
+    limit.drift_after(before, wait, visit.gap.max - visit.gap.min)
 }
 
 /// Returns the loads of a place, in the order of its members, from jitter and drift of all visits.

@@ -3,14 +3,15 @@
 //! All start from valid waits and jitters, those of total flow analysis, and yield valid ones, so
 //! that the least of them is a bound:
 //!
+//! - [`exchange`]: a reply follows its own request;
 //! - [`sfa`]: the flow's own jitter counts once;
 //! - [`pmoo`]: each cross flow's burst counts once, in any order of service;
 //! - [`lud`]: the same in order of arrival, with what that gains.
 //!
 //! The last two take the longest runs of ports on the path, in order of arrival or with strict
-//! priorities, that the same packets pass, and add the results of [`sfa`] for the places between: stacks, and ports that
-//! take turns. All are relative to the latest arrival of a packet after its release, so that they
-//! add up.
+//! priorities, that the same packets pass, and add the results of [`sfa`] for the places between:
+//! stacks, and ports that take turns. All are relative to the latest arrival of a packet after its
+//! release, so that they add up. A run ends where an answer in fragments, or to fragments, begins.
 //!
 //! **Whole packets.** The literature treats the last two for fluid flows, which gives no bounds for
 //! a store-and-forward network; subtracting the longest packet from the service of each port makes
@@ -18,6 +19,7 @@
 //! then provides the service of a fluid one, and from there to the next port the packet has a fixed
 //! delay.
 
+pub(crate) mod exchange;
 pub(crate) mod lud;
 pub(crate) mod path;
 pub(crate) mod pmoo;
@@ -31,6 +33,7 @@ use crate::index::NONE;
 use crate::plant::{Plant, Stream};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
+use exchange::Exchanges;
 use path::{Tandem, begins_anew, is_port};
 use sfa::Separated;
 
@@ -43,10 +46,17 @@ pub(crate) struct Refined {
 
 /// Applies the methods to a solved plant.
 pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
-    let separated = Separated::new(plant, solution);
+    let exchanges = Exchanges::search(plant, solution);
+    let exchanges = exchanges.as_ref();
+    let separated = Separated::new(plant, solution, exchanges);
     let mut slots = vec![NONE; plant.visits.len()];
     let streams = plant.streams.iter();
-    let latencies = streams.map(|stream| latencies(plant, &separated, stream, &mut slots));
+    let latencies = streams.map(|stream| {
+        let both = exchanges.and_then(|found| found.latency(plant, stream));
+        let both = both.map(|latency| (Method::RequestAndReply, latency));
+        let whole = latencies(plant, &separated, stream, &mut slots);
+        both.into_iter().chain(whole).collect()
+    });
     let latencies = latencies.collect();
     Refined {
         separated,

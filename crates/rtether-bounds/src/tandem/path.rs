@@ -282,7 +282,7 @@ impl Builder<'_> {
                 let cost = self.cost(other)?;
                 let curve = self.curve(other, cost)?;
                 let slot = slots.get(visit.parent as usize).copied().unwrap_or(NONE);
-                // A flow whose packets change their size continues as another cross flow.
+                // A flow whose packets change their size or number continues as another cross flow.
                 let before = all.get_mut(slot as usize).filter(|cross| {
                     let is_next = cross.visit == visit.parent && cross.last() + 1 == position;
                     is_next && cross.cost == cost && !begins_anew(self.plant, other)

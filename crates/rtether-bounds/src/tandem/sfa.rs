@@ -43,6 +43,7 @@ use crate::plant::{Plant, ServerKind};
 use crate::solution::Solution;
 use crate::solve::loads_of;
 use crate::source::{INFINITE, add};
+use crate::tandem::exchange::Exchanges;
 use crate::wait::{caught_up, wait_of_only};
 
 /// Largest number of rounds.
@@ -56,12 +57,18 @@ pub(crate) struct Separated {
 }
 
 impl Separated {
-    /// Starts with the waits and jitters of total flow analysis and reduces them.
-    pub(crate) fn new(plant: &Plant, solution: &Solution) -> Self {
+    /// Starts with the waits and jitters of total flow analysis, or of requests and replies taken
+    /// together, and reduces them.
+    pub(crate) fn new(plant: &Plant, solution: &Solution, exchanges: Option<&Exchanges>) -> Self {
+        let all = match exchanges {
+            Some(found) => [&found.wait, &found.jitter, &found.drift],
+            None => [&solution.wait, &solution.jitter, &solution.drift],
+        };
+        let [wait, jitter, drift] = all.map(Clone::clone);
         let mut separated = Self {
-            wait: solution.wait.clone(),
-            jitter: solution.jitter.clone(),
-            drift: solution.drift.clone(),
+            wait,
+            jitter,
+            drift,
         };
         for _ in 0..ROUNDS {
             if !separated.improve(plant) {

@@ -16,6 +16,7 @@ mod draw;
 mod incremental;
 mod layers;
 mod plant;
+mod polls;
 mod published;
 mod routed;
 mod search;

@@ -1,9 +1,9 @@
 //! Networks of the kinds used in published comparisons.
 
 use rtether_bounds::{Methods, analyze_with};
-use rtether_model::flow::{Phase, Traffic};
+use rtether_model::flow::{Phase, Reply, Traffic};
 use rtether_model::network::{NodeId, Stack};
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Bytes, Duration};
 
 use crate::dice::Dice;
 use crate::draw::plain_switch;
@@ -27,7 +27,7 @@ const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -
 }
 
 /// All kinds.
-pub(crate) const KINDS: [Kind; 7] = [
+pub(crate) const KINDS: [Kind; 10] = [
     kind("one switch with 3 flows", Some(10_700), single),
     kind("line of 5 switches", Some(11_400), line),
     kind("star", Some(10_600), star),
@@ -35,6 +35,9 @@ pub(crate) const KINDS: [Kind; 7] = [
     kind("cyclic ring of 6", Some(12_800), ring),
     kind("random plants", None, random),
     kind("loaded lines of mixed rates", None, loaded),
+    kind("lone poll", None, lone_poll),
+    kind("master with six slaves", None, master),
+    kind("list of four listeners", None, list),
 ];
 
 fn random(dice: &mut Dice) -> Plant {
@@ -180,4 +183,46 @@ fn loaded(dice: &mut Dice) -> Plant {
             _ => {}
         }
     }
+}
+
+/// A master whose stack takes 50 us per packet, like those of its slaves, and polls each of them.
+fn polls(dice: &mut Dice, slaves: usize) -> Plant {
+    let mut plant = Plant::default();
+    let switch = plant.switch(plain_switch());
+    for _ in 0..=slaves {
+        let service = Duration::from_us(50);
+        let station = plant.station(Stack::IpRate { service });
+        plant.join(station, switch, 100, false);
+        plant.stations.push(station);
+    }
+    for slave in plant.stations.split_off(1) {
+        let payload = dice.range(18, 200);
+        plant.add(plant.stations[0], slave, payload, Duration::from_ms(10));
+    }
+    for flow in &mut plant.flows {
+        flow.reply = Some(Reply {
+            payload: Bytes::new(dice.range(18, 200)),
+            after: Duration::ZERO,
+        });
+    }
+    plant
+}
+
+fn lone_poll(dice: &mut Dice) -> Plant {
+    polls(dice, 1)
+}
+
+fn master(dice: &mut Dice) -> Plant {
+    polls(dice, 6)
+}
+
+/// A talker whose stack takes 50 us per packet, and sends to four listeners one by one.
+fn list(dice: &mut Dice) -> Plant {
+    let mut plant = polls(dice, 4);
+    let all = plant.flows.iter().map(|flow| flow.listeners[0]);
+    let listeners = all.collect();
+    plant.flows.truncate(1);
+    plant.flows[0].listeners = listeners;
+    plant.flows[0].reply = None;
+    plant
 }

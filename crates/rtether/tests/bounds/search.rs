@@ -58,6 +58,8 @@ struct Part {
     numbers: Vec<usize>,
     /// Release of the stream's packet.
     release: i64,
+    /// Number of the stream's listener in its flow.
+    listener: usize,
     until: Instant,
 }
 
@@ -71,31 +73,32 @@ struct Found {
 }
 
 impl Part {
-    fn of(plant: &Plant, stream: usize, bound: Duration) -> Self {
+    fn of(plant: &Plant, flow: usize, listener: usize, bound: Duration) -> Self {
         let routing = Routing::new(&plant.network);
         let way = |flow: &Flow| way(plant, &routing, flow);
-        let own = way(&plant.flows[stream]);
+        let own = way(&plant.flows[flow]);
         let mut part = Self {
             plant: Plant {
                 network: plant.network.clone(),
-                flows: vec![plant.flows[stream].clone()],
+                flows: vec![plant.flows[flow].clone()],
                 ..Plant::default()
             },
             ways: vec![own],
             meetings: vec![(0, 0)],
-            numbers: vec![stream],
+            numbers: vec![flow],
             release: 2 * bound.as_ps(),
+            listener,
             until: Instant::ZERO + bound * 3 + Duration::from_us(1),
         };
-        for (number, flow) in plant.flows.iter().enumerate() {
-            let other = way(flow);
+        for (number, other_flow) in plant.flows.iter().enumerate() {
+            let other = way(other_flow);
             let mut own = part.ways[0].iter().enumerate();
             let meeting = own.find_map(|(at, here)| {
                 let there = other.iter().position(|passage| passage.port == here.port)?;
                 Some((at, there))
             });
-            if let Some(meeting) = meeting.filter(|_| number != stream) {
-                part.plant.flows.push(flow.clone());
+            if let Some(meeting) = meeting.filter(|_| number != flow) {
+                part.plant.flows.push(other_flow.clone());
                 part.ways.push(other);
                 part.meetings.push(meeting);
                 part.numbers.push(number);
@@ -116,7 +119,7 @@ impl Part {
         let mut simulation = Simulation::new(&self.plant.network, &flows, &config).unwrap();
         let mut trace = Trace::default();
         simulation.run_until(self.until, &mut trace);
-        let latency = simulation.finish().streams[0].latency.max;
+        let latency = simulation.finish().streams[self.listener].latency.max;
         let mut arrivals: Vec<Vec<i64>> = phases.iter().map(|&phase| vec![phase]).collect();
         for (flow, port, time) in trace.0 {
             let at = arrivals[flow].len() - 1;
@@ -302,8 +305,12 @@ pub(crate) fn search(
     steps: u64,
     dice: &mut Dice,
 ) -> Duration {
-    let bound = analysis.streams[stream].bound.as_ref().unwrap().latency;
-    let part = Part::of(plant, stream, bound);
+    let own = &analysis.streams[stream];
+    let bound = own.bound.as_ref().unwrap().latency;
+    let flow = own.flow.index();
+    let before = analysis.streams[..stream].iter();
+    let listener = before.filter(|other| other.flow == own.flow).count();
+    let part = Part::of(plant, flow, listener, bound);
     let plans = [false, true].map(|is_ahead| part.planned(is_ahead));
     let mut best = plans.into_iter().max_by_key(|plan| plan.latency).unwrap();
     if part.ways.len() > 1 {
