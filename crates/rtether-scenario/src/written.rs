@@ -14,6 +14,14 @@ pub struct Written {
     pub changes: Vec<Override>,
 }
 
+impl From<String> for Written {
+    /// A file as it is.
+    fn from(text: String) -> Self {
+        let changes = Vec::new();
+        Self { text, changes }
+    }
+}
+
 impl Written {
     /// Reads the scenario with one more change; `None` if that is a mistake.
     pub fn with(&self, change: &Override) -> Option<Scenario> {

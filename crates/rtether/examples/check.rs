@@ -8,7 +8,7 @@ use rtether::check::{Options, check};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::report::{Checked, Verdicts};
-use rtether::scenario;
+use rtether::scenario::{self, Written};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::args().nth(1).ok_or("name a scenario")?;
@@ -23,7 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Checks a scenario file.
 pub fn run(file: &str) -> Result<Checked, Box<dyn Error>> {
-    let loaded = scenario::load(file, &std::fs::read_to_string(file)?);
-    let plant = loaded.scenario.ok_or("the scenario has errors")?;
-    Ok(check(&plant, Options::default())?)
+    let written = Written::from(std::fs::read_to_string(file)?);
+    let plant = scenario::load(file, &written.text).scenario;
+    let options = Options {
+        source: Some(written),
+        ..Options::default()
+    };
+    Ok(check(&plant.ok_or("the scenario has errors")?, options)?)
 }

@@ -98,7 +98,7 @@ impl Render for Verdicts<'_> {
             parts.extend([sums.into(), Part::Lines("\n".into())]);
         }
         parts.extend(shared::parts(checked, all));
-        parts.extend(help(checked));
+        parts.extend(help(checked, screen.width));
         parts.push(footer(checked, screen.width).into());
         parts
     }
@@ -111,7 +111,7 @@ impl Render for Verdicts<'_> {
         let sums = sums::table(checked);
         parts.extend((!sums.is_empty()).then_some(Part::Table(sums)));
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
-        parts.extend(help(checked));
+        parts.extend(help(checked, None));
         parts.push(footer(checked, None).into());
         format::markdown(&parts)
     }
@@ -126,14 +126,17 @@ impl Render for Verdicts<'_> {
 }
 
 /// Returns what would help the worst stream that is not proved.
-fn help(checked: &Checked) -> Vec<Part> {
+fn help(checked: &Checked, width: Option<u16>) -> Vec<Part> {
     let Some(help) = &checked.help else {
         return Vec::new();
     };
     let name = plain(&checked.stream_name(&checked.stream(help.stream)));
-    let title = Part::Lines(help.title(&name) + "\n");
+    let title = Part::Lines(wrapped(&help.title(&name), width, 0) + "\n");
     let body = match help.why_none() {
-        Some(words) => [format!("{words}\n").into(), Part::Lines("\n".into())],
+        Some(words) => [
+            (wrapped(words, width, 0) + "\n").into(),
+            Part::Lines("\n".into()),
+        ],
         None => [help.table().into(), Part::Lines("\n".into())],
     };
     [title].into_iter().chain(body).collect()
