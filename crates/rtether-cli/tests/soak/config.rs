@@ -33,6 +33,16 @@ impl Kept {
             smooths: true,
         }
     }
+
+    /// Returns the directions whose frames the shim counts. In user space, received frames that do
+    /// not pass it are not counted.
+    pub(crate) fn counts(self) -> &'static [&'static str] {
+        if self.backend == "user" && !self.receives {
+            &["transmitted"]
+        } else {
+            &["transmitted", "received"]
+        }
+    }
 }
 
 /// Draws a configuration. Frames of a kind (`flow::Kind`) always stay in the queues of that kind.

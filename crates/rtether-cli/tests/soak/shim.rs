@@ -131,10 +131,14 @@ impl Shim {
         Told::read(&command(bed, &["shim", "status", "wire", "--json"], 0)?)
     }
 
-    /// Requests its status until it has been renewed twice, and returns it with a time: what the
-    /// status lacks happened later. The shim had read the counters of the first renewal when it
+    /// Requests its status until the counters of all `ways` have been renewed twice, and returns it
+    /// with a time: what the status lacks happened later. The shim had read the counters of the first renewal when it
     /// published them, so it read those of the second after the last request that got the old ones.
-    pub(crate) fn ask_anew(bed: &Bed, now: impl Fn() -> u64) -> Result<(Told, u64), String> {
+    pub(crate) fn ask_anew(
+        bed: &Bed,
+        ways: &[&str],
+        now: impl Fn() -> u64,
+    ) -> Result<(Told, u64), String> {
         let ask = || {
             let text = command(bed, &["shim", "status", "wire", "--json"], 0)?;
             serde_json::from_str::<Value>(&text).map_err(|error| error.to_string())
@@ -147,9 +151,7 @@ impl Shim {
             let again = now();
             let new = ask()?;
             // Flows in both directions never pause for long.
-            let is_renewed = ["transmitted", "received"]
-                .iter()
-                .all(|key| new[key] != old[key]);
+            let is_renewed = ways.iter().all(|way| new[way] != old[way]);
             if is_renewed {
                 renewed += 1;
                 old = new;

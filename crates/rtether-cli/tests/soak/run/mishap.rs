@@ -41,7 +41,7 @@ impl Soak {
 
     fn kill(&mut self, mishap: Mishap, dice: &mut Dice) -> Result<(), String> {
         let clock = self.clock;
-        let (last, from) = Shim::ask_anew(&self.bed, || clock.now())?;
+        let (last, from) = Shim::ask_anew(&self.bed, self.kept.counts(), || clock.now())?;
         self.book(last)?;
         let is_alone = mishap == Mishap::KillBoth;
         self.shim.take().ok_or("no shim")?.kill(is_alone)?;
