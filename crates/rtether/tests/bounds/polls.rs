@@ -52,13 +52,8 @@ fn ask(dice: &mut Dice, flow: &mut Flow) {
         payload: Bytes::new(dice.pick(&[0, 40, 100, 100, 400])),
         after: Duration::from_us(dice.pick(&[0, 0, 0, 10, 100, 333])),
     });
-    let period = match &flow.traffic {
-        Traffic::Periodic { period, .. } => *period,
-        Traffic::Sporadic { .. }
-        | Traffic::Poisson { .. }
-        | Traffic::Flood { .. }
-        | Traffic::Adaptive { .. }
-        | Traffic::Bulk(_) => return,
+    let Traffic::Periodic { period, .. } = flow.traffic else {
+        return;
     };
     if dice.chance(10) {
         flow.traffic = Traffic::Adaptive {

@@ -60,6 +60,9 @@ impl Exchanges {
     /// Searches for smaller bounds than those of the solution; `None` if no flow has replies, or the
     /// search does not end.
     pub(crate) fn search(plant: &Plant, solution: &Solution) -> Option<Self> {
+        if !plant.visits.iter().any(|visit| visit.is_answer) {
+            return None;
+        }
         let count = plant.visits.len();
         let mut found = Self {
             wait: vec![0; count],

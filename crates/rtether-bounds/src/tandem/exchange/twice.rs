@@ -47,14 +47,14 @@ pub(super) struct Twice {
 struct Others {
     /// In the whole window.
     work: i128,
-    /// What lines let through in two windows: at once, and in each picosecond.
-    line: Option<Affine>,
+    /// What the line lets through in two windows; zero without a line.
+    line: Affine,
 }
 
 impl Others {
-    fn at(&self, z: i64) -> i128 {
-        let line = self.line.map_or(i128::MAX, |line| line.at(z));
-        self.work.min(line)
+    /// Returns the work that the line does not let through in two windows of this total length.
+    fn missing(&self, z: i64) -> i128 {
+        (self.work - self.line.at(z)).max(0)
     }
 }
 
@@ -77,19 +77,25 @@ impl Twice {
         if self.reach >= INFINITE {
             return None;
         }
-        let others = groups.iter().map(|group| self.others(group, loads));
-        let others = others.collect::<Option<Vec<Others>>>()?;
-        let sum = |z: i64| -> i128 { others.iter().map(|group| group.at(z)).sum() };
-        let all: i128 = others.iter().map(|group| group.work).sum();
+        let (mut all, mut held_back) = (0, Vec::new());
+        for group in groups {
+            let others = self.others(group, loads)?;
+            all += others.work;
+            if others.line.rate > 0 && others.line.burst < others.work {
+                held_back.push(others);
+            }
+        }
+        let missing = |z: i64| held_back.iter().map(|group| group.missing(z)).sum::<i128>();
         let busy = all - i128::from(self.rest) * ONE;
         // Between two of these the sum is straight.
-        let bends = others.iter().filter_map(|group| {
-            let line = group.line.filter(|line| line.rate > 0)?;
-            let z = ((group.work - line.burst) / line.rate).max(0);
+        let bends = held_back.iter().filter_map(|group| {
+            let z = (group.work - group.line.burst) / group.line.rate;
             i64::try_from(z).ok().filter(|&z| z < INFINITE)
         });
         let times = bends.flat_map(|z| [z, z + 1]).chain([0]);
-        let idle = times.map(|z| sum(z) - i128::from(z) * ONE).max()?;
+        let idle = times
+            .map(|z| all - missing(z) - i128::from(z) * ONE)
+            .max()?;
         Some(round_up(busy.max(idle).max(0))).filter(|&wait| wait < INFINITE)
     }
 
@@ -109,7 +115,7 @@ impl Twice {
         let passed = line.map(|line| line.at(self.reach));
         Some(Others {
             work: counted.into_iter().chain(passed).min()?,
-            line: group.line.map(|line| Affine {
+            line: group.line.map_or_else(Affine::default, |line| Affine {
                 burst: (2 * line.burst - own).max(0),
                 ..line
             }),
@@ -122,8 +128,8 @@ impl Twice {
         if is_own && self.is_alone {
             return 0;
         }
-        let points = (i128::from(self.reach) + i128::from(load.jitter)) / i128::from(load.period);
-        let packets = i128::from(load.burst) * (points + 1) - i128::from(is_own);
+        let points = (self.reach + load.jitter) / load.period + 1;
+        let packets = i128::from(load.burst) * i128::from(points) - i128::from(is_own);
         packets * i128::from(load.cost)
     }
 }
