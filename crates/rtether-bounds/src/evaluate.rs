@@ -14,9 +14,7 @@ use core::ops::Range;
 
 use crate::curve::Load;
 use crate::discipline::{Port, Visits, Waits};
-use crate::index::NONE;
-use crate::plant::{Plant, Visit};
-use crate::source::add;
+use crate::plant::Plant;
 use crate::wait::Unbounded;
 
 /// Input and output of one evaluation, reused for the next.
@@ -60,31 +58,14 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         let found = own.discipline.waits(&port, *queue);
         scratch.waits.extend(spread(found, range.len()));
     }
-    if own.discipline.is_by_priority() {
-        let behind = copies_behind(plant, server);
-        for (wait, work) in scratch.waits.iter_mut().zip(behind) {
+    if own.discipline.is_by_priority() && plant.has_copies() {
+        let members = plant.members.of(server);
+        for (wait, &visit) in scratch.waits.iter_mut().zip(members) {
             if let Ok(wait) = wait {
-                *wait = (*wait - work).max(0);
+                *wait = (*wait - plant.behind(visit)).max(0);
             }
         }
     }
-}
-
-/// Returns for each member of a server the work of the copies that come at the same time and go
-/// behind.
-pub(crate) fn copies_behind(plant: &Plant, server: u32) -> Vec<i64> {
-    let members = plant.members.of(server);
-    let mut behind = alloc::vec![0; members.len()];
-    for index in (1..members.len()).rev() {
-        let [before, copy] = [index - 1, index].map(|at| &plant.visits[members[at] as usize]);
-        let is_copy = |visit: &Visit| visit.parent == NONE && visit.frames == 1;
-        let is_same = before.flow == copy.flow && before.queue == copy.queue;
-        let is_limited = plant.sources[copy.flow as usize].is_limited();
-        if is_same && is_limited && is_copy(before) && is_copy(copy) {
-            behind[index - 1] = add(behind[index], copy.service.max());
-        }
-    }
-    behind
 }
 
 /// Returns one wait for each of `members`.

@@ -128,6 +128,9 @@ pub(crate) struct Plant {
     /// By visit: whether a delivery lies behind it. Flooded copies that reach no listener have
     /// none; they are not waited for.
     pub(crate) leads_on: Vec<bool>,
+    /// By visit: work of the copies for further listeners that come at the same time and go behind;
+    /// empty without such copies.
+    pub(crate) behind: Vec<i64>,
 }
 
 /// A list for each index, in one array.
@@ -209,6 +212,7 @@ impl Plant {
         plant.members = members;
         plant.leads_on = plant.find_ways();
         plant.expect_losses();
+        plant.find_copies();
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
             plant.members.items[pair[0] as usize..pair[1] as usize].sort_by_key(|&visit| {
@@ -332,6 +336,46 @@ impl Plant {
     /// Returns the limit that an earlier place has put on a visit's flow.
     pub(crate) fn limit_of(&self, visit: &Visit) -> Option<&Limit> {
         self.limits.get(visit.limit as usize)
+    }
+
+    /// Finds the copies that a flow sends to several listeners one after the other.
+    ///
+    /// At the first place of a flow each visit without a parent is one copy, in the order of the
+    /// list. Flows without a limit send more than copies from there.
+    fn find_copies(&mut self) {
+        let visits = &self.visits;
+        let mut later: Option<(usize, i64)> = None;
+        for (index, visit) in visits.iter().enumerate().rev() {
+            if visit.parent != NONE || visit.frames != 1 {
+                continue;
+            }
+            let is_limited = self.sources[visit.flow as usize].is_limited();
+            let is_same = |copy: &Visit| {
+                let ends = |visit: &Visit| (visit.flow, visit.server, visit.queue);
+                is_limited && ends(copy) == ends(visit)
+            };
+            let behind = match later {
+                Some((copy, behind)) if is_same(&visits[copy]) => {
+                    add(behind, visits[copy].service.max())
+                }
+                _ => 0,
+            };
+            if behind > 0 {
+                self.behind.resize(visits.len(), 0);
+                self.behind[index] = behind;
+            }
+            later = Some((index, behind));
+        }
+    }
+
+    /// Returns whether any flow sends copies.
+    pub(crate) const fn has_copies(&self) -> bool {
+        !self.behind.is_empty()
+    }
+
+    /// Returns the work of the copies that come with a visit and go behind.
+    pub(crate) fn behind(&self, visit: u32) -> i64 {
+        self.behind.get(visit as usize).copied().unwrap_or(0)
     }
 
     /// Assumes that flows that wait for answers give up, or retransmit, where bit errors may

@@ -9,7 +9,6 @@ use rtether_model::record::Segment;
 use crate::analysis::StackBound;
 use crate::curve::Load;
 use crate::discipline::Discipline;
-use crate::evaluate::copies_behind;
 use crate::frame::wire_octets;
 use crate::index::NONE;
 use crate::plant::{Plant, Server};
@@ -124,7 +123,7 @@ enum Stays {
 /// among work `b`, its own included, is served after the rest of it, so it waits for at least `b`
 /// less its own work, regardless of other work there; and no packet waits longer than its bound.
 /// Where all packets are in one order and nothing else is served, every flow's bound is the most
-/// work there can be less its own and the copies behind it ([`copies_behind`]), so that the smallest
+/// work there can be less its own and the copies behind it ([`Plant::behind`]), so that the smallest
 /// sum also holds.
 fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
     let discipline = &plant.servers[server as usize].discipline;
@@ -133,14 +132,14 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
     }
     let mut classes = [0i64; 8];
     let mut in_order = None;
-    for (load, behind) in loads.iter().zip(copies_behind(plant, server)) {
+    for load in loads {
         let wait = solution.wait[load.visit as usize];
         if wait >= INFINITE || load.cost >= INFINITE {
             return None;
         }
         let queue = usize::from(plant.visits[load.visit as usize].queue);
         classes[queue] = classes[queue].max(wait + load.cost);
-        let work = wait + load.least + behind;
+        let work = wait + load.least + plant.behind(load.visit);
         in_order = Some(in_order.map_or(work, |other: i64| other.min(work)));
     }
     let work = in_order?;
