@@ -30,6 +30,8 @@ pub(crate) struct Server {
     pub(crate) octet: i64,
     /// What interfaces at both ends of the link add per octet of the untagged frame.
     pub(crate) interface_per_octet: i64,
+    /// By how much the latency of the switch behind the link varies.
+    pub(crate) latency_jitter: i64,
     /// Whether the switch at the other end forwards after the header.
     pub(crate) is_cut_through: bool,
     /// Whether bit errors may destroy frames that it sends.
@@ -249,7 +251,8 @@ impl Plant {
 
     /// Widens the gaps behind links where interfaces cost time per octet: a frame there may have to
     /// wait for the last bit of a longer one before it, and packets move towards each other by as
-    /// much as their costs differ.
+    /// much as their costs differ. A switch whose latency varies does the same: frames keep their
+    /// order there, and none that waits for an earlier one takes longer than the largest latency.
     ///
     /// Headers with and without a tag differ by four octets, which counts where a switch forwards
     /// after the header.
@@ -289,12 +292,13 @@ impl Plant {
             let header = if is_mixed { 4 * server.octet } else { 0 };
             let visit = &mut self.visits[index];
             visit.gap.min = add(visit.gap.min, own);
-            visit.gap.max = add(visit.gap.max, all.max);
+            visit.gap.max = add(visit.gap.max, add(all.max, server.latency_jitter));
             let spread = if all.max < INFINITE {
                 all.max - all.min
             } else {
                 INFINITE
             };
+            let spread = add(spread, server.latency_jitter);
             visit.slack = add(visit.slack, add(spread, header));
         }
         for stream in &mut self.streams {

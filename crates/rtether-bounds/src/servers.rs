@@ -138,6 +138,7 @@ fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
         obstacle: None,
         octet: 0,
         interface_per_octet: 0,
+        latency_jitter: 0,
         is_cut_through: false,
         is_lossy: false,
         spaces,
@@ -227,9 +228,7 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
     let interfaces = [hop.egress.node, hop.ingress.node]
         .into_iter()
         .filter_map(|node| interface(network, node));
-    let is_cut_through = network
-        .switch(hop.ingress.node)
-        .is_some_and(|switch| switch.mode == ForwardingMode::CutThrough);
+    let switch = network.switch(hop.ingress.node);
     add(
         servers,
         Server {
@@ -242,7 +241,8 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             interface_per_octet: interfaces
                 .map(|cost| cost.per_octet.as_ps())
                 .fold(0, add_up),
-            is_cut_through,
+            latency_jitter: switch.map_or(0, |switch| switch.latency_jitter.as_ps()),
+            is_cut_through: switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough),
             discipline,
             is_lossy: link.errors_per_billion > 0,
         },

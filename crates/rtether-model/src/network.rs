@@ -267,8 +267,12 @@ pub struct Outliers {
 /// A bridge in the sense of IEEE 802.1Q.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Switch {
-    /// Time from the moment a frame may be forwarded to its entry into the egress queue.
+    /// Time from the moment a frame may be forwarded to its entry into the egress queue; the least,
+    /// if it varies.
     pub latency: Duration,
+    /// Largest addition to the latency, drawn for each frame with equal probability of all values.
+    /// Frames from one port keep their order.
+    pub latency_jitter: Duration,
     /// When a frame may be forwarded.
     pub mode: ForwardingMode,
     /// Queues of each egress port and the map from PCP to queue.
@@ -365,6 +369,7 @@ impl Switch {
     pub fn new(ports: usize) -> Self {
         Self {
             latency: Duration::ZERO,
+            latency_jitter: Duration::ZERO,
             mode: ForwardingMode::StoreAndForward,
             queues: QueueMap::ONE,
             selection: Selection::Fcfs,

@@ -88,12 +88,14 @@ pub(crate) struct Line {
     /// Propagation, and what the network interfaces at both ends add, fixed and per octet.
     pub(crate) flight: i64,
     pub(crate) flight_per_octet: i64,
-    /// Latency of the switch at the other end.
+    /// Latency of the switch at the other end, the least if it varies.
     pub(crate) latency: i64,
     /// The other end is a cut-through switch.
     pub(crate) is_cut_through: bool,
-    /// The link has bit errors.
-    pub(crate) is_faulty: bool,
+    /// The latency of the switch at the other end varies.
+    pub(crate) has_jitter: bool,
+    /// What happens to a frame is drawn: the link has bit errors, or the latency varies.
+    pub(crate) is_random: bool,
 }
 
 /// The state of a port that few frames need.
@@ -102,7 +104,10 @@ pub(crate) struct PortRest {
     link: LinkId,
     map: QueueMap,
     errors_per_billion: u32,
-    draw: Draw,
+    errors: Draw,
+    /// Largest addition to the latency of the switch at the other end.
+    latency_jitter: i64,
+    latencies: Draw,
     /// Frames from this port that a cut-through switch stores.
     held: DueQueue,
     dropped: u64,
@@ -191,10 +196,10 @@ impl Port {
         self.line.is_cut_through
     }
 
-    /// Returns whether the link has bit errors.
+    /// Returns whether [`PortRest`] draws what happens to a frame behind the port.
     #[inline]
-    pub(crate) const fn is_faulty(&self) -> bool {
-        self.line.is_faulty
+    pub(crate) const fn is_random(&self) -> bool {
+        self.line.is_random
     }
 
     /// Returns whether the layer above is told when a frame has been sent.
@@ -308,13 +313,19 @@ impl Port {
     }
 
     /// Adds a frame to those in flight. It arrives when it is due, but not before an earlier one:
-    /// interface costs per octet could let a short frame overtake a long one.
+    /// interface costs per octet could let a short frame overtake a long one, and a latency that
+    /// varies any frame.
     #[inline]
     pub(crate) fn launch(&mut self, index: u32, id: u32, pool: &mut Pool, agenda: &mut Agenda) {
         let packet = pool.get_mut(id);
         let held_up = self.landed_at - packet.due;
         if held_up > 0 {
-            packet.spend(Segment::Wire, index, held_up);
+            let segment = if self.line.has_jitter {
+                Segment::SwitchLatency
+            } else {
+                Segment::Wire
+            };
+            packet.spend(segment, index, held_up);
             packet.due += held_up;
         }
         self.landed_at = packet.due + packet.tail;
@@ -425,18 +436,31 @@ impl PortRest {
             link: LinkId(NONE),
             map,
             errors_per_billion: 0,
-            draw: Draw::new(0, "", Purpose::Errors),
+            errors: Draw::new(0, "", Purpose::Errors),
+            latency_jitter: 0,
+            latencies: Draw::new(0, "", Purpose::Latency),
             held: DueQueue::default(),
             dropped: 0,
             corrupted: 0,
         }
     }
 
-    /// Connects the port to a link, whose bit errors are drawn from `draw`.
-    pub(crate) const fn connect(&mut self, link: LinkId, errors_per_billion: u32, draw: Draw) {
+    /// Connects the port to a link.
+    pub(crate) const fn connect(&mut self, link: LinkId, errors_per_billion: u32, errors: Draw) {
         self.link = link;
         self.errors_per_billion = errors_per_billion;
-        self.draw = draw;
+        self.errors = errors;
+    }
+
+    /// Lets the latency of the switch at the other end vary.
+    pub(crate) const fn vary_latency(&mut self, jitter: i64, latencies: Draw) {
+        self.latency_jitter = jitter;
+        self.latencies = latencies;
+    }
+
+    /// Returns whether the link has bit errors.
+    pub(crate) const fn has_errors(&self) -> bool {
+        self.errors_per_billion > 0
     }
 
     /// Gives the switch at the other end the timer of frames that it stores.
@@ -458,10 +482,18 @@ impl PortRest {
 
     /// Draws whether a bit error hits a frame on the link.
     pub(crate) fn maybe_corrupt(&mut self, packet: &mut Packet) {
-        if self.draw.happens(self.errors_per_billion, 1_000_000_000) {
+        if self.errors.happens(self.errors_per_billion, 1_000_000_000) {
             packet.put(CORRUPTED, true);
             self.corrupted += 1;
         }
+    }
+
+    /// Draws how much longer than the least latency the switch at the other end takes; `index` is
+    /// that of the port.
+    pub(crate) fn delay_in_switch(&mut self, index: u32, packet: &mut Packet) {
+        let more = self.latencies.up_to(self.latency_jitter);
+        packet.spend(Segment::SwitchLatency, index, more);
+        packet.due += more;
     }
 
     /// Stores a frame in the cut-through switch at the other end until its last bit is there, for

@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     Errors = 3,
     /// Back-off on a shared medium.
     Backoff = 4,
+    /// Latency of a switch.
+    Latency = 5,
     /// Times at which the files of a bulk flow become due.
     Files = 8,
     /// Timer jitter of a smoother.

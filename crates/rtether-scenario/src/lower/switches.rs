@@ -49,9 +49,10 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     // If the number of ports is unknown, no port is reported as missing.
     let count = if known { ports } else { None }.unwrap_or(1024);
     let second = Duration::from_secs(1);
-    let latency = reader.time_up_to(fields, "latency", second, "of a switch");
-    let latency = latency.unwrap_or(Duration::ZERO);
-    let mut switch = plain(usize::try_from(count).unwrap_or(1024), latency);
+    let latency = reader.times_up_to(fields, "latency", second, "of a switch");
+    let (least, most) = latency.unwrap_or_default();
+    let mut switch = plain(usize::try_from(count).unwrap_or(1024), least);
+    switch.latency_jitter = most - least;
     switch.mode = reader.meaning(fields, &FORWARDING);
     switch.queues = queues(reader, fields, 1);
     switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());

@@ -155,6 +155,28 @@ impl Reader<'_> {
         Some(value)
     }
 
+    /// Returns `time .. time`, or one time twice, of at most `most`.
+    pub(crate) fn times_up_to(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        most: Duration,
+        why: &str,
+    ) -> Option<(Duration, Duration)> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        if !text.contains("..") {
+            let time = self.time_up_to(fields, key, most, why)?;
+            return Some((time, time));
+        }
+        let (low, high) = self.time_range(fields, key)?;
+        if high > most {
+            let rule = format!("at most {most}");
+            self.out_of_range(key, span, &rule, &high.to_string(), why);
+            return None;
+        }
+        Some((low, high))
+    }
+
     /// Returns a time of at least one picosecond.
     pub(crate) fn positive_time(&mut self, fields: &Fields<'_>, key: &str) -> Option<At<Duration>> {
         let at = self.time(fields, key)?;

@@ -3,9 +3,8 @@
 
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
-    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
-    Selection, Stack, Switch, SwitchPort, TagHandling,
+    Backoff, Duplex, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan,
+    Stack, Switch, SwitchPort,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -56,23 +55,7 @@ impl Workload {
 
     fn switch(&mut self) -> NodeId {
         let name = format!("sw{}", self.network.nodes.len());
-        self.node(
-            name,
-            NodeKind::Switch(Switch {
-                latency: Duration::ZERO,
-                mode: ForwardingMode::StoreAndForward,
-                queues: QueueMap::standard(1).expect("one queue"),
-                selection: Selection::Fcfs,
-                buffer: Buffer {
-                    per_port: Bytes::new(1 << 20),
-                    shared: None,
-                },
-                addresses: AddressTable::Static,
-                multicast: MulticastForwarding::Managed,
-                tags: TagHandling::Keep,
-                ports: Vec::new(),
-            }),
-        )
+        self.node(name, NodeKind::Switch(Switch::new(0)))
     }
 
     /// Joins two nodes; a switch gets a new port.

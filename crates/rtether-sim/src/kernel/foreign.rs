@@ -10,7 +10,7 @@ use crate::agenda::NEVER;
 use crate::flow::FlowState;
 use crate::observe::{Observer, PacketInfo};
 use crate::packet::{NONE, OUTBOUND, Packet};
-use crate::port::{Owner, Port};
+use crate::port::{Owner, PortRest};
 use crate::station::Station;
 use crate::visitor::Visitor;
 
@@ -124,9 +124,10 @@ impl Simulation {
     pub(crate) fn faultless_domains(&self) -> Vec<(u32, usize)> {
         let has_errors = |number: u32| {
             let port = self.attachments[number as usize].port();
-            let port = &self.ports[port as usize];
-            let facing = self.ports.get(port.peer() as usize);
-            port.is_faulty() || facing.is_some_and(Port::is_faulty)
+            let facing = self.ports[port as usize].peer();
+            let ends = [port, facing].into_iter();
+            let mut ends = ends.filter_map(|end| self.port_rests.get(end as usize));
+            ends.any(PortRest::has_errors)
         };
         let domains = (0u32..).zip(&self.shared);
         let domains = domains.map(|(domain, shared)| (domain, shared.attachments()));

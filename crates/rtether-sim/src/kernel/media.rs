@@ -150,7 +150,7 @@ impl Simulation {
 
     /// Corrupts the frame if the link behind a port has a bit error.
     fn maybe_corrupt(&mut self, index: u32, id: u32) {
-        if self.ports[index as usize].is_faulty() {
+        if self.ports[index as usize].is_random() {
             self.port_rests[index as usize].maybe_corrupt(self.pool.get_mut(id));
         }
     }
@@ -229,6 +229,9 @@ impl Simulation {
         let port = &mut self.ports[facing as usize];
         let latency = port.book_latency(facing, packet);
         packet.due = self.now - last_bit + on_wire + latency;
+        if port.is_random() {
+            self.port_rests[facing as usize].delay_in_switch(facing, packet);
+        }
         port.launch(facing, id, &mut self.pool, &mut self.agenda);
     }
 }

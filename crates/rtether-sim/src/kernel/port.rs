@@ -102,8 +102,10 @@ impl Simulation {
             self.queues[index as usize].note_sent(queue);
         }
         port.send(index, packet, now);
-        if port.is_faulty() {
-            self.port_rests[index as usize].maybe_corrupt(packet);
+        if port.is_random() {
+            let rest = &mut self.port_rests[index as usize];
+            rest.maybe_corrupt(packet);
+            rest.delay_in_switch(index, packet);
         }
         port.launch(index, id, &mut self.pool, &mut self.agenda);
         if port.reports_completion() {

@@ -61,6 +61,33 @@ fn the_quiet_path_of_skeie_flat() {
     assert_eq!(worst.responsible.1, US(200));
 }
 
+/// Oracle: by hand. At 100 Mbit/s one frame follows another after 10.08 us.
+#[test]
+fn a_latency_that_varies_keeps_the_order() {
+    let mut plant = two_stations(&Stack::Zero);
+    let rtether_model::network::NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind else {
+        panic!()
+    };
+    (switch.latency, switch.latency_jitter) = (US(25), US(20));
+    // Alone, each frame takes any time of the range.
+    let stream = plant.run(10_000).streams.remove(0);
+    let [least, most] = [25, 45].map(|latency| FRAME * 2 + US(latency));
+    let within = |time: Duration, of: Duration| time - of < NS(50) && of - time < NS(50);
+    assert!(stream.latency.min >= least && within(stream.latency.min, least));
+    assert!(stream.latency.max <= most && within(stream.latency.max, most));
+    let mean = stream.segments_ps[Segment::SwitchLatency.index()] / i128::from(stream.delivered);
+    assert!((34_800_000..35_200_000).contains(&mean), "{mean} ps");
+    // The second of two in succession overtakes never, and takes at most the largest latency.
+    let (a, b) = (plant.flows[0].talker, plant.flows[0].listeners[0]);
+    plant.flow(periodic("second", a, b));
+    let record = plant.run(10_000);
+    let [first, second] = [0, 1].map(|stream| &record.streams[stream]);
+    assert!(first.latency.max <= most);
+    let behind = NS(10_080 - 9_120) + FRAME;
+    assert!(second.latency.min >= least + behind);
+    assert!(second.latency.max <= most + behind + FRAME);
+}
+
 #[test]
 fn one_server_serves_both_directions_in_order() {
     // Both stations release at 0. Each serves its own packet until 100 us, the frame arrives at

@@ -2,9 +2,8 @@
 
 use rtether_model::flow::{Flow, Phase, Tag, Traffic};
 use rtether_model::network::{
-    AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, MulticastForwarding,
-    Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch,
-    SwitchPort, TagHandling, Vid,
+    Backoff, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, Stack,
+    Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -20,20 +19,7 @@ pub(crate) struct Plant {
 
 /// A store-and-forward switch without latency, one queue, ample memory and static addresses.
 pub(crate) fn plain_switch() -> Switch {
-    Switch {
-        latency: Duration::ZERO,
-        mode: ForwardingMode::StoreAndForward,
-        queues: QueueMap::standard(1).unwrap(),
-        selection: Selection::Fcfs,
-        buffer: Buffer {
-            per_port: Bytes::new(1 << 20),
-            shared: None,
-        },
-        addresses: AddressTable::Static,
-        multicast: MulticastForwarding::Managed,
-        tags: TagHandling::Keep,
-        ports: Vec::new(),
-    }
+    Switch::new(0)
 }
 
 /// A flow of 60 octets over UDP every millisecond, released at 0, 1, 2, ... ms.

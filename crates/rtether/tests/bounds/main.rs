@@ -334,6 +334,13 @@ fn flows_with_routes_keep_to_their_bounds() {
     );
 }
 
+/// Oracle: the simulator, as above, where the latency of switches varies.
+#[test]
+fn switches_of_varying_latency_keep_to_their_bounds() {
+    let test = "switches_of_varying_latency_keep_to_their_bounds";
+    soundness(test, Variety::Jittered).print("switches of varying latency");
+}
+
 /// Oracle: the simulator, as above, where stations have tasks, queues and smoothers.
 #[test]
 fn layers_keep_to_their_bounds() {

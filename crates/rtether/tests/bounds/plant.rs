@@ -41,19 +41,22 @@ pub(crate) enum Variety {
     Deficit,
     /// Everything except layers and RTPS, with redundant links, and routes or VLANs for the flows.
     Routed,
+    /// Everything except layers, with switches of varying latency.
+    Jittered,
 }
 
 impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
         let mut dice = Dice::new(number);
-        if variety == Variety::Deficit {
+        let change = match variety {
+            Variety::Deficit => Some(Self::share_octets as fn(&mut Self, &mut Dice)),
+            Variety::Routed => Some(Self::route_at_random as _),
+            Variety::Jittered => Some(Self::vary_latencies as _),
+            Variety::Full | Variety::Layered | Variety::Plain => None,
+        };
+        if let Some(change) = change {
             let mut plant = Self::random(number, Variety::Full);
-            plant.share_octets(&mut dice);
-            return plant;
-        }
-        if variety == Variety::Routed {
-            let mut plant = Self::random(number, Variety::Full);
-            plant.route_at_random(&mut dice);
+            change(&mut plant, &mut dice);
             return plant;
         }
         let mut plant = Self::default();
@@ -113,6 +116,18 @@ impl Plant {
             plant.flows.push(flow);
         }
         plant
+    }
+
+    /// Lets the latency of most switches vary.
+    fn vary_latencies(&mut self, dice: &mut Dice) {
+        for node in &mut self.network.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind
+                && dice.chance(70)
+            {
+                let jitter = dice.pick(&[1, 700, 5_000, 20_000, 300_000]);
+                switch.latency_jitter = Duration::from_ns(jitter);
+            }
+        }
     }
 
     /// Lets most switch ports choose by deficit round robin among two to eight queues.

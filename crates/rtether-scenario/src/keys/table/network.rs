@@ -142,10 +142,10 @@ pub(crate) static SWITCH: Section = Section {
         ),
         key(
             "latency",
-            TIME,
+            Kind::Any(&[TIME, Kind::TimeRange]),
             Default("0 us"),
             "10 us",
-            "Time from the moment a frame may be forwarded to its entry into the egress queue.",
+            "Time from the moment a frame may be forwarded to its entry into the egress queue. In a range, `25 us .. 45 us`, every frame takes another time; frames from one port keep their order.",
         ),
         choice(
             &FORWARDING,

@@ -110,9 +110,10 @@ fn connect(
     })?;
     let mut line = Line {
         octet: octet.as_ps(),
-        is_faulty: link.errors_per_billion > 0,
+        is_random: link.errors_per_billion > 0,
         ..Line::default()
     };
+    let name = alloc::format!("{} {}", network.node(id.node).name, id.port);
     // On a shared medium, the medium accounts for the delay between stations.
     if !network.is_half_duplex(link) {
         line.flight = link.propagation.as_ps();
@@ -127,12 +128,15 @@ fn connect(
             }
             NodeKind::Switch(switch) if end == hop.ingress => {
                 line.latency = switch.latency.as_ps();
+                let jitter = switch.latency_jitter.as_ps();
+                line.has_jitter = jitter > 0;
+                line.is_random |= line.has_jitter;
+                rest.vary_latency(jitter, Draw::new(config.seed, &name, Purpose::Latency));
                 line.is_cut_through = switch.mode == ForwardingMode::CutThrough;
             }
             NodeKind::Switch(_) | NodeKind::Hub(_) => {}
         }
     }
-    let name = alloc::format!("{} {}", network.node(id.node).name, id.port);
     let draw = Draw::new(config.seed, &name, Purpose::Errors);
     let owner = numbers.owner[hop.ingress.node.index()];
     port.connect(numbers.port(hop.ingress), owner, line);

@@ -214,6 +214,8 @@ fn switch(dice: &mut Dice, style: &Style) -> Switch {
     let shared = style.is_tight && !holds_a_frame && dice.chance(50);
     Switch {
         latency: Duration::from_ns(dice.pick(&[0, 0, 700, 5_000])),
+        // The books take a frame for landed a fixed time after its last bit.
+        latency_jitter: Duration::ZERO,
         mode: dice.pick(&[
             ForwardingMode::StoreAndForward,
             ForwardingMode::StoreAndForward,
