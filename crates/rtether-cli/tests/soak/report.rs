@@ -1,5 +1,6 @@
 //! The report: counts at the end, and details of each loss without a cause.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -195,6 +196,18 @@ impl MemoryLog {
         (of(false), of(true))
     }
 
+    /// Returns the largest resident memory of each minute, which tells a leak from a queue that was
+    /// longer once.
+    fn by_minute(&self, begin: u64) -> String {
+        let mut minutes: BTreeMap<u64, u64> = BTreeMap::new();
+        for (at, memory) in &self.all {
+            let largest = minutes.entry((at - begin) / 60_000_000_000).or_default();
+            *largest = (*largest).max(memory.resident_kib);
+        }
+        let texts: Vec<String> = minutes.values().map(u64::to_string).collect();
+        texts.join(" ")
+    }
+
     fn table(&self) -> String {
         let (Some((begin, first)), Some((end, last))) = (self.all.first(), self.all.last()) else {
             return String::new();
@@ -217,6 +230,10 @@ impl MemoryLog {
             (
                 "resident KiB, largest: first minute, rest",
                 format!("{early}, {late}"),
+            ),
+            (
+                "resident KiB, largest of each minute",
+                self.by_minute(*begin),
             ),
             (
                 "open files: first, last, largest",
