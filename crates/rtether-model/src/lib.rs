@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod characters;
 pub mod empirical;
 pub mod endnode;
 pub mod flow;

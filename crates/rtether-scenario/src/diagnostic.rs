@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
-use crate::characters::is_unseen;
+use rtether_model::characters::is_unseen;
 
 /// A range of bytes in one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,6 @@
 //! Files are untrusted: size, depth and the output of generators are limited.
 
 mod additions;
-pub mod characters;
 mod check;
 pub mod codes;
 pub mod diagnostic;

@@ -1,6 +1,6 @@
 //! Lowers the tree to the model: the meaning of every key.
 
-use crate::characters::is_unseen;
+use rtether_model::characters::is_unseen;
 use std::collections::BTreeMap;
 
 use rtether_model::flow::Flow;

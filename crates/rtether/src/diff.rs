@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::report::Stream;
 use crate::report::format::{Part, Render};
-use crate::report::number::ns;
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plural, time};
+use rtether_report::number::ns;
 
 /// The documents that can be compared.
 const SCHEMA: &str = "rtether.result/1";

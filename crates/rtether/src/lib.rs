@@ -17,7 +17,6 @@ pub mod measured;
 pub mod meter;
 pub mod report;
 pub mod run;
-pub mod sheet;
 pub mod stats;
 pub mod trace;
 pub mod verdict;
@@ -25,5 +24,7 @@ pub mod why;
 
 pub use check::check;
 pub use report::Checked;
+pub use rtether_model::characters;
+pub use rtether_report::sheet;
 pub use rtether_scenario as scenario;
-pub use rtether_scenario::{characters, profiles};
+pub use rtether_scenario::profiles;

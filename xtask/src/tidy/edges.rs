@@ -77,11 +77,17 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: "rtether-report",
+        ours: &["rtether-model"],
+        outside: Outside::WithReason,
+    },
+    Room {
         name: "rtether",
         ours: &[
             "rtether-bounds",
             "rtether-model",
             "rtether-proto",
+            "rtether-report",
             "rtether-scenario",
             "rtether-sim",
         ],

@@ -113,5 +113,5 @@ pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
 }
 
 pub(super) fn ns(span: Option<Duration>) -> Value {
-    span.map_or(Value::Null, crate::report::number::ns)
+    span.map_or(Value::Null, rtether_report::number::ns)
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{Failure, Failures, Interrupted, Row, Worst};
 use crate::report::format::{Part, Render};
-use crate::report::number::ns;
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plain_line, plural, time, wrapped};
 use crate::verdict::Conclusion;
+use rtether_report::number::ns;
 
 /// Name and version of the JSON format.
 const SCHEMA: &str = "rtether.failures/1";

@@ -14,12 +14,12 @@ mod shared;
 
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
-pub use super::number::ns;
 use super::sums;
 use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 use crate::scenario::Override;
+pub use rtether_report::number::ns;
 pub(super) use shared::{bulk_wait, mean_wait};
 
 /// Name and version of the format.

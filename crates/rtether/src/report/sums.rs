@@ -8,11 +8,11 @@ use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::checked::{Checked, Stream};
-use super::number::ns;
 use super::table::{Cell, Table};
 use super::text::{percent, plural, share, time};
 use crate::scenario::Sum;
 use crate::verdict::{Blame, Column, Conclusion, Standing, Verdict};
+use rtether_report::number::ns;
 
 /// A sum of delays, judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Part, Wait, Why};
 use crate::report::format::{Part as Piece, Render};
-use crate::report::number::ns;
 use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plural, share, time};
+use rtether_report::number::ns;
 
 /// Waits in a part from which on the table for people has a line per flow, not per frame.
 const MANY: usize = 8;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::super::checked::Checked;
 use super::super::markup::{Element, Markup, element};
-use super::super::topology::{self, Drawing, Folded, Highlight, look};
+use super::super::topology::{self, Drawing, Folded, Highlight, Mark};
 use super::{is_small, verdicts};
 use crate::verdict::Standing;
 
@@ -42,8 +42,8 @@ pub(super) fn topology(checked: &Checked) -> Markup {
     let network = &plant.folded.network;
     let drawing = Drawing {
         loads: &plant.loads,
-        links: &plant.links,
-        nodes: &plant.nodes,
+        links: &marks(&plant.links),
+        nodes: &marks(&plant.nodes),
         times: &plant.folded.times,
         highlight: first.unwrap_or_default(),
     };
@@ -63,6 +63,23 @@ fn title(checked: &Checked, index: usize) -> String {
     let stream = checked.stream(index);
     let name = checked.stream_name(&stream);
     format!("{}: {name}", stream.standing().name())
+}
+
+fn marks(standings: &[Standing]) -> Vec<Mark> {
+    standings.iter().map(|&standing| mark(standing)).collect()
+}
+
+/// Returns how a standing is drawn; signs are for those that are no success.
+fn mark(standing: Standing) -> Mark {
+    let (class, sign) = match standing {
+        Standing::Proved => ("v-proved", ""),
+        Standing::Held { .. } => ("v-held", ""),
+        Standing::Late | Standing::Lost | Standing::NotProved => ("v-failed", "\u{2717} "),
+        Standing::NoAnswer | Standing::NoBound => ("v-open", "? "),
+        Standing::Unjudged => ("v-none", ""),
+    };
+    let word = standing.said();
+    Mark { class, sign, word }
 }
 
 /// What is drawn: the network without its repetitions, and what is known of its links and nodes.
@@ -249,9 +266,9 @@ fn legend(plant: &Plant) -> Markup {
             .attr("height", 12);
         key.attr("aria-hidden", "true").child(line)
     };
-    let is_used = |class: &str| plant.links.iter().any(|&link| look(link).0 == class);
+    let is_used = |class: &str| plant.links.iter().any(|&link| mark(link).class == class);
     let used = VERDICTS.iter().filter_map(|&(standing, words)| {
-        let (class, _) = look(standing);
+        let class = mark(standing).class;
         let line = key(&format!("u2 {class}"));
         is_used(class).then(|| element("span").child(line).text(words))
     });

@@ -6,21 +6,41 @@ use super::super::bars::load_class;
 use super::super::markup::{Element, Markup, element};
 use super::super::text::{columns, percent, real_len, shorten};
 use super::{Area, Layout, Wire};
-use crate::verdict::Standing;
 
 /// What is said about the parts of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing<'a> {
     /// Utilization of each link, sending from its first end and from its second.
     pub loads: &'a [(f64, f64)],
-    /// The worst of the streams over each link.
-    pub links: &'a [Standing],
-    /// The worst of the streams through each node.
-    pub nodes: &'a [Standing],
+    /// How each link is marked, for the worst of the streams over it.
+    pub links: &'a [Mark],
+    /// How each node is marked, for the worst of the streams through it.
+    pub nodes: &'a [Mark],
     /// Number of equal sub-trees that begin with each node.
     pub times: &'a [usize],
     /// Initially highlighted.
     pub highlight: Highlight,
+}
+
+/// How a node or link is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Class of the style sheet.
+    pub class: &'static str,
+    /// What precedes the label; empty if all is well.
+    pub sign: &'static str,
+    /// What is said of the worst stream; `None` if there is nothing to say.
+    pub word: Option<&'static str>,
+}
+
+impl Default for Mark {
+    fn default() -> Self {
+        Self {
+            class: "v-none",
+            sign: "",
+            word: None,
+        }
+    }
 }
 
 /// Nodes and links highlighted initially: the path of one stream.
@@ -66,7 +86,7 @@ pub fn draw(network: &Network, layout: &Layout, drawing: &Drawing<'_>) -> Markup
             name: &node.name,
             area,
             is_on: drawing.highlight.nodes.contains(&id.0),
-            standing: drawing.nodes.get(id.index()).copied().unwrap_or_default(),
+            mark: drawing.nodes.get(id.index()).copied().unwrap_or_default(),
             times: drawing.times.get(id.index()).copied().unwrap_or(1),
         };
         let group = element("g").attr("id", format!("node-{}", id.0));
@@ -77,17 +97,6 @@ pub fn draw(network: &Network, layout: &Layout, drawing: &Drawing<'_>) -> Markup
         }
     }));
     svg.into()
-}
-
-/// Returns the class of a verdict in the drawing, and the sign of those that are no success.
-pub(crate) fn look(standing: Standing) -> (&'static str, &'static str) {
-    match standing {
-        Standing::Proved => ("v-proved", ""),
-        Standing::Held { .. } => ("v-held", ""),
-        Standing::Late | Standing::Lost | Standing::NotProved => ("v-failed", "\u{2717} "),
-        Standing::NoAnswer | Standing::NoBound => ("v-open", "? "),
-        Standing::Unjudged => ("v-none", ""),
-    }
 }
 
 /// Load and state of an end station's link.
@@ -118,17 +127,16 @@ impl Drawing<'_> {
     fn wire(&self, network: &Network, wire: &Wire, link: &Link) -> Element {
         let at = wire.link.index();
         let (there, back) = self.loads.get(at).copied().unwrap_or_default();
-        let standing = self.links.get(at).copied().unwrap_or_default();
-        let (verdict, sign) = look(standing);
+        let mark = self.links.get(at).copied().unwrap_or_default();
         let load = there.max(back);
         let state = if link.standby {
             "standby".into()
         } else {
-            format!("{} {verdict}", load_class(load))
+            format!("{} {}", load_class(load), mark.class)
         };
         let is_on = self.highlight.links.contains(&wire.link.0);
         let marked = if is_on { " on" } else { "" };
-        let words = link_words(network, link, (there, back), standing);
+        let words = link_words(network, link, (there, back), mark.word);
         let mut group = element("g")
             .attr("id", format!("link-{}", wire.link.0))
             .class(format!("link{marked}"))
@@ -140,7 +148,7 @@ impl Drawing<'_> {
             let text = if link.standby {
                 "standby".into()
             } else {
-                format!("{sign}{}", percent(load))
+                format!("{}{}", mark.sign, percent(load))
             };
             group = group.child(text_at(x, y, anchor).class("load").text(text));
         }
@@ -152,7 +160,7 @@ fn link_words(
     network: &Network,
     link: &Link,
     (there, back): (f64, f64),
-    standing: Standing,
+    word: Option<&str>,
 ) -> String {
     let [a, b] = link.ends.map(|end| network.node(end.node).name.as_str());
     let rate = link.rate;
@@ -161,11 +169,11 @@ fn link_words(
     }
     let (there, back) = (percent(there), percent(back));
     let loads = format!("{a} - {b}, {rate}: {a} to {b} {there}, {b} to {a} {back}");
-    let said = standing.said();
-    said.map_or_else(
-        || loads.clone(),
-        |said| format!("{loads}; worst stream: {said}"),
-    )
+    loads + &worst(word)
+}
+
+fn worst(word: Option<&str>) -> String {
+    word.map_or_else(String::new, |word| format!("; worst stream: {word}"))
 }
 
 /// A node in its place.
@@ -173,7 +181,7 @@ struct Place<'a> {
     name: &'a str,
     area: &'a Area,
     is_on: bool,
-    standing: Standing,
+    mark: Mark,
     times: usize,
 }
 
@@ -210,9 +218,8 @@ impl Place<'_> {
     fn station(&self, group: Element, attachment: Attachment) -> Element {
         let area = self.area;
         let y = area.y + area.height / 2.0 + 4.0;
-        let (_, sign) = look(self.standing);
         let room = area.width - LOAD - 9.0;
-        let label = fitted(&format!("{sign}{}", self.name), room, CHARACTER);
+        let label = fitted(&format!("{}{}", self.mark.sign, self.name), room, CHARACTER);
         let load = match attachment {
             Attachment::None => "no link".into(),
             Attachment::Standby => "standby".into(),
@@ -230,12 +237,11 @@ impl Place<'_> {
     }
 
     fn start(&self, group: Element, kind: &str, words: &str) -> Element {
-        let (verdict, _) = look(self.standing);
+        let class = self.mark.class;
         let marked = if self.is_on { " on" } else { "" };
-        let said = self.standing.said();
-        let said = said.map_or_else(String::new, |said| format!("; worst stream: {said}"));
+        let said = worst(self.mark.word);
         group
-            .class(format!("{kind} {verdict}{marked}"))
+            .class(format!("{kind} {class}{marked}"))
             .child(element("title").text(format!("{words}{said}")))
     }
 }

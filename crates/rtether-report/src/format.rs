@@ -107,7 +107,7 @@ fn text(parts: &[Part], screen: Screen) -> String {
 
 /// Returns parts as Markdown: a title on a line that begins with `# `, and each other line a
 /// paragraph.
-pub(super) fn markdown(parts: &[Part]) -> String {
+pub fn markdown(parts: &[Part]) -> String {
     let blocks = parts.iter().flat_map(|part| match part {
         Part::Lines(lines) => {
             let lines = lines.lines().filter(|line| !line.trim().is_empty());

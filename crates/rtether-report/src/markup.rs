@@ -3,7 +3,7 @@
 //! Text enters a page only through [`Element::text`] and [`Element::attr`], which escape it, so
 //! that a name from a scenario cannot become markup. The result is well-formed XML.
 
-use crate::characters::is_unseen;
+use rtether_model::characters::is_unseen;
 use std::fmt::{Display, Write as _};
 
 /// Finished, well-formed markup.
@@ -63,7 +63,7 @@ impl Element {
     }
 
     /// Adds data for a script, as JSON without characters that could end the element.
-    pub(crate) fn data(mut self, data: &serde_json::Value) -> Self {
+    pub fn data(mut self, data: &serde_json::Value) -> Self {
         for character in data.to_string().chars() {
             match character {
                 '<' | '>' | '&' | '\u{fffe}' | '\u{ffff}' => {

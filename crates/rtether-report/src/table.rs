@@ -14,9 +14,9 @@ use super::markup::Markup;
 use super::number::ns;
 use super::page::{DataTable, TableCell};
 use super::text::{exact_ns, plain_line, time};
-use crate::characters::is_unseen;
 use crate::sheet::Sheet;
 pub use draw::Screen;
+use rtether_model::characters::is_unseen;
 
 /// A value as files have it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,8 +10,7 @@ mod draw;
 mod fold;
 mod grid;
 
-pub(crate) use draw::look;
-pub use draw::{Drawing, Highlight, draw};
+pub use draw::{Drawing, Highlight, Mark, draw};
 pub use fold::{Folded, fold, unfolded};
 
 use rtether_model::network::{LinkId, Network, NodeId, NodeKind};

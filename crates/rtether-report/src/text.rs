@@ -1,6 +1,6 @@
 //! Numbers for display, and exact numbers for files.
 
-use crate::characters::is_unseen;
+use rtether_model::characters::is_unseen;
 use rtether_model::quantity::Duration;
 
 /// Returns a time with four significant digits in a suitable unit: `812.4 us`, `1.113 ms`.
