@@ -48,10 +48,9 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
     let queues = queues(plant, server);
     let port = Port {
         visits: plant,
-        octet: own.octet,
+        curve: own.curve,
         loads: &scratch.loads,
         queues: &queues,
-        in_front: 0,
         is_whole: false,
     };
     for (queue, range) in &queues {
@@ -92,10 +91,9 @@ pub(crate) fn wait_of(
     let queues = queues(plant, server);
     let port = Port {
         visits: plant,
-        octet: own.octet,
+        curve: own.curve,
         loads,
         queues: &queues,
-        in_front: 0,
         is_whole: true,
     };
     let of_member = queues.iter().find(|(_, range)| range.contains(&member));

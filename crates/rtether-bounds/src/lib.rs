@@ -71,6 +71,7 @@ mod output_limit;
 mod plant;
 mod report;
 mod servers;
+mod service_curve;
 mod solution;
 mod solve;
 mod source;

@@ -16,18 +16,19 @@ use crate::analysis::Reason;
 use crate::discipline::{Discipline, deadline};
 use crate::index::NONE;
 use crate::output_limit::Limit;
+use crate::service_curve::ServiceCurve;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
 
-/// A place that serves packets one after the other; unless its discipline pauses, it is never idle
-/// while one waits.
+/// A place that serves packets one after the other; unless its curve pauses, it is never idle while
+/// one waits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Server {
     pub(crate) kind: ServerKind,
     /// Why the place has no bounds, if that is the case.
     pub(crate) obstacle: Option<Reason>,
-    /// Time per octet on the wire; zero for a stack.
-    pub(crate) octet: i64,
+    /// What its queues can count on together.
+    pub(crate) curve: ServiceCurve,
     /// What interfaces at both ends of the link add per octet of the untagged frame.
     pub(crate) interface_per_octet: i64,
     /// By how much the latency of the switch behind the link varies.
@@ -289,7 +290,7 @@ impl Plant {
             );
             let server = &servers[parent.server as usize];
             let is_mixed = server.is_cut_through && tags[parent.server as usize] == [true; 2];
-            let header = if is_mixed { 4 * server.octet } else { 0 };
+            let header = if is_mixed { 4 * server.curve.octet } else { 0 };
             let visit = &mut self.visits[index];
             visit.gap.min = add(visit.gap.min, own);
             visit.gap.max = add(visit.gap.max, add(all.max, server.latency_jitter));

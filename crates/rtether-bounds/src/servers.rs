@@ -15,6 +15,7 @@ use crate::discipline::Discipline;
 use crate::discipline::smoother::Pace;
 use crate::index::NONE;
 use crate::plant::{Server, ServerKind};
+use crate::service_curve::ServiceCurve;
 use crate::source::add as add_up;
 use crate::stack::processors;
 use crate::station;
@@ -136,7 +137,7 @@ fn inside(kind: ServerKind, spaces: bool, discipline: Discipline) -> Server {
     Server {
         kind,
         obstacle: None,
-        octet: 0,
+        curve: ServiceCurve::new(0, discipline.pauses()),
         interface_per_octet: 0,
         latency_jitter: 0,
         is_cut_through: false,
@@ -186,7 +187,7 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
         return NONE;
     };
     let below = &servers[server as usize];
-    let (octet, obstacle) = (below.octet, below.obstacle.clone());
+    let (octet, obstacle) = (below.curve.octet, below.obstacle.clone());
     let is_in_order = station::driver(station).is_none_or(|driver| driver.is_in_order());
     let pace = Pace::new(smoothing, is_in_order);
     let discipline = Discipline::Smoother(Box::new(pace));
@@ -194,7 +195,7 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
         servers,
         Server {
             obstacle,
-            octet,
+            curve: ServiceCurve::new(octet, discipline.pauses()),
             ..inside(ServerKind::Smoother(port), false, discipline)
         },
     )
@@ -237,7 +238,7 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             // no denser than the link.
             spaces: !is_shared && octet.is_some(),
             obstacle,
-            octet: octet.unwrap_or(0),
+            curve: ServiceCurve::new(octet.unwrap_or(0), discipline.pauses()),
             interface_per_octet: interfaces
                 .map(|cost| cost.per_octet.as_ps())
                 .fold(0, add_up),

@@ -46,7 +46,7 @@ impl Deficit {
     }
 
     fn sizes(self, port: &Port<'_>, queue: u8) -> Sizes {
-        let octets = |work: i64| (work / port.octet - wire_octets(0)).max(1);
+        let octets = |work: i64| (work / port.curve.octet - wire_octets(0)).max(1);
         let mut sizes = Sizes {
             shortest: i64::MAX,
             longest: 1,
@@ -66,7 +66,7 @@ impl Deficit {
     /// Returns the waits of a queue.
     pub(crate) fn waits(self, port: &Port<'_>, queue: u8) -> Waits {
         let until_empty = port.waits(queue, 0, |other| other != queue);
-        if port.octet == 0 {
+        if port.curve.octet == 0 {
             return until_empty;
         }
         let own = self.quantum(queue);
@@ -76,14 +76,14 @@ impl Deficit {
         for &(other, _) in port.queues.iter().filter(|(other, _)| *other != queue) {
             let sizes = self.sizes(port, other);
             let quantum = self.quantum(other);
-            let wire = i128::from(port.octet) * i128::from(wire_octets(sizes.shortest));
+            let wire = i128::from(port.curve.octet) * i128::from(wire_octets(sizes.shortest));
             let octets = quantum * (own - divisor) + own * (sizes.longest - sizes.divisor);
             let share = i128::from(own * sizes.shortest);
             base += div_ceil(wire * i128::from(octets), share);
             each.push((wire * i128::from(quantum), share));
         }
         let extra = |load: &Load| {
-            let octets = load.cost / port.octet - wire_octets(0);
+            let octets = load.cost / port.curve.octet - wire_octets(0);
             let octets = i128::from(octets.max(0));
             let each = each.iter();
             clamped(
@@ -118,6 +118,7 @@ mod tests {
     use super::super::port::Visits;
     use super::*;
     use crate::index::NONE;
+    use crate::service_curve::ServiceCurve;
 
     struct Unasked;
 
@@ -156,10 +157,9 @@ mod tests {
         let queues: Vec<_> = (0u8..).zip((0..loads.len()).map(|at| at..at + 1)).collect();
         let port = Port {
             visits: &Unasked,
-            octet: 1,
+            curve: ServiceCurve::new(1, false),
             loads,
             queues: &queues,
-            in_front: 0,
             is_whole: false,
         };
         let each = queues

@@ -153,8 +153,9 @@ impl Driver {
     }
 
     fn selected(&self, port: &Port<'_>, queue: u8, selection: Selection) -> Waits {
-        let in_front = self.ring.saturating_mul(port.longest(|_| true));
-        let behind = Port { in_front, ..*port };
+        let full = self.ring.saturating_mul(port.longest(|_| true));
+        let curve = port.curve.behind(full);
+        let behind = Port { curve, ..*port };
         Discipline::of_port(selection, self.classes).waits(&behind, queue)
     }
 

@@ -24,7 +24,7 @@ use smoother::Pace;
 pub(crate) use port::{Port, Visits, Waits};
 
 /// The discipline of a server. It serves without pause while a packet waits, unless
-/// [`Discipline::pauses`].
+/// [`Discipline::pauses`], as the curve of the server says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Discipline {
     /// In order of arrival.

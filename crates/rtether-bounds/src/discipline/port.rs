@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::curve::Load;
+use crate::service_curve::ServiceCurve;
 use crate::source::add;
 use crate::wait::{Class, Unbounded, waits};
 
@@ -25,13 +26,11 @@ pub(crate) trait Visits {
 /// The loads of a server by queue.
 pub(crate) struct Port<'a> {
     pub(crate) visits: &'a dyn Visits,
-    /// Time per octet on the wire; zero for a processor.
-    pub(crate) octet: i64,
+    /// What the queues can count on.
+    pub(crate) curve: ServiceCurve,
     pub(crate) loads: &'a [Load],
     /// Positions of each queue's members among the loads, in ascending order of queues.
     pub(crate) queues: &'a [(u8, Range<usize>)],
-    /// Work in front of everything that waits here.
-    pub(crate) in_front: i64,
     /// As [`Class::is_whole`].
     pub(crate) is_whole: bool,
 }
@@ -65,10 +64,15 @@ impl Port<'_> {
         extra: impl Fn(&Load) -> i64,
         is_higher: impl Fn(u8) -> bool,
     ) -> Waits {
+        let share = self.curve.share;
+        let slow = |loads: Vec<Load>| -> Vec<Load> {
+            loads.iter().map(|load| share.slow_down(load)).collect()
+        };
         let own = self.of(|other| other == queue);
-        let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra(load))).collect();
-        let mut higher = self.of(is_higher);
-        let base = add(base, self.in_front);
+        let heavier = own.iter().map(|load| load.with(extra(load))).collect();
+        let (own, mut heavier) = (slow(own), slow(heavier));
+        let mut higher = slow(self.of(is_higher));
+        let base = add(base, self.curve.latency);
         waits_in(&own, base, &mut heavier, &mut higher, self.is_whole)
     }
 
@@ -169,8 +173,7 @@ mod tests {
         };
         let port = Port {
             visits: &Unasked,
-            octet: 1,
-            in_front: 0,
+            curve: ServiceCurve::new(1, false),
             loads: &[load(10), load(2)],
             queues: &[(0, 0..2)],
             is_whole: false,

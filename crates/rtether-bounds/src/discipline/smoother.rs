@@ -97,7 +97,7 @@ impl Pace {
         higher.extend(bypass);
         let mut base = add(credits.first(), below);
         if !real_time.is_empty() {
-            base = add(base, credits.price(below / port.octet.max(1), false));
+            base = add(base, credits.price(below / port.curve.octet.max(1), false));
         }
         if own.iter().any(|load| load.in_flight > 0) {
             base = add(base, all.iter().map(|load| load.cost).max().unwrap_or(0));

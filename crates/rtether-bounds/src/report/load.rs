@@ -56,7 +56,7 @@ impl PlaceLoad {
                 Some(Stays::ByClass(work)) => {
                     Some(by_rates().map_or(work, |other| other.min(work)))
                 }
-                None if is_known && place.discipline.pauses() => {
+                None if is_known && place.curve.pauses => {
                     let there =
                         |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
                     loads.iter().map(there).sum()
@@ -76,7 +76,7 @@ impl PlaceLoad {
     ) -> StackBound {
         let pauses = loads.first().is_some_and(|load| {
             let server = plant.visits[load.visit as usize].server;
-            plant.servers[server as usize].discipline.pauses()
+            plant.servers[server as usize].curve.pauses
         });
         let is_bundled = loads.iter().any(|load| load.packets != load.burst);
         let waiting = match self.backlog {
@@ -157,11 +157,11 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
 pub(super) fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
     let members = plant.members.of(index).iter();
     let longest = members
-        .map(|&visit| plant.visits[visit as usize].service.max() / server.octet.max(1))
+        .map(|&visit| plant.visits[visit as usize].service.max() / server.curve.octet.max(1))
         .max()
         .unwrap_or(0);
     let frame = longest - wire_octets(0);
-    let wire = i128::from(work) / i128::from(server.octet.max(1));
+    let wire = i128::from(work) / i128::from(server.curve.octet.max(1));
     let octets = wire * i128::from(frame.max(0)) / i128::from(longest.max(1));
     Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX))
 }

@@ -126,7 +126,7 @@ impl Tandem {
         run: &[u32],
         slots: &mut [u32],
     ) -> Option<Self> {
-        let octets = run.iter().map(|&visit| server(plant, visit).octet);
+        let octets = run.iter().map(|&visit| server(plant, visit).curve.octet);
         let builder = Builder {
             plant,
             known,
@@ -241,7 +241,7 @@ impl Builder<'_> {
 
     /// Returns the work of a packet of a visit; `None` if it is out of range.
     fn cost(&self, visit: u32) -> Option<i64> {
-        let own = self.visit(visit).service.max() / server(self.plant, visit).octet;
+        let own = self.visit(visit).service.max() / server(self.plant, visit).curve.octet;
         let cost = own.checked_mul(self.octet)?;
         (cost < WORK_MAX).then_some(cost)
     }
@@ -323,7 +323,7 @@ impl Builder<'_> {
             }
         }
         Some(Port {
-            rate: i128::from(self.octet) * ONE / i128::from(server(self.plant, own).octet),
+            rate: i128::from(self.octet) * ONE / i128::from(server(self.plant, own).curve.octet),
             blocking: i128::from(longest) * ONE,
             high,
         })
