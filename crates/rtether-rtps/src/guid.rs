@@ -22,6 +22,12 @@ pub struct Guid {
 impl GuidPrefix {
     /// Unknown participant.
     pub const UNKNOWN: Self = Self([0; 12]);
+
+    /// Returns whether it stands for a participant of RTPS 1.0, whose identifier has eight octets:
+    /// the first four are zero.
+    pub fn is_v1(self) -> bool {
+        self.0.starts_with(&[0; 4]) && self != Self::UNKNOWN
+    }
 }
 
 /// Kinds of user-defined endpoints (table 9.1).

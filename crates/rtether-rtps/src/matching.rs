@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
+use crate::discovery::EndpointData;
 use crate::qos::{
     AccessScope, DestinationOrder, Durability, LivelinessKind, Ownership, Qos, Reliability,
     Representation,
@@ -79,6 +80,16 @@ pub struct Mismatch {
     pub offered: String,
     /// Value that the reader requests.
     pub requested: String,
+}
+
+/// Returns all reasons why the policies of a writer and a reader do not match. In RTPS 1.0 only the
+/// reliability counts: a persistence, for example, may be longer than a deadline.
+pub fn mismatches_between(writer: &EndpointData, reader: &EndpointData) -> Vec<Mismatch> {
+    let mut found = mismatches(&writer.qos, &reader.qos);
+    if writer.guid.prefix.is_v1() {
+        found.retain(|one| one.policy == Policy::Reliability);
+    }
+    found
 }
 
 /// Returns all reasons why an offer and a request do not match.

@@ -162,6 +162,9 @@ pub struct Qos {
     pub ownership: Ownership,
     /// Strength of a writer.
     pub strength: i32,
+    /// RTPS 1.0: how long the last sample of a writer keeps weaker writers away. `None`: its
+    /// deadline with exclusive ownership, otherwise not at all.
+    pub persistence: Option<Duration>,
     /// Time that orders samples.
     pub destination_order: DestinationOrder,
     /// How samples are presented.
@@ -203,6 +206,7 @@ impl Qos {
             liveliness: Liveliness::default(),
             ownership: Ownership::default(),
             strength: 0,
+            persistence: None,
             destination_order: DestinationOrder::default(),
             presentation: Presentation::default(),
             time_based_filter: Duration::ZERO,

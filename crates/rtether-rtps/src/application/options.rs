@@ -59,6 +59,7 @@ impl PublicationOptions {
             },
             ownership: ownership(self.strength.is_some()),
             strength: self.strength.unwrap_or(0),
+            persistence: self.strength.map(|_| self.persistence),
             deadline: self.persistence,
             lifespan: self.validity,
             transport_priority: self.priority,

@@ -21,6 +21,13 @@ impl<'a> List<'a> {
         Self { out }
     }
 
+    /// Writes a parameter without padding, as RTPS 1.0 has the short ones.
+    pub(super) fn short(&mut self, id: u16, octets: [u8; 2]) {
+        self.out.extend_from_slice(&id.to_le_bytes());
+        self.out.extend_from_slice(&[2, 0]);
+        self.out.extend_from_slice(&octets);
+    }
+
     /// Writes a parameter whose value `write` appends, and pads it.
     pub(super) fn value(&mut self, id: u16, write: impl FnOnce(&mut Value<'_>)) {
         self.out.extend_from_slice(&id.to_le_bytes());

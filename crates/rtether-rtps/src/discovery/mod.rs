@@ -17,6 +17,7 @@ mod participant;
 mod policies;
 #[cfg(test)]
 mod tests;
+pub mod v1;
 
 use list::List;
 

@@ -54,6 +54,11 @@ impl Addresses {
         }
     }
 
+    /// Marks an address as one that need not answer: somebody believed has named it.
+    pub(super) fn vouch(&mut self, origin: Origin) {
+        self.validate(origin);
+    }
+
     /// Marks an address as answered.
     fn validate(&mut self, origin: Origin) {
         let before = self.known.insert(origin, Validation::Answered);

@@ -3,12 +3,16 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::versions::Versions;
 use crate::discovery::ParticipantData;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::matching::Mismatch;
 use crate::reader::ReaderTiming;
 use crate::time::Duration;
+#[cfg(doc)]
+use crate::wire::v1::Source;
+use crate::wire::v1::{self, Role};
 use crate::wire::{VENDOR, VERSION};
 use crate::writer::WriterTiming;
 
@@ -26,6 +30,28 @@ pub enum Transport {
     Ethernet,
 }
 
+/// Version of the protocol that a participant speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// 2.5, with all peers of version 2.
+    #[default]
+    Rtps2,
+    /// 1.0, as ORTE. Topics have no keys, samples no fragments, and each publication a strength and
+    /// a persistence; of the other policies only reliability, minimum separation and, within this
+    /// participant, deadlines have a meaning. The prefix is that of a [`Source`].
+    Rtps1(Role),
+}
+
+impl Protocol {
+    /// Returns the role in RTPS 1.0.
+    pub const fn role(self) -> Option<Role> {
+        match self {
+            Self::Rtps2 => None,
+            Self::Rtps1(role) => Some(role),
+        }
+    }
+}
+
 /// The parameters of a participant.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -33,6 +59,8 @@ pub struct Config {
     pub prefix: GuidPrefix,
     /// The domain.
     pub domain: u16,
+    /// Version of the protocol.
+    pub protocol: Protocol,
     /// Human-readable name.
     pub name: String,
     /// Unicast locators for discovery.
@@ -92,6 +120,7 @@ impl Config {
         Self {
             prefix,
             domain,
+            protocol: Protocol::default(),
             name: String::new(),
             metatraffic_unicast: Vec::new(),
             metatraffic_multicast: Vec::new(),
@@ -119,10 +148,14 @@ impl Config {
     }
 
     pub(super) fn participant_data(&self) -> ParticipantData {
+        let (version, vendor) = match self.protocol {
+            Protocol::Rtps2 => (VERSION, VENDOR),
+            Protocol::Rtps1(_) => (v1::VERSION, v1::VENDOR),
+        };
         ParticipantData {
             prefix: self.prefix,
-            version: VERSION,
-            vendor: VENDOR,
+            version,
+            vendor,
             lease: self.lease,
             domain: Some(u32::from(self.domain)),
             domain_tag: String::new(),
@@ -303,6 +336,8 @@ pub struct Counters {
     pub datagrams: u64,
     /// Malformed datagrams or submessages.
     pub malformed: u64,
+    /// Datagrams of protocol versions that this participant does not speak.
+    pub versions: Versions,
     /// Submessages of endpoints that are not matched.
     pub strangers: u64,
     /// Participants and endpoints refused for lack of room.

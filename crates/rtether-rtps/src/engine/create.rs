@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::{
     LocalReader, LocalWriter, Participant, PublisherId, ReaderId, SubscriberId, TopicName, WriterId,
 };
-use crate::discovery::{ContentFilter, EndpointData};
+use crate::discovery::{self, ContentFilter, EndpointData};
 use crate::filter::{self, Filter, FilterError, Judge};
 use crate::guid::EntityId;
 use crate::qos::{AccessScope, Qos};
@@ -123,6 +123,12 @@ impl Participant {
         now: Instant,
         new: NewWriter<'_>,
     ) -> Result<WriterId, CreateError> {
+        let new = NewWriter {
+            has_key: new.has_key && self.role().is_none(),
+            separates: new.separates || self.role().is_some(),
+            qos: self.policies(new.qos, true),
+            ..new
+        };
         let publisher = new
             .publisher
             .map(|id| self.publisher(id).ok_or(CreateError::Group));
@@ -163,6 +169,11 @@ impl Participant {
         now: Instant,
         new: NewReader<'_>,
     ) -> Result<ReaderId, CreateError> {
+        let new = NewReader {
+            key_of: new.key_of.filter(|_| self.role().is_none()),
+            qos: self.policies(new.qos, false),
+            ..new
+        };
         let filter = new.filter.map(|new| {
             let filter = Filter::parse(new.expression, new.parameters)?;
             new.judge.check(&filter)?;
@@ -198,6 +209,15 @@ impl Participant {
         }));
         self.match_own_reader(now, id);
         Ok(id)
+    }
+
+    /// Returns the policies of an own endpoint, as the protocol has them.
+    pub(super) fn policies(&self, qos: Qos, is_writer: bool) -> Qos {
+        if self.role().is_some() {
+            discovery::v1::local(qos, is_writer)
+        } else {
+            qos
+        }
     }
 
     fn number(&mut self) -> Option<u32> {

@@ -92,13 +92,15 @@ impl Participant {
         let local = self.writer(id).ok_or(WriteError::Unknown)?;
         let (publisher, scope) = (local.publisher, local.writer.qos.presentation.scope);
         let group_sequence = self.next_of_group(publisher, scope);
+        // RTPS 1.0 has no keys.
+        let has_key = self.role().is_none();
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(WriteError::Unknown)?;
         let new = New {
             kind: sample.kind,
             payload: sample.payload,
-            key: sample.key,
-            key_hash: sample.key_hash,
+            key: if has_key { sample.key } else { &[] },
+            key_hash: sample.key_hash.filter(|_| has_key),
             time,
             group_sequence,
         };

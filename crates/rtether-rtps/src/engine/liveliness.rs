@@ -15,7 +15,7 @@ const SIZE: usize = 4 + 12 + 4 + 4 + 1;
 impl Participant {
     /// Schedules the next assertion.
     pub(super) fn plan_liveliness(&mut self, now: Instant) {
-        if self.automatic_lease().is_some() {
+        if self.role().is_none() && self.automatic_lease().is_some() {
             self.alive_at = Some(now);
         }
     }
@@ -38,6 +38,10 @@ impl Participant {
     }
 
     fn say_alive(&mut self, now: Instant, kind: [u8; 4]) {
+        if self.role().is_some() {
+            // RTPS 1.0 has none.
+            return;
+        }
         let mut payload = [0; SIZE];
         payload[1] = 1;
         payload[4..16].copy_from_slice(&self.config.prefix.0);

@@ -5,10 +5,10 @@ use crate::discovery::EndpointData;
 use crate::filter::{self, Filter, Judge};
 use crate::guid::Guid;
 use crate::locator::Locator;
-use crate::matching::{Mismatch, mismatches, partitions_match};
+use crate::matching::{Mismatch, mismatches_between, partitions_match};
 use crate::qos::{Durability, Reliability};
 use crate::reader::RemoteWriter;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::writer::RemoteReader;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ fn relation(writer: &EndpointData, reader: &EndpointData) -> Relation {
     if !is_topic || !has_key || !is_shared {
         return Relation::Strangers;
     }
-    let policies = mismatches(&writer.qos, &reader.qos);
+    let policies = mismatches_between(writer, reader);
     if policies.is_empty() {
         Relation::Matched
     } else {
@@ -86,6 +86,8 @@ impl Participant {
             return;
         };
         let guid = writer.guid;
+        let is_v1 = self.config.protocol.role().is_some();
+        let persistence = writer.qos.persistence.filter(|_| is_v1);
         match relation {
             Relation::Matched => {
                 let remote = RemoteWriter {
@@ -93,9 +95,10 @@ impl Participant {
                     group: writer.group,
                     is_reliable: writer.qos.reliability == Reliability::Reliable,
                     strength: writer.qos.strength,
-                    deadline: writer.qos.deadline,
+                    deadline: persistence.map_or(writer.qos.deadline, |_| Duration::INFINITE),
                     lifespan: writer.qos.lifespan,
                     liveliness: writer.qos.liveliness,
+                    persistence,
                     unicast,
                 };
                 if local.reader.add_writer(now, remote) {
@@ -160,6 +163,7 @@ impl Participant {
         let unicast = self.places(&reader.unicast, reader.guid, false);
         let multicast = self.places(&reader.multicast, reader.guid, true);
         let filter = self.understood(writer, reader);
+        let is_v1 = self.role().is_some();
         let Some(local) = self.writers.get_mut(writer.0).and_then(Option::as_mut) else {
             return;
         };
@@ -169,7 +173,7 @@ impl Participant {
                 let remote = RemoteReader {
                     guid,
                     reliability: reader.qos.reliability.min(local.writer.qos.reliability),
-                    wants_history: reader.qos.durability != Durability::Volatile,
+                    wants_history: reader.qos.durability != Durability::Volatile && !is_v1,
                     unicast,
                     multicast,
                     filter,

@@ -18,17 +18,21 @@ mod receive;
 mod remotes;
 mod sightings;
 mod sources;
+mod v1;
+mod versions;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
+pub use config::{Config, Counters, Event, Protocol, ReaderId, TopicName, Transport, WriterId};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use expected::ExpectedEndpoint;
 pub use groups::{PublisherId, SubscriberId};
 pub use policies::ChangeError;
 pub use sightings::{Change, Running, Sighted, Sighting};
+pub use v1::SAMPLE_MAX as SAMPLE_MAX_V1;
+pub use versions::Versions;
 
 use groups::Publisher;
 
@@ -40,6 +44,7 @@ use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
 use crate::reader::{Pool, Reader};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
+use crate::wire::v1::Role;
 use crate::wire::{Builder, Content, InlineQos, Status};
 use crate::writer::{Sending, Writer, fragment_size};
 
@@ -90,6 +95,8 @@ struct Remote {
     readers: BTreeMap<EntityId, EndpointData>,
     /// Whether it is admitted; in a watching participant the host decides.
     is_admitted: bool,
+    /// RTPS 1.0: manager that reports it; `None` if it has announced itself here.
+    via: Option<GuidPrefix>,
 }
 
 /// A participant.
@@ -130,6 +137,7 @@ pub struct Participant {
     expected: expected::Expected,
     watch: sightings::Watch,
     running: Running,
+    v1: v1::State,
 }
 
 /// A datagram to send.
@@ -149,7 +157,9 @@ impl Participant {
             datagram_max: config.datagram_max.clamp(512, 65_507),
             fragment: fragment_size(config.datagram_max.clamp(512, 65_507)),
             sample_max: config.sample_max,
+            v1: None,
         };
+        let sending = v1::sending(sending, config.protocol);
         let mut announcement = Vec::new();
         config.participant_data().encode(&mut announcement);
         let mut this = Self {
@@ -179,9 +189,13 @@ impl Participant {
             expected: BTreeMap::new(),
             watch: None,
             running: Running::ALL,
+            v1: v1::State::default(),
             config,
         };
         this.add_built_in();
+        if let Some(role) = this.role() {
+            this.describe_v1(role);
+        }
         this
     }
 
@@ -197,11 +211,13 @@ impl Participant {
             },
             ..Qos::writer()
         };
-        for entity in [
+        let is_v1 = self.role().is_some();
+        let messages = (!is_v1).then_some(EntityId::MESSAGE_WRITER);
+        let usual = [
             EntityId::PUBLICATIONS_WRITER,
             EntityId::SUBSCRIPTIONS_WRITER,
-            EntityId::MESSAGE_WRITER,
-        ] {
+        ];
+        for entity in usual.into_iter().chain(messages) {
             let writer = Writer::new(entity, qos.clone(), self.config.writer, false);
             self.writers.push(Some(LocalWriter {
                 writer,
@@ -210,15 +226,17 @@ impl Participant {
                 publisher: None,
             }));
         }
+        let writer_qos = qos.clone();
         let qos = Qos {
             history: History::KeepAll,
             ..qos
         };
-        for entity in [
+        let messages = (!is_v1).then_some(EntityId::MESSAGE_READER);
+        let usual = [
             EntityId::PUBLICATIONS_READER,
             EntityId::SUBSCRIPTIONS_READER,
-            EntityId::MESSAGE_READER,
-        ] {
+        ];
+        for entity in usual.into_iter().chain(messages) {
             let timing = self.config.reader;
             let reader = Reader::new(
                 entity,
@@ -233,6 +251,9 @@ impl Participant {
                 endpoint: None,
                 subscriber: None,
             }));
+        }
+        if is_v1 {
+            self.add_built_in_v1(&writer_qos, &qos);
         }
     }
 
@@ -280,6 +301,10 @@ impl Participant {
         self.announcements.clear();
         self.announcements
             .extend(self.config.announce_to.iter().copied());
+        if self.role().is_some() {
+            // Managers tell the others.
+            return;
+        }
         for remote in self.remotes.values() {
             let mut places = remote.data.metatraffic_unicast.iter();
             let place = places.find(|place| self.config.may_send_to(place, false));
@@ -325,6 +350,10 @@ impl Participant {
     }
 
     fn write_announcement(&self, buffer: &mut Vec<u8>) {
+        if let Some(role) = self.role() {
+            self.write_announcement_v1(role, buffer);
+            return;
+        }
         let sending = &self.sending;
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         let (reader, writer) = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
@@ -368,6 +397,9 @@ impl Participant {
             let after = self.announce_after.min(self.config.announce_period);
             self.announce_at = now + after;
             self.announce_after = after.doubled();
+            if self.role() == Some(Role::Manager) {
+                self.repeat_managers(now);
+            }
             for place in 0..self.config.announce_to.len() {
                 if let Some(to) = self.config.announce_to.get(place).copied() {
                     self.announce(to);

@@ -75,6 +75,7 @@ impl Participant {
         id: WriterId,
         qos: Qos,
     ) -> Result<(), ChangeError> {
+        let qos = self.policies(qos, true);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(ChangeError::Unknown)?;
         check(local.endpoint.as_ref(), &qos)?;
@@ -101,6 +102,7 @@ impl Participant {
         id: ReaderId,
         qos: Qos,
     ) -> Result<(), ChangeError> {
+        let qos = self.policies(qos, false);
         let local = self.readers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(ChangeError::Unknown)?;
         check(local.endpoint.as_ref(), &qos)?;

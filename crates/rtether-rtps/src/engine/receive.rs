@@ -7,10 +7,10 @@ use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Origin;
 use crate::reader::{self, Arrived};
 use crate::time::{Instant, WallTime};
-use crate::wire::{Data, DataFrag, InlineQos, Submessage, parse};
+use crate::wire::{Data, DataFrag, InlineQos, Malformed, Submessage, parse};
 
 /// Maximum number of submessages read from a datagram; only hostile datagrams have more.
-const SUBMESSAGES_MAX: usize = 1_024;
+pub(super) const SUBMESSAGES_MAX: usize = 1_024;
 
 /// Interpreter state set by preceding submessages (8.3.4).
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +30,30 @@ impl Participant {
             return;
         }
         self.counters.datagrams += 1;
-        let Ok(message) = parse(datagram) else {
-            self.counters.malformed += 1;
-            return;
+        let handled = match self.role() {
+            Some(role) => self.handle_message_v1(now, role, origin, datagram),
+            None => self.handle_message_v2(now, origin, datagram),
         };
+        match handled {
+            Ok(()) => {}
+            Err(Malformed::Version { major, minor }) => {
+                self.counters.versions.count([major, minor]);
+                return;
+            }
+            // The start of the next submessage is unknown.
+            Err(_) => self.counters.malformed += 1,
+        }
+        self.addresses.receive(origin, datagram.len());
+        self.deliver_group_sets(now);
+    }
+
+    fn handle_message_v2(
+        &mut self,
+        now: Instant,
+        origin: Origin,
+        datagram: &[u8],
+    ) -> Result<(), Malformed> {
+        let message = parse(datagram)?;
         let from = message.header().prefix;
         let mut context = Context {
             from,
@@ -43,15 +63,9 @@ impl Participant {
             time: None,
         };
         for submessage in message.submessages().take(SUBMESSAGES_MAX) {
-            let Ok(submessage) = submessage else {
-                // The start of the next submessage is unknown.
-                self.counters.malformed += 1;
-                break;
-            };
-            self.handle(now, &mut context, submessage);
+            self.handle(now, &mut context, submessage?);
         }
-        self.addresses.receive(origin, datagram.len());
-        self.deliver_group_sets(now);
+        Ok(())
     }
 
     fn handle(&mut self, now: Instant, context: &mut Context, submessage: Submessage<'_>) {
@@ -111,13 +125,13 @@ impl Participant {
         }
     }
 
-    fn writer_named(&mut self, entity: EntityId) -> Option<&mut super::LocalWriter> {
+    pub(super) fn writer_named(&mut self, entity: EntityId) -> Option<&mut super::LocalWriter> {
         let mut writers = self.writers.iter_mut().flatten();
         writers.find(|local| local.writer.entity == entity)
     }
 
     /// Calls `on` for each addressed reader: the one named, or all that know the writer.
-    fn each_reader(
+    pub(super) fn each_reader(
         &mut self,
         named: EntityId,
         from: Guid,

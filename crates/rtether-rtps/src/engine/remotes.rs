@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
 use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
-use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
+use crate::discovery::{self, EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::qos::{Liveliness, Reliability};
@@ -89,6 +89,7 @@ impl Participant {
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             is_admitted: !self.is_watching(),
+            via: None,
         };
         self.remotes.insert(from, remote);
         self.renew(now, from, origin);
@@ -157,7 +158,7 @@ impl Participant {
     }
 
     /// Contacts the endpoints of a participant that have not answered.
-    fn meet_again(&mut self, now: Instant, from: GuidPrefix) {
+    pub(super) fn meet_again(&mut self, now: Instant, from: GuidPrefix) {
         for local in self.readers.iter_mut().flatten() {
             local.reader.ask_silent(now, from);
         }
@@ -168,6 +169,10 @@ impl Participant {
 
     /// Announces this participant to a new one, so that it need not wait for the next period.
     pub(super) fn answer(&mut self, to: GuidPrefix) {
+        if self.role().is_some() {
+            // Its manager tells it.
+            return;
+        }
         let remote = self.remotes.get(&to);
         let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false));
         match places.and_then(|places| places.first().copied()) {
@@ -187,6 +192,10 @@ impl Participant {
 
     /// Matches the built-in endpoints.
     pub(super) fn know_built_in(&mut self, now: Instant, prefix: GuidPrefix) {
+        if let Some(role) = self.role() {
+            self.know_built_in_v1(now, role, prefix);
+            return;
+        }
         let remote = self.remotes.get(&prefix);
         let Some(remote) = remote.filter(|remote| remote.is_admitted) else {
             return;
@@ -213,6 +222,7 @@ impl Participant {
                     deadline: Duration::INFINITE,
                     lifespan: Duration::INFINITE,
                     liveliness: Liveliness::default(),
+                    persistence: None,
                     unicast: unicast.clone(),
                 };
                 if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
@@ -273,6 +283,9 @@ impl Participant {
                 local.writer.remove_reader(guid);
             }
         }
+        if let Some(role) = self.role() {
+            self.on_member_lost(now, role, &remote);
+        }
         let remotes = &self.remotes;
         self.addresses
             .retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
@@ -284,6 +297,10 @@ impl Participant {
 
     /// Handles the samples of the built-in readers.
     pub(super) fn take_discovery(&mut self, now: Instant) {
+        if let Some(role) = self.role() {
+            self.take_state(now, role);
+            return;
+        }
         for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
             while place == MESSAGES || !self.is_watch_full() {
                 let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) else {
@@ -366,7 +383,7 @@ impl Participant {
         }
     }
 
-    fn handle_end(&mut self, now: Instant, from: GuidPrefix, guid: Option<Guid>) {
+    pub(super) fn handle_end(&mut self, now: Instant, from: GuidPrefix, guid: Option<Guid>) {
         let Some(guid) = guid.filter(|guid| guid.prefix == from) else {
             self.counters.forged += 1;
             return;
@@ -387,7 +404,9 @@ impl Participant {
     ) {
         let mut payload = Vec::new();
         let guid = endpoint.guid.octets();
-        if kind.is_alive() {
+        if self.role().is_some() {
+            discovery::v1::encode_endpoint(endpoint, is_writer, &mut payload);
+        } else if kind.is_alive() {
             endpoint.encode(&mut payload, is_writer);
         } else {
             encode_key(endpoint.guid, &mut payload);

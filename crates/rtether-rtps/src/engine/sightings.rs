@@ -161,6 +161,7 @@ impl Participant {
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             is_admitted: false,
+            via: remote.via,
         };
         let expires_at = remote.expires_at;
         self.forget(now, prefix, false);

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::InstanceState;
 use super::instance::Instance;
-use super::{Arrived, Reader, Sample, SampleInfo};
+use super::{Arrived, Reader, RemoteWriter, Sample, SampleInfo};
 use crate::guid::Guid;
 use crate::qos::{Ownership, Qos};
 use crate::time::{Duration, Instant, due_anew};
@@ -148,13 +148,19 @@ impl Reader {
         }
     }
 
+    /// Returns how long a sample of a writer keeps weaker writers away.
+    fn persistence_of(&self, remote: &RemoteWriter) -> Duration {
+        let promised = remote.deadline.min(self.qos.deadline);
+        remote.persistence.unwrap_or(promised)
+    }
+
     fn accept_value(&mut self, now: Instant, proxy: usize, index: usize, arrived: &Arrived<'_>) {
         let Some(remote) = self.proxies.get(proxy).map(|proxy| &proxy.remote) else {
             return;
         };
         let (writer, strength) = (remote.guid, remote.strength);
         let lifespan = arrived.inline.lifespan.unwrap_or(remote.lifespan);
-        let persistence = remote.deadline.min(self.qos.deadline);
+        let persistence = self.persistence_of(remote);
         let sample = self.sample(writer, index, arrived, arrived.at + lifespan);
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let deadline = self.qos.deadline;
@@ -250,7 +256,7 @@ impl Reader {
             return;
         };
         let (writer, strength) = (remote.guid, remote.strength);
-        let persistence = remote.deadline.min(self.qos.deadline);
+        let persistence = self.persistence_of(remote);
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let is_disposed = matches!(
             arrived.kind,

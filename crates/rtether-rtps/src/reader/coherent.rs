@@ -161,6 +161,7 @@ mod tests {
             deadline: Duration::INFINITE,
             lifespan: Duration::INFINITE,
             liveliness: Liveliness::default(),
+            persistence: None,
             unicast: Vec::new(),
         };
         assert!(reader.add_writer(NOW, remote));

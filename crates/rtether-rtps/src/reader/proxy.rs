@@ -35,6 +35,9 @@ pub(crate) struct RemoteWriter {
     pub(crate) deadline: Duration,
     pub(crate) lifespan: Duration,
     pub(crate) liveliness: Liveliness,
+    /// RTPS 1.0: how long its last sample keeps weaker writers away, whatever the deadlines. There
+    /// the first heartbeats tell where a reader begins.
+    pub(crate) persistence: Option<Duration>,
     /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
 }
@@ -321,7 +324,8 @@ impl WriterProxy {
         let held = self.held.keys().next().copied();
         let held = held.filter(|held| *held < first);
         let skipped = self.skip_to(held.unwrap_or(first));
-        self.lose(skipped);
+        let begins = self.remote.persistence.is_some() && self.sure == SequenceNumber::FIRST;
+        self.lose(if begins { 0 } else { skipped });
         held.is_some()
     }
 

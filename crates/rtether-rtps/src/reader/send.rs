@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use super::{Reader, WriterProxy};
 use crate::locator::Locator;
 use crate::time::Instant;
-use crate::wire::Builder;
 use crate::writer::Sending;
 
 impl Reader {
@@ -49,7 +48,7 @@ impl Reader {
         // One count for all writers, so that a writer that is found again sees no old counts.
         self.count = self.count.wrapping_add(1);
         let (ack, nacks) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let mut message = sending.message(buffer);
         message.info_destination(proxy.remote.guid.prefix);
         message.ack_nack(&ack);
         let mut asked = nacks.iter();

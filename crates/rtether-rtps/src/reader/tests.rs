@@ -62,6 +62,7 @@ impl Bed {
                 deadline: Duration::from_ms(100),
                 lifespan: Duration::INFINITE,
                 liveliness: Liveliness::default(),
+                persistence: None,
                 unicast: Vec::new(),
             };
             assert!(reader.add_writer(at(0), remote));

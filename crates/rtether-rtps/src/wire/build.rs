@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{
     AckNack, Content, Gap, HEADER_SIZE, Heartbeat, HeartbeatFrag, InlineQos, MAGIC, NackFrag,
-    Status, VENDOR, VERSION, flag, kind, pid,
+    Status, VENDOR, VERSION, flag, kind, pid, v1,
 };
 use crate::guid::{EntityId, GuidPrefix};
 use crate::sequence::{NumberSet, SequenceNumber};
@@ -82,6 +82,8 @@ fn qos_size(qos: &InlineQos) -> usize {
 pub struct Builder<'a> {
     octets: &'a mut Vec<u8>,
     limit: usize,
+    /// RTPS 1.0: limit of a message with a single sample, which no fragments can carry.
+    v1: Option<usize>,
 }
 
 impl<'a> Builder<'a> {
@@ -96,7 +98,30 @@ impl<'a> Builder<'a> {
         Self {
             octets: buffer,
             limit,
+            v1: None,
         }
+    }
+
+    /// Like [`Self::new`], for a message of RTPS 1.0. Several samples share `limit` octets; one alone
+    /// may take the message up to `most`.
+    pub(crate) fn new_v1(
+        buffer: &'a mut Vec<u8>,
+        prefix: GuidPrefix,
+        limit: usize,
+        most: usize,
+    ) -> Self {
+        v1::Builder::new(buffer, v1::Source::of(prefix), most);
+        Self {
+            octets: buffer,
+            limit,
+            v1: Some(most),
+        }
+    }
+
+    /// Returns what writes the submessages of RTPS 1.0, if the message is one.
+    fn v1(&mut self) -> Option<v1::Builder<'_>> {
+        let most = self.v1?;
+        Some(v1::Builder::resume(self.octets, most))
     }
 
     /// Returns the octets written, header included.
@@ -111,11 +136,15 @@ impl<'a> Builder<'a> {
 
     /// Returns whether only the header is written.
     pub fn is_empty(&self) -> bool {
-        self.octets.len() <= HEADER_SIZE
+        let head = self.v1.map_or(HEADER_SIZE, |_| v1::HEADER_SIZE);
+        self.octets.len() <= head
     }
 
     /// Writes the source timestamp of what follows; `None` cancels an earlier one.
     pub fn info_timestamp(&mut self, time: Option<WallTime>) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.info_timestamp(time.map(v1::Stamp::from));
+        }
         let Some(time) = time else {
             return self.begin(kind::INFO_TIMESTAMP, flag::INVALIDATE, 0);
         };
@@ -130,6 +159,9 @@ impl<'a> Builder<'a> {
 
     /// Writes the destination participant of what follows.
     pub fn info_destination(&mut self, prefix: GuidPrefix) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.info_destination(v1::Source::of(prefix));
+        }
         let is_fit = self.begin(kind::INFO_DESTINATION, 0, 12);
         if is_fit {
             self.octets.extend_from_slice(&prefix.0);
@@ -146,6 +178,9 @@ impl<'a> Builder<'a> {
         inline_qos: &InlineQos,
         content: Content<'_>,
     ) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.data(writer, sequence, inline_qos, content);
+        }
         let (flags, octets) = match content {
             Content::None => (0, &[][..]),
             Content::Data(octets) => (flag::DATA, octets),
@@ -171,6 +206,9 @@ impl<'a> Builder<'a> {
         inline_qos: &InlineQos,
         fragment: Fragment<'_>,
     ) -> bool {
+        if self.v1.is_some() {
+            return false;
+        }
         let Some(octets) = fragment.octets() else {
             return false;
         };
@@ -198,6 +236,9 @@ impl<'a> Builder<'a> {
 
     /// Announces which samples a writer has.
     pub fn heartbeat(&mut self, heartbeat: &Heartbeat) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.availability(heartbeat);
+        }
         let mut flags = 0;
         if heartbeat.is_final {
             flags |= flag::FINAL;
@@ -217,6 +258,9 @@ impl<'a> Builder<'a> {
 
     /// Announces which fragments of a sample a writer has.
     pub fn heartbeat_frag(&mut self, heartbeat: &HeartbeatFrag) -> bool {
+        if self.v1.is_some() {
+            return false;
+        }
         let is_fit = self.begin(kind::HEARTBEAT_FRAG, 0, 24);
         if is_fit {
             self.entities([heartbeat.reader, heartbeat.writer]);
@@ -229,6 +273,9 @@ impl<'a> Builder<'a> {
 
     /// Reports which samples a reader has and lacks.
     pub fn ack_nack(&mut self, ack_nack: &AckNack) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.request(ack_nack);
+        }
         let flags = if ack_nack.is_final { flag::FINAL } else { 0 };
         let len = 8 + 8 + set_size(&ack_nack.set) + 4;
         let is_fit = self.begin(kind::ACK_NACK, flags, len);
@@ -244,6 +291,9 @@ impl<'a> Builder<'a> {
     /// Reports which fragments of a sample a reader lacks; returns `false` also if their numbers
     /// exceed 32 bits.
     pub fn nack_frag(&mut self, nack: &NackFrag) -> bool {
+        if self.v1.is_some() {
+            return false;
+        }
         let Ok(base) = u32::try_from(nack.set.base()) else {
             return false;
         };
@@ -261,6 +311,9 @@ impl<'a> Builder<'a> {
 
     /// Declares samples irrelevant.
     pub fn gap(&mut self, gap: &Gap) -> bool {
+        if let Some(mut v1) = self.v1() {
+            return v1.irrelevant(gap);
+        }
         let is_fit = self.begin(kind::GAP, 0, 8 + 8 + 8 + set_size(&gap.set));
         if is_fit {
             self.entities([gap.reader, gap.writer]);

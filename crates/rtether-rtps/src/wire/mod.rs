@@ -13,6 +13,7 @@ mod read;
 mod submessage;
 #[cfg(test)]
 mod tests;
+pub mod v1;
 
 pub use build::{Builder, Fragment, data_frag_size, data_size};
 pub(crate) use cursor::Cursor;
@@ -171,11 +172,12 @@ pub fn parse(datagram: &[u8]) -> Result<Message<'_>, Malformed> {
     if cursor.array() != Ok(MAGIC) {
         return Err(Malformed::NotRtps);
     }
-    let header = header(&mut cursor)?;
-    let [major, minor] = header.version;
+    // Headers of other versions have other sizes.
+    let [major, minor] = { cursor }.array()?;
     if major != MAJOR {
         return Err(Malformed::Version { major, minor });
     }
+    let header = header(&mut cursor)?;
     Ok(Message {
         header,
         octets: datagram,

@@ -22,7 +22,7 @@ use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{AckNack, GroupDigest, NackFrag};
+use crate::wire::{AckNack, Builder, GroupDigest, NackFrag};
 
 /// Maximum number of readers of a writer.
 pub(crate) const READERS_MAX: usize = 1_024;
@@ -59,6 +59,18 @@ pub(crate) struct Sending {
     /// Size of a fragment, in octets.
     pub(crate) fragment: u16,
     pub(crate) sample_max: usize,
+    /// RTPS 1.0: limit of a datagram with a single sample, in octets. `None`: RTPS 2.5.
+    pub(crate) v1: Option<usize>,
+}
+
+impl Sending {
+    /// Starts a message.
+    pub(crate) fn message<'a>(&self, buffer: &'a mut Vec<u8>) -> Builder<'a> {
+        match self.v1 {
+            None => Builder::new(buffer, self.prefix, self.datagram_max),
+            Some(most) => Builder::new_v1(buffer, self.prefix, self.datagram_max, most),
+        }
+    }
 }
 
 /// A locator with readers.

@@ -54,7 +54,8 @@ pub(super) fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
 
 /// Returns whether a sample does not fit one datagram.
 pub(super) fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool {
-    HEADS + data_size(inline, change.payload.len()) > sending.datagram_max
+    // RTPS 1.0 has no fragments.
+    sending.v1.is_none() && HEADS + data_size(inline, change.payload.len()) > sending.datagram_max
 }
 
 impl Change {
@@ -122,7 +123,7 @@ impl Writer {
         }
         let is_reliable = self.has_reliable();
         let (mut is_kept_back, mut is_long) = (false, false);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let mut message = sending.message(buffer);
         while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
                 let none = EntityId::UNKNOWN;
@@ -166,7 +167,9 @@ impl Writer {
         let is_paused = is_kept_back && !message.is_empty();
         if (there.next > last || is_paused) && is_reliable {
             let sent = SequenceNumber(there.next.0 - 1);
-            let heartbeat = heartbeat(self, EntityId::UNKNOWN, sent);
+            let readers = self.proxies.iter().filter(|reader| there.has(reader));
+            let first = self.first_for(sending, readers, sent);
+            let heartbeat = heartbeat(self, EntityId::UNKNOWN, first, sent);
             if message.heartbeat(&heartbeat) {
                 self.heartbeat_count = heartbeat.count;
             }
@@ -286,19 +289,49 @@ impl Writer {
     /// Sends a heartbeat to a reader that is behind or has asked.
     fn send_heartbeat(&mut self, sending: &Sending, buffer: &mut Vec<u8>) -> Option<Locator> {
         let mut asked = self.proxies.iter_mut();
+        let last = self.cache.last();
+        let is_silent = sending.v1.is_some() && !self.entity.is_built_in();
         let (locator, guid) = asked.find_map(|proxy| {
             if !proxy.wants_heartbeat {
+                return None;
+            }
+            if is_silent && proxy.start > last && last > SequenceNumber::ZERO {
+                // It would ask for the last sample, which is not for it.
+                proxy.wants_heartbeat = false;
                 return None;
             }
             proxy.on_heartbeat_sent();
             Some((proxy.place()?, proxy.remote.guid))
         })?;
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let mut message = sending.message(buffer);
         message.info_destination(guid.prefix);
-        let heartbeat = heartbeat(self, guid.entity, self.sent_to(guid));
+        let sent = self.sent_to(guid);
+        let readers = self.proxies.iter().filter(|one| one.remote.guid == guid);
+        let first = self.first_for(sending, readers, sent);
+        let heartbeat = heartbeat(self, guid.entity, first, sent);
         self.heartbeat_count = heartbeat.count;
         message.heartbeat(&heartbeat);
         Some(locator)
+    }
+
+    /// Returns the first sample that a heartbeat to these readers offers: the first in the history.
+    ///
+    /// In RTPS 1.0 a reader begins with it, without a GAP before: there it is the first that one of
+    /// the readers lacks. Built-in readers know GAPs, and want all.
+    fn first_for<'a>(
+        &self,
+        sending: &Sending,
+        readers: impl Iterator<Item = &'a ReaderProxy>,
+        sent: SequenceNumber,
+    ) -> SequenceNumber {
+        let first = self.cache.first();
+        if sending.v1.is_none() || self.entity.is_built_in() {
+            return first;
+        }
+        // Also of one that has not answered so far: it may have lost its answers.
+        let reliable = readers.filter(|one| one.is_reliable());
+        let lacking = reliable.map(|one| one.acknowledged.next()).min();
+        lacking.unwrap_or(sent).min(sent).max(first)
     }
 }
 
@@ -310,12 +343,17 @@ fn next_wanted(cache: &Cache, reader: &ReaderProxy, from: SequenceNumber) -> Seq
 }
 
 /// Returns a heartbeat with the samples that the reader was already sent.
-fn heartbeat(writer: &Writer, reader: EntityId, sent: SequenceNumber) -> Heartbeat {
+fn heartbeat(
+    writer: &Writer,
+    reader: EntityId,
+    first: SequenceNumber,
+    sent: SequenceNumber,
+) -> Heartbeat {
     Heartbeat {
         reader,
         writer: writer.entity,
-        first: writer.cache.first(),
-        last: sent.max(SequenceNumber(writer.cache.first().0 - 1)),
+        first,
+        last: sent.max(SequenceNumber(first.0 - 1)),
         count: writer.heartbeat_count.wrapping_add(1),
         is_final: false,
         is_liveliness: false,

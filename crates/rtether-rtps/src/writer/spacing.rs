@@ -14,7 +14,6 @@ use crate::guid::EntityId;
 use crate::locator::Locator;
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant};
-use crate::wire::Builder;
 
 /// State of an instance at a destination.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +162,7 @@ impl Writer {
         let locator = spacing.locator;
         let change = self.cache.get(sequence)?;
         let inline = inline_qos(change, self.qos.lifespan);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let mut message = sending.message(buffer);
         message.info_timestamp(Some(change.time));
         let (reader, own) = (EntityId::UNKNOWN, self.entity);
         message.data(reader, own, number, &inline, change.content());

@@ -85,6 +85,8 @@ pub(crate) struct Net {
     pub(crate) random: Random,
     /// Pairs of hosts that are cut off from each other.
     pub(crate) cut: BTreeSet<(usize, usize)>,
+    /// Where each host listens: its address, and the port if it shares the address with others.
+    pub(crate) places: Vec<(Ipv4Addr, Option<u16>)>,
     flights: BinaryHeap<Reverse<Flight>>,
     /// When each host is due next, as of its last run.
     due: BTreeSet<(i64, usize)>,
@@ -92,13 +94,13 @@ pub(crate) struct Net {
     /// Host of the last event: the test may have changed its timers since.
     touched: Option<usize>,
     number: u64,
-    lives: u32,
+    pub(crate) lives: u32,
     pub(crate) sent: u64,
     pub(crate) octets: u64,
     buffer: Vec<u8>,
 }
 
-fn address(host: usize) -> Ipv4Addr {
+pub(crate) fn address(host: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 1, u8::try_from(host + 1).unwrap())
 }
 
@@ -110,6 +112,7 @@ impl Net {
             faults,
             random: Random(seed),
             cut: BTreeSet::new(),
+            places: (0..hosts).map(|host| (address(host), None)).collect(),
             flights: BinaryHeap::new(),
             due: BTreeSet::new(),
             due_of: vec![i64::MAX; hosts],
@@ -191,7 +194,11 @@ impl Net {
                 panic!("not a place of this network: {}", transmit.to);
             };
             for other in 0..self.hosts.len() {
-                let is_meant = to.ip().is_multicast() || to.ip() == address(other);
+                let (address, port) = self.places[other];
+                let is_here = to.ip().is_loopback() && address == self.places[host].0;
+                let is_place = is_here || to.ip() == address;
+                let is_port = port.is_none_or(|port| port == to.port());
+                let is_meant = to.ip().is_multicast() || is_place && is_port;
                 let is_own = to.ip().is_multicast() && other == host;
                 if is_meant && !is_own {
                     self.send(host, other, &buffer);
@@ -249,7 +256,7 @@ impl Net {
         self.now = self.now.max(next);
         if flight == Some(next) {
             let Reverse(flight) = self.flights.pop()?;
-            let origin = Origin::Ip(address(flight.from).into());
+            let origin = Origin::Ip(self.places[flight.from].0.into());
             if let Some(one) = &mut self.hosts[flight.to] {
                 let clock = one.clock(self.now);
                 one.participant

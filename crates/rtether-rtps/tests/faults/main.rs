@@ -12,6 +12,7 @@
 mod large;
 #[path = "../common/net.rs"]
 mod net;
+mod v1;
 
 use net::{Faults, Net, Random};
 use rtether_rtps::engine::Event;
@@ -59,10 +60,12 @@ struct Plant {
     durability: Durability,
     seed: u64,
     large: bool,
+    /// RTPS 1.0: behind the hosts, a manager for each of them.
+    is_v1: bool,
 }
 
 impl Plant {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, is_v1: bool) -> Self {
         let mut random = Random(seed);
         let hosts = 2 + usize::try_from(random.below(3)).unwrap();
         let faults = Faults {
@@ -72,27 +75,34 @@ impl Plant {
             jitter_us: random.below(5_000),
             disorder: 0,
         };
-        let durability = if random.chance(500) {
+        // RTPS 1.0 has no durability.
+        let durability = if random.chance(500) && !is_v1 {
             Durability::TransientLocal
         } else {
             Durability::Volatile
         };
         let large = random.chance(100);
         let mut this = Self {
-            net: Net::new(hosts, random.next(), faults),
+            net: Net::new(if is_v1 { 2 * hosts } else { hosts }, random.next(), faults),
             sides: (0..hosts).map(|_| None).collect(),
             durability,
             seed,
             large,
+            is_v1,
         };
         for host in 0..hosts {
+            this.start_manager(host);
             this.start(host);
         }
         this
     }
 
     fn start(&mut self, host: usize) {
-        self.net.start(host, |config| config.datagram_max = 1_000);
+        let shape = self.application(host);
+        self.net.start(host, |config| {
+            config.datagram_max = 1_000;
+            shape.adapt(config);
+        });
         let now = self.net.now;
         let one = self.net.hosts[host].as_mut().unwrap();
         let clock = one.clock(now);
@@ -109,9 +119,10 @@ impl Plant {
     fn fail(&self, what: &str) -> ! {
         panic!(
             "{what}, at {} ms\nrepeat: {SEED}={} cargo test -p rtether-rtps --test faults -- \
-             one_seed --nocapture",
+             one_seed{} --nocapture",
             self.net.now / MS,
-            self.seed
+            self.seed,
+            if self.is_v1 { "_of_rtps_1_0" } else { "" }
         );
     }
 
@@ -215,7 +226,10 @@ impl Plant {
 
     fn run_until(&mut self, until: i64) {
         while let Some(host) = self.net.step(until) {
-            self.check(host);
+            // Managers have no samples.
+            if host < self.sides.len() {
+                self.check(host);
+            }
         }
     }
 
@@ -239,8 +253,8 @@ impl Plant {
 }
 
 /// Runs one plant: faults for a while, then none.
-fn run(seed: u64) {
-    let mut plant = Plant::new(seed);
+fn run(seed: u64, is_v1: bool) {
+    let mut plant = Plant::new(seed, is_v1);
     let mut random = Random(seed ^ 0xFA_17);
     let hosts = plant.sides.len();
     for _ in 0..40 {
@@ -262,6 +276,13 @@ fn run(seed: u64) {
                     plant.start(host);
                 }
             }
+            2 if is_v1 => {
+                let host = usize::try_from(random.below(9)).unwrap() % hosts;
+                plant.net.crash(hosts + host);
+                if random.chance(700) {
+                    plant.start_manager(host);
+                }
+            }
             _ => {
                 let host = usize::try_from(random.below(9)).unwrap() % hosts;
                 for _ in 0..=random.below(4) {
@@ -275,6 +296,9 @@ fn run(seed: u64) {
     plant.net.faults = Faults::default();
     plant.net.cut.clear();
     for host in 0..hosts {
+        if is_v1 && plant.net.hosts[hosts + host].is_none() {
+            plant.start_manager(host);
+        }
         if plant.sides[host].is_none() {
             plant.start(host);
         }
@@ -302,7 +326,15 @@ fn run(seed: u64) {
 #[test]
 fn nothing_is_lost_doubled_or_out_of_order() {
     for seed in 0..1_000 {
-        run(seed);
+        run(seed, false);
+    }
+}
+
+/// The same in RTPS 1.0: managers crash, too.
+#[test]
+fn nothing_is_lost_doubled_or_out_of_order_in_rtps_1_0() {
+    for seed in 0..1_000 {
+        run(seed, true);
     }
 }
 
@@ -311,7 +343,7 @@ fn nothing_is_lost_doubled_or_out_of_order() {
 #[ignore = "nightly"]
 fn nothing_is_lost_in_a_hundred_thousand_plants() {
     for seed in 1_000..101_000 {
-        run(seed);
+        run(seed, false);
     }
 }
 
@@ -319,6 +351,14 @@ fn nothing_is_lost_in_a_hundred_thousand_plants() {
 #[test]
 fn one_seed() {
     if let Some(seed) = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()) {
-        run(seed);
+        run(seed, false);
+    }
+}
+
+/// The same in RTPS 1.0.
+#[test]
+fn one_seed_of_rtps_1_0() {
+    if let Some(seed) = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()) {
+        run(seed, true);
     }
 }

@@ -4,12 +4,13 @@
 mod check;
 mod dynamic;
 mod filter;
+mod v1;
 
 use std::path::Path;
 
 use proptest::prelude::*;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
-use rtether_rtps::wire::parse;
+use rtether_rtps::wire::{self, parse};
 
 #[test]
 fn corpus() {
@@ -60,6 +61,59 @@ fn corpus_of_dynamic_types() {
     assert!(known >= 3, "{known}");
 }
 
+#[test]
+fn corpus_of_rtps_1_0() {
+    // The corpus must not consist of errors only.
+    let known = corpus_of("rtps1")
+        .iter()
+        .filter(|octets| v1::check(octets))
+        .count();
+    assert!(known >= 12, "{known}");
+}
+
+/// Returns the datagrams of a capture in the format of libpcap, of Ethernet frames without tags.
+fn captured(name: &str) -> Vec<Vec<u8>> {
+    const FRAME: usize = 14;
+    const UDP: usize = 8;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures");
+    let octets = std::fs::read(path.join(name)).expect("a capture");
+    let (head, mut records) = octets.split_at(24);
+    assert_eq!(
+        head[..4],
+        [0xD4, 0xC3, 0xB2, 0xA1],
+        "little-endian, microseconds"
+    );
+    let mut datagrams = Vec::new();
+    while let Some((record, rest)) = records.split_at_checked(16) {
+        let len = u32::from_le_bytes([record[8], record[9], record[10], record[11]]);
+        let (frame, rest) = rest.split_at(usize::try_from(len).expect("a length"));
+        let ip = usize::from(frame[FRAME] & 0xF) * 4;
+        datagrams.push(frame[FRAME + ip + UDP..].to_vec());
+        records = rest;
+    }
+    datagrams
+}
+
+/// Oracle: what ORTE sent: two managers with their applications on two hosts, and on one.
+#[test]
+fn datagrams_of_orte_are_written_as_they_were() {
+    let captures = ["orte-ping-two-hosts.pcap", "orte-ping-loopback.pcap"];
+    let datagrams: Vec<_> = captures.into_iter().flat_map(captured).collect();
+    assert_eq!(datagrams.len(), 112 + 64);
+    for datagram in &datagrams {
+        assert!(v1::check(datagram));
+        let message = wire::v1::parse(datagram).expect("a header");
+        let mut buffer = Vec::new();
+        let source = message.header().source;
+        let mut builder = wire::v1::Builder::new(&mut buffer, source, datagram.len());
+        for part in message.submessages() {
+            let part = part.expect("a submessage");
+            assert!(v1::write(&mut builder, &part), "{part:?}");
+        }
+        assert_eq!(&buffer, datagram);
+    }
+}
+
 /// Mostly small octets, as in lengths, counts and kinds.
 fn octets(len: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![6 => 0_u8..8, 1 => any::<u8>()], 0..len)
@@ -71,6 +125,7 @@ proptest! {
         check::check(&octets);
         dynamic::check(&octets);
         filter::check(&octets);
+        v1::check(&octets);
     }
 
     /// Known kinds with correct lengths.
@@ -86,6 +141,7 @@ proptest! {
             message.extend(body);
         }
         check::check(&message);
+        v1::check(&message);
     }
 
     /// Known parameters with correct lengths, of an endpoint with its names.

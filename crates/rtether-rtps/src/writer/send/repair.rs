@@ -34,7 +34,7 @@ impl Writer {
         let proxy = self.proxies.get(index)?;
         proxy.wanted(last)?;
         let (locator, guid) = (proxy.place()?, proxy.remote.guid);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let mut message = sending.message(buffer);
         message.info_destination(guid.prefix);
         let mut sent = 0_u32;
         while let Some(wanted) = self.proxies.get(index).and_then(|proxy| proxy.wanted(last)) {
@@ -64,7 +64,10 @@ impl Writer {
         let proxy = self.proxies.get_mut(index)?;
         proxy.on_repaired(octets);
         if proxy.is_reliable() && proxy.wanted(last).is_none() {
-            let heartbeat = heartbeat(self, guid.entity, self.sent_to(guid));
+            let sent = self.sent_to(guid);
+            let readers = self.proxies.iter().filter(|one| one.remote.guid == guid);
+            let first = self.first_for(sending, readers, sent);
+            let heartbeat = heartbeat(self, guid.entity, first, sent);
             if message.heartbeat(&heartbeat) {
                 self.heartbeat_count = heartbeat.count;
             }
