@@ -54,7 +54,7 @@ impl Addresses {
         }
     }
 
-    /// Marks an address as one that need not answer: somebody believed has named it.
+    /// Marks an address as one that need not answer: a believed participant has named it.
     pub(super) fn vouch(&mut self, origin: Origin) {
         self.validate(origin);
     }
