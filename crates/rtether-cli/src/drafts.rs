@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::FileType;
 
+use crate::exit::Exit;
 use crate::folder::{self, Folder, Place};
 use crate::terminal;
 
@@ -223,6 +224,24 @@ pub(crate) fn check_distinct(input: &Path, outputs: &[(&str, PathBuf)]) -> Resul
         seen.push((flag, target));
     }
     Ok(())
+}
+
+/// Opens the only output of a verb, which must not be its input; an error has been printed. `flag`
+/// names the output.
+pub(crate) fn open_apart(
+    input: &Path,
+    flag: &str,
+    path: Option<&Path>,
+) -> Result<Option<Draft>, Exit> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    check_distinct(input, &[(flag, path.into())]).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })?;
+    let draft = Draft::open(path).map_err(|message| terminal::fail(&message))?;
+    Ok(Some(draft))
 }
 
 fn forget(names: &Names) {

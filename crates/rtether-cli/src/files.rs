@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use rtether::report::text::plain_line;
+
 use crate::drafts::Draft;
 use crate::folder::{self, Made};
 use crate::terminal;
@@ -17,7 +19,7 @@ const NAMED: usize = 5;
 /// Reads a text file, or standard input for `-`. The error gives a remedy; `start` names a file to
 /// start from, if there is one.
 pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
-    let shown = path.display();
+    let shown = plain_line(&path.display().to_string());
     let octets = if path == Path::new("-") {
         read_limited(io::stdin().lock())
     } else {

@@ -150,6 +150,8 @@ fn the_scenario_is_not_overwritten_and_no_file_is_written_twice() {
         &["check", "plant.yaml", "--report", "plant.yaml"][..],
         &["check", "plant.yaml", "--report", "./link.yaml"],
         &["limit", "plant.yaml", "--report", "plant.yaml"],
+        &["bound", "plant.yaml", "--report", "plant.yaml"],
+        &["why", "plant.yaml", "x", "--svg", "./link.yaml"],
         &["sim", "plant.yaml", "--pcap", "x", "--packets", "./x"],
         &[
             "sim",
@@ -242,6 +244,69 @@ fn what_cannot_be_read_comes_with_a_remedy() {
 }
 
 /// Oracle: every line is an object with a title.
+#[test]
+fn a_file_that_is_no_result_is_told_in_words() {
+    let plant = Plant::new("no-result");
+    let deep = "[".repeat(100_000);
+    for (name, text) in [
+        ("empty", ""),
+        ("half", "{\n  \"schema\":"),
+        ("deep", &*deep),
+        ("other", "{\"schema\":\"rtether.bound/1\"}"),
+    ] {
+        fs::write(plant.0.join(name), text).unwrap();
+    }
+    for (file, words) in [
+        ("empty", "`empty`: it is empty; `rtether check"),
+        (
+            "half",
+            "`half`: it is not JSON at line 2, column 11; `rtether check",
+        ),
+        (
+            "deep",
+            "`deep`: it is not JSON at line 1, column 128; `rtether check",
+        ),
+        (
+            "plant.yaml",
+            "`plant.yaml`: it is not JSON at line 2, column 1; `rtether check",
+        ),
+        (".", "`.`: it is a directory; `rtether check"),
+        (
+            "other",
+            "`other`: `rtether.bound/1` where `rtether.result/1` is expected",
+        ),
+    ] {
+        for arguments in [
+            &["diff", file, file][..],
+            &["check", "plant.yaml", "--baseline", file],
+        ] {
+            let output = plant.run(arguments);
+            assert_eq!(code(&output), 2, "{arguments:?}");
+            let said = stderr(&output);
+            assert!(said.contains(words), "{arguments:?}: {said}");
+            assert_eq!(output.stdout, b"", "no run for nothing");
+        }
+    }
+}
+
+#[test]
+fn a_name_of_a_file_is_no_command_for_the_terminal() {
+    let plant = Plant::new("name");
+    for arguments in [
+        &["check", "a\u{1b}[31m\nb.yaml"][..],
+        &["diff", "plant.yaml", "a\u{1b}[31m\nb"],
+        &["diff", "a\u{1b}[31m\nb", "plant.yaml"],
+    ] {
+        let output = plant.run(arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        let said = stderr(&output);
+        assert!(
+            !said.contains('\u{1b}') && said.lines().count() == 1,
+            "{said:?}"
+        );
+    }
+}
+
 #[test]
 fn messages_in_json_are_one_object_per_line() {
     let plant = Plant::new("json");

@@ -120,7 +120,10 @@ pub enum ReproduceError {
 }
 
 fn did_you_mean(suggestion: Option<&str>) -> String {
-    suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+    suggestion.map_or_else(
+        || "; `rtether reproduce --list` names them".to_owned(),
+        |name| format!("; did you mean `{name}`?"),
+    )
 }
 
 type Run = fn(&mut Page, &Progress) -> Outcome;

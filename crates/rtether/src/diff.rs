@@ -191,6 +191,14 @@ pub struct Diff {
     pub same: usize,
 }
 
+/// Checks that a document is one of `rtether check --json`.
+///
+/// # Errors
+/// If it is something else; the message says why.
+pub fn check(document: &Value) -> Result<(), String> {
+    streams(document).map(drop)
+}
+
 type Streams = BTreeMap<(String, String), Side>;
 
 /// Compares two documents of `rtether check --json`.
@@ -391,7 +399,12 @@ impl Render for Diff {
         if !self.differences.is_empty() {
             parts.push(self.table().into());
         }
-        parts.push(format!("\n{}\n", self.summary()).into());
+        let gap = if self.differences.is_empty() {
+            ""
+        } else {
+            "\n"
+        };
+        parts.push(format!("{gap}{}\n", self.summary()).into());
         parts
     }
 

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
 use crate::scenario::{self, Overrides};
-use crate::{files, terminal};
+use crate::{drafts, terminal};
 
 /// Arguments of `bound`.
 #[derive(Args, Debug)]
@@ -102,10 +102,14 @@ fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> 
 fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
     let scenario = &loaded.scenario;
+    let report = arguments.report.as_deref();
+    let draft = drafts::open_apart(&arguments.scenario, "--report", report)?;
     terminal::detail(|| format!("bounding {} flows", scenario.flows.len()));
     let analysis = bound::analyze_with(scenario, arguments.methods.into());
-    if let Some(path) = &arguments.report {
-        files::write(path, &bound::html(scenario, &analysis))
+    if let Some(draft) = draft {
+        let page = bound::html(scenario, &analysis);
+        draft
+            .write(&page)
             .map_err(|message| terminal::fail(&message))?;
     }
     let exit = judge(scenario, &analysis);

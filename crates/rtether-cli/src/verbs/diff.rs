@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtether::diff::{Diff, diff};
+use rtether::diff::{self, Diff, diff};
+use rtether::report::text::plain_line;
 use serde_json::Value;
 
 use crate::exit::Exit;
@@ -57,11 +58,22 @@ pub(crate) fn exit(found: &Diff) -> Exit {
 
 /// Reads a result.
 pub(crate) fn read(path: &Path) -> Result<Value, String> {
+    let wrong = |why: &str| {
+        let shown = plain_line(&path.display().to_string());
+        format!("`{shown}`: it is {why}; `rtether check S.yaml --json` prints a result")
+    };
+    if path.is_dir() {
+        return Err(wrong("a directory"));
+    }
     let text = files::read(path, "run `rtether check S.yaml --json > FILE` to get one")?;
-    serde_json::from_str(&text).map_err(|error| {
-        format!(
-            "`{}`: {error}; `rtether check S.yaml --json` prints a result",
-            path.display()
-        )
-    })
+    if text.is_empty() {
+        return Err(wrong("empty"));
+    }
+    let result = serde_json::from_str(&text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        wrong(&format!("not JSON at line {line}, column {column}"))
+    })?;
+    diff::check(&result)
+        .map_err(|why| format!("`{}`: {why}", plain_line(&path.display().to_string())))?;
+    Ok(result)
 }

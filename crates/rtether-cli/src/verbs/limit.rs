@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether::limit::{self, Answer, End, Limit, Question};
 
-use crate::drafts::{self, Draft};
+use crate::drafts;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::number::{share, tolerance};
@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let report = match open_report(arguments) {
+    let report = arguments.report.as_deref();
+    let report = match drafts::open_apart(&arguments.scenario, "--report", report) {
         Ok(report) => report,
         Err(exit) => return exit,
     };
@@ -90,20 +91,6 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
         Ok(()) if printed == Exit::Ok => conclude(&limit),
         Ok(()) => printed,
     }
-}
-
-/// Opens the report before the search begins; an error has been printed.
-fn open_report(arguments: &LimitArgs) -> Result<Option<Draft>, Exit> {
-    let Some(path) = &arguments.report else {
-        return Ok(None);
-    };
-    let outputs = [("--report", path.clone())];
-    drafts::check_distinct(&arguments.scenario, &outputs).map_err(|message| {
-        terminal::complain(&message);
-        Exit::WrongInput
-    })?;
-    let draft = Draft::open(path).map_err(|message| terminal::fail(&message))?;
-    Ok(Some(draft))
 }
 
 fn conclude(limit: &Limit) -> Exit {

@@ -7,7 +7,7 @@ use rtether::report::text::plural;
 use rtether::scenario::Scenario;
 use rtether::why::{self, Choice, Stream};
 
-use crate::drafts::Draft;
+use crate::drafts;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_progress};
@@ -67,8 +67,8 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
         terminal::complain(&unknown(scenario, &arguments.flow));
         return Err(Exit::WrongInput);
     };
-    let draft = arguments.svg.as_deref().map(Draft::open).transpose();
-    let draft = draft.map_err(|message| terminal::fail(&message))?;
+    let svg = arguments.svg.as_deref();
+    let draft = drafts::open_apart(&arguments.scenario, "--svg", svg)?;
     let plan = scenario.run;
     // The run with the packet is repeated.
     let runs = match arguments.packet {
