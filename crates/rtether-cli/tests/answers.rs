@@ -571,7 +571,7 @@ fn single_failures_are_told_in_every_form() {
     let (code, out, _) = fail("links", &[]);
     assert_eq!(code, 1);
     assert!(
-        out.contains("after 1 of 3 single failures; 2 cut streams off."),
+        out.contains("3 single failures: 1 proved, 2 failed; 2 cut streams off."),
         "{out}"
     );
     let (code, _, err) = plant.run(&["check", "plant.yaml", "--recovery", "5 ms"]);

@@ -580,3 +580,43 @@ run: { for: 10 ms }
         .collect();
     assert_eq!(found, expected);
 }
+
+/// Oracle: by hand. A Poisson flow has no bound, so that its deadline is only seen to hold.
+#[test]
+fn what_was_only_seen_to_hold_is_not_called_proved() {
+    let said = |more: &str| {
+        let scenario = read(&format!(
+            "rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}
+switches: {{ s1: {{ ports: 3 }}, s2: {{ ports: 3 }} }}
+links:
+  - {{ ends: [a, \"s1:3\"], rate: 1 Gbit/s }}
+  - {{ ends: [b, \"s2:3\"], rate: 1 Gbit/s }}
+  - {{ ends: [\"s1:1\", \"s2:1\"], rate: 1 Gbit/s }}
+  - {{ ends: [\"s1:2\", \"s2:2\"], rate: 1 Gbit/s, standby: true }}
+flows:
+  - {{ name: steady, from: a, to: b, period: 1 ms, size: 64 B, pcp: 6, deadline: 900 us }}
+{more}run: {{ for: 100 ms }}
+"
+        ));
+        let failures = judge(&scenario, Which::Trunks, None);
+        assert_eq!(failures.conclusion(), Conclusion::Met);
+        let [row] = failures.failures() else { panic!() };
+        (failures.summary(), row.basis)
+    };
+    let (summary, basis) = said("");
+    assert!(
+        summary.starts_with("Requirements after 1 single failure: 1 proved. "),
+        "{summary}"
+    );
+    assert_eq!((basis.proved, basis.held), (1, 0));
+    let random = "  - { name: random, from: b, to: a, kind: poisson, mean_gap: 1 ms, size: 64 B, deadline: 10 ms }\n";
+    let (summary, basis) = said(random);
+    assert_eq!((basis.proved, basis.held), (1, 1));
+    let expected = format!(
+        "Requirements after 1 single failure: 1 held in {} packets (not proved). ",
+        basis.packets
+    );
+    assert!(summary.starts_with(&expected), "{summary}");
+    assert!((60..140).contains(&basis.packets), "{}", basis.packets);
+}

@@ -88,6 +88,29 @@ pub struct Row {
     pub interrupted: Vec<Interrupted>,
     /// The result in one word; a stream that is cut off fails.
     pub conclusion: Conclusion,
+    /// What that rests on.
+    pub basis: Basis,
+}
+
+/// What a row without a failed requirement rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// Number of streams, and sums of delays, that are proved.
+    pub proved: usize,
+    /// Number of those without a packet that violates a requirement; this is not a proof.
+    pub held: usize,
+    /// Packets delivered in these held streams.
+    pub packets: u64,
+}
+
+impl Basis {
+    fn add(&mut self, standing: Standing) {
+        self.proved += usize::from(standing == Standing::Proved);
+        if let Some(packets) = standing.packets() {
+            self.held += 1;
+            self.packets += packets;
+        }
+    }
 }
 
 /// What failed.
@@ -238,12 +261,14 @@ impl Row {
             worst: None,
             interrupted: Vec::new(),
             conclusion: after.map_or(Conclusion::Met, |after| after.conclusion),
+            basis: Basis::default(),
         };
         let pairs = after.into_iter().flat_map(Checked::streams);
         for (after, &stream) in pairs.zip(&damaged.streams) {
             let before = before.stream(stream);
             row.late += usize::from(after.verdict() == Verdict::Late);
             row.lost += usize::from(after.verdict() == Verdict::Lost);
+            row.basis.add(after.standing());
             let is_proved = |standing| standing == Standing::Proved;
             if is_proved(before.standing()) && !is_proved(after.standing()) {
                 row.unproved.push(stream);
@@ -251,6 +276,9 @@ impl Row {
             let change = Change::between(Some(&Side::of(&before)), Some(&Side::of(&after)));
             let is_worse = matches!(change, Some(Change::NewFailure | Change::Worse));
             row.worse += usize::from(is_worse);
+        }
+        for sum in after.into_iter().flat_map(Checked::sums) {
+            row.basis.add(sum.standing());
         }
         row.late_sums = after
             .map(|after| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Failure, Failures, Interrupted, Row, Worst};
+use super::{Basis, Failure, Failures, Interrupted, Row, Worst};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plain_line, plural, time, wrapped};
@@ -42,6 +42,20 @@ impl Row {
 impl Worst {
     fn word(self) -> &'static str {
         self.standing.map_or(CUT_OFF, |standing| standing.name())
+    }
+}
+
+impl Row {
+    /// Returns the word of a basis, if every requirement holds.
+    fn basis(&self) -> Option<&'static str> {
+        if self.conclusion != Conclusion::Met {
+            return None;
+        }
+        Some(match self.basis {
+            Basis { held: 1.., .. } => "held",
+            Basis { proved: 1.., .. } => "proved",
+            Basis { .. } => "unjudged",
+        })
     }
 }
 
@@ -104,14 +118,16 @@ impl Failures {
             .rank(6)
             .both("verdict", "verdict", |row| {
                 let word = word(row.conclusion);
-                let cell = Cell::from(word);
-                if row.conclusion == Conclusion::Met {
-                    cell
-                } else {
-                    cell.shown(word.to_uppercase())
-                }
+                let shown = row
+                    .basis()
+                    .map_or_else(|| word.to_uppercase(), str::to_owned);
+                Cell::from(word).shown(shown)
             })
             .file("late_sums", |row| row.late_sums)
+            .file("basis", |row| row.basis())
+            .file("proved_streams", |row| row.basis.proved)
+            .file("held_streams", |row| row.basis.held)
+            .file("held_packets", |row| row.basis.packets)
             .done()
     }
 
@@ -145,11 +161,6 @@ impl Failures {
             };
         }
         let with = |is: fn(&Row) -> bool| all.iter().filter(|row| is(row)).count();
-        let failures = plural(all.len(), "single failure");
-        let survived = with(|row| row.conclusion == Conclusion::Met);
-        if survived == all.len() {
-            return format!("All requirements hold after each of {failures}.");
-        }
         let effects = [
             (with(|row| !row.cut_off.is_empty()), "cut streams off"),
             (with(|row| row.late > 0), "make streams late"),
@@ -167,7 +178,38 @@ impl Failures {
         let worst = self.worst().map_or_else(String::new, |row| {
             format!(" The worst is the failure of {}.", row.name())
         });
-        format!("All requirements hold after {survived} of {failures}{effects}.{worst}")
+        let failures = plural(all.len(), "single failure");
+        format!(
+            "Requirements after {failures}: {}{effects}.{worst}",
+            self.outcomes()
+        )
+    }
+
+    /// Returns what follows from the failures, worst last:
+    /// `1 proved, 2 held in 1188 packets (not proved), 1 failed`.
+    fn outcomes(&self) -> String {
+        let with = |word: &'static str| {
+            let rows = self.failures().iter();
+            rows.filter(move |row| row.basis() == Some(word))
+        };
+        let packets = with("held").fold(0_u64, |sum, row| sum.saturating_add(row.basis.packets));
+        let ended = |conclusion| {
+            let rows = self.failures().iter();
+            rows.filter(|row| row.conclusion == conclusion).count()
+        };
+        let packets = plural(usize::try_from(packets).unwrap_or(usize::MAX), "packet");
+        let held = format!("held in {packets} (not proved)");
+        let counts = [
+            (with("proved").count(), "proved"),
+            (with("held").count(), held.as_str()),
+            (with("unjudged").count(), "unjudged"),
+            (ended(Conclusion::NoAnswer), "no-answer"),
+            (ended(Conclusion::Failed), "failed"),
+            (ended(Conclusion::Contradiction), "a contradiction"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let words = counts.map(|(count, word)| format!("{count} {word}"));
+        words.collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the failure that cuts off, or makes late, most streams.
@@ -260,6 +302,10 @@ impl Failures {
             "interrupted": interrupted.collect::<Vec<_>>(),
             "worst": worst,
             "verdict": word(row.conclusion),
+            "basis": row.basis(),
+            "proved": row.basis.proved,
+            "held": row.basis.held,
+            "held_packets": row.basis.packets,
         })
     }
 }
