@@ -13,7 +13,7 @@ use crate::agenda::{Agenda, NEVER};
 use crate::due::DueQueue;
 use crate::packet::{CORRUPTED, NONE, Packet, Pool, TAGGED};
 use crate::queues::EgressQueues;
-use crate::random::{Draw, Purpose};
+use crate::random::{Draw, Purpose, mix};
 
 /// Octets after which a cut-through switch can forward: preamble and header.
 const HEADER: i64 = 22;
@@ -489,8 +489,14 @@ impl PortRest {
     }
 
     /// Draws how much longer than the least latency the switch at the other end takes; `index` is
-    /// that of the port.
-    pub(crate) fn delay_in_switch(&mut self, index: u32, packet: &mut Packet) {
+    /// that of the port. With the seed of a frame from outside, the draw depends on the frame alone.
+    pub(crate) fn delay_in_switch(&mut self, index: u32, packet: &mut Packet, seed: Option<u64>) {
+        if self.latency_jitter == 0 {
+            return;
+        }
+        if let Some(seed) = seed {
+            self.latencies = Draw::seeded(mix(&[seed, index.into()]));
+        }
         let more = self.latencies.up_to(self.latency_jitter);
         packet.spend(Segment::SwitchLatency, index, more);
         packet.due += more;

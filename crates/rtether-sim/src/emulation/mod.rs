@@ -148,13 +148,13 @@ pub enum Output {
     },
 }
 
-/// How back-offs and the jitter of stacks are drawn. Bit errors, and the draws of smoothers and
-/// their detectors, always come from one sequence.
+/// How back-offs, the jitter of stacks and the latencies of switches are drawn. Bit errors, and the
+/// draws of smoothers and their detectors, always come from one sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draws {
     /// By frame: back-offs from the seed, the station and the time at which the frame was handed
-    /// over, jitter from the seed, the stations and the number of frames handed over by the sender
-    /// before. A late frame changes only the frames it meets.
+    /// over, jitter and latencies from the seed, the place and the number of frames handed over by the
+    /// sender before. A late frame changes only the frames it meets.
     #[default]
     ByFrame,
     /// From one sequence, as in a simulation: equal arrivals give the results of the simulation.

@@ -17,7 +17,7 @@ use crate::visitor::Visitor;
 impl Simulation {
     /// Gives every station a flow to all others that never releases: packets from outside belong to
     /// it, or to the flow of their group. All streams are removed, so packets count in none. With a
-    /// seed, back-offs and the jitter of stacks are drawn by frame.
+    /// seed, back-offs, jitter of stacks and latencies of switches are drawn by frame.
     pub(crate) fn open_to_all(&mut self, seed_of_frames: Option<u64>) {
         self.streams.clear();
         self.flooded_from = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);

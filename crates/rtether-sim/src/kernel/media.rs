@@ -230,8 +230,9 @@ impl Simulation {
         let latency = port.book_latency(facing, packet);
         packet.due = self.now - last_bit + on_wire + latency;
         if port.is_random() {
-            self.port_rests[facing as usize].delay_in_switch(facing, packet);
+            self.delay_in_switch(facing, id);
         }
+        let port = &mut self.ports[facing as usize];
         port.launch(facing, id, &mut self.pool, &mut self.agenda);
     }
 }

@@ -82,6 +82,14 @@ impl Simulation {
         }
     }
 
+    /// Draws how much longer than the least latency the switch at the other end of a port takes.
+    #[cold]
+    pub(super) fn delay_in_switch(&mut self, index: u32, id: u32) {
+        let seed = self.visitor(id).and_then(|visitor| visitor.seed);
+        let packet = self.pool.get_mut(id);
+        self.port_rests[index as usize].delay_in_switch(index, packet, seed);
+    }
+
     /// Puts a frame on the wire now.
     #[inline]
     fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
@@ -103,10 +111,10 @@ impl Simulation {
         }
         port.send(index, packet, now);
         if port.is_random() {
-            let rest = &mut self.port_rests[index as usize];
-            rest.maybe_corrupt(packet);
-            rest.delay_in_switch(index, packet);
+            self.port_rests[index as usize].maybe_corrupt(packet);
+            self.delay_in_switch(index, id);
         }
+        let port = &mut self.ports[index as usize];
         port.launch(index, id, &mut self.pool, &mut self.agenda);
         if port.reports_completion() {
             port.wake_when_sent(&mut self.agenda);

@@ -93,6 +93,58 @@ fn a_broadcast_by_hand() {
     assert_eq!(emulation.next_event(), None);
 }
 
+/// Oracle: the range, and by hand three transmissions of 5.76 us. Which frame comes first on the
+/// trunk changes no other frame's draw.
+#[test]
+fn latencies_that_vary_are_drawn_by_frame() {
+    let mut plant = Plant::default();
+    let [first, second] = [0, 20].map(|jitter| {
+        let mut switch = plain_switch();
+        (switch.latency, switch.latency_jitter) = (US * jitter, US * jitter);
+        plant.switch(switch)
+    });
+    let [a, b, c] = [first, first, second].map(|switch| {
+        let station = plant.station(Stack::Zero);
+        plant.join(switch, station, 100);
+        station
+    });
+    plant.join(first, second, 100);
+    let run = |is_late: bool| {
+        let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
+        let mut spans = Vec::new();
+        for round in 0..100 {
+            let begin = 1_000 * round;
+            let (of_a, of_b) = (begin + if is_late { 200 } else { 0 }, begin + 100);
+            let mut sent = [(of_a, a, 1), (of_b, b, 2)];
+            sent.sort_unstable();
+            for (time, station, token) in sent {
+                emulation.run_until(at(time));
+                let frame = frame(token, 64, Destination::One(c));
+                emulation.inject(station, at(time), frame).unwrap();
+            }
+            for output in outputs(&mut emulation, at(begin + 900)) {
+                if let Output::Delivered {
+                    token, at: there, ..
+                } = output
+                {
+                    let from = if token == 1 { of_a } else { of_b };
+                    spans.push((round, token, there - at(from)));
+                }
+            }
+        }
+        spans.sort_unstable();
+        spans
+    };
+    let spans = run(false);
+    assert_eq!(spans.len(), 200);
+    let wire = Duration::from_ns(3 * 5_760);
+    let inside = |span: Duration| (wire + US * 20..=wire + US * 40).contains(&span);
+    assert!(spans.iter().all(|&(_, _, span)| inside(span)), "{spans:?}");
+    let latencies: std::collections::BTreeSet<_> = spans.iter().map(|one| one.2).collect();
+    assert!(latencies.len() > 190, "{}", latencies.len());
+    assert_eq!(run(true), spans);
+}
+
 /// Oracle: by hand. A switch with managed multicast sends a frame of a group to its listeners and a
 /// broadcast to all; one without sends both to all, and stations filter.
 #[test]
