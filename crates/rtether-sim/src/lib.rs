@@ -56,6 +56,7 @@ mod stats;
 mod switch;
 pub mod tcp;
 pub mod timeline;
+pub mod topic;
 pub mod trace;
 mod visitor;
 mod whole;

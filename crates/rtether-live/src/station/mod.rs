@@ -8,6 +8,7 @@
 //! to merge their logs.
 
 pub mod mark;
+pub mod published;
 mod run;
 mod sockets;
 pub mod tcp;
@@ -247,6 +248,9 @@ pub enum StationError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] crate::link::DeviceError),
+    /// The participant of flows over RTPS cannot be opened.
+    #[error(transparent)]
+    Domain(#[from] crate::rtps::DomainError),
     /// A placement of the thread was refused.
     #[error(transparent)]
     Placement(#[from] PlacementError),

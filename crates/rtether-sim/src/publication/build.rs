@@ -1,8 +1,6 @@
 //! Participants, writers and readers of flows over RTPS.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -15,7 +13,6 @@ use rtether_rtps::cdr::{Encoding, to_payload};
 use rtether_rtps::engine::{Config, Participant, TopicName};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
-use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::Instant;
 use rtether_rtps::types::Octets;
 use rtether_rtps::wire::VENDOR;
@@ -23,6 +20,7 @@ use rtether_rtps::wire::VENDOR;
 use super::series::Series;
 use super::{AnswerOf, Listener, Party, Publications, Reader, Role, Topic};
 use crate::packet::NONE;
+use crate::topic::{self, policies};
 use crate::trace::frame;
 
 /// Type name of all samples.
@@ -67,25 +65,6 @@ fn obstacle(flow: &Flow) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-fn qos(is_reliable: bool, dscp: u8, is_writer: bool) -> Qos {
-    let mut qos = if is_writer {
-        Qos::writer()
-    } else {
-        Qos::reader()
-    };
-    (qos.reliability, qos.history) = if is_reliable {
-        (Reliability::Reliable, History::KeepAll)
-    } else {
-        (Reliability::BestEffort, History::KeepLast(1))
-    };
-    if !is_writer {
-        // Readers take samples at once.
-        qos.history = History::KeepAll;
-    }
-    qos.transport_priority = i32::from(dscp);
-    qos
 }
 
 fn payload(size: Bytes) -> Option<Vec<u8>> {
@@ -150,7 +129,7 @@ impl Publications {
         let now = Instant::from_ns(0);
         let position = u32::try_from(self.topics.len()).ok()?;
         let party = self.party(plant, talker, index);
-        let offered = qos(is_reliable, flow.dscp, true);
+        let offered = policies(is_reliable, flow.dscp, true);
         let participant = self.participant(party);
         let writer = participant.create_writer(now, named(&flow.name), false, offered)?;
         self.note_writer(party, writer, position, None)?;
@@ -237,8 +216,8 @@ impl Publications {
     ) -> Option<Listener> {
         let now = Instant::from_ns(0);
         let is_reliable = is_reliable(flow)?;
-        let offered = || qos(is_reliable, flow.dscp, true);
-        let requested = || qos(is_reliable, flow.dscp, false);
+        let offered = || policies(is_reliable, flow.dscp, true);
+        let requested = || policies(is_reliable, flow.dscp, false);
         let participant = self.participant(own);
         let reader = participant.create_reader(now, named(&flow.name), None, requested())?;
         let role = Role {
@@ -248,7 +227,7 @@ impl Publications {
         self.note_reader(own, role, place);
         let mut back = None;
         if flow.reply.is_some() {
-            let name: String = format!("{}/answer/{place}", flow.name);
+            let name = topic::answers(&flow.name, place);
             let participant = self.participant(own);
             let writer = participant.create_writer(now, named(&name), false, offered())?;
             let participant = self.participant(talker);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rtether_live::emulator::Group;
 use rtether_live::link::MacAddress;
+use rtether_live::station::published::{Policy, Published, Subscribed, Topics};
 use rtether_live::station::tcp::{TcpIncoming, TcpOutgoing, TcpTraffic};
 use rtether_live::station::{Answer, Carrier, Duties, Incoming, Outgoing, Peer, Tagging};
 use rtether_model::flow::{Delivery, Flow, Traffic};
@@ -18,11 +19,12 @@ use rtether::scenario::Scenario;
 /// Time after the end in which packets under way may still arrive.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// What a host does: its station, and what it sends and receives over TCP.
+/// What a host does: its station, and what it sends and receives over TCP and RTPS.
 pub(super) struct HostDuties {
     pub(super) station: Duties,
     pub(super) tcp_outgoing: Vec<TcpOutgoing>,
     pub(super) tcp_incoming: Vec<TcpIncoming>,
+    pub(super) topics: Topics,
 }
 
 /// Returns the duties of the hosts, by node.
@@ -46,15 +48,31 @@ pub(super) fn duties(
             station: own,
             tcp_outgoing: Vec::new(),
             tcp_incoming: Vec::new(),
+            topics: Topics {
+                address: host.ip,
+                published: Vec::new(),
+                subscribed: Vec::new(),
+            },
         };
         duties.insert(host.node, own);
     }
     let mut stream = 0u16;
     for (number, flow) in (0u8..=255).cycle().zip(&scenario.flows) {
-        if flow.encapsulation == Encapsulation::Tcp {
-            add_tcp(&mut duties, plan, options, flow, stream);
-        } else {
-            add(&mut duties, plan, options, flow, stream, number);
+        match flow.encapsulation {
+            Encapsulation::Tcp => add_tcp(&mut duties, plan, options, flow, stream),
+            Encapsulation::Rtps { is_reliable } => {
+                let policy = Policy {
+                    is_reliable,
+                    dscp: flow.dscp,
+                };
+                add_topic(&mut duties, options, flow, stream, policy);
+            }
+            Encapsulation::Udp
+            | Encapsulation::Icmp
+            | Encapsulation::Raw
+            | Encapsulation::Goose
+            | Encapsulation::SampledValues
+            | Encapsulation::Profinet => add(&mut duties, plan, options, flow, stream, number),
         }
         stream += u16::try_from(flow.listeners.len()).unwrap_or(0);
     }
@@ -223,6 +241,38 @@ fn add_tcp(
                 answer,
                 tagging: tagging(plan, flow),
                 window,
+            });
+        }
+    }
+}
+
+/// Adds the streams of a flow over RTPS.
+fn add_topic(
+    duties: &mut BTreeMap<NodeId, HostDuties>,
+    options: &Options,
+    flow: &Flow,
+    first: u16,
+    policy: Policy,
+) {
+    if let Some(own) = duties.get_mut(&flow.talker) {
+        own.topics.published.push(Published {
+            stream: first,
+            listeners: u16::try_from(flow.listeners.len()).unwrap_or(0),
+            topic: flow.name.clone(),
+            policy,
+            releases: Releases::new(flow, options.seed),
+            payload: octets(flow.payload),
+            is_answered: flow.reply.is_some(),
+        });
+    }
+    for (place, node) in (0u16..).zip(&flow.listeners) {
+        if let Some(own) = duties.get_mut(node) {
+            own.topics.subscribed.push(Subscribed {
+                stream: first + place,
+                place,
+                topic: flow.name.clone(),
+                policy,
+                answer: flow.reply.map(|reply| (octets(reply.payload), reply.after)),
             });
         }
     }

@@ -76,6 +76,7 @@ fn of_station(
     let is_end = |flow: &&Flow| flow.talker == id || flow.listeners.contains(&id);
     let mut own = scenario.flows.iter().filter(is_end);
     let has_fragments = own.clone().any(Flow::is_fragmented);
+    let is_published = own.clone().any(Flow::is_published);
     let has_tcp = own.any(|flow| flow.encapsulation == Encapsulation::Tcp);
     let why = if station.emulate && backend != Backend::Emulated {
         Some(
@@ -91,6 +92,11 @@ fn of_station(
         Some(
             "has `emulate: true`, tasks, and flows with datagrams above one frame, whose fragments \
              would each take a task its time; remove the tasks with `--set`, or simulate",
+        )
+    } else if station.emulate && station.tasks.is_some() && is_published {
+        Some(
+            "has `emulate: true`, tasks, and flows over RTPS, whose acknowledgements and announcements would \
+             each take a task its time; remove the tasks with `--set`, or simulate",
         )
     } else if station.tasks.is_some() && !station.emulate {
         Some(
@@ -203,10 +209,10 @@ fn of_flow(flow: &Flow) -> Option<String> {
         && let Some(why) = of_echo(flow)
     {
         Some(format!("is ICMP, {why}"))
-    } else if flow.is_published() {
+    } else if flow.is_published() && flow.tag.is_some() {
         Some(
-            "is published over RTPS, which the stations of a test bed do not do; write `over: udp`, or \
-             measure with `rtether ping --via rtps`"
+            "is published over RTPS with a tag, which a participant leaves to the network; write `dscp` in \
+             place of `pcp` and `vlan`"
                 .into(),
         )
     } else if flow.payload.get().min(answer) < least {

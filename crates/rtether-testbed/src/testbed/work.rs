@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
 use rtether_live::namespace;
+use rtether_live::station::published::{TopicHost, Topics};
 use rtether_live::station::tcp::{
     FileLog, Server, TcpIncoming, TcpOutgoing, TcpTraffic, send_files, send_messages,
 };
@@ -22,6 +23,8 @@ pub(super) enum Work {
     Server(Vec<TcpIncoming>),
     /// Files or messages over TCP.
     Sender(TcpOutgoing),
+    /// Flows over RTPS.
+    Topics(Topics),
 }
 
 /// The same with open sockets.
@@ -29,6 +32,7 @@ pub(super) enum Opened {
     Station(Box<Station>),
     Server(Server),
     Sender(Box<TcpOutgoing>),
+    Topics(Box<TopicHost>),
 }
 
 /// What a thread saw.
@@ -46,6 +50,9 @@ impl HostDuties {
     /// Returns the work of a host, one item per thread.
     pub(super) fn work(self) -> Vec<Work> {
         let mut work = vec![Work::Station(self.station)];
+        if !(self.topics.published.is_empty() && self.topics.subscribed.is_empty()) {
+            work.push(Work::Topics(self.topics));
+        }
         if !self.tcp_incoming.is_empty() {
             work.push(Work::Server(self.tcp_incoming));
         }
@@ -65,7 +72,7 @@ impl Work {
             })?;
         }
         let is_urgent = match &self {
-            Self::Station(_) => true,
+            Self::Station(_) | Self::Topics(_) => true,
             Self::Server(incoming) => incoming.iter().any(|own| own.message.is_some()),
             Self::Sender(outgoing) => matches!(outgoing.traffic, TcpTraffic::Messages { .. }),
         };
@@ -80,6 +87,7 @@ impl Work {
             Self::Station(duties) => Opened::Station(Box::new(Station::open(duties)?)),
             Self::Server(incoming) => Opened::Server(Server::open(host.ip, incoming)?),
             Self::Sender(outgoing) => Opened::Sender(Box::new(outgoing)),
+            Self::Topics(topics) => Opened::Topics(Box::new(TopicHost::open(topics)?)),
         })
     }
 }
@@ -91,6 +99,14 @@ impl Opened {
         match self {
             Self::Station(station) => {
                 let (log, ended) = station.run(clock, stop);
+                Seen {
+                    log,
+                    ended,
+                    ..Seen::default()
+                }
+            }
+            Self::Topics(host) => {
+                let (log, ended) = host.run(clock, [until, end], stop);
                 Seen {
                     log,
                     ended,

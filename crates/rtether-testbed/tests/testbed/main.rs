@@ -363,6 +363,7 @@ flows:
   - { name: echo 4, from: a, to: b, over: icmp, period: 1 ms, size: 64 B, reply: { size: 64 B }, pcp: 3 }
   - { name: echo 5, from: a, to: [b], over: icmp, delivery: multicast, period: 1 ms, size: 64 B, reply: { size: 64 B } }
   - { name: file, from: a, to: b, over: tcp }
+  - { name: topic, from: a, to: b, over: rtps, period: 1 ms, size: 64 B, pcp: 3 }
 ";
     let loaded = scenario::load("test.yaml", text);
     let Some(scenario) = loaded.scenario else {

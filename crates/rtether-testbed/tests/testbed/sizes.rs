@@ -1,5 +1,7 @@
 //! Messages above one frame, with deadlines, between namespaces.
 
+use rtether_testbed::testbed::packets_csv;
+
 use super::{Backend, measure};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -53,5 +55,71 @@ fn messages_of_any_size_arrive_whole() {
         // A file due near the end has not arrived, and is not late.
         assert!(file.delivered <= first.count() as u64);
         assert!(file.latency.max < Duration::from_secs(10));
+    }
+}
+
+const TOPICS: &str = "
+rtether: 1
+name: topics
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, latency: 2 us } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: state, from: a, to: [b, c], over: rtps, period: 50 ms, size: 100 B, deadline: 10 s, dscp: 46 }
+  - { name: picture, from: b, to: c, over: rtps, period: 200 ms, size: 20 kB, deadline: 10 s }
+  - { name: often, from: c, to: a, over: rtps-best-effort, period: 50 ms, size: 60 B }
+  - { name: ask, from: a, to: b, over: rtps, period: 200 ms, size: 40 B, reply: { size: 3000 B } }
+  - { name: think, from: c, to: b, over: rtps, period: 200 ms, size: 40 B, reply: { size: 40 B, after: 2 ms } }
+run: { for: 4 s }
+";
+
+/// Oracles: of what is reliable, each sample arrives once and in order, so that only the last ones can
+/// be missing, on a host too busy to deliver them in time. Over an emulated network none arrives
+/// before its octets can have passed a link, nor an answer before its time.
+#[test]
+fn samples_of_topics_arrive() {
+    let (rate, ms) = (BitRate::from_mbps(100), Duration::from_ms);
+    let wire = |octets| rate.time_floor(Bytes::new(octets));
+    let streams = [
+        ("state", "b", wire(100)),
+        ("state", "c", wire(100)),
+        ("picture", "c", wire(20_000)),
+        ("often", "a", wire(60)),
+        ("ask", "b", wire(3_040)),
+        ("think", "b", ms(2) + wire(80)),
+    ];
+    for backend in [Backend::Kernel, Backend::Emulated] {
+        let Some((scenario, measured)) = measure("samples_of_topics_arrive", TOPICS, backend)
+        else {
+            return;
+        };
+        assert_eq!(measured.errors, [""; 0]);
+        let mut packets = Vec::new();
+        packets_csv(&scenario, &measured, &mut packets).expect("memory");
+        let packets = String::from_utf8(packets).expect("text");
+        for (stream, (flow, listener, least)) in measured.streams.iter().zip(streams) {
+            let what = format!("{flow} to {listener} on {backend:?}");
+            assert!(
+                stream.released >= 10 && stream.delivered > 0,
+                "{what}: {stream:?}"
+            );
+            assert_eq!((stream.duplicates, stream.reordered), (0, 0), "{what}");
+            if flow != "often" {
+                let own = format!("{flow},{listener},");
+                let own = packets.lines().filter(|line| line.starts_with(&own));
+                let late = own.skip_while(|line| line.ends_with(",delivered"));
+                assert!(
+                    late.clone().all(|line| line.ends_with(",lost")),
+                    "{what}:\n{packets}"
+                );
+            }
+            if backend == Backend::Emulated && stream.latency.count > 0 {
+                let min = stream.latency.min;
+                assert!(min >= least, "{what} in {min}, not {least}");
+            }
+        }
     }
 }
