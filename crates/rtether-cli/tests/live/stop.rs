@@ -72,6 +72,27 @@ fn large() -> String {
     text
 }
 
+/// Returns a result of many streams.
+fn result() -> String {
+    let stream = |number: usize| {
+        format!(
+            "{{\"name\":\"f{number}\",\"listener\":\"b\",\"verdict\":\"ok\",\"basis\":{{\"word\":\"held\"}},\"margin_ns\":{number}}}"
+        )
+    };
+    let streams: Vec<String> = (0..100_000).map(stream).collect();
+    format!(
+        "{{\"schema\":\"rtether.result/1\",\"scenario\":\"many\",\"flows\":[{}]}}",
+        streams.join(",")
+    )
+}
+
+/// Priority queues in front of a device.
+const SHIM: &str = "rtether: 1
+rate: 100 Mbit/s
+priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
+transmit_queues: { strategy: strict, ring: 1 }
+";
+
 /// A folder with the plants and the drafts of output files; removed at the end.
 struct Folder(PathBuf);
 
@@ -83,6 +104,8 @@ impl Folder {
         std::fs::write(path.join("large.yaml"), large()).unwrap();
         let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
         std::fs::write(path.join("more.yaml"), more).unwrap();
+        std::fs::write(path.join("result.json"), result()).unwrap();
+        std::fs::write(path.join("shim.yaml"), SHIM).unwrap();
         Self(path)
     }
 
@@ -107,6 +130,8 @@ impl Drop for Folder {
 const COMPUTING: &[&str] = &[
     "check small.yaml --for 20000s --report check.html",
     "check large.yaml --for 100ms --out all",
+    "check small.yaml --for 20000s --fail links",
+    "check small.yaml --for 20000s --baseline result.json",
     "sim small.yaml --for 20000s --packets packets.csv",
     "why small.yaml f --for 20000s --svg why.svg",
     "bound large.yaml --report bound.html",
@@ -116,6 +141,11 @@ const COMPUTING: &[&str] = &[
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
     "doctor --watch 60s",
+    "diff result.json result.json",
+    "new plant --template substation",
+    "schema",
+    "completions bash",
+    "man check",
 ];
 
 /// Verbs that need a network; they get a separate one.
@@ -131,11 +161,12 @@ const TALKING: &[&str] = &[
     "live small.yaml --for 60s --priority 0",
     "live small.yaml --for 60s --priority 0 --backend emulated",
     "check small.yaml --for 30s --live",
+    "shim up wire --config shim.yaml",
 ];
 
 /// Sends SIGTERM at this time after the start; returns how long the end took.
-fn end(mut command: Command, line: &str, folder: &Folder, after: Duration) -> Duration {
-    let mut child: Child = command
+fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> Duration {
+    let mut child: Child = program(hosts)
         .args(line.split(' '))
         .current_dir(&folder.0)
         .stdin(Stdio::null())
@@ -166,7 +197,33 @@ fn end(mut command: Command, line: &str, folder: &Folder, after: Duration) -> Du
     assert!(is_known, "`rtether {line}` after {after:?}: {status:?}");
     assert_eq!(folder.drafts(pid), [""; 0].map(PathBuf::from), "{line}");
     assert_eq!(left(pid), [""; 0], "`rtether {line}` after {after:?}");
+    if let Some(hosts) = hosts.filter(|_| line.starts_with("shim")) {
+        // The process that watches over a shim restores what the shim itself could not.
+        while has_filters(hosts) {
+            let why = "filters are left on the device";
+            assert!(asked.elapsed() < PATIENCE, "`rtether {line}`: {why}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
     took
+}
+
+/// Returns whether a shim has left the place of its filters on the device of the near host.
+fn has_filters(hosts: &Hosts) -> bool {
+    let mut command = Command::new("ip");
+    command.args([
+        "netns",
+        "exec",
+        hosts.near(),
+        "tc",
+        "qdisc",
+        "show",
+        "dev",
+        "wire",
+    ]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    crate::stdout(&output).contains("clsact")
 }
 
 /// Returns the namespaces that a process left behind.
@@ -216,7 +273,7 @@ fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Dura
     let of = |line: &str| {
         let all = moments(line, count).into_iter();
         let all = all.map(|after| {
-            let took = end(program(hosts), line, &folder, after);
+            let took = end(hosts, line, &folder, after);
             (took, format!("`rtether {line}`, SIGTERM after {after:?}"))
         });
         all.max().unwrap()
@@ -236,6 +293,49 @@ fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Dura
 #[track_caller]
 fn assert_soon((took, what): (Duration, String), limit: Duration) {
     assert!(took < limit, "{what}: ended {took:?} later");
+}
+
+/// Oracle: the list of verbs, as `rtether --help` has it.
+#[test]
+fn no_verb_is_left_out() {
+    let command = rtether_cli::command();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    for verb in verbs.map(clap::Command::get_name) {
+        let mut lines = COMPUTING.iter().chain(TALKING);
+        let is_verb = |line: &&str| line.split(' ').next() == Some(verb);
+        assert!(
+            lines.any(is_verb),
+            "`rtether {verb}` is not ended by any test"
+        );
+    }
+}
+
+/// A pipe that is full and not read holds a verb in a write, where it cannot look for signals.
+#[test]
+fn sigterm_ends_a_verb_whose_output_is_not_read() {
+    let mut child = program(None)
+        .arg("schema")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_millis(500));
+    assert!(
+        child.try_wait().unwrap().is_none(),
+        "its output fits a pipe"
+    );
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let asked = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(asked.elapsed() < PATIENCE, "it does not end");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Bounds, reports and other phases that did not check for signals once ended minutes later or
