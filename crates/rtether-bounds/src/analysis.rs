@@ -125,8 +125,7 @@ impl HopBound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Total flow analysis, place by place, with staircase arrival curves, the rates of the input
-    /// links, and the wait of the last packet: exact in order of arrival, rounded up by at most
-    /// 1/128 of the span searched where lines and priorities meet.
+    /// links, and the wait of the last packet: exact for these curves.
     TotalFlow,
     /// The same, where flows depend on each other in a cycle: a verified fixed point.
     FixedPoint,

@@ -137,7 +137,7 @@ impl Affine {
     }
 
     /// Returns the first time, at least zero, at which the value is at least `work`.
-    fn reaches(&self, work: i128) -> i64 {
+    pub(crate) fn reaches(&self, work: i128) -> i64 {
         if self.burst >= work {
             return 0;
         }
@@ -291,9 +291,14 @@ impl Stairs {
         Self { points }
     }
 
+    /// Returns how many times it has grown within a closed window of length `time`.
+    pub(crate) fn step(&self, time: i64) -> usize {
+        self.points.partition_point(|point| point.0 <= time)
+    }
+
     /// Returns the sum in a closed window of length `time`.
     pub(crate) fn at(&self, time: i64) -> i128 {
-        let after = self.points.partition_point(|point| point.0 <= time);
+        let after = self.step(time);
         if after == 0 {
             return 0;
         }

@@ -15,9 +15,8 @@
 //! curves are staircases, it is also the response-time analysis of holistic scheduling theory
 //! (Tindell and Clark 1994), with the busy periods of George, Rivierre and Spuri (1996) and Davis
 //! et al. (2007): the minimum of both is taken at each place, inside the curves rather than between
-//! two results. For these curves, waits in queues in order of arrival are exact; where priorities
-//! meet lines they are rounded up by at most 1/128 of the span searched, which is a few busy
-//! periods. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
+//! two results. For these curves, waits in order of arrival and by priority are exact to the
+//! picosecond. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
 //! `discipline` (a file for each way to choose the next packet), `solve` (jitter and cycles),
 //! `output_limit` (what smoothers and stacks let through).
 //!

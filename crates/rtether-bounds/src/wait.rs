@@ -15,9 +15,24 @@
 //! and Lukkien (2007), which looks at every instance and not only at the first. Windows are closed:
 //! a higher packet that arrives at the moment of the choice goes first, and a lower one that
 //! arrives as the place becomes idle may go first.
+//!
+//! **Every arrival.** Where a line holds a class back, or a class and higher ones together, the
+//! longest wait may come at any `t`. Let `W(t, s)` be all work in front, `s(t)` the least `s` not
+//! before `t` with `W(t, s) <= s`, and let `a < b` be two arrivals. (1) Those between them wait at
+//! most `s(b) - a`, since `s` grows with `t`. (2) If at `(a, s(a))` and `(b, s(b))` the same limits
+//! hold, the same step of each staircase and the same lines, and the work grows by less than 1 with
+//! `s`, none between them waits longer than the longer of the two. *Proof of (2).* Every sum of
+//! limits that hold anywhere is at least `W` on these steps. The sum of those that hold at both ends
+//! is a plane `A + B t + C s` with `C < 1`, so `s(t)` is at most the larger of `s(a)` and
+//! `ceil((A + B t) / (1 - C))`, or it is `t` itself. Less `t`, the first falls, and the second falls
+//! or grows all the way; at both ends it is at most the wait there. If nothing waits at both ends,
+//! the plane is at most `t` at `(t, t)` there, so also in between, for any `C`. So the span from the first to
+//! the last arrival is split, where (1) promises most first, until nothing can exceed the longest
+//! wait found: the result is the longest wait of any arrival, to the picosecond.
 
 mod backlog;
 
+use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 
 use crate::analysis::LayerPart;
@@ -33,11 +48,8 @@ pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 const STEPS_MAX: i64 = 1 << 14;
 /// The same where each step takes a search.
 const SEARCHED_MAX: i64 = 1 << 12;
-/// Pieces into which a busy period is cut where a line holds arrivals back.
-const PIECES: i64 = 128;
-/// Where a line limits two classes together, waits longer than this fraction of the horizon are
-/// followed one after the other; shorter ones are examined in pieces.
-const WAITS_MAX: i64 = 1 << 13;
+/// Largest number of times that a span of arrivals is split; then what is left counts as a whole.
+const SPLITS_MAX: u32 = 1 << 12;
 
 /// Why a wait has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,11 +142,55 @@ impl Level {
 
     /// Returns whether the line holds the class back at `t`.
     fn is_held_back(&self, t: i64) -> bool {
-        match (&self.own, self.own_line) {
-            (Some(stairs), Some(line)) => line.at(t) < stairs.at(t),
-            (None, Some(_)) => true,
-            (_, None) => false,
+        is_line(self.own.as_ref(), self.own_line, t)
+    }
+
+    /// Returns which limits hold for the class in `[0, t]` and for higher ones in `[0, s]`.
+    fn holding(&self, t: i64, s: i64) -> Holding {
+        let high = self.high.as_ref();
+        let is_high_line = is_line(high, self.high_line, s);
+        let sum = limited(self.own.as_ref(), self.own_line, t).saturating_add(limited(
+            high,
+            self.high_line,
+            s,
+        ));
+        let joint = self.line.filter(|line| line.at(s) < sum);
+        let line = joint.or(self.high_line.filter(|_| is_high_line));
+        Holding {
+            is_own_line: self.is_held_back(t),
+            is_joint: joint.is_some(),
+            is_high_line,
+            step: high.map_or(0, |stairs| stairs.step(s)),
+            slope: line.map_or(0, |line| line.rate),
         }
+    }
+
+    /// Returns when the line that holds the class back at `t` no longer does so, if its staircase
+    /// does not grow before.
+    fn meets(&self, t: i64) -> Option<i64> {
+        let (stairs, line) = (self.own.as_ref()?, self.own_line?);
+        self.is_held_back(t).then(|| line.reaches(stairs.at(t)))
+    }
+}
+
+/// Limits that hold at one place.
+#[derive(PartialEq, Eq)]
+struct Holding {
+    is_own_line: bool,
+    is_joint: bool,
+    is_high_line: bool,
+    /// Step of the staircase of higher classes.
+    step: usize,
+    /// By how much the work grows with the beginning of service.
+    slope: i128,
+}
+
+/// Returns whether a line is below a staircase; a missing staircase does not limit.
+fn is_line(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> bool {
+    match (stairs, line) {
+        (Some(stairs), Some(line)) => line.at(time) < stairs.at(time),
+        (None, Some(_)) => true,
+        (_, None) => false,
     }
 }
 
@@ -371,8 +427,8 @@ impl Search<'_> {
             end = self.solve(next - 1, 0, time.max(end));
             let until = next.min(end.saturating_add(1));
             for (wait, &cost) in waits.iter_mut().zip(costs) {
-                match self.longest(time, until, i128::from(cost) * ONE) {
-                    Some(found) => *wait = found.max(*wait),
+                match self.longest(time, until, i128::from(cost) * ONE, *wait) {
+                    Some(found) => *wait = found,
                     None => return (waits, Some(time)),
                 }
             }
@@ -383,68 +439,124 @@ impl Search<'_> {
         (waits, Some(self.horizon))
     }
 
-    /// Returns the longest wait of a packet that arrives from `from` on and before `until`, a span
-    /// in which the staircases of its class do not grow; `None` if it may exceed the horizon.
+    /// Returns the longest of `known` and the waits of packets that arrive from `from` on and before
+    /// `until`, a span in which the staircases of their class do not grow; `None` if one may exceed
+    /// the horizon.
     ///
-    /// With staircases only, the first arrival waits longest. Where a line limits the class and
-    /// higher ones together, more work can come the later a packet arrives: all packets that arrive
-    /// before the service of the first begin with it, so that the next one to examine arrives after
-    /// that. Otherwise the span is cut into pieces, and all packets of a piece are assumed to
-    /// arrive at its beginning with the work present at its end.
-    fn longest(&self, from: i64, until: i64, cost: i128) -> Option<i64> {
+    /// With staircases only, the first arrival waits longest.
+    fn longest(&self, from: i64, until: i64, cost: i128, known: i64) -> Option<i64> {
         let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
-        let piece = (self.horizon / PIECES).max(1);
-        let (mut longest, mut t) = (0, from);
-        while t < until {
-            let is_flat = !self.levels.iter().any(|level| level.is_held_back(t));
-            if is_flat {
-                let begin = self.solve(t, cost, t);
-                if begin > self.horizon {
-                    return None;
-                }
-                longest = longest.max(begin - t);
-                if !has_joint_line {
-                    break;
-                }
-                if begin - t > self.horizon / WAITS_MAX {
-                    t = begin + 1;
-                    continue;
-                }
-            }
-            let to = until.min(t + piece);
-            let known = if has_joint_line { to - 1 } else { t };
-            let begin = self.solve(to - 1, cost, known);
+        let meetings = self.levels.iter().filter_map(|level| level.meets(from));
+        let mut times = alloc::vec![from];
+        if has_joint_line || self.levels.iter().any(|level| level.is_held_back(from)) {
+            times.push(until - 1);
+            let inside = |time: &i64| (from..until).contains(time);
+            times.extend(meetings.flat_map(|time| [time - 1, time]).filter(inside));
+        }
+        times.sort_unstable();
+        times.dedup();
+        let (mut longest, mut begin) = (known, 0);
+        let mut ends = Vec::with_capacity(times.len());
+        for time in times {
+            begin = self.solve(time, cost, time.max(begin));
             if begin > self.horizon {
                 return None;
             }
-            longest = longest.max(begin - t);
-            t = to;
+            longest = longest.max(begin - time);
+            ends.push((time, begin));
         }
-        Some(longest)
+        let mut spans: BinaryHeap<Span> = ends
+            .windows(2)
+            .map(|two| Span::new(two[0], two[1]))
+            .collect();
+        for _ in 0..SPLITS_MAX {
+            let Some(span) = spans.pop().filter(|span| span.most > longest) else {
+                return Some(longest);
+            };
+            let Some(middle) = self.split(&span) else {
+                continue;
+            };
+            let begin = self.solve(middle, cost, middle.max(span.first.1));
+            longest = longest.max(begin - middle);
+            spans.push(Span::new(span.first, (middle, begin)));
+            spans.push(Span::new((middle, begin), span.last));
+        }
+        Some(spans.pop().map_or(longest, |span| span.most.max(longest)))
+    }
+
+    /// Returns where to split a span; `None` if no arrival inside waits longer than those at its
+    /// ends.
+    fn split(&self, span: &Span) -> Option<i64> {
+        let [(a, begin_a), (b, begin_b)] = [span.first, span.last];
+        if b - a <= 1 {
+            return None;
+        }
+        let mut slope = 0i128;
+        let is_same = self.levels.iter().all(|level| {
+            let holding = level.holding(a, begin_a);
+            slope = slope.saturating_add(holding.slope);
+            holding == level.holding(b, begin_b)
+        });
+        let nothing_waits = a == begin_a && b == begin_b;
+        let is_straight = is_same && (slope < ONE || nothing_waits);
+        (!is_straight).then(|| a + (b - a) / 2)
     }
 
     /// Returns the least `s`, at least `known`, with `base + own(t) - cost + high(s) <= s`.
     ///
-    /// Any such `s` is a bound, so that larger steps may cut slow convergence short.
+    /// Any such `s` is a bound, so that larger steps may cut slow convergence short; what they leave
+    /// out is then searched by halves.
     fn solve(&self, t: i64, cost: i128, known: i64) -> i64 {
-        let mut s = known;
-        let mut stride = 0;
-        for round in 0u32.. {
+        let needed = |s: i64| {
             let each = self.levels.iter().map(|level| level.at(t, s));
             let work = each.fold(self.base, i128::saturating_add);
-            let needed = round_up(work.saturating_sub(cost).max(0));
-            if needed <= s {
-                return s;
+            round_up(work.saturating_sub(cost).max(0))
+        };
+        let (mut s, mut below, mut stride) = (known, known - 1, 0);
+        for round in 0u32.. {
+            let least = needed(s);
+            if least <= s {
+                break;
             }
-            if needed > self.horizon {
-                return needed;
+            if least > self.horizon {
+                return least;
             }
             if round > 32 {
                 stride = 2 * stride + 1_000;
             }
-            s = needed.max(s + stride);
+            // More work comes until any later time, so none before `least` is enough.
+            below = least - 1;
+            s = least.max(s + stride);
+        }
+        while s - below > 1 {
+            let middle = below + (s - below) / 2;
+            if needed(middle) <= middle {
+                s = middle;
+            } else {
+                below = middle;
+            }
         }
         s
+    }
+}
+
+/// Arrivals from one to another.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    /// The longest wait that any of them may have.
+    most: i64,
+    /// Arrival and beginning of service.
+    first: (i64, i64),
+    last: (i64, i64),
+}
+
+impl Span {
+    const fn new(first: (i64, i64), last: (i64, i64)) -> Self {
+        Self {
+            most: last.1 - first.0,
+            first,
+            last,
+        }
     }
 }
 
