@@ -186,10 +186,28 @@ pub enum Reason {
         /// Offered work in millionths of the capacity; at least one million.
         utilization_ppm: u64,
     },
-    /// The releases of a flow are unlimited: Poisson arrivals, bulk TCP, messages over TCP, or
-    /// bursts without a minimum gap.
+    /// The packets of a flow are unlimited: Poisson arrivals, bulk TCP, messages over TCP that do
+    /// not all leave at once, RTPS, or bursts without a minimum gap.
     UnlimitedArrivals {
         /// That flow, which may be another one that shares a queue.
+        flow: FlowId,
+    },
+    /// Messages over TCP that may have to wait for the connection, or be sent again.
+    Connection {
+        /// Their flow.
+        flow: FlowId,
+        /// What the proof lacks.
+        obstacle: ConnectionObstacle,
+    },
+    /// Files over TCP: how fast they go depends on the congestion window.
+    Files {
+        /// Their flow.
+        flow: FlowId,
+    },
+    /// Samples over RTPS: discovery and acknowledgements of the participants share the queues of
+    /// their stations, and no rate is known for them.
+    Samples {
+        /// Their flow.
         flow: FlowId,
     },
     /// Flows depend on each other in a cycle for which no finite solution was found.
@@ -229,6 +247,13 @@ impl fmt::Display for Reason {
                 utilization_ppm, ..
             } => write!(f, "overload: {} of the capacity", percent(*utilization_ppm)),
             Self::UnlimitedArrivals { .. } => write!(f, "unlimited arrivals"),
+            Self::Connection { obstacle, .. } => write!(f, "messages over TCP: {obstacle}"),
+            Self::Files { .. } => write!(f, "files over TCP: no bound on slow start"),
+            Self::Samples { .. } => write!(
+                f,
+                "samples over RTPS: a bound would need a rate of discovery and acknowledgements, \
+                 which share the queues of the stations"
+            ),
             Self::Cycle { .. } => write!(f, "no finite bound found for a cycle of flows"),
             Self::EndNodeLayer { part, .. } => part.fmt(f),
             Self::LinkRate { .. } => {
@@ -244,6 +269,56 @@ impl fmt::Display for Reason {
                 f,
                 "beyond exact arithmetic: jitter above 70 s, a burst of more than 1.1 s of work, \
                  or a latency above 13 days"
+            ),
+        }
+    }
+}
+
+/// Why messages over TCP are not proved to leave at once and arrive once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionObstacle {
+    /// Their releases are random, or wait for answers.
+    Releases,
+    /// Bit errors may destroy segments on a link of the ways there and back.
+    Losses,
+    /// In the tasks of the talker, messages go before acknowledgements.
+    Order,
+    /// More octets may wait for an acknowledgement than may leave without one.
+    Window {
+        /// Octets of messages, or of answers, that may wait at once.
+        needed: Bytes,
+        /// The smaller of the receive window and the initial congestion window.
+        allowed: Bytes,
+    },
+    /// An acknowledgement may come after data was sent again.
+    Timeout {
+        /// Longest time to an acknowledgement.
+        acknowledged: Duration,
+        /// Smallest retransmission timeout.
+        timeout: Duration,
+    },
+}
+
+impl fmt::Display for ConnectionObstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Releases => write!(f, "no two of them are a known time apart"),
+            Self::Losses => write!(f, "bit errors may destroy segments, which are sent again"),
+            Self::Order => write!(
+                f,
+                "they overtake acknowledgements in the tasks of the talker (messages first)"
+            ),
+            Self::Window { needed, allowed } => write!(
+                f,
+                "{needed} may wait for acknowledgements, and window and initial congestion window \
+                 let {allowed} leave without one"
+            ),
+            Self::Timeout {
+                acknowledged,
+                timeout,
+            } => write!(
+                f,
+                "an acknowledgement may take {acknowledged}, and after {timeout} data is sent again"
             ),
         }
     }

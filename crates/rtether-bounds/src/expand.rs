@@ -7,6 +7,7 @@
 //! their own in every switch and are never flooded. Copies that circulate or reach a station twice are not followed further: no place of
 //! such a plant has a bound.
 
+mod acknowledgements;
 mod discovery;
 mod end_station;
 mod link;
@@ -23,7 +24,8 @@ use rtether_model::route::Routing;
 
 use crate::analysis::Reason;
 use crate::classify::Way;
-use crate::frame::Frame;
+use crate::connection::{self, Delayed};
+use crate::frame::{Frame, Kind};
 use crate::index::NONE;
 use crate::output_limit::Limit;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
@@ -37,13 +39,6 @@ pub(crate) struct Atlas {
     routing: Routing,
     sites: Sites,
     servers: Vec<Server>,
-}
-
-impl Plant {
-    /// Follows all flows through the network.
-    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
-        Self::complete(Atlas::new(network).follow(network, flows), network, flows)
-    }
 }
 
 impl Atlas {
@@ -62,6 +57,16 @@ impl Atlas {
     /// Follows flows of the network, numbered from zero, and returns their visits; sources and
     /// member lists are added later.
     pub(crate) fn follow(&self, network: &Network, flows: &[Flow]) -> Plant {
+        self.follow_without(network, flows, &[])
+    }
+
+    /// The same if the messages of some flows, in ascending order, may not leave at once.
+    pub(crate) fn follow_without(
+        &self,
+        network: &Network,
+        flows: &[Flow],
+        delayed: &[Delayed],
+    ) -> Plant {
         let mut plant = Plant {
             servers: self.servers.clone(),
             ..Plant::default()
@@ -75,10 +80,13 @@ impl Atlas {
             plant,
             flow: 0,
             is_open: false,
+            is_prompt: false,
             budget: 0,
         };
         for (index, flow) in (0u32..).zip(flows) {
+            let is_delayed = delayed.binary_search_by_key(&index, |own| own.flow).is_ok();
             walker.flow = index;
+            walker.is_prompt = !is_delayed && connection::may_be_prompt(network, flow);
             walker.follow_flow(flow);
         }
         walker.plant
@@ -100,6 +108,7 @@ struct Token {
     tail: Gap,
     thinking: i64,
     is_answer: bool,
+    is_pure: bool,
     /// Limit that an earlier place has put on a flow with unlimited releases.
     limit: Option<Limit>,
 }
@@ -116,6 +125,7 @@ impl Token {
             tail: Gap { min: 0, max: 0 },
             thinking: 0,
             is_answer: false,
+            is_pure: false,
             limit: None,
         }
     }
@@ -147,6 +157,8 @@ struct Walker<'a> {
     flow: u32,
     /// Whether its releases are unlimited.
     is_open: bool,
+    /// Whether its messages go over a connection and leave at once.
+    is_prompt: bool,
     /// Number of links that frames of one release may still pass.
     budget: usize,
 }
@@ -155,8 +167,12 @@ type Deliveries = Vec<(NodeId, Token)>;
 
 impl Walker<'_> {
     fn follow_flow(&mut self, flow: &Flow) {
-        let request = Frame::of(flow, false);
-        self.is_open = flow.connection.is_some()
+        let request = if self.is_prompt {
+            Frame::parts(flow, false)
+        } else {
+            Frame::of(flow, false)
+        };
+        self.is_open = (flow.connection.is_some() && !self.is_prompt)
             || flow.is_published()
             || matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Poisson { .. });
         let way = Way {
@@ -193,6 +209,13 @@ impl Walker<'_> {
         };
         for &listener in &flow.listeners {
             let stream = self.follow_answer(flow, listener, &arrived);
+            if self.is_prompt {
+                let all = arrived.iter().flatten();
+                let mut there = all.filter(|(node, _)| *node == listener);
+                let there = there.next().map(|(_, token)| (token.visit, token.gap));
+                let back = stream.end.clone().ok();
+                self.follow_acknowledgements(flow, listener, there, back);
+            }
             self.plant.streams.push(stream);
         }
         if flow.is_published() {
@@ -227,7 +250,7 @@ impl Walker<'_> {
         };
         let after = match flow.reply {
             Some(reply) => reply.after.as_ps(),
-            None if flow.is_acknowledged() => 0,
+            None if flow.is_acknowledged() && !self.is_prompt => 0,
             None => {
                 stream.end = Ok((token.visit, token.gap));
                 return stream;
@@ -239,7 +262,11 @@ impl Walker<'_> {
                 max: add(token.gap.max, after),
             },
             spacing: None,
-            frame: Frame::of(flow, true),
+            frame: if self.is_prompt {
+                Frame::parts(flow, true)
+            } else {
+                Frame::of(flow, true)
+            },
             thinking: after,
             is_answer: true,
             limit: end_station::answer_limit(flow, token.limit),
@@ -413,6 +440,7 @@ impl Walker<'_> {
         let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
         let place = &self.plant.servers[server as usize];
         let is_answer = core::mem::take(&mut token.is_answer);
+        let is_pure = core::mem::take(&mut token.is_pure);
         let limit = token.limit.as_mut().map_or(NONE, |limit| {
             let number = u32::try_from(self.plant.limits.len()).unwrap_or(NONE);
             self.plant.limits.push(*limit);
@@ -424,11 +452,14 @@ impl Walker<'_> {
             server,
             queue,
             is_answer,
+            is_pure,
             is_inbound,
             is_tagged: token.frame.is_tagged,
             service: cost,
             sizes: token.frame.sizes,
-            frames: if matches!(place.kind, ServerKind::Tasks { .. }) {
+            frames: if matches!(place.kind, ServerKind::Tasks { .. })
+                && token.frame.kind == Kind::Datagram
+            {
                 1
             } else {
                 token.frame.count

@@ -35,6 +35,10 @@ pub(crate) enum Kind {
     Acknowledgement,
     /// TCP segments of a connection for messages, with data or without.
     Message,
+    /// Segments with data of such a connection, where each message leaves at once.
+    Part,
+    /// Segments without data of such a connection, by its talker or not.
+    Pure { is_of_talker: bool },
 }
 
 /// A frame of one direction of a flow, between its smallest and its largest size.
@@ -42,7 +46,7 @@ pub(crate) enum Kind {
 pub(crate) struct Frame {
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
-    /// Frames sent at once: the fragments of a datagram.
+    /// Frames sent at once: the fragments of a datagram, the segments of a message.
     pub(crate) count: i64,
     /// Whether packets may leave a task closer together than its work takes: fragments, and RTPS
     /// messages other than samples, which pass no task.
@@ -92,6 +96,32 @@ impl Frame {
             is_tagged: flow.tag.is_some(),
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
+        }
+    }
+
+    /// Returns the segments of a message, or of its answer, that leave at once.
+    pub(crate) fn parts(flow: &Flow, is_reply: bool) -> Self {
+        let payload = match flow.reply {
+            Some(reply) if is_reply => reply.payload,
+            _ => flow.payload,
+        };
+        let frames = flow.frames(payload);
+        Self {
+            sizes: [frames.full.min(frames.last), frames.full].map(octets),
+            count: i64::from(frames.count),
+            overtakes_tasks: false,
+            kind: Kind::Part,
+            ..Self::of(flow, is_reply)
+        }
+    }
+
+    /// Returns the acknowledgements without data for this many segments.
+    pub(crate) fn pure(flow: &Flow, is_of_talker: bool, count: i64) -> Self {
+        Self {
+            sizes: [wire::MIN_FRAME; 2].map(octets),
+            count,
+            kind: Kind::Pure { is_of_talker },
+            ..Self::of(flow, !is_of_talker)
         }
     }
 

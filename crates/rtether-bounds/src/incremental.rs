@@ -14,9 +14,9 @@ use crate::edit::Edit;
 use crate::expand::Atlas;
 use crate::index::NONE;
 use crate::plant::Plant;
+use crate::prompt::solve_promptly;
 use crate::report::{report, stream_bound};
 use crate::solution::{Solution, Stage};
-use crate::solve::solve_after;
 
 /// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///
@@ -62,8 +62,8 @@ impl Analyzer {
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
         let atlas = Atlas::new(&network);
         let ways = atlas.follow(&network, &flows);
-        let mut plant = Plant::complete(ways.clone(), &network, &flows);
-        let stages = solve_after(&mut plant, None);
+        let plant = Plant::complete(ways.clone(), &network, &flows);
+        let (plant, stages) = solve_promptly(plant, &atlas, &network, &flows, None);
         let mut analyzer = Self {
             network,
             flows,
@@ -153,13 +153,19 @@ impl Analyzer {
 
     /// Solves the plant as it is now and returns what has changed.
     fn update(&mut self, edit: &Edit) -> Changes {
-        let mut plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
-        let stages = solve_after(&mut plant, Some((&self.plant, &self.stages, edit)));
+        let plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
+        let before = (&self.plant, &self.stages[..], edit);
+        // Other ways than those of the plant before are searched from the beginning.
+        let before = self.plant.delayed.is_empty().then_some(before);
+        let (plant, stages) =
+            solve_promptly(plant, &self.atlas, &self.network, &self.flows, before);
+        let has_same_ways = self.plant.delayed.is_empty() && plant.delayed.is_empty();
         let old_plant = core::mem::replace(&mut self.plant, plant);
         let old_stages = core::mem::replace(&mut self.stages, stages);
         let is_cyclic = |stages: &[Stage]| stages.last().is_some_and(|s| s.solution.is_cyclic);
         // Keeping a stream needs the same stages, compared place by place, and the same method.
-        let may_keep = old_stages.len() == self.stages.len()
+        let may_keep = has_same_ways
+            && old_stages.len() == self.stages.len()
             && is_cyclic(&old_stages) == is_cyclic(&self.stages);
         let streams = self.refresh(edit, may_keep.then_some(&old_plant));
         let effort = Effort {
@@ -263,7 +269,12 @@ impl Edit {
     /// Returns a reason with the flow numbers after the edit.
     fn renumbered(&self, reason: &Reason) -> Reason {
         let mut reason = reason.clone();
-        if let Reason::UnlimitedArrivals { flow } | Reason::FloodingLoop { flow } = &mut reason {
+        if let Reason::UnlimitedArrivals { flow }
+        | Reason::FloodingLoop { flow }
+        | Reason::Connection { flow, .. }
+        | Reason::Files { flow }
+        | Reason::Samples { flow } = &mut reason
+        {
             flow.0 = self.renumber(flow.0);
         }
         reason
@@ -293,6 +304,9 @@ impl Edit {
                 *last += base;
             }
         }
+        for connection in &mut own.connections {
+            *connection = connection.moved(connection.flow + first, |visit| visit + base);
+        }
         // Those behind move up or down.
         let (from, to) = (number(end.visit), base + number(own.visits.len()));
         for visit in &mut ways.visits[end.visit..] {
@@ -311,6 +325,15 @@ impl Edit {
                 *last = *last - from + to;
             }
         }
+        let [gone, behind] = [self.flows.start, self.flows.end].map(|flow| {
+            let flow = number(flow);
+            ways.connections.partition_point(|own| own.flow < flow)
+        });
+        for connection in &mut ways.connections[behind..] {
+            let flow = self.renumber(connection.flow);
+            *connection = connection.moved(flow, |visit| visit - from + to);
+        }
+        ways.connections.splice(gone..behind, own.connections);
         ways.limits.splice(limits, own.limits);
         ways.visits.splice(begin.visit..end.visit, own.visits);
         ways.streams.splice(begin.stream..end.stream, own.streams);

@@ -18,7 +18,7 @@
 //! two results. For these curves, waits in order of arrival and by priority are exact to the
 //! picosecond. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
 //! `discipline` (a file for each way to choose the next packet), `solve` (jitter and cycles),
-//! `output_limit` (what smoothers and stacks let through).
+//! `output_limit` (what smoothers and stacks let through), `prompt` (messages over TCP).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
 //! counts: requests and replies taken together, separated flow, pay multiplexing only once, and least upper delay, all for whole
@@ -35,11 +35,13 @@
 //!   hold packets back forever, the reason is a [`LayerPart`]: low frames that only high frames
 //!   release; bulk packets under a detector that may report congestion again and again; strict
 //!   transmit queues below a smoother; mode `rtether` above transmit queues that reorder.
-//! - Segments of bulk TCP and messages over TCP have no bound themselves. As a disturbance of other
-//!   flows they count with whichever of these is proved: the window (as long as the bounds and the
-//!   absence of bit errors rule out retransmissions), the curve of the smoother, the spacing that a
-//!   stack on the path enforces, or the rate of the link; [`OpenFlow`] says which. A flow that
-//!   shares a queue with such a flow, behind none of these, has no bound.
+//! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
+//!   again; files over TCP and samples over RTPS have none.
+//! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with
+//!   whichever of these is proved: the window (as long as the bounds and the absence of bit errors
+//!   rule out retransmissions), the curve of the smoother, the spacing that a stack on the path
+//!   enforces, or the rate of the link; [`OpenFlow`] says which. A flow that shares a queue with such
+//!   a flow, behind none of these, has no bound.
 //! - Jitter above 70 s, more than 1.1 s of work at once, and latencies above 13 days are
 //!   [`Reason::OutOfRange`].
 //! - Shared media have no bound. Sources may have any phase, even where the scenario fixes it.
@@ -57,17 +59,20 @@ extern crate std;
 mod analysis;
 mod classify;
 mod components;
+mod connection;
 mod curve;
 mod discipline;
 mod edit;
 mod evaluate;
 mod expand;
 mod frame;
+mod gap;
 mod incremental;
 mod index;
 mod inherit;
 mod output_limit;
 mod plant;
+mod prompt;
 mod report;
 mod servers;
 mod service_curve;
@@ -84,8 +89,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use analysis::{
-    Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, Methods, OpenFlow, PortBound,
-    Reason, StackBound, StreamBound,
+    Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, LayerPart, Method, Methods,
+    OpenFlow, PortBound, Reason, StackBound, StreamBound,
 };
 pub use incremental::{Analyzer, Changes, StreamChange};
 
@@ -105,8 +110,7 @@ pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
 /// # Panics
 /// As [`analyze`].
 pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
-    let mut plant = plant::Plant::new(network, flows);
-    let solution = solve::solve(&mut plant);
+    let (plant, solution) = prompt::solve(network, flows);
     let refined = (methods == Methods::All).then(|| tandem::refine(&plant, &solution));
     report::report(&plant, &solution, refined.as_ref(), flows)
 }

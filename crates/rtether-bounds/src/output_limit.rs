@@ -60,6 +60,8 @@ pub(crate) struct Limit {
     pub(crate) begins: bool,
     /// Additional delay that packets may take on the step to this visit.
     pub(crate) delay: i64,
+    /// Whether a timer releases the packets, whatever the flow does.
+    pub(crate) is_timer: bool,
 }
 
 impl Limit {
@@ -73,6 +75,15 @@ impl Limit {
             shared: NONE,
             begins: true,
             delay: 0,
+            is_timer: false,
+        }
+    }
+
+    /// Returns the limit of a timer that expires at least this much apart.
+    pub(crate) const fn timed(distance: i64) -> Self {
+        Self {
+            is_timer: true,
+            ..Self::spaced(distance)
         }
     }
 
@@ -104,6 +115,7 @@ impl Limit {
             shared: place,
             begins: true,
             delay: 0,
+            is_timer: false,
         })
     }
 
@@ -145,7 +157,8 @@ pub(crate) struct Limited<'a> {
     pub(crate) drift: i64,
 }
 
-/// Applies limits to those of the loads of a place that have unlimited arrivals.
+/// Applies limits to those of the loads of a place that have unlimited arrivals, or are released by a
+/// timer.
 pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut [Load]) {
     // The first of the flows that share a limit stands for all.
     let mut first: Vec<([u32; 3], usize)> = Vec::new();
@@ -156,7 +169,7 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut 
         let (Some((work, packets)), true) = (step, jitter < JITTER_MAX) else {
             continue;
         };
-        if loads[index].jitter < JITTER_MAX {
+        if loads[index].jitter < JITTER_MAX && !limit.is_timer {
             continue;
         }
         let key = [limit.shared, one.queue.into(), loads[index].group];

@@ -13,7 +13,9 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId};
 
 use crate::analysis::Reason;
+use crate::connection::{Connection, Delayed};
 use crate::discipline::{Discipline, deadline};
+pub(crate) use crate::gap::Gap;
 use crate::index::NONE;
 use crate::output_limit::Limit;
 use crate::service_curve::ServiceCurve;
@@ -57,14 +59,11 @@ pub(crate) enum ServerKind {
     Smoother(PortId),
 }
 
-/// Time between two events: minimum and maximum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Gap {
-    pub(crate) min: i64,
-    pub(crate) max: i64,
-}
-
 /// One flow at one place.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "facts that do not exclude each other"
+)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) flow: u32,
@@ -73,6 +72,8 @@ pub(crate) struct Visit {
     pub(crate) queue: u8,
     /// Whether the packet is an answer that an application has just released.
     pub(crate) is_answer: bool,
+    /// Whether it is an acknowledgement without data that an end of a connection has just released.
+    pub(crate) is_pure: bool,
     /// Whether the packet was received by the station.
     pub(crate) is_inbound: bool,
     pub(crate) is_tagged: bool,
@@ -124,6 +125,10 @@ pub(crate) struct Plant {
     pub(crate) streams: Vec<Stream>,
     /// Limits, each named by one visit.
     pub(crate) limits: Vec<Limit>,
+    /// Connections whose messages leave at once, by flow and listener.
+    pub(crate) connections: Vec<Connection>,
+    /// Flows whose messages may be delayed by their connection, in order.
+    pub(crate) delayed: Vec<Delayed>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
     /// Visits of each place, ordered by queue and parent's place.
@@ -197,7 +202,11 @@ impl Plant {
                 } else {
                     0
                 };
-                Source::of(flow, round_trip)
+                if plant.is_prompt(index) {
+                    Source::of_releases(&flow.traffic, round_trip)
+                } else {
+                    Source::of(flow, round_trip)
+                }
             })
             .collect();
         let deadlines = deadline::local_deadlines(network, flows);
@@ -330,6 +339,12 @@ impl Plant {
             visit: self.visits.partition_point(|visit| visit.flow < flow),
             stream: self.streams.partition_point(|stream| stream.flow < flow),
         }
+    }
+
+    /// Returns whether the messages of a flow are taken to leave at once.
+    pub(crate) fn is_prompt(&self, flow: u32) -> bool {
+        let at = self.connections.partition_point(|own| own.flow < flow);
+        self.connections.get(at).is_some_and(|own| own.flow == flow)
     }
 
     /// Returns how many of some visits have a limit; limits are in the order of their visits.

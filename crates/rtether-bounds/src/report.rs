@@ -5,7 +5,7 @@ mod load;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Flow, FlowId};
+use rtether_model::flow::{Flow, FlowId, Traffic};
 use rtether_model::network::PortId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
@@ -13,6 +13,7 @@ use rtether_model::record::{Place, Segment};
 use crate::analysis::{
     Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StreamBound,
 };
+use crate::connection;
 use crate::index::NONE;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::solution::{Cause, Solution};
@@ -137,9 +138,10 @@ fn bound(
     flow: &Flow,
 ) -> Result<Bound, Reason> {
     let (last, gap) = stream.end.clone()?;
-    let has_one_size = !flow.is_acknowledged();
-    let total = latency(plant, solution, stream).filter(|_| has_one_size);
-    let Some(total) = total else {
+    if let Some(reason) = special(plant, stream.flow, flow) {
+        return Err(shared_medium(plant, last).unwrap_or(reason));
+    }
+    let Some(total) = latency(plant, solution, stream) else {
         return Err(reason(plant, solution, last, stream.flow));
     };
     let latency = Duration::from_ps(total);
@@ -156,6 +158,26 @@ fn bound(
         by_method: vec![(method, latency)],
         slack: flow.deadline.map(|deadline| deadline - latency),
     })
+}
+
+/// Returns why a flow whose packets are not its messages has no bound.
+fn special(plant: &Plant, number: u32, flow: &Flow) -> Option<Reason> {
+    let id = FlowId(number);
+    if flow.connection.is_some() {
+        if plant.is_prompt(number) {
+            return None;
+        }
+        let known = plant.delayed.iter().find(|own| own.flow == number);
+        let releases = || Reason::Connection {
+            flow: id,
+            obstacle: connection::obstacle_of(flow),
+        };
+        return Some(known.map_or_else(releases, |own| own.reason.clone()));
+    }
+    if flow.is_published() {
+        return Some(Reason::Samples { flow: id });
+    }
+    matches!(flow.traffic, Traffic::Bulk(_)).then_some(Reason::Files { flow: id })
 }
 
 /// Replaces a stream's bound with the least bound of all methods.
@@ -255,14 +277,24 @@ fn place(server: &Server, visit: &Visit) -> Place {
     }
 }
 
+/// Returns the shared medium on the path to a visit, which goes before all other reasons.
+fn shared_medium(plant: &Plant, last: u32) -> Option<Reason> {
+    let mut obstacles = plant.way_to(last).map(|visit| {
+        let server = &plant.servers[visit.server as usize];
+        server.obstacle.as_ref()
+    });
+    let shared = |obstacle: Option<&Reason>| {
+        obstacle
+            .filter(|own| matches!(own, Reason::SharedMedium { .. }))
+            .cloned()
+    };
+    obstacles.find_map(shared)
+}
+
 /// Returns why the path to a visit has no bound: the first cause on it.
-fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
-    // A shared medium goes before all other reasons.
-    for visit in plant.way_to(last) {
-        let obstacle = &plant.servers[visit.server as usize].obstacle;
-        if let Some(shared @ Reason::SharedMedium { .. }) = obstacle {
-            return shared.clone();
-        }
+pub(crate) fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
+    if let Some(shared) = shared_medium(plant, last) {
+        return shared;
     }
     let mut first = None;
     let mut at = last;

@@ -56,18 +56,8 @@ use crate::wait::{Unbounded, millionths};
 /// Rounds through all places after which a cycle is given up.
 const ROUNDS_MAX: u32 = 2_000;
 
-/// Solves a plant; flows that may give up waiting lose [`crate::source::Source::closed`].
-pub(crate) fn solve(plant: &mut Plant) -> Solution {
-    let stages = solve_after(plant, None);
-    let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
-    let last = stages.into_iter().next_back().unwrap_or_default();
-    Solution {
-        evaluations,
-        ..last.solution
-    }
-}
-
-/// Solves a plant, starting from the stages of an earlier one; returns all stages, at least one.
+/// Solves a plant, starting from the stages of an earlier one; returns all stages, at least one. Flows
+/// that may give up waiting lose [`crate::source::Source::closed`].
 pub(crate) fn solve_after(
     plant: &mut Plant,
     earlier: Option<(&Plant, &[Stage], &Edit)>,
@@ -126,8 +116,13 @@ pub(crate) fn latency(
     stream: &crate::plant::Stream,
 ) -> Option<i64> {
     let (last, gap) = stream.end.as_ref().ok()?;
-    let mut sum = gap.max;
-    let mut at = *last;
+    arrival(plant, solution, *last, gap.max)
+}
+
+/// Returns the longest time from the release to `rest` after the beginning of service at a visit;
+/// `None` if it is infinite.
+pub(crate) fn arrival(plant: &Plant, solution: &Solution, last: u32, rest: i64) -> Option<i64> {
+    let (mut sum, mut at) = (rest, last);
     while at != NONE {
         let visit = &plant.visits[at as usize];
         sum = add(sum, add(solution.wait[at as usize], visit.gap.max));

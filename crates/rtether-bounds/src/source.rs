@@ -34,7 +34,7 @@ pub(crate) const fn times(span: i64, count: i64) -> i64 {
 
 /// First retransmission timeout of a connection in picoseconds, before a round trip is measured
 /// (RFC 6298, 2.1).
-const FIRST_TIMEOUT: i64 = 1_000_000_000_000;
+pub(crate) const FIRST_TIMEOUT: i64 = 1_000_000_000_000;
 /// Largest window in packets that counts as a limit.
 const IN_FLIGHT_MAX: i64 = 1 << 30;
 
@@ -75,7 +75,12 @@ impl Source {
         if flow.connection.is_some() || flow.is_published() {
             return Self::UNLIMITED;
         }
-        let (period, burst, jitter) = match flow.traffic {
+        Self::of_releases(&flow.traffic, round_trip_min)
+    }
+
+    /// Returns the releases of packets, or of messages.
+    pub(crate) fn of_releases(traffic: &Traffic, round_trip_min: i64) -> Self {
+        let (period, burst, jitter) = match *traffic {
             Traffic::Periodic {
                 period,
                 release_jitter,

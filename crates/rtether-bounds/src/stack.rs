@@ -77,6 +77,8 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Servic
                 Kind::File => [rtos.acknowledgement, rtos.segment, rtos.segment],
                 // Such a stack may charge a segment of a message as any of these.
                 Kind::Message => [rtos.acknowledgement, rtos.segment, rtos.datagram],
+                Kind::Part => [rtos.segment; 3],
+                Kind::Pure { .. } => [rtos.acknowledgement; 3],
             };
             (costs, Some(&rtos.jitter))
         }

@@ -10,7 +10,8 @@
 //! stack and after it has left the receiving one. So does a segment of a file on the sending side.
 //! On the receiving side TCP has the segment at once: the program that reads it is a separate visit
 //! that nothing waits for. Acknowledgements pass no task. On a connection for messages each segment
-//! with data counts as a message; segments of its talker without data take no time.
+//! with data counts as a message; segments of its talker without data take no time, but wait in the
+//! task of files.
 
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::network::{EndStation, Tasks};
@@ -113,7 +114,7 @@ pub(crate) fn smoother_limit(
             let last = frames.octets_of(frames.count.saturating_sub(1), whole);
             i64::try_from(last.get()).ok()? - header
         }
-        Kind::File | Kind::Acknowledgement | Kind::Message => 0,
+        Kind::File | Kind::Acknowledgement | Kind::Message | Kind::Part | Kind::Pure { .. } => 0,
     };
     let smallest = (frame.sizes[0] - AROUND).min(header + payload);
     let largest = if frame.sizes[0] == frame.sizes[1] {
@@ -127,10 +128,11 @@ pub(crate) fn smoother_limit(
 /// Returns queue and service of a packet in the tasks of a station; `None` if it passes none.
 pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u8, Service)> {
     let (task, least, most) = match frame.kind {
-        Kind::Datagram => (MESSAGES, tasks.message, tasks.message),
+        Kind::Datagram | Kind::Part => (MESSAGES, tasks.message, tasks.message),
         Kind::Message => (MESSAGES, Duration::ZERO, tasks.message),
         Kind::File if is_outbound => (FILES, Duration::ZERO, tasks.segment),
-        Kind::File | Kind::Acknowledgement => return None,
+        Kind::Pure { is_of_talker: true } if is_outbound => (FILES, Duration::ZERO, Duration::ZERO),
+        Kind::File | Kind::Acknowledgement | Kind::Pure { .. } => return None,
     };
     let queue = if tasks.messages_first { task } else { FILES };
     let range = [least.as_ps(), most.as_ps()];

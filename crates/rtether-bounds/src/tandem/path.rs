@@ -108,13 +108,14 @@ pub(crate) fn is_port(plant: &Plant, visit: u32) -> bool {
         && matches!(server.kind, ServerKind::Switch(_) | ServerKind::Station(_))
 }
 
-/// Returns whether other packets begin with a visit than came before it: an answer in fragments, or
-/// to fragments, which waits for the last one. The methods of this module take each packet at the
+/// Returns whether other packets begin with a visit than came before it: an acknowledgement without
+/// data, or an answer in fragments, or to fragments, which waits for the last one. The methods of this module take each packet at the
 /// last port of a tandem for one that came to the first.
 pub(crate) fn begins_anew(plant: &Plant, visit: u32) -> bool {
     let own = &plant.visits[visit as usize];
     let before = plant.visits.get(own.parent as usize);
-    own.is_answer && before.is_some_and(|before| before.frames.max(own.frames) > 1)
+    let is_of_several = || before.is_some_and(|before| before.frames.max(own.frames) > 1);
+    own.is_pure || (own.is_answer && is_of_several())
 }
 
 impl Tandem {

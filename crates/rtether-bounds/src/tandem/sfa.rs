@@ -123,6 +123,9 @@ impl Separated {
     fn is_settled(&self, plant: &Plant, visit: u32) -> bool {
         let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);
         let is_closed = plant.source_of(visit).closed.is_some();
+        // What a timer releases has no release of its flow.
+        let limit = plant.limit_of(&plant.visits[visit as usize]);
+        let is_closed = is_closed || limit.is_some_and(|limit| limit.is_timer);
         wait == 0 || wait >= INFINITE || jitter >= INFINITE || is_closed
     }
 

@@ -158,7 +158,12 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
                 scenario.flows[flow.index()].name
             )
         }
-        Reason::NoRoute(_) | Reason::NotDelivered | Reason::OutOfRange => reason.to_string(),
+        Reason::NoRoute(_)
+        | Reason::NotDelivered
+        | Reason::OutOfRange
+        | Reason::Connection { .. }
+        | Reason::Files { .. }
+        | Reason::Samples { .. } => reason.to_string(),
     }
 }
 

@@ -15,6 +15,7 @@ mod dice;
 mod draw;
 mod incremental;
 mod layers;
+mod messages;
 mod plant;
 mod polls;
 mod published;
