@@ -242,6 +242,12 @@ impl Port {
         }
     }
 
+    /// Makes a port on a shared medium wake up at `time` for the frames that wait, or [`NEVER`].
+    pub(crate) fn wake_at(&mut self, time: i64, agenda: &mut Agenda) {
+        self.is_wake_set = time != NEVER;
+        agenda.set(self.wake_slot, time);
+    }
+
     /// Makes the port wake up when the link is free again, to report the completion.
     pub(crate) fn wake_when_sent(&mut self, agenda: &mut Agenda) {
         self.is_wake_set = true;
@@ -411,7 +417,7 @@ impl Port {
         }
         let is_served = match is_sending {
             None => queues.is_empty() != self.is_wake_set || self.reports_completion,
-            Some(is_sending) => queues.is_empty() || is_sending,
+            Some(is_sending) => queues.is_empty() || is_sending || self.is_wake_set,
         };
         if !is_served {
             return Err("a wake-up for waiting frames");

@@ -40,6 +40,11 @@ impl Waiting for Frames<'_> {
             u32::try_from(self.pool.get(id).frame_size()).unwrap_or(u32::MAX)
         })
     }
+
+    fn head_since(&self, queue: u8) -> Instant {
+        let head = self.lanes[usize::from(queue)].fifo.head();
+        head.map_or(Instant::ZERO, |id| Instant::from_ps(self.pool.get(id).mark))
+    }
 }
 
 /// What a port that could send gets from its queues.

@@ -241,6 +241,12 @@ impl<T> ClassQueues<T> {
         self.fifos.iter().flat_map(Fifo::items)
     }
 
+    /// Returns when the head of a queue was queued.
+    pub(super) fn head_since(&self, queue: u8) -> Option<Instant> {
+        let fifo = &self.fifos[usize::from(queue)];
+        fifo.items.front().map(|waiting| waiting.since)
+    }
+
     /// Returns the head of a queue.
     pub(super) fn head_mut(&mut self, queue: u8) -> Option<&mut T> {
         let fifo = &mut self.fifos[usize::from(queue)];

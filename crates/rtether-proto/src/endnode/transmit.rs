@@ -82,6 +82,10 @@ impl<F> Waiting for ClassQueues<Item<F>> {
         let head = self.head(queue);
         head.map_or(0, |item| u32::try_from(item.size.get()).unwrap_or(u32::MAX))
     }
+
+    fn head_since(&self, queue: u8) -> Instant {
+        Self::head_since(self, queue).unwrap_or(Instant::ZERO)
+    }
 }
 
 impl<F> TransmitQueues<F> {

@@ -60,6 +60,7 @@ impl Deficit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtether_model::quantity::Instant;
     use std::vec::Vec;
 
     struct Queues(Vec<Vec<u32>>);
@@ -71,6 +72,10 @@ mod tests {
 
         fn head_size(&self, queue: u8) -> u32 {
             self.0[usize::from(queue)].first().copied().unwrap_or(0)
+        }
+
+        fn head_since(&self, _: u8) -> Instant {
+            unreachable!("turns do not look at the clock")
         }
     }
 

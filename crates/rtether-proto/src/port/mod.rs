@@ -31,6 +31,9 @@ pub trait Waiting {
     /// Returns the octets of the oldest frame of a queue, addresses to FCS; zero without a frame.
     fn head_size(&self, queue: u8) -> u32;
 
+    /// Returns when the oldest frame of a queue came to it; the start of the run without a frame.
+    fn head_since(&self, queue: u8) -> Instant;
+
     /// Returns the highest non-empty queue below `end`.
     fn highest(&self, end: u8) -> Option<u8> {
         (0..end).rev().find(|&queue| self.has_frame(queue))

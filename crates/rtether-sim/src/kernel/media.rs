@@ -29,8 +29,13 @@ impl Simulation {
             return None;
         }
         let queues = &mut self.queues[index as usize];
-        let Next::Frame(id, queue) = queues.pop(&self.pool, self.now) else {
-            return None;
+        let (id, queue) = match queues.pop(&self.pool, self.now) {
+            Next::Frame(id, queue) => (id, queue),
+            Next::NotBefore(time) => {
+                self.ports[index as usize].wake_at(time, &mut self.agenda);
+                return None;
+            }
+            Next::Empty => return None,
         };
         let port = &self.ports[index as usize];
         let packet = self.pool.get_mut(id);

@@ -4,6 +4,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::Instant;
 
 use super::Simulation;
+use crate::agenda::NEVER;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{CORRUPTED, NONE};
 use crate::port::Owner;
@@ -63,6 +64,11 @@ impl Simulation {
 
     /// Sends the next waiting frame: the link is free.
     pub(super) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        if self.ports[index as usize].attachment().is_some() {
+            self.ports[index as usize].wake_at(NEVER, &mut self.agenda);
+            self.offer_next(index);
+            return;
+        }
         let mut not_before = i64::MIN;
         match self.queues[index as usize].pop(&self.pool, self.now) {
             Next::Frame(id, queue) => {
