@@ -15,7 +15,7 @@
 //! without a pause once it has begun: limits on the packets under way ([`crate::window`]), which
 //! count from any moment, are not used where there is a share.
 
-use crate::curve::Load;
+use crate::curve::{Load, ONE};
 use crate::source::{INFINITE, add};
 
 /// What a server guarantees to a queue.
@@ -63,7 +63,6 @@ impl Share {
     /// The full rate.
     pub(crate) const WHOLE: Self = Self(Self::DENOMINATOR);
 
-    #[cfg(test)]
     /// Returns a share of this number of parts; `None` unless it is above zero and at most the whole.
     pub(crate) fn of(parts: i128) -> Option<Self> {
         let parts = i64::try_from(parts).ok()?;
@@ -100,12 +99,17 @@ impl Share {
         let stretched = number.saturating_mul(i128::from(Self::DENOMINATOR));
         stretched.saturating_add(share - 1) / share
     }
+
+    /// Returns a rate of arrivals, with [`crate::curve::PLACES`] binary places, in parts, rounded up.
+    pub(crate) fn parts(rate: i128) -> i128 {
+        let parts = rate.saturating_mul(i128::from(Self::DENOMINATOR));
+        parts.saturating_add(ONE - 1) / ONE
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::ONE;
     use crate::index::NONE;
 
     /// Oracle: by hand. A quarter of 100 Mbit/s: work takes four times as long, on a third of it
@@ -135,6 +139,7 @@ mod tests {
         assert_eq!((slow.cost, slow.least), (3_334, 333));
         let whole = Share::WHOLE.slow_down(&load);
         assert_eq!((whole.cost, whole.least, whole.in_flight), (1_000, 100, 7));
+        assert_eq!(Share::parts(ONE / 4), i128::from(Share::DENOMINATOR) / 4);
         assert_eq!(Share::of(0), None);
         assert_eq!(Share::of(i128::from(Share::DENOMINATOR) + 1), None);
     }

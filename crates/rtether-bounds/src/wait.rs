@@ -86,6 +86,13 @@ fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
     }
 }
 
+/// Returns a limit on the work of all these loads that holds for every span.
+pub(crate) fn affine_limit(loads: &mut [Load]) -> Result<Affine, Unbounded> {
+    let groups = group(loads);
+    let tails = tails(&groups, loads)?;
+    Ok(tails.into_iter().fold(Affine::default(), Affine::plus))
+}
+
 /// Returns a share of the time in millionths, rounded up.
 pub(crate) fn millionths(rate: i128) -> u64 {
     let scaled = rate.saturating_mul(1_000_000).saturating_add(ONE - 1);

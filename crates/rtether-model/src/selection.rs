@@ -1,5 +1,7 @@
 //! Transmission selection: which queue of a port sends next (IEEE 802.1Q-2022, 8.6.8).
 
+use crate::quantity::BitRate;
+
 /// Transmission selection at an egress port; never preempts a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
@@ -22,6 +24,13 @@ pub enum Selection {
     Drr {
         /// Octets per turn, indexed by queue; at least one for every queue in use.
         quanta: [u16; 8],
+    },
+    /// The credit-based shaper (IEEE 802.1Q-2022, 8.6.8.2) for the queues that have an idle slope,
+    /// strict priority among all that may send. Frames count with preamble and gap.
+    Cbs {
+        /// Idle slope, indexed by queue; zero for a queue without a shaper. The send slope is this
+        /// less the rate of the link.
+        idle_slopes: [BitRate; 8],
     },
     /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
     ///

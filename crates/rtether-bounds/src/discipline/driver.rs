@@ -39,7 +39,8 @@
 //! software. At that time the ring held at most as many frames as it has room for; what enters from
 //! then on is chosen as at a port that serves these queues, only earlier, so that fewer frames of
 //! other queues have come: the wait is that at such a port behind a ring full of the longest
-//! frames.
+//! frames. Under the credit-based shaper frames may also wait while there is room; a ring of a single
+//! descriptor is then a port, and [`super::credit`] has the proof for longer ones.
 //!
 //! **Several high classes** share the ring in order of arrival while it has room, and enter by
 //! priority while it has none. If all frames that may be there at once fit the ring, they are one
@@ -128,7 +129,18 @@ impl Driver {
 
     /// Returns whether the port may be idle while a frame waits.
     pub(crate) const fn pauses(&self) -> bool {
-        matches!(self.strategy, TransmitStrategy::Strict { .. })
+        match self.strategy {
+            TransmitStrategy::Strict { .. } => true,
+            TransmitStrategy::Selection(selection) => Self::is_shaped(selection),
+            TransmitStrategy::Fifo
+            | TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Rings { .. } => false,
+        }
+    }
+
+    /// Returns whether a selection may leave frames waiting while the ring has room.
+    const fn is_shaped(selection: Selection) -> bool {
+        matches!(selection, Selection::Cbs { .. })
     }
 
     /// Returns the waits of a queue.
@@ -153,10 +165,19 @@ impl Driver {
     }
 
     fn selected(&self, port: &Port<'_>, queue: u8, selection: Selection) -> Waits {
-        let full = self.ring.saturating_mul(port.longest(|_| true));
-        let curve = port.curve.behind(full);
+        let discipline = Discipline::of_port(selection, self.classes);
+        let is_shaped = Self::is_shaped(selection);
+        if is_shaped && self.ring == 1 {
+            return discipline.waits(port, queue);
+        }
+        let longest = port.longest(|_| true);
+        let curve = port.curve.behind(self.ring.saturating_mul(longest));
         let behind = Port { curve, ..*port };
-        Discipline::of_port(selection, self.classes).waits(&behind, queue)
+        let found = discipline.waits(&behind, queue)?;
+        // The curve of a shaper ends at the entry.
+        let rest = if is_shaped { self.ring - 1 } else { 0 };
+        let rest = rest.saturating_mul(longest);
+        Ok(found.into_iter().map(|wait| add(wait, rest)).collect())
     }
 
     fn below_smoother(&self, port: &Port<'_>, queue: u8, below: i64) -> Waits {

@@ -2,6 +2,7 @@
 //! with its theorem and proof at the head. Disciplines of switch ports have the names of the engines
 //! that decide there (`rtether_proto::port`).
 
+mod credit;
 pub(crate) mod deadline;
 mod deficit;
 pub(crate) mod driver;
@@ -15,6 +16,7 @@ use alloc::boxed::Box;
 
 use rtether_model::network::Selection;
 
+use credit::Credit;
 use deficit::Deficit;
 use driver::Driver;
 use receive::ReceiveQueues;
@@ -35,6 +37,8 @@ pub(crate) enum Discipline {
     RoundRobin(RoundRobin),
     /// Turns of a number of octets each.
     Deficit(Deficit),
+    /// Credits, by priority among the queues that may send.
+    Credit(Credit),
     /// The earliest local deadline first.
     Deadline,
     /// A higher queue preempts: tasks and stack instances of an end station.
@@ -49,7 +53,7 @@ pub(crate) enum Discipline {
 
 impl Discipline {
     /// Returns the discipline of a switch port with `queues` queues.
-    pub(crate) const fn of_port(selection: Selection, queues: u8) -> Self {
+    pub(crate) fn of_port(selection: Selection, queues: u8) -> Self {
         match selection {
             Selection::Fcfs => Self::Fifo,
             Selection::StrictPriority => Self::Strict,
@@ -62,6 +66,7 @@ impl Discipline {
                 strict: Some(queues - 1),
             }),
             Selection::Drr { quanta } => Self::Deficit(Deficit(quanta)),
+            Selection::Cbs { idle_slopes } => Self::Credit(Credit::new(idle_slopes)),
             Selection::EarliestDeadline => Self::Deadline,
         }
     }
@@ -73,6 +78,7 @@ impl Discipline {
             Self::Strict => strict::waits(port, queue),
             Self::RoundRobin(turns) => turns.waits(port, queue),
             Self::Deficit(turns) => turns.waits(port, queue),
+            Self::Credit(credit) => credit.waits(port, queue),
             Self::Deadline => deadline::waits_of(port, queue),
             Self::Preemptive => receive::preemptive(port, queue),
             Self::Receive(queues) => queues.waits(port, queue),
@@ -92,7 +98,7 @@ impl Discipline {
             | Self::Preemptive => false,
             Self::Receive(queues) => queues.pauses(),
             Self::Driver(driver) => driver.pauses(),
-            Self::Smoother(_) => true,
+            Self::Credit(_) | Self::Smoother(_) => true,
         }
     }
 

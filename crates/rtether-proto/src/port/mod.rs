@@ -14,12 +14,16 @@
 //! Where [`Selector::is_asked_when_idle`] returns `false`, a frame that finds port and queues empty
 //! may go at once, which is faster and changes no later decision.
 
+mod credit;
 mod deficit;
 mod round_robin;
+
+use alloc::boxed::Box;
 
 use rtether_model::network::Selection;
 use rtether_model::quantity::Instant;
 
+use credit::Credit;
 use deficit::Deficit;
 use round_robin::RoundRobin;
 
@@ -65,6 +69,8 @@ enum Rule {
     Strict,
     RoundRobin(RoundRobin),
     Deficit(Deficit),
+    /// Boxed, so that ports without a shaper stay small.
+    Credit(Box<Credit>),
 }
 
 impl Selector {
@@ -81,6 +87,9 @@ impl Selector {
                 Rule::RoundRobin(RoundRobin::below_strict(weights, queues))
             }
             Selection::Drr { quanta } => Rule::Deficit(Deficit::new(quanta, queues)),
+            Selection::Cbs { idle_slopes } => {
+                Rule::Credit(Box::new(Credit::new(idle_slopes, queues)))
+            }
         };
         Self { queues, rule }
     }
@@ -95,19 +104,18 @@ impl Selector {
     pub const fn is_asked_when_idle(&self) -> bool {
         match self.rule {
             Rule::Strict | Rule::RoundRobin(_) => false,
-            Rule::Deficit(_) => true,
+            Rule::Deficit(_) | Rule::Credit(_) => true,
         }
     }
 
     /// Returns what the port does at `now`, when it could send; see [Calls](self#calls).
     #[inline]
     pub fn poll(&mut self, now: Instant, waiting: &impl Waiting) -> Decision {
-        // No rule looks at the clock yet.
-        let _ = now;
         let queue = match &mut self.rule {
             Rule::Strict => waiting.highest(self.queues),
             Rule::RoundRobin(turns) => turns.next(waiting),
             Rule::Deficit(turns) => turns.next(waiting),
+            Rule::Credit(credit) => return credit.next(now, waiting),
         };
         queue.map_or(Decision::Empty, Decision::Send)
     }

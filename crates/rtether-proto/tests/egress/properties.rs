@@ -61,6 +61,9 @@ fn transmit() -> impl Strategy<Value = TransmitConfig> {
         Just(TransmitStrategy::Selection(Selection::Drr {
             quanta: [64, 1_522, 500, 64, 3_000, 100, 1_522, 64]
         })),
+        Just(TransmitStrategy::Selection(Selection::Cbs {
+            idle_slopes: [0, 10, 0, 3, 20, 0, 40, 5].map(BitRate::from_mbps)
+        })),
     ];
     let limits = prop::collection::vec(1..6_u32, 1..=8);
     (1..5_u32, limits, strategy).prop_map(|(ring_limit, queue_limits, strategy)| {

@@ -132,6 +132,11 @@ fn switches_with_every_key() {
          4: { trunk: [20, 10], native: 10 }, 6: { selection: drr, quanta: [800, 1600] } } }",
     );
     let edf = switch("{ ports: 6, selection: edf }");
+    let cbs = switch("{ ports: 6, queues: 2, selection: cbs, idle_slopes: [0 bit/s, 25 Mbit/s] }");
+    let Selection::Cbs { idle_slopes } = cbs.selection else {
+        panic!("{:?}", cbs.selection);
+    };
+    assert_eq!(idle_slopes[..2], [0, 25].map(BitRate::from_mbps));
     assert_eq!(edf.selection, Selection::EarliestDeadline);
     assert_eq!(full.latency, Duration::from_us(10));
     assert_eq!(full.mode, ForwardingMode::CutThrough);

@@ -12,7 +12,7 @@ use rtether_model::endnode::{
 use rtether_model::network::{
     Cost, EndStation, Jitter, Pcp, QueueMap, RtosStack, Selection, Spread, Stack, Tasks,
 };
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::smoother::Mode;
 use rtether_scenario::{Override, load, load_with, render};
 
@@ -255,6 +255,12 @@ fn transmit_queues() {
     let select = queues(TransmitStrategy::Selection(Selection::Wrr { weights }));
     let text = "strategy: select, selection: wrr, weights: [3, 1]";
     assert_eq!(transmit(text), select);
+    let text = "strategy: select, selection: cbs, idle_slopes: [0 bit/s, 7 Mbit/s], ring: 1";
+    let TransmitStrategy::Selection(Selection::Cbs { idle_slopes }) = transmit(text).strategy
+    else {
+        panic!("{:?}", transmit(text).strategy);
+    };
+    assert_eq!(idle_slopes[..2], [0, 7].map(BitRate::from_mbps));
     // One queue: the engine takes the sum.
     let fifo = transmit("strategy: fifo, limit: 101");
     assert_eq!(fifo.strategy, TransmitStrategy::Fifo);

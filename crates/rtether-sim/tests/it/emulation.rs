@@ -8,7 +8,7 @@ use rtether_model::network::{
     AddressTable, Cost, Jitter, LinearStack, MulticastForwarding, NodeId, NodeKind, Outliers, Pcp,
     PortVlan, QueueMap, Selection, Servers, Spread, Stack, Tasks, Vid,
 };
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::emulation::{
     Arrival, Destination, Draws, Emulation, EmulationError, Foreign, Headers, Output, Recording,
     Refusal, Setup,
@@ -283,6 +283,32 @@ fn priority_passes_what_waits() {
         .collect();
     // Frames 0 and 1 arrive together, 2 and 3 right after, the urgent one behind 2.
     assert_eq!(order, [0, 1, 9, 2, 3]);
+}
+
+/// Oracle: by hand. Frames of 1000 octets take 80.64 us to the switch and as long from there; each
+/// costs 6120 bit at 25 Mbit/s, so the second begins 326.4 us after the first.
+#[test]
+fn an_emulated_port_waits_for_its_credit() {
+    let (mut plant, nodes) = star(3);
+    if let NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind {
+        let idle_slopes = [BitRate::from_mbps(25); 8];
+        switch.selection = Selection::Cbs { idle_slopes };
+    }
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
+    for token in 0..2 {
+        let sender = nodes[usize::from(token == 1)];
+        let one = frame(token, 1_000, Destination::One(nodes[2]));
+        emulation.inject(sender, at(0), one).unwrap();
+    }
+    let times: Vec<Instant> = outputs(&mut emulation, at(1_000))
+        .iter()
+        .filter_map(|output| match output {
+            Output::Delivered { at, .. } => Some(*at),
+            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
+        })
+        .collect();
+    let first = at(0) + Duration::from_ns(161_280);
+    assert_eq!(times, [first, first + Duration::from_ns(326_400)]);
 }
 
 #[test]

@@ -18,4 +18,5 @@ mod publications;
 mod random;
 mod refusals;
 mod routes;
+mod shaper;
 mod support;

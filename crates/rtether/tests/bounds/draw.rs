@@ -5,7 +5,7 @@ use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, Outliers,
     QueueMap, RtosStack, Selection, Servers, Spread, Stack, Switch, TagHandling,
 };
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use crate::dice::Dice;
 
@@ -22,14 +22,32 @@ pub(crate) fn plain_switch() -> Switch {
 pub(crate) fn selection(dice: &mut Dice) -> Selection {
     let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
     let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 4_000)).unwrap());
-    match dice.index(7) {
+    match dice.index(8) {
         0 => Selection::Fcfs,
         1 | 2 => Selection::StrictPriority,
         3 => Selection::Wrr { weights },
         4 => Selection::EarliestDeadline,
         5 => Selection::Drr { quanta },
+        6 => {
+            let mbps = dice.pick(&[10, 100, 100, 1000]);
+            shaped(dice, mbps)
+        }
         _ => Selection::StrictWrr { weights },
     }
+}
+
+/// Draws idle slopes for a port of this rate, up to all of it together; some queues have none.
+pub(crate) fn shaped(dice: &mut Dice, mbps: u64) -> Selection {
+    let mut left = 100;
+    let mut idle_slopes = [BitRate::default(); 8];
+    for slope in idle_slopes.iter_mut().rev() {
+        let percent = dice.pick(&[0, 3, 10, 25, 40, 75]).min(left);
+        left -= percent;
+        // Mostly no divisor of anything.
+        let odd = dice.range(0, 999) * percent.min(1);
+        *slope = BitRate::from_bps((mbps * percent * 10_000).saturating_sub(odd));
+    }
+    Selection::Cbs { idle_slopes }
 }
 
 pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {

@@ -14,7 +14,7 @@ use rtether_model::smoother::{
 };
 
 use crate::dice::Dice;
-use crate::draw::selection;
+use crate::draw::{selection, shaped};
 
 const PLENTY: u32 = 1_000_000;
 
@@ -63,6 +63,22 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
         layer.smoother = Some(smoothing(dice, mbps));
     }
     station.layer = Some(Box::new(layer));
+}
+
+/// Returns a layer with shaped transmit queues alone.
+pub(crate) fn shaping_layer(dice: &mut Dice, mbps: u64) -> Layer {
+    let count = u8::try_from(dice.range(2, 4)).unwrap();
+    let table = QueueMap::standard(count).unwrap();
+    Layer {
+        table: PriorityTable::new(table, 0).unwrap(),
+        transmit: Some(TransmitConfig {
+            ring_limit: dice.pick(&[1, 1, 1, 2, 16]),
+            queue_limits: vec![PLENTY; count.into()],
+            high_from: None,
+            strategy: TransmitStrategy::Selection(shaped(dice, mbps)),
+        }),
+        ..Layer::default()
+    }
 }
 
 fn us(dice: &mut Dice, max: i64) -> Duration {

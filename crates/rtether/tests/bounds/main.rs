@@ -39,7 +39,7 @@ use rtether_sim::{Config, Simulation};
 use dice::Dice;
 use plant::{Plant, Variety};
 
-const CASES: u64 = 200;
+const CASES: u64 = 256;
 const NIGHTLY_CASES: u64 = 10_000;
 /// Runs of each case, with different phases.
 const RUNS: u64 = 8;
@@ -316,6 +316,18 @@ fn nothing_simulated_exceeds_its_bound() {
 fn deficit_round_robin_keeps_to_its_bounds() {
     let test = "deficit_round_robin_keeps_to_its_bounds";
     soundness(test, Variety::Deficit).print("ports with deficit round robin");
+}
+
+/// Oracle: the simulator, as above, where ports and transmit queues wait for their credit.
+#[test]
+fn shaped_ports_keep_to_their_bounds() {
+    let test = "shaped_ports_keep_to_their_bounds";
+    let mut tightness = soundness(test, Variety::Shaped);
+    tightness.print("ports with the credit-based shaper");
+    // Where a class brings more than its slope it has no bound.
+    assert!(
+        tightness.bounded * 4 > tightness.streams || std::env::var_os("RTETHER_CASE").is_some()
+    );
 }
 
 /// Oracle: the simulator, as above, on the plants of the published comparisons.

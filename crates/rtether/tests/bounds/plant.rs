@@ -11,8 +11,8 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
 use crate::dice::Dice;
-use crate::draw::{plain_switch, random_switch, selection, stack};
-use crate::layers::add_layers;
+use crate::draw::{plain_switch, random_switch, selection, shaped, stack};
+use crate::layers::{add_layers, shaping_layer};
 
 /// A network with its flows.
 #[derive(Default)]
@@ -43,6 +43,9 @@ pub(crate) enum Variety {
     Routed,
     /// Everything except layers, with switches of varying latency.
     Jittered,
+    /// Everything except most layers, with the credit-based shaper at most ports of switches and in
+    /// many transmit queues.
+    Shaped,
 }
 
 impl Plant {
@@ -52,6 +55,7 @@ impl Plant {
             Variety::Deficit => Some(Self::share_octets as fn(&mut Self, &mut Dice)),
             Variety::Routed => Some(Self::route_at_random as _),
             Variety::Jittered => Some(Self::vary_latencies as _),
+            Variety::Shaped => Some(Self::shape as _),
             Variety::Full | Variety::Layered | Variety::Plain => None,
         };
         if let Some(change) = change {
@@ -140,6 +144,33 @@ impl Plant {
                 switch.selection = Selection::Drr { quanta };
                 for port in &mut switch.ports {
                     port.selection = dice.chance(20).then(|| selection(dice));
+                }
+            }
+        }
+    }
+
+    /// Lets most ports of switches shape two to eight queues, and the transmit queues of many
+    /// stations.
+    fn shape(&mut self, dice: &mut Dice) {
+        for node in &mut self.network.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind {
+                let count = u8::try_from(dice.range(2, 8)).unwrap();
+                switch.queues = QueueMap::standard(count).unwrap();
+            }
+        }
+        for link in &self.network.links {
+            let mbps = link.rate.as_bps() / 1_000_000;
+            for end in link.ends {
+                match &mut self.network.nodes[end.node.index()].kind {
+                    NodeKind::Switch(switch) => {
+                        let other = dice.chance(15).then(|| selection(dice));
+                        let own = other.unwrap_or_else(|| shaped(dice, mbps));
+                        switch.ports[usize::from(end.port)].selection = Some(own);
+                    }
+                    NodeKind::EndStation(station) if dice.chance(40) => {
+                        station.layer = Some(Box::new(shaping_layer(dice, mbps)));
+                    }
+                    NodeKind::EndStation(_) | NodeKind::Hub(_) => {}
                 }
             }
         }

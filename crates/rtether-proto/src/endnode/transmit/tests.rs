@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use rtether_model::network::Selection;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{BitRate, Duration};
 
 use super::*;
 
@@ -340,6 +340,9 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
         })),
         Just(TransmitStrategy::Selection(Selection::Drr {
             quanta: [64, 300, 90, 100, 100, 100, 100, 100]
+        })),
+        (0_u64..40).prop_map(|mbps| TransmitStrategy::Selection(Selection::Cbs {
+            idle_slopes: [0, 1, 5, mbps, 0, 0, 0, 0].map(BitRate::from_mbps)
         })),
     ]
 }

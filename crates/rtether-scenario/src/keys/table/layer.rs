@@ -4,7 +4,7 @@ use rtether_model::endnode::{LowTurn, ReceiveSelection, RingEmpty, TransmitStrat
 use rtether_model::network::Selection;
 use rtether_model::quantity::Duration;
 
-use super::network::{QUANTA, SELECTION, WEIGHTS};
+use super::network::{IDLE_SLOPES, QUANTA, SELECTION, WEIGHTS};
 use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
 
 /// Number of a queue.
@@ -243,6 +243,7 @@ pub(crate) static TRANSMIT_QUEUES: Section = Section {
         ),
         WEIGHTS,
         QUANTA,
+        IDLE_SLOPES,
         key(
             "ring",
             FRAMES,

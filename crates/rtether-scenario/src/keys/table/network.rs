@@ -3,7 +3,7 @@
 use rtether_model::network::{
     AddressTable, Backoff, Duplex, ForwardingMode, MulticastForwarding, Selection, TagHandling, Vid,
 };
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{BitRate, Duration};
 
 use super::{
     BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
@@ -50,6 +50,12 @@ pub(crate) static SELECTION: Words<Selected> = Words::new(
                 quanta: quanta.map(|octets| u16::try_from(octets).unwrap_or(u16::MAX)),
             }),
         ),
+        (
+            "cbs",
+            Selected::PerQueue("idle_slopes", |slopes| Selection::Cbs {
+                idle_slopes: slopes.map(BitRate::from_bps),
+            }),
+        ),
         ("edf", Selected::Alone(Selection::EarliestDeadline)),
     ],
 );
@@ -63,6 +69,14 @@ pub(super) const QUANTA: Key = key(
     Optional,
     "[1522, 1522, 3044, 6088]",
     "Octets per round of each queue, from queue 0; frames count from addresses to FCS. Needed for `drr`.",
+);
+
+pub(super) const IDLE_SLOPES: Key = key(
+    "idle_slopes",
+    Kind::Values(&BIT_RATE),
+    Optional,
+    "[0 bit/s, 20 Mbit/s, 30 Mbit/s, 25 Mbit/s]",
+    "Idle slope of each queue, from queue 0: the rate that the shaper lets it have, preamble and gap included; 0 for a queue without a shaper. Needed for `cbs`.",
 );
 
 pub(super) const WEIGHTS: Key = key(
@@ -169,10 +183,11 @@ pub(crate) static SWITCH: Section = Section {
         choice(
             &SELECTION,
             "wrr",
-            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the credit-based shaper of IEEE 802.1Q for queues with an idle slope, strict priority among those that may send (`cbs`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
         ),
         WEIGHTS,
         QUANTA,
+        IDLE_SLOPES,
         key(
             "buffer",
             SIZE,
@@ -270,6 +285,7 @@ pub(crate) static PORT: Section = Section {
         ),
         WEIGHTS,
         QUANTA,
+        IDLE_SLOPES,
     ],
 };
 
