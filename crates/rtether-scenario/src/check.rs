@@ -16,6 +16,7 @@ use super::reader::Reader;
 mod deadline;
 mod domain;
 mod load;
+mod shaper;
 pub(super) mod size;
 mod smoothed;
 
@@ -35,6 +36,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         walk.flow(reader, plant, &routing, index, flow);
         smoothed::check(reader, plant, index, flow);
     }
+    shaper::check(reader, plant);
     load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);

@@ -313,7 +313,11 @@ impl Reader<'_> {
                 let title = format!("`{key}` needs a unit, found {}", found(text));
                 let whole = format!("{text} {unit}");
                 let is_sound = units::read(&whole, want).is_ok_and(|value| value > 0);
-                let help = if is_sound {
+                let spec = fields.section.find(key);
+                let is_item = spec.is_some_and(|spec| matches!(spec.kind, Kind::Values(_)));
+                let help = if is_sound && is_item {
+                    format!("write `{whole}` ({usual})")
+                } else if is_sound {
                     format!("write `{key}: {whole}` ({usual})")
                 } else {
                     format!("{example} ({usual})")
