@@ -147,6 +147,8 @@ pub unsafe extern "C" fn rtether_domain_create(
                 }
                 DomainError::Ports { .. } => Status::Limit,
                 DomainError::Socket { .. }
+                | DomainError::Manager { .. }
+                | DomainError::Group { .. }
                 | DomainError::Device(_)
                 | DomainError::Down(_)
                 | DomainError::Ethernet(_) => Status::System,

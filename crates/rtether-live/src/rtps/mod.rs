@@ -12,13 +12,14 @@ mod socket;
 mod store;
 mod transport;
 mod udp;
+mod v1;
 mod watch;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::Ipv4Addr;
 
-use rtether_rtps::engine::{Config, Participant, Transmit};
+use rtether_rtps::engine::{Config, Participant, Protocol, Transmit};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::{Duration, Instant, WallTime};
@@ -106,6 +107,7 @@ impl Domain {
             return Err(DomainError::Lease);
         }
         let mut config = Config::new(GuidPrefix([0; 12]), options.domain);
+        config.protocol = options.protocol;
         config.name.clone_from(&options.name);
         config.lease = options.lease;
         let third = Duration::from_ns(options.lease.as_ns() / 3);
@@ -115,8 +117,11 @@ impl Domain {
         config.may_multicast = options.multicast_data;
         config.any_source = options.any_source;
         let (transport, number) = Transport::open(options, &mut config)?;
-        config.prefix = prefix(number);
-        let place = config.default_unicast.first().copied();
+        let place = config.metatraffic_unicast.first().copied();
+        config.prefix = match options.protocol {
+            Protocol::Rtps2 => prefix(number),
+            Protocol::Rtps1(role) => v1::prefix(place, role),
+        };
         let (now, wall) = monotonic_and_real_ns();
         let now = Instant::from_ns(now);
         let mut participant = Participant::new(config, now);

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
+use rtether_rtps::engine::Protocol;
 use rtether_rtps::locator::Ports;
 use rtether_rtps::time::Duration;
 
@@ -18,6 +19,10 @@ pub const ETHERTYPE: u16 = 0x88B6;
 pub struct DomainOptions {
     /// The domain, 0 to 232.
     pub domain: u16,
+    /// The version of the protocol. In 1.0, over UDP only, an application announces itself to the
+    /// manager at each of `peers`, by default that of this host, and a manager to those of `peers`,
+    /// and to a group with `multicast`.
+    pub protocol: Protocol,
     /// Human-readable name.
     pub name: String,
     /// Address of this host that selects the network; datagrams are accepted only over its device,
@@ -83,6 +88,7 @@ impl Default for DomainOptions {
     fn default() -> Self {
         Self {
             domain: 0,
+            protocol: Protocol::default(),
             name: "rtether".to_owned(),
             interface: None,
             peers: Vec::new(),
@@ -120,6 +126,24 @@ pub enum DomainError {
     Ports {
         /// The domain.
         domain: u16,
+    },
+    /// Another manager has the port of the domain.
+    #[error(
+        "port {port} is in use: each host has one manager of RTPS 1.0 for a domain; end the other, or \
+         choose another --domain"
+    )]
+    Manager {
+        /// The port.
+        port: u16,
+    },
+    /// Another program has the port of the group for itself.
+    #[error(
+        "port {port} is in use by a program that does not share it, such as a manager of ORTE, whose \
+         port it is in RTPS 1.0: choose another --domain, or peers with --peer and --no-multicast"
+    )]
+    Group {
+        /// The port.
+        port: u16,
     },
     /// The device is unusable.
     #[error(transparent)]

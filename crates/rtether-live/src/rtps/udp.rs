@@ -6,9 +6,11 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rtether_rtps::engine::Config;
+use rtether_rtps::discovery::v1;
+use rtether_rtps::engine::{Config, Protocol as Version};
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::time::Duration;
+use rtether_rtps::wire::v1::Role;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain as Family, Protocol, Socket, Type};
@@ -31,6 +33,8 @@ pub(super) const NEIGHBORS: u16 = 10;
 pub(super) struct Udp {
     unicast: Port,
     group: Option<Port>,
+    /// Managers of RTPS 1.0: where the applications of this host announce themselves.
+    local: Option<Port>,
     /// Unicast address.
     address: SocketAddrV4,
     group_address: SocketAddrV4,
@@ -43,6 +47,9 @@ impl Udp {
         options: &DomainOptions,
         config: &mut Config,
     ) -> Result<(Self, u16), DomainError> {
+        if let Version::Rtps1(role) = options.protocol {
+            return Ok((Self::open_v1(options, role, config)?, 0));
+        }
         let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
         let (own, device, networks) = place(options.interface)?;
         let devices = match options.interface {
@@ -53,7 +60,13 @@ impl Udp {
         let group = if options.multicast {
             let port = ports.discovery_multicast();
             let opened = open_group(own, devices, port);
-            Some(opened.map_err(failed("listening to the group of the domain"))?)
+            Some(opened.map_err(|error| {
+                if error.kind() == io::ErrorKind::AddrInUse {
+                    DomainError::Group { port }
+                } else {
+                    failed("listening to the group of the domain")(error)
+                }
+            })?)
         } else {
             None
         };
@@ -85,6 +98,7 @@ impl Udp {
         let this = Self {
             unicast,
             group,
+            local: None,
             address: SocketAddrV4::new(own, port),
             group_address: SocketAddrV4::new(DISCOVERY_GROUP, ports.discovery_multicast()),
         };
@@ -100,8 +114,86 @@ impl Udp {
     pub(super) fn address_of(&self, source: Source) -> Option<SocketAddrV4> {
         match source {
             Source::Own => Some(self.address),
-            Source::Group => self.group.is_some().then_some(self.group_address),
+            Source::Group => self.group_or_local().then_some(self.group_address),
         }
+    }
+
+    const fn group_or_local(&self) -> bool {
+        self.group.is_some() || self.local.is_some()
+    }
+
+    /// Opens the sockets of a participant of RTPS 1.0, and sets the locators in `config`.
+    ///
+    /// A manager holds the port of its domain at each address by itself, not at the wildcard: so a
+    /// second manager is refused, and participants of 2.5, which listen to their group at the same
+    /// port, are not.
+    fn open_v1(
+        options: &DomainOptions,
+        role: Role,
+        config: &mut Config,
+    ) -> Result<Self, DomainError> {
+        let ports = v1::Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
+        let (own, device, networks) = place(options.interface)?;
+        let devices = match options.interface {
+            Some(_) => Some(limits(&device).map_err(failed("looking for the device"))?),
+            None => None,
+        };
+        let open = |address, port| open_at(own, devices, SocketAddrV4::new(address, port));
+        let is_manager = role == Role::Manager;
+        let unicast = if is_manager {
+            open(own, ports.manager).map_err(managing(ports.manager))?
+        } else {
+            open(Ipv4Addr::UNSPECIFIED, 0).map_err(failed("opening the socket"))?
+        };
+        let local = if is_manager && !own.is_loopback() {
+            let opened = open(Ipv4Addr::LOCALHOST, ports.manager);
+            Some(opened.map_err(managing(ports.manager))?)
+        } else {
+            None
+        };
+        let group = if is_manager && options.multicast {
+            let opened = open_group(own, devices, ports.manager);
+            Some(opened.map_err(failed("listening to the group of managers"))?)
+        } else {
+            None
+        };
+        let at = unicast
+            .socket
+            .local_addr()
+            .map_err(failed("naming the socket"))?;
+        let port = at.as_socket_ipv4().map_or(0, |at| at.port());
+        let here = Locator::udp(own, port);
+        config.metatraffic_unicast = vec![here];
+        if !is_manager {
+            config.default_unicast = vec![here];
+        }
+        config.own_addresses = networks
+            .iter()
+            .map(|(address, _)| (*address).into())
+            .collect();
+        config.networks = networks;
+        let mut managers = options.peers.clone();
+        if !is_manager && managers.is_empty() {
+            managers.push(Ipv4Addr::LOCALHOST);
+        }
+        if group.is_some() {
+            let group = Locator::udp(DISCOVERY_GROUP, ports.manager);
+            config.announce_to.push(group);
+            config.metatraffic_multicast = vec![group];
+        }
+        for manager in managers {
+            config
+                .announce_to
+                .push(Locator::udp(manager, ports.manager));
+            config.networks.push((manager, 32));
+        }
+        Ok(Self {
+            unicast,
+            group,
+            local,
+            address: SocketAddrV4::new(own, port),
+            group_address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, ports.manager),
+        })
     }
 
     pub(super) fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
@@ -114,30 +206,34 @@ impl Udp {
         source: Source,
         buffer: &mut [u8],
     ) -> io::Result<Option<(Range<usize>, Option<SocketAddrV4>)>> {
-        let Some(port) = self.port(source) else {
-            return Ok(None);
-        };
-        let received = port.receive(buffer)?;
-        Ok(received.map(|(len, from)| (0..len, from)))
+        for port in self.ports(source).into_iter().flatten() {
+            if let Some((len, from)) = port.receive(buffer)? {
+                return Ok(Some((0..len, from)));
+            }
+        }
+        Ok(None)
     }
 
-    const fn port(&self, source: Source) -> Option<&Port> {
+    const fn ports(&self, source: Source) -> [Option<&Port>; 2] {
         match source {
-            Source::Own => Some(&self.unicast),
-            Source::Group => self.group.as_ref(),
+            Source::Own => [Some(&self.unicast), None],
+            Source::Group => [self.group.as_ref(), self.local.as_ref()],
         }
     }
 
     pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
-        let own = PollFd::from_borrowed_fd(self.unicast.as_fd(), PollFlags::IN);
-        match &self.group {
-            Some(group) => {
-                let group = PollFd::from_borrowed_fd(group.as_fd(), PollFlags::IN);
-                sleep(&mut [own, group], left)
-            }
-            None => sleep(&mut [own], left),
+        let own = &self.unicast;
+        match (&self.group, &self.local) {
+            (Some(group), Some(local)) => sleep(&mut [wait(own), wait(group), wait(local)], left),
+            (Some(one), None) | (None, Some(one)) => sleep(&mut [wait(own), wait(one)], left),
+            (None, None) => sleep(&mut [wait(own)], left),
         }
     }
+}
+
+/// Returns what to wait for at a socket.
+fn wait(port: &Port) -> PollFd<'_> {
+    PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)
 }
 
 /// A socket.
@@ -251,6 +347,30 @@ fn open_unicast(
         }
     }
     Err(DomainError::Ports { domain })
+}
+
+/// Opens a socket at an address and a port, which nobody shares; port 0 means any.
+fn open_at(own: Ipv4Addr, devices: Option<[u32; 2]>, at: SocketAddrV4) -> io::Result<Port> {
+    let socket = datagrams(devices)?;
+    socket.bind(&SocketAddr::from(at).into())?;
+    socket.set_multicast_if_v4(&own)?;
+    socket.set_multicast_loop_v4(false)?;
+    socket.set_multicast_ttl_v4(1)?;
+    Ok(Port {
+        socket,
+        priority: Cell::new(0),
+    })
+}
+
+/// Returns the error of a manager whose port is taken.
+fn managing(port: u16) -> impl Fn(io::Error) -> DomainError {
+    move |error| {
+        if error.kind() == io::ErrorKind::AddrInUse {
+            DomainError::Manager { port }
+        } else {
+            failed("opening the socket of the manager")(error)
+        }
+    }
 }
 
 /// Opens a socket that listens to the discovery group.
