@@ -349,7 +349,7 @@ fn open_unicast(
     Err(DomainError::Ports { domain })
 }
 
-/// Opens a socket at an address and a port, which nobody shares; port 0 means any.
+/// Opens a socket at an address and a port that no other socket shares; port 0 means any.
 fn open_at(own: Ipv4Addr, devices: Option<[u32; 2]>, at: SocketAddrV4) -> io::Result<Port> {
     let socket = datagrams(devices)?;
     socket.bind(&SocketAddr::from(at).into())?;
