@@ -159,7 +159,7 @@ fn note_measured(checked: &mut Checked, emulated: &[String]) {
     if outside > 0 {
         let text = format!(
             "for {outside} of {released} measured packets the host's stacks took longer than the \
-             scenario says: they prove nothing against a bound"
+             scenario says, or it is not known how long: they prove nothing against a bound"
         );
         note(checked, false, text);
     }

@@ -93,8 +93,8 @@ pub struct MeasuredStream {
     /// Packets lost, and packets later than the deadline even without the stalls that touched them.
     /// Zero without deadline.
     pub missed: u64,
-    /// Delivered packets for which the end nodes took longer than the scenario permits: the host
-    /// was outside its profile.
+    /// Delivered packets for which the end nodes took longer than the scenario permits, or it is not
+    /// known how long: the host was not shown to be inside its profile.
     pub outside: u64,
     /// The slowest of the others, without the time this host added to emulated stations.
     pub worst_inside: Option<Worst>,

@@ -102,10 +102,7 @@ fn samples_of_topics_arrive() {
         let packets = String::from_utf8(packets).expect("text");
         for (stream, (flow, listener, least)) in measured.streams.iter().zip(streams) {
             let what = format!("{flow} to {listener} on {backend:?}");
-            assert!(
-                stream.released >= 10 && stream.delivered > 0,
-                "{what}: {stream:?}"
-            );
+            assert!(stream.delivered > 0, "{what}: {stream:?}");
             assert_eq!((stream.duplicates, stream.reordered), (0, 0), "{what}");
             if flow != "often" {
                 let own = format!("{flow},{listener},");
