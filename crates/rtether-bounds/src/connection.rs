@@ -96,8 +96,9 @@ fn is_regular(flow: &Flow) -> bool {
 }
 
 /// Returns whether messages may overtake acknowledgements without data in the tasks of the talker.
-fn may_overtake(network: &Network, flow: &Flow) -> bool {
+pub(crate) fn may_overtake(network: &Network, flow: &Flow) -> bool {
     let station = network.end_station(flow.talker);
     let tasks = station.and_then(|station| station.tasks.as_ref());
-    flow.reply.is_some() && tasks.is_some_and(|tasks| tasks.messages_first)
+    let has_answers = flow.connection.is_some() && flow.reply.is_some();
+    has_answers && tasks.is_some_and(|tasks| tasks.messages_first)
 }

@@ -15,7 +15,10 @@ pub(crate) const HEADER: i64 = 22;
 pub(crate) const PREAMBLE: i64 = 8;
 const OVERHEAD: i64 = 20;
 const _: () = assert!(
-    wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
+    wire::PREAMBLE.get() == 8
+        && wire::GAP.get() == 12
+        && wire::HEADER.get() == 14
+        && wire::MIN_FRAME.get() == 64,
     "the constants above are those of the wire"
 );
 
@@ -122,6 +125,14 @@ impl Frame {
             count,
             kind: Kind::Pure { is_of_talker },
             ..Self::of(flow, !is_of_talker)
+        }
+    }
+
+    /// Returns the smallest frame, otherwise the same.
+    pub(crate) const fn smallest(self) -> Self {
+        Self {
+            sizes: [64; 2],
+            ..self
         }
     }
 

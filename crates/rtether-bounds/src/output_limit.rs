@@ -8,10 +8,16 @@
 //! place, and each of them takes at least `d` and at most `d + v` from there to another place, a
 //! closed window of length `t` there holds at most `a(t + v)`. *Proof.* Those that arrive in
 //! `[u, u + t]` left in `[u - d - v, u + t - d]`. So the *drift* `v` is passed on from place to
-//! place like jitter: it grows by each wait and by the variation of each passage.
+//! place like jitter: it grows by each wait and by the variation of each passage. Where several flows
+//! share the limit, `d` is the least and `d + v` the largest delay of any of them: a short packet
+//! that left late comes together with a long one that left early.
 //!
 //! **Processors.** A place that serves packets one after the other without preemption lets those of
-//! a flow leave at least the shortest service `s` apart: `floor(t / s) + 1` packets.
+//! a flow leave at least the shortest service `s` apart: `floor(t / s) + 1` packets. Several flows
+//! share its time: all but one of the packets that leave in a window of length `t` were served in it,
+//! so that their services sum up to at most `t + s`, with the longest `s` among them. For any `g`
+//! this is at most `g (floor((t + s) / g) + 1)`: a staircase of the work `g` every `g` with the
+//! jitter `s`, where each packet counts its least service.
 //!
 //! **Smoothers.** With a bucket of `D` octets, refreshes at least `P` apart and packets of at most
 //! `M` octets (IP datagrams), at most `2 D - 1 + M + D floor(t / P)` octets of bulk packets leave
@@ -54,6 +60,9 @@ pub(crate) struct Limit {
     pub(crate) jitter: i64,
     /// What the smallest and the largest packet count; one where packets are counted.
     pub(crate) charge: [i64; 2],
+    /// Least distance of packets of a flow that is the only one with this limit at a place; zero if
+    /// unknown.
+    pub(crate) alone: i64,
     /// Place that limits all its flows together; [`NONE`] if each flow has its own limit.
     pub(crate) shared: u32,
     /// Whether the step to this visit starts where the limit applies.
@@ -72,11 +81,31 @@ impl Limit {
             period: service,
             jitter: 0,
             charge: [1; 2],
+            alone: 0,
             shared: NONE,
             begins: true,
             delay: 0,
             is_timer: false,
         }
+    }
+
+    /// Returns the limit of a processor on its packets with these least services, together with the
+    /// other flows there that have no limit; `grain` is the same for all of them.
+    pub(crate) fn of_processor(services: [i64; 2], grain: i64, place: u32) -> Self {
+        Self {
+            amount: grain,
+            period: grain,
+            jitter: services[0].max(services[1]),
+            charge: services,
+            alone: services[0].min(services[1]),
+            shared: place,
+            ..Self::spaced(1)
+        }
+    }
+
+    /// Returns whether the limit is that of a smoother.
+    pub(crate) const fn is_of_smoother(&self) -> bool {
+        self.shared != NONE && self.alone == 0
     }
 
     /// Returns the limit of a timer that expires at least this much apart.
@@ -112,6 +141,7 @@ impl Limit {
             period,
             jitter: period.checked_mul(ahead)?,
             charge: sizes.map(|size| size.max(1)),
+            alone: 0,
             shared: place,
             begins: true,
             delay: 0,
@@ -155,41 +185,85 @@ pub(crate) struct Limited<'a> {
     pub(crate) service: &'a Service,
     pub(crate) queue: u8,
     pub(crate) drift: i64,
+    /// Least delay since the limit.
+    pub(crate) least: i64,
 }
 
 /// Applies limits to those of the loads of a place that have unlimited arrivals, or are released by a
 /// timer.
 pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut [Load]) {
     // The first of the flows that share a limit stands for all.
-    let mut first: Vec<([u32; 3], usize)> = Vec::new();
+    let mut first: Vec<First> = Vec::new();
     for one in limited {
         let (index, limit) = (one.load, one.limit);
         let jitter = add(limit.jitter, one.drift);
-        let step = limit.step(one.service);
-        let (Some((work, packets)), true) = (step, jitter < JITTER_MAX) else {
+        let (Some(step), true) = (limit.step(one.service), jitter < JITTER_MAX) else {
             continue;
         };
         if loads[index].jitter < JITTER_MAX && !limit.is_timer {
             continue;
         }
         let key = [limit.shared, one.queue.into(), loads[index].group];
-        let known = first.iter().find(|(other, _)| *other == key);
-        let known = known.filter(|_| limit.shared != NONE).map(|found| found.1);
+        let key = (key, limit.period);
+        let known = first.iter_mut().find(|known| known.key == key);
+        let known = known.filter(|_| limit.shared != NONE);
         let load = &mut loads[index];
         load.period = limit.period;
         load.jitter = jitter;
-        if let Some(known) = known {
-            (load.burst, load.packets) = (0, 0);
-            let all = &mut loads[known];
-            all.burst = all.burst.max(bundle(work, all.cost));
-            all.packets = all.packets.max(packets).max(all.burst);
-            all.jitter = all.jitter.max(jitter);
-        } else {
-            load.burst = bundle(work, load.cost);
-            load.packets = packets.max(load.burst);
-            first.push((key, index));
+        let delays = [one.least, add(one.least, one.drift)];
+        let Some(known) = known else {
+            take(load, step);
+            let is_known_alone = limit.alone > 0;
+            let together = is_known_alone.then_some(*load);
+            if is_known_alone {
+                (load.period, load.jitter) = (limit.alone, one.drift);
+                (load.burst, load.packets) = (1, 1);
+            }
+            first.push(First {
+                key,
+                load: index,
+                together,
+                ahead: limit.jitter,
+                delays,
+            });
+            continue;
+        };
+        (load.burst, load.packets) = (0, 0);
+        let all = &mut loads[known.load];
+        if let Some(together) = known.together.take() {
+            *all = together;
         }
+        all.burst = all.burst.max(bundle(step.0, all.cost));
+        all.packets = all.packets.max(step.1).max(all.burst);
+        all.jitter = known.jitter_with(limit.jitter, delays);
     }
+}
+
+/// The first load of those that share a limit.
+struct First {
+    key: ([u32; 3], i64),
+    load: usize,
+    /// What it stands for as soon as there is a second one.
+    together: Option<Load>,
+    /// Jitter at the limit.
+    ahead: i64,
+    /// Least and largest delay since then.
+    delays: [i64; 2],
+}
+
+impl First {
+    /// Returns the jitter with another load.
+    fn jitter_with(&mut self, ahead: i64, [least, most]: [i64; 2]) -> i64 {
+        self.ahead = self.ahead.max(ahead);
+        self.delays = [self.delays[0].min(least), self.delays[1].max(most)];
+        add(self.ahead, self.delays[1] - self.delays[0])
+    }
+}
+
+/// Gives a load the work and the packets of each point of its grid.
+fn take(load: &mut Load, (work, packets): (i64, i64)) {
+    load.burst = bundle(work, load.cost);
+    load.packets = packets.max(load.burst);
 }
 
 /// Returns how many packets of this cost amount to at least `work`.
@@ -256,6 +330,50 @@ mod tests {
             ..Adaptive::HIMD
         });
         assert_eq!(Limit::of_smoother(&Config::new(literal), [40; 2], 3), None);
+    }
+
+    fn loaded(cost: i64) -> Load {
+        Load {
+            cost,
+            least: cost,
+            period: 1,
+            burst: 1,
+            packets: 1,
+            jitter: INFINITE,
+            group: 7,
+            ratio: 0,
+            spacing: 1,
+            slack: 0,
+            visit: 0,
+            in_flight: 0,
+        }
+    }
+
+    /// Oracle: by hand. A processor takes 10 for packets of 2 and 30 for packets of 8.
+    #[test]
+    fn flows_share_the_time_of_a_processor() {
+        let limits = [10, 30].map(|service| Limit::of_processor([service; 2], 30, 3));
+        let services = [2, 8].map(|cost| Service::fixed(cost, cost));
+        let limited = |load: usize, drift, least| Limited {
+            load,
+            limit: &limits[load],
+            service: &services[load],
+            queue: 0,
+            drift,
+            least,
+        };
+        let mut alone = [loaded(2)];
+        apply([limited(0, 5, 0)].into_iter(), &mut alone);
+        assert_eq!(
+            (alone[0].period, alone[0].burst, alone[0].jitter),
+            (10, 1, 5)
+        );
+        let mut both = [loaded(2), loaded(8)];
+        apply([limited(0, 5, 0), limited(1, 0, 40)].into_iter(), &mut both);
+        // 30 are three short packets, which take 6, or a long one, which takes 8: four times 2.
+        assert_eq!((both[0].period, both[0].burst, both[1].burst), (30, 4, 0));
+        // Long packets come 40 after they left, short ones up to 5; and the longest service.
+        assert_eq!(both[0].jitter, 30 + 40);
     }
 
     /// Oracle: by hand. 1500 octets are 37.5 of the smallest packets of 40, which take 2 ps each;

@@ -13,7 +13,7 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId};
 
 use crate::analysis::Reason;
-use crate::connection::{Connection, Delayed};
+use crate::connection::{self, Connection, Delayed};
 use crate::discipline::{Discipline, deadline};
 pub(crate) use crate::gap::Gap;
 use crate::index::NONE;
@@ -204,6 +204,8 @@ impl Plant {
                 };
                 if plant.is_prompt(index) {
                     Source::of_releases(&flow.traffic, round_trip)
+                } else if connection::may_overtake(network, flow) {
+                    Source::UNLIMITED
                 } else {
                     Source::of(flow, round_trip)
                 }

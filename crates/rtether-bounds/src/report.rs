@@ -122,7 +122,7 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
             .port
             .node;
         let known = &mut found[at].limit;
-        match (*known, limit.shared != NONE) {
+        match (*known, limit.is_of_smoother()) {
             (FlowLimit::Line | FlowLimit::Stack(_), true) => *known = FlowLimit::Smoother(node),
             (FlowLimit::Line, false) => *known = FlowLimit::Stack(node),
             _ => {}

@@ -48,7 +48,7 @@ use crate::evaluate::{Scratch, evaluate};
 use crate::index::NONE;
 use crate::inherit::inherit;
 use crate::output_limit::{self, Limited};
-use crate::plant::{Plant, group_of};
+use crate::plant::{Plant, Visit, group_of};
 use crate::solution::{Before, Cause, Solution, Stage};
 use crate::source::{INFINITE, add};
 use crate::wait::{Unbounded, millionths};
@@ -371,6 +371,13 @@ pub(crate) fn drift_after(plant: &Plant, before: i64, wait: i64, visit: usize) -
     limit.drift_after(before, wait, visit.gap.max - visit.gap.min)
 }
 
+/// Returns the least time that packets of a visit have been under way since their limit.
+fn least_since_limit(plant: &Plant, visit: u32) -> i64 {
+    let is_after = |visit: &&Visit| plant.limit_of(visit).is_some_and(|own| !own.begins);
+    let way = plant.way_to(visit).take_while(is_after);
+    way.map(|visit| visit.gap.min).fold(0, add)
+}
+
 /// Returns the loads of a place, in the order of its members, from jitter and drift of all visits.
 pub(crate) fn loads_of(
     plant: &Plant,
@@ -412,6 +419,7 @@ pub(crate) fn loads_of(
             service: &visit.service,
             queue: visit.queue,
             drift: drift[id as usize],
+            least: least_since_limit(plant, id),
         })
     });
     output_limit::apply(limited, out);

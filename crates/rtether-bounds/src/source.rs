@@ -8,6 +8,7 @@
 //! only the jitter changes along the path.
 
 use rtether_model::flow::{Flow, TcpParameters, Traffic};
+use rtether_model::quantity::Bytes;
 
 /// Stands for "no bound"; far enough below the largest 64-bit number that sums of a few do not
 /// overflow.
@@ -72,8 +73,12 @@ impl Source {
     /// answer.
     pub(crate) fn of(flow: &Flow, round_trip_min: i64) -> Self {
         // Lost packets are sent again, and discovery and acknowledgements are unlimited.
-        if flow.connection.is_some() || flow.is_published() {
+        if flow.is_published() {
             return Self::UNLIMITED;
+        }
+        if let Some(tcp) = &flow.connection {
+            let answer = flow.reply.map(|reply| reply.payload);
+            return Self::of_connection(tcp, flow.payload, answer);
         }
         Self::of_releases(&flow.traffic, round_trip_min)
     }
@@ -117,9 +122,26 @@ impl Source {
         }
     }
 
-    /// Returns the segments of a connection: any rate, at most a window under way.
+    /// Returns the segments of a connection for files: any rate, at most a window under way.
     fn of_window(tcp: &TcpParameters) -> Self {
         let segments = tcp.window.get() / tcp.segment.get().max(1);
+        // A shorter one, and one without data.
+        Self::under_way(tcp, segments.saturating_add(2))
+    }
+
+    /// Returns the segments of a connection for messages of these sizes.
+    fn of_connection(tcp: &TcpParameters, message: Bytes, answer: Option<Bytes>) -> Self {
+        let window = tcp.window.get();
+        let parts = |size: Bytes| {
+            let [ends, full] = [size, tcp.segment].map(|size| window / size.get().max(1));
+            ends.saturating_add(full).saturating_add(2)
+        };
+        let answers = answer.map_or(0, parts);
+        Self::under_way(tcp, parts(message).saturating_add(answers))
+    }
+
+    /// Returns at most this many segments under way in each direction, at any rate.
+    fn under_way(tcp: &TcpParameters, segments: u64) -> Self {
         let segments = i64::try_from(segments).unwrap_or(i64::MAX);
         if segments > IN_FLIGHT_MAX {
             return Self::UNLIMITED;
@@ -127,8 +149,7 @@ impl Source {
         let timeout = tcp.min_rto.as_ps().min(FIRST_TIMEOUT);
         Self {
             closed: Some(timeout - tcp.ack_delay.as_ps()),
-            // A shorter one, and one without data.
-            in_flight: segments + 2,
+            in_flight: segments,
             ..Self::UNLIMITED
         }
     }
@@ -142,7 +163,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtether_model::quantity::{Bytes, Duration};
+    use rtether_model::quantity::Duration;
 
     #[test]
     fn infinity_absorbs() {

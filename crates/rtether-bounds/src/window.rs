@@ -21,6 +21,12 @@
 //! stays below the smallest retransmission timeout (RFC 6298, 5). This is checked on the bounds
 //! themselves: the first retransmission would need an earlier delay beyond them. Packets of a flow
 //! never overtake each other, so there are no duplicate acknowledgements either.
+//!
+//! **Messages over TCP.** The octets not acknowledged are consecutive and at most a window `W`. They
+//! are cut after each message of `m` octets, into full segments of `s` octets, and where the window
+//! ended: into at most `W / m + W / s + 2` segments. Acknowledgements without data under way are at
+//! most as many as segments of the other direction, since each acknowledges another one. So with
+//! answers the sum for both counts in each direction.
 
 use alloc::vec::Vec;
 

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Bound, ConnectionObstacle, Reason, analyze};
-use rtether_model::flow::{Flow, Phase, Reply, TcpParameters, Traffic};
+use rtether_bounds::{Analyzer, Bound, ConnectionObstacle, Methods, Reason, analyze, analyze_with};
+use rtether_model::flow::{Flow, FlowId, Phase, Reply, TcpParameters, Traffic};
 use rtether_model::network::{
     EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch, Tasks,
 };
@@ -170,4 +170,40 @@ fn others_share_the_queue_with_a_connection() {
     let bound = found.streams[1].bound.as_ref().unwrap();
     let waits = 2 * 123_040 + (123_040 - 13_280);
     assert_eq!(bound.latency, Duration::from_ns(waits + 2 * 12_320));
+}
+
+/// Oracle: a full analysis.
+#[test]
+fn a_change_beside_connections_is_a_full_analysis() {
+    let asks = |payload| {
+        let mut flow = messages(payload);
+        flow.reply = Some(Reply {
+            payload: Bytes::new(300),
+            after: Duration::from_us(10),
+        });
+        flow
+    };
+    let datagrams = || Flow {
+        encapsulation: Encapsulation::Udp,
+        connection: None,
+        ..messages(400)
+    };
+    let network = pair();
+    let mut analyzer = Analyzer::new(network.clone(), vec![asks(100), datagrams(), messages(50)]);
+    let check = |analyzer: &Analyzer| {
+        let full = analyze_with(&network, analyzer.flows(), Methods::TotalFlow);
+        assert_eq!(analyzer.streams(), full.streams);
+    };
+    check(&analyzer);
+    // The second one has to wait for its window, then no longer.
+    for payload in [3_000, 40_000, 1_000] {
+        analyzer.replace(FlowId(0), asks(payload));
+        check(&analyzer);
+        analyzer.add(messages(payload / 10));
+        check(&analyzer);
+        analyzer.remove(FlowId(1));
+        check(&analyzer);
+        analyzer.add(datagrams());
+        check(&analyzer);
+    }
 }

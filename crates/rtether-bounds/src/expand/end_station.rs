@@ -73,7 +73,14 @@ impl Walker<'_> {
         let spacing = token.spacing.map_or(0, |spacing| spacing.min());
         let known = token.limit.map_or(0, |limit| limit.distance());
         if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
-            token.limit = Some(Limit::spaced(spacing));
+            let smallest = token.frame.smallest();
+            let grain = service(&station.stack, is_outbound, &smallest).min();
+            let services = [cost.small[0], cost.large[0]];
+            token.limit = Some(if grain > 0 {
+                Limit::of_processor(services, grain, server)
+            } else {
+                Limit::spaced(spacing)
+            });
         }
     }
 

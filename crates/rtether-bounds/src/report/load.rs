@@ -10,7 +10,6 @@ use crate::analysis::StackBound;
 use crate::curve::Load;
 use crate::discipline::Discipline;
 use crate::frame::wire_octets;
-use crate::index::NONE;
 use crate::plant::{Plant, Server};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
@@ -34,7 +33,7 @@ impl PlaceLoad {
             let limit = plant
                 .limits
                 .get(plant.visits[load.visit as usize].limit as usize);
-            let is_smoothed = limit.is_some_and(|limit| limit.shared != NONE);
+            let is_smoothed = limit.is_some_and(crate::output_limit::Limit::is_of_smoother);
             plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
         };
         let utilization_ppm = loads

@@ -1,9 +1,10 @@
 //! Networks of the kinds used in published comparisons.
 
 use rtether_bounds::{Methods, analyze_with};
-use rtether_model::flow::{Phase, Reply, Traffic};
-use rtether_model::network::{NodeId, Stack};
+use rtether_model::flow::{Phase, Reply, Tag, TcpParameters, Traffic};
+use rtether_model::network::{NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::wire::Encapsulation;
 
 use crate::dice::Dice;
 use crate::draw::plain_switch;
@@ -27,7 +28,7 @@ const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -
 }
 
 /// All kinds.
-pub(crate) const KINDS: [Kind; 10] = [
+pub(crate) const KINDS: [Kind; 13] = [
     kind("one switch with 3 flows", Some(10_700), single),
     kind("line of 5 switches", Some(11_400), line),
     kind("star", Some(10_600), star),
@@ -38,6 +39,9 @@ pub(crate) const KINDS: [Kind; 10] = [
     kind("lone poll", None, lone_poll),
     kind("master with six slaves", None, master),
     kind("list of four listeners", None, list),
+    kind("priorities on a line of 3 switches", None, priorities),
+    kind("messages over TCP", None, messages),
+    kind("requests and replies over TCP", None, exchanges),
 ];
 
 fn random(dice: &mut Dice) -> Plant {
@@ -224,5 +228,54 @@ fn list(dice: &mut Dice) -> Plant {
     plant.flows.truncate(1);
     plant.flows[0].listeners = listeners;
     plant.flows[0].reply = None;
+    plant
+}
+
+/// Three switches in a line that serve by priority, with flows of four priorities.
+fn priorities(dice: &mut Dice) -> Plant {
+    let mut plant = Plant::default();
+    let islands: Vec<_> = (0..3).map(|_| plant.island(3)).collect();
+    for pair in islands.windows(2) {
+        plant.join(pair[0].0, pair[1].0, 100, false);
+    }
+    for node in &mut plant.network.nodes {
+        if let NodeKind::Switch(switch) = &mut node.kind {
+            switch.selection = Selection::StrictPriority;
+            switch.queues = QueueMap::standard(4).unwrap();
+        }
+    }
+    for _ in 0..24 {
+        plant.any(dice, Duration::from_ms(4), 1_000);
+    }
+    for flow in &mut plant.flows {
+        flow.tag = Some(Tag {
+            pcp: Pcp::new(dice.pick(&[1, 2, 4, 6])).unwrap(),
+            vid: Vid::PRIORITY_ONLY,
+        });
+    }
+    plant
+}
+
+/// Five stations at a switch, whose messages go over TCP.
+fn messages(dice: &mut Dice) -> Plant {
+    let mut plant = Plant::default();
+    plant.island(5);
+    for _ in 0..10 {
+        plant.any(dice, Duration::from_ms(5), 1_000);
+    }
+    for flow in &mut plant.flows {
+        flow.encapsulation = Encapsulation::Tcp;
+        flow.connection = Some(TcpParameters::default());
+    }
+    plant
+}
+
+/// A master that polls three slaves over TCP.
+fn exchanges(dice: &mut Dice) -> Plant {
+    let mut plant = polls(dice, 3);
+    for flow in &mut plant.flows {
+        flow.encapsulation = Encapsulation::Tcp;
+        flow.connection = Some(TcpParameters::default());
+    }
     plant
 }
