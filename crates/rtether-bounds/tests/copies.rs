@@ -7,7 +7,7 @@ use rtether_model::flow::{
     Bulk, Delivery, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
-    Buffer, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId,
+    Buffer, EndStation, Link, MulticastForwarding, Network, NodeId, NodeKind, Pcp, PortId,
     PortVlan, QueueMap, Selection, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -25,8 +25,7 @@ fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
     };
     let mut network = Network::default();
     let mut node = |kind| {
-        let name = format!("n{}", network.nodes.len());
-        network.nodes.push(Node { name, kind });
+        network.add(format!("n{}", network.nodes.len()), kind);
     };
     for _ in 0..3 {
         node(NodeKind::Switch(switch.clone()));

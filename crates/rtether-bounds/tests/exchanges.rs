@@ -4,9 +4,7 @@
 
 use rtether_bounds::{Bound, Method, analyze};
 use rtether_model::flow::{Flow, Phase, Reply, Traffic};
-use rtether_model::network::{
-    Buffer, EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
-};
+use rtether_model::network::{Buffer, EndStation, Network, NodeId, NodeKind, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 /// A switch, node 0, and stations from 1 on, whose stacks take 50 us per packet; 100 Mbit/s.
@@ -14,28 +12,14 @@ fn star(stations: u16) -> Network {
     let mut network = Network::default();
     let switch = Switch {
         buffer: Buffer::per_port(Bytes::new(100_000)),
-        ..Switch::new(stations.into())
+        ..Switch::new(0)
     };
-    network.nodes.push(Node {
-        name: "switch".into(),
-        kind: NodeKind::Switch(switch),
-    });
+    let switch = network.add("switch", NodeKind::Switch(switch));
     for index in 0..stations {
         let service = Duration::from_us(50);
-        network.nodes.push(Node {
-            name: format!("s{index}"),
-            kind: NodeKind::EndStation(EndStation::new(Stack::IpRate { service })),
-        });
-        let station = PortId {
-            node: NodeId(u32::from(index) + 1),
-            port: 0,
-        };
-        let port = PortId {
-            node: NodeId(0),
-            port: index,
-        };
-        let rate = BitRate::from_mbps(100);
-        network.links.push(Link::new([station, port], rate));
+        let station = EndStation::new(Stack::IpRate { service });
+        let station = network.add(format!("s{index}"), NodeKind::EndStation(station));
+        network.join(station, switch, BitRate::from_mbps(100));
     }
     network
 }

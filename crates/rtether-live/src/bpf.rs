@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
@@ -24,7 +25,7 @@ pub(crate) const XDP_NATIVE: u32 = 1 << 2;
 
 /// Type of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ProgramType {
     /// A `tc` filter.
     Classifier = 3,
     /// Frames at the driver.
@@ -88,18 +89,66 @@ pub(crate) fn in_frame(number: u16) -> i32 {
     i32::from(u16::from_ne_bytes(number.to_be_bytes()))
 }
 
+/// A map from 32-bit keys to integers of one type, or arrays of them.
+#[derive(Debug)]
+pub(crate) struct Map<T> {
+    descriptor: OwnedFd,
+    values: PhantomData<T>,
+}
+
+impl<T> Map<T> {
+    pub(crate) fn new(kind: u32, entries: u32) -> io::Result<Self> {
+        let size = u32::try_from(size_of::<T>()).unwrap_or(u32::MAX);
+        // Type, key size and value size in octets, entries, flags.
+        let descriptor = descriptor(MAP_CREATE, &[kind, 4, size, entries, 0])?;
+        let values = PhantomData;
+        Ok(Self { descriptor, values })
+    }
+
+    pub(crate) fn set(&self, key: u32, value: &T) -> io::Result<()> {
+        self.element(MAP_UPDATE_ELEM, key, std::ptr::from_ref(value).addr())
+    }
+
+    fn read(&self, key: u32, value: &mut T) -> io::Result<()> {
+        self.element(MAP_LOOKUP_ELEM, key, std::ptr::from_mut(value).addr())
+    }
+
+    fn element(&self, command: libc::c_long, key: u32, value: usize) -> io::Result<()> {
+        #[repr(C)]
+        struct Element {
+            map: RawFd,
+            padding: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let element = Element {
+            map: self.as_raw_fd(),
+            padding: 0,
+            key: (&raw const key).addr() as u64,
+            value: value as u64,
+            flags: 0,
+        };
+        call(command, &element).map(|_| ())
+    }
+}
+
+impl<T> AsRawFd for Map<T> {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.as_raw_fd()
+    }
+}
+
 /// Numbers shared between programs and this process: an array map with one element.
 #[derive(Debug)]
 pub(crate) struct Numbers<const N: usize> {
-    map: OwnedFd,
+    map: Map<[u64; N]>,
 }
 
 impl<const N: usize> Numbers<N> {
     /// Creates the map, with all numbers zero.
     pub(crate) fn new() -> io::Result<Self> {
-        let size = u32::try_from(N * size_of::<u64>()).unwrap_or(u32::MAX);
-        // Type, key size and value size in octets, entries, flags.
-        let map = descriptor(MAP_CREATE, &[MAP_TYPE_ARRAY, 4, size, 1, 0])?;
+        let map = Map::new(MAP_TYPE_ARRAY, 1)?;
         Ok(Self { map })
     }
 
@@ -115,33 +164,13 @@ impl<const N: usize> Numbers<N> {
     /// Reads all numbers.
     pub(crate) fn get(&self) -> io::Result<[u64; N]> {
         let mut numbers = [0; N];
-        self.element(MAP_LOOKUP_ELEM, (&raw mut numbers).addr())?;
+        self.map.read(0, &mut numbers)?;
         Ok(numbers)
     }
 
     /// Sets all numbers; what a program adds meanwhile is lost.
     pub(crate) fn set(&self, numbers: &[u64; N]) -> io::Result<()> {
-        self.element(MAP_UPDATE_ELEM, std::ptr::from_ref(numbers).addr())
-    }
-
-    fn element(&self, command: libc::c_long, value: usize) -> io::Result<()> {
-        #[repr(C)]
-        struct Element {
-            map: RawFd,
-            padding: u32,
-            key: u64,
-            value: u64,
-            flags: u64,
-        }
-        let key = 0_u32;
-        let element = Element {
-            map: self.map.as_raw_fd(),
-            padding: 0,
-            key: (&raw const key).addr() as u64,
-            value: value as u64,
-            flags: 0,
-        };
-        call(command, &element).map(|_| ())
+        self.map.set(0, numbers)
     }
 }
 
@@ -149,7 +178,7 @@ impl<const N: usize> Numbers<N> {
 const LOAD_ATTEMPTS: usize = 10;
 
 /// Loads a program.
-pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
+pub(crate) fn load(kind: ProgramType, program: &[Instruction]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Load {
         kind: u32,
@@ -195,7 +224,7 @@ pub(crate) fn pin(program: &OwnedFd, path: &Path) -> io::Result<()> {
 }
 
 /// Calls `bpf` with a command that returns a descriptor.
-pub(crate) fn descriptor<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
+fn descriptor<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
     let result = call(command, attributes)?;
     let raw = RawFd::try_from(result).map_err(|_| io::ErrorKind::InvalidData)?;
     // SAFETY: these commands return a new descriptor that has no other owner.
@@ -203,7 +232,7 @@ pub(crate) fn descriptor<T>(command: libc::c_long, attributes: &T) -> io::Result
 }
 
 /// Calls `bpf`; the kernel takes omitted trailing members as zero.
-pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_long> {
+fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_long> {
     // SAFETY: pointer and length are those of a live structure of the layout that the command
     // expects; addresses inside it are of objects that live until the call returns.
     let result = unsafe {

@@ -10,8 +10,8 @@ use std::io;
 use std::path::Path;
 
 use crate::bpf::{
-    self, AND_VALUE_32, CALL, EXIT, Instruction, JUMP_IF_EQUAL, Kind, LOAD_32, MOVE, MOVE_VALUE,
-    in_frame, op,
+    self, AND_VALUE_32, CALL, EXIT, Instruction, JUMP_IF_EQUAL, LOAD_32, MOVE, MOVE_VALUE,
+    ProgramType, in_frame, op,
 };
 
 /// First of the priorities that `push` turns into a tag: the lower 16 bits are the tag control
@@ -73,7 +73,7 @@ pub(crate) const NAMES: &str = "rtether-tag-";
 /// filters.
 pub fn pin(folder: &Path) -> io::Result<()> {
     for (name, program) in [(PUSH, &push()[..]), (POP, &pop()[..])] {
-        let loaded = bpf::load(Kind::Classifier, program)?;
+        let loaded = bpf::load(ProgramType::Classifier, program)?;
         bpf::pin(&loaded, &folder.join(name))?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use rtether_proto::probe::details::{self, Details, Earlier};
 use rtether_proto::probe::message::Message;
 
 use crate::host;
-use crate::timestamping::{Place, RealNs, Sent};
+use crate::timestamping::{RealNs, Sent, StampPoint};
 use crate::wall::real_now;
 
 /// Interval at which the kernel's clock error is read, in nanoseconds.
@@ -88,8 +88,8 @@ impl Informant {
         let mut all = self.sent.iter_mut().rev();
         if let Some((_, reply)) = all.find(|(number, _)| *number == stamp.number) {
             match stamp.place {
-                Place::Queue => reply.queued_at = Some(stamp.at),
-                Place::Driver => reply.driver_at = Some(stamp.at),
+                StampPoint::Queue => reply.queued_at = Some(stamp.at),
+                StampPoint::Driver => reply.driver_at = Some(stamp.at),
             }
         }
     }

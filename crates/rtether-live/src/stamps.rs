@@ -10,7 +10,7 @@ use rtether_proto::probe::Sample;
 use rtether_proto::probe::details::{Details, Earlier};
 
 use crate::clock::Clock;
-use crate::timestamping::{Place, RealNs, Sent};
+use crate::timestamping::{RealNs, Sent, StampPoint};
 use crate::wall::{Offset, Stamps};
 
 /// Requests and replies kept for stamps; older ones are passed on without.
@@ -127,8 +127,8 @@ impl Collector {
         let mut all = self.outgoing.iter_mut().rev();
         if let Some(request) = all.find(|request| request.number == sent.number) {
             match sent.place {
-                Place::Queue => request.queued_at = Some(sent.at),
-                Place::Driver => request.driver_at = Some(sent.at),
+                StampPoint::Queue => request.queued_at = Some(sent.at),
+                StampPoint::Driver => request.driver_at = Some(sent.at),
             }
         }
     }
@@ -215,9 +215,9 @@ mod tests {
         let sent_at = clock.now();
         let real = real_now();
         for (number, place, after) in [
-            (0, Place::Queue, 9),
-            (1, Place::Queue, 1_000),
-            (1, Place::Driver, 2_000),
+            (0, StampPoint::Queue, 9),
+            (1, StampPoint::Queue, 1_000),
+            (1, StampPoint::Driver, 2_000),
         ] {
             let at = real + after;
             collector.on_stamp(Sent { number, place, at });

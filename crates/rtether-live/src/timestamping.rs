@@ -20,7 +20,7 @@ pub type RealNs = i64;
 
 /// Point at which a frame was stamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StampPoint {
     /// On entry to the queueing discipline.
     Queue,
     /// On handover to the driver.
@@ -33,7 +33,7 @@ pub struct Sent {
     /// Number of payloads sent on the socket before it, since stamps were enabled.
     pub number: u32,
     /// Point of the stamp.
-    pub place: Place,
+    pub place: StampPoint,
     /// Time of the stamp.
     pub at: RealNs,
 }
@@ -97,7 +97,7 @@ fn switch_on(socket: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// Result of one `recvmsg` call.
-struct Found {
+struct Received {
     len: usize,
     /// The sender; empty if the kernel does not say.
     address: SockAddr,
@@ -106,7 +106,7 @@ struct Found {
     sent: Option<(u32, u32)>,
 }
 
-fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io::Result<Found> {
+fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io::Result<Received> {
     let mut control = MaybeUninit::<Control>::uninit();
     let mut address = SockAddrStorage::zeroed();
     // SAFETY: all zeros are a valid `msghdr`.
@@ -124,7 +124,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     // SAFETY: the descriptor is open; all pointers are to live memory of the lengths given.
     let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     let len = usize::try_from(len).map_err(|_| io::Error::last_os_error())?;
-    let mut found = Found {
+    let mut found = Received {
         len,
         // SAFETY: the kernel has written an address of this length, possibly zero.
         address: unsafe { SockAddr::new(address, message.msg_namelen) },
@@ -184,8 +184,8 @@ pub(crate) fn sent(socket: BorrowedFd<'_>) -> io::Result<Option<Sent>> {
             continue;
         };
         let place = match info {
-            SCM_TSTAMP_SCHED => Place::Queue,
-            SCM_TSTAMP_SND => Place::Driver,
+            SCM_TSTAMP_SCHED => StampPoint::Queue,
+            SCM_TSTAMP_SND => StampPoint::Driver,
             _ => continue,
         };
         return Ok(Some(Sent { number, place, at }));

@@ -497,6 +497,32 @@ pub struct Link {
 }
 
 impl Network {
+    /// Adds a node.
+    ///
+    /// # Panics
+    /// With 2^32 nodes; whoever reads plants from files counts them before.
+    pub fn add(&mut self, name: impl Into<String>, kind: NodeKind) -> NodeId {
+        let id = u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes");
+        let name = name.into();
+        self.nodes.push(Node { name, kind });
+        NodeId(id)
+    }
+
+    /// Joins two nodes by a link as [`Link::new`] makes it: a switch or hub gets a new port for
+    /// it, an end station has one.
+    ///
+    /// # Panics
+    /// With 2^16 ports at one node.
+    pub fn join(&mut self, a: NodeId, b: NodeId, rate: BitRate) -> &mut Link {
+        let ends = [a, b].map(|node| {
+            let port = self.nodes[node.index()].kind.new_port();
+            PortId { node, port }
+        });
+        self.links.push(Link::new(ends, rate));
+        let last = self.links.len() - 1;
+        &mut self.links[last]
+    }
+
     /// Returns the node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
@@ -550,6 +576,34 @@ impl Network {
     }
 }
 
+impl NodeKind {
+    fn new_port(&mut self) -> u16 {
+        match self {
+            Self::EndStation(_) => 0,
+            Self::Switch(switch) => {
+                switch.ports.push(SwitchPort::default());
+                u16::try_from(switch.ports.len() - 1).expect("at most 2^16 ports")
+            }
+            Self::Hub(hub) => {
+                hub.ports += 1;
+                hub.ports - 1
+            }
+        }
+    }
+}
+
+impl Hub {
+    /// Creates a hub without delay, whose stations back off as the standard says.
+    pub const fn new(rate: BitRate, ports: u16) -> Self {
+        Self {
+            rate,
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports,
+        }
+    }
+}
+
 impl Link {
     /// Creates a link in use, at full duplex, without propagation delay and errors. Others differ
     /// in fields: `Link { duplex, ..Link::new(ends, rate) }`.
@@ -577,6 +631,27 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Oracle: by hand.
+    #[test]
+    fn nodes_and_ports_are_numbered_in_order() {
+        let rate = BitRate::from_mbps(10);
+        let mut network = Network::default();
+        let a = network.add("a", NodeKind::EndStation(EndStation::new(Stack::Zero)));
+        let hub = network.add("hub", NodeKind::Hub(Hub::new(rate, 0)));
+        let switch = network.add("switch", NodeKind::Switch(Switch::new(2)));
+        network.join(a, hub, rate);
+        network.join(hub, switch, rate).standby = true;
+        let ends = |link: usize| network.links[link].ends.map(|end| (end.node, end.port));
+        assert_eq!(ends(0), [(a, 0), (hub, 0)]);
+        assert_eq!(ends(1), [(hub, 1), (switch, 2)]);
+        assert!(network.links[1].standby && network.find("hub") == Some(hub));
+        assert_eq!(network.hub(hub).map(|hub| hub.ports), Some(2));
+        assert_eq!(
+            network.switch(switch).map(|switch| switch.ports.len()),
+            Some(3)
+        );
+    }
 
     #[test]
     fn vlan_membership() {

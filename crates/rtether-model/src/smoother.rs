@@ -35,7 +35,7 @@ pub enum Mode {
     Nt(Nt),
     /// Credit bucket that adapts its rate to the observed load of the medium and keeps the position
     /// in time at which its frames get through (rtether's own).
-    Rtether(Places),
+    Rtether(TurnBucket),
 }
 
 /// Credit bucket with a constant period.
@@ -78,7 +78,7 @@ pub struct Adaptive {
 /// Credit bucket whose rate follows the observed load of the medium, and whose refreshes follow the
 /// times at which frames got through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct TurnBucket {
     /// Depth of the bucket: one packet, so that a period is one turn on the medium.
     pub depth: Bytes,
     /// Shortest period, also at the start.
@@ -201,7 +201,7 @@ impl Adaptive {
     };
 }
 
-impl Places {
+impl TurnBucket {
     /// Chosen by sweeps at 10 Mbit/s; results in `docs/models/smoother-rtether.md`.
     pub const DEFAULT: Self = Self {
         depth: Bytes::new(1500),

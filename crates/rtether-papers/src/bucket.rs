@@ -24,7 +24,7 @@ const COARSE: Fixed = Fixed {
 const SPAN: Duration = Duration::from_secs(48);
 
 /// Output of one bucket.
-struct Found {
+struct BucketOutput {
     /// Longest back-to-back burst from a full bucket, with packet sizes chosen for it.
     burst: Bytes,
     /// The same if a refresh comes as the burst ends.
@@ -93,7 +93,7 @@ impl Driver {
     }
 }
 
-fn measure(bucket: Fixed) -> Result<Found, ReproduceError> {
+fn measure(bucket: Fixed) -> Result<BucketOutput, ReproduceError> {
     let mut driver = Driver::new(Mode::Fixed(bucket))?;
     // Packets that use all credits but one, then one of the largest size; the next has to wait.
     let mut credits = bucket.depth;
@@ -118,7 +118,7 @@ fn measure(bucket: Fixed) -> Result<Found, ReproduceError> {
     }
     let bits = (driver.sent - first).bits();
     let seconds = SPAN.as_ps() / Duration::from_secs(1).as_ps();
-    Ok(Found {
+    Ok(BucketOutput {
         burst,
         burst_at_refresh,
         rate: BitRate::from_bps(bits / seconds.unsigned_abs()),
@@ -180,7 +180,7 @@ fn input_limit(mode: Mode) -> Result<String, ReproduceError> {
 /// Time shown in the figure.
 const DRAWN: Duration = Duration::from_ms(1_500);
 
-fn drawn(name: &str, found: &Found) -> Series {
+fn drawn(name: &str, found: &BucketOutput) -> Series {
     let kb = |sent: Bytes| count_f64(sent.get()) / 1e3;
     let drawn = || found.start.iter().filter(|(at, _)| *at <= DRAWN);
     let last = drawn().next_back().map(|&(_, sent)| (DRAWN, kb(sent)));

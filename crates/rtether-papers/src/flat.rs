@@ -69,7 +69,7 @@ impl Schedule {
 
 /// Packets of all runs, by traffic condition.
 #[derive(Default)]
-struct Found {
+struct Packets {
     /// All streams, without transfers.
     quiet_up: Vec<Sample>,
     quiet_down: Vec<Sample>,
@@ -119,7 +119,7 @@ fn observe(
     runs: u64,
     schedule: &Schedule,
     progress: &Progress,
-) -> Result<Found, ReproduceError> {
+) -> Result<Packets, ReproduceError> {
     let set = [
         format!("run.for={}", schedule.end),
         "run.warmup=0 s".to_owned(),
@@ -138,14 +138,14 @@ fn observe(
         let record = run_one(&scenario, seed, progress, &mut sampler)?;
         Ok((record, sampler.samples))
     });
-    let mut found = Found::default();
+    let mut found = Packets::default();
     for (record, samples) in observed.collect::<Result<Vec<_>, ReproduceError>>()? {
         found.sort((&scenario, schedule), &streams, &record, samples);
     }
     Ok(found)
 }
 
-impl Found {
+impl Packets {
     /// Sorts the packets of a run by traffic condition.
     fn sort(
         &mut self,
@@ -273,7 +273,7 @@ fn judge_faster(page: &mut Page, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-fn judge_quiet(page: &mut Page, found: &Found) {
+fn judge_quiet(page: &mut Page, found: &Packets) {
     let (up, down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     page.check(
         "C005",
@@ -297,7 +297,7 @@ fn judge_quiet(page: &mut Page, found: &Found) {
     page.check("C012", [share], format!("{:.0} %", share * 100.0));
 }
 
-fn judge_transfers(page: &mut Page, found: &Found) {
+fn judge_transfers(page: &mut Page, found: &Packets) {
     let (up, quiet) = (latency(&found.upload_up), latency(&found.own_quiet_up));
     let factor = up.zip(quiet).map(|(up, quiet)| ratio(up, quiet));
     let number = factor.unwrap_or(f64::NAN);

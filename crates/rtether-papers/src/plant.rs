@@ -2,7 +2,7 @@
 
 use rtether_model::flow::{Flow, Phase, Reply, Traffic};
 use rtether_model::network::{
-    Backoff, Buffer, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
+    Buffer, EndStation, Hub, Link, Network, NodeId, NodeKind, PortId, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -20,12 +20,7 @@ pub(crate) struct Plant {
 
 impl Plant {
     pub(crate) fn add(&mut self, name: &str, kind: NodeKind) -> NodeId {
-        let id = u32::try_from(self.network.nodes.len()).expect("a small network");
-        self.network.nodes.push(Node {
-            name: name.into(),
-            kind,
-        });
-        NodeId(id)
+        self.network.add(name, kind)
     }
 
     pub(crate) fn station(&mut self, name: &str, stack: Stack) -> NodeId {
@@ -34,10 +29,8 @@ impl Plant {
 
     pub(crate) fn hub(&mut self, rate: BitRate, delay: Duration, ports: u16) -> NodeId {
         let hub = Hub {
-            rate,
             delay,
-            backoff: Backoff::Standard,
-            ports,
+            ..Hub::new(rate, ports)
         };
         self.add("hub", NodeKind::Hub(hub))
     }

@@ -109,14 +109,14 @@ pub struct Loaded {
     /// The texts that spans point into: the file, one for each override, and added flows.
     pub sources: Vec<Source>,
     /// Where nodes, links and flows of the scenario were declared.
-    pub places: Places,
+    pub places: DeclarationSpans,
     /// Index of the first source with added flows.
     first_added: usize,
 }
 
 /// Where things were declared, in the order of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct DeclarationSpans {
     /// Of each node.
     pub nodes: Vec<Span>,
     /// Of each link.
@@ -204,7 +204,7 @@ pub fn load_and_add(
     let diagnostics = reader.sink.finish();
     let (scenario, places) = match lowered {
         Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
-        None => (None, Places::default()),
+        None => (None, DeclarationSpans::default()),
     };
     Loaded {
         scenario,
@@ -219,7 +219,7 @@ fn lower_all(
     reader: &mut Reader<'_>,
     root: &Value,
     source_name: &str,
-) -> Option<(Scenario, Places)> {
+) -> Option<(Scenario, DeclarationSpans)> {
     let start = Span {
         end: root.span.start,
         ..root.span
@@ -263,7 +263,7 @@ fn lower_all(
     if plant_is_whole {
         check::check(reader, &plant, overload);
     }
-    let places = Places {
+    let places = DeclarationSpans {
         nodes: plant.node_spans,
         links: plant.link_spans,
         flows: plant.flow_spans,

@@ -22,9 +22,9 @@ use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 
 use crate::agenda::{Agenda, NEVER};
+use crate::message::{Released, Spent};
 use crate::packet::{NONE, Packet, REVERSE};
 use crate::tcp;
-use crate::whole::{Released, Spent};
 
 /// Largest number of messages in transit per connection. Their list grows on demand, to at most
 /// about 15 MB.

@@ -41,6 +41,7 @@ mod kernel;
 mod kind;
 mod layer;
 pub mod medium;
+mod message;
 pub mod observe;
 mod packet;
 mod port;
@@ -59,7 +60,6 @@ pub mod timeline;
 pub mod topic;
 pub mod trace;
 mod visitor;
-mod whole;
 
 pub use config::Config;
 pub use error::BuildError;

@@ -10,18 +10,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 use rtether_proto::probe::message;
 use rtether_proto::probe::{Codec, Config, Interval, Prober, Received};
-
-/// A random number generator (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
+use rtether_testkit::Dice;
 
 /// What happens to one request and its replies on the path.
 struct Fate {
@@ -119,13 +108,13 @@ fn two_links_and_a_switch_are_measured_exactly() {
 #[test]
 fn a_lossy_path_that_reorders_is_measured_exactly() {
     for seed in 1..=20_u64 {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut path = |_, _| {
             let mut delay =
-                || Duration::from_ps(i64::try_from(random.below(1_000_000_000)).unwrap());
+                || Duration::from_ps(i64::try_from(dice.between(0, 999_999_999)).unwrap());
             let (first, second) = (delay(), delay());
             Fate {
-                replies: match random.below(10) {
+                replies: match dice.index(10) {
                     0..3 => vec![],
                     3 => vec![first, second],
                     // After the timeout.

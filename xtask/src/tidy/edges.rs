@@ -23,6 +23,9 @@ struct Room {
     outside: Outside,
 }
 
+/// What tests share; no crate may be built with it.
+const KIT: &str = "rtether-testkit";
+
 /// The arrows of `ARCHITECTURE.md`. A new crate needs a line here and a decision record.
 const ROOMS: &[Room] = &[
     Room {
@@ -124,6 +127,11 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: KIT,
+        ours: &[],
+        outside: Outside::Only(&[]),
+    },
+    Room {
         name: "xtask",
         ours: &[],
         outside: Outside::Only(&["anyhow", "cbindgen", "ctrlc", "serde_json"]),
@@ -160,6 +168,9 @@ pub(super) fn check(metadata: &Value) -> Vec<Finding> {
 
 impl Room {
     fn may_use(&self, used: &str, kind: Option<&str>, members: &[&str]) -> bool {
+        if used == KIT {
+            return kind == Some("dev");
+        }
         if members.contains(&used) {
             return self.ours.contains(&used);
         }
@@ -224,6 +235,12 @@ mod tests {
             check(&workspace("rtether-sim", "cc", Some("build"))).len(),
             1
         );
+    }
+
+    #[test]
+    fn the_test_kit_is_for_tests() {
+        assert_eq!(check(&workspace("rtether-sim", KIT, Some("dev"))), []);
+        assert_eq!(check(&workspace("rtether-sim", KIT, None)).len(), 1);
     }
 
     #[test]

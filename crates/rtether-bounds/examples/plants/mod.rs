@@ -3,9 +3,7 @@
 use std::time::{Duration as WallDuration, Instant};
 
 use rtether_model::flow::{Flow, Phase, Traffic};
-use rtether_model::network::{
-    EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch,
-};
+use rtether_model::network::{EndStation, Network, NodeId, NodeKind, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 /// Stations at each switch.
@@ -50,56 +48,34 @@ pub(crate) enum Layout {
 /// Switches with fourteen stations each, all station links at 100 Mbit/s.
 pub(crate) fn network(layout: Layout, switches: u32) -> Network {
     let mut network = Network::default();
-    let trunks = |index: u32| match layout {
-        Layout::Mesh => switches - 1,
-        Layout::Line => u32::from(index > 0) + u32::from(index + 1 < switches),
-    };
-    for index in 0..switches {
-        let ports = (trunks(index) + PER_SWITCH) as usize;
-        let kind = NodeKind::Switch(switch(ports));
-        let name = format!("w{index}");
-        network.nodes.push(Node { name, kind });
-    }
-    let mut next = vec![0u16; switches as usize];
-    let mut free = |node: u32| {
-        let port = &mut next[node as usize];
-        *port += 1;
-        PortId {
-            node: NodeId(node),
-            port: *port - 1,
-        }
-    };
-    for a in 0..switches {
-        let (last, mbps) = match layout {
-            Layout::Mesh => (switches, 100),
-            Layout::Line => (switches.min(a + 2), 1000),
+    let switches: Vec<NodeId> = (0..switches)
+        .map(|index| {
+            let switch = Switch {
+                latency: Duration::from_us(1),
+                ..Switch::new(0)
+            };
+            network.add(format!("w{index}"), NodeKind::Switch(switch))
+        })
+        .collect();
+    for (index, &a) in switches.iter().enumerate() {
+        let (others, mbps) = match layout {
+            Layout::Mesh => (usize::MAX, 100),
+            Layout::Line => (1, 1000),
         };
-        for b in a + 1..last {
-            let ends = [free(a), free(b)];
-            network.links.push(link(ends, mbps));
+        for &b in switches.iter().skip(index + 1).take(others) {
+            network.join(a, b, BitRate::from_mbps(mbps));
         }
     }
-    for index in 0..PER_SWITCH * switches {
-        let node = NodeId(switches + index);
-        network.nodes.push(Node {
-            name: format!("s{index}"),
-            kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
-        });
-        let ends = [PortId { node, port: 0 }, free(index % switches)];
-        network.links.push(link(ends, 100));
+    for index in 0..PER_SWITCH as usize * switches.len() {
+        let station = NodeKind::EndStation(EndStation::new(Stack::Zero));
+        let station = network.add(format!("s{index}"), station);
+        network.join(
+            station,
+            switches[index % switches.len()],
+            BitRate::from_mbps(100),
+        );
     }
     network
-}
-
-fn switch(ports: usize) -> Switch {
-    Switch {
-        latency: Duration::from_us(1),
-        ..Switch::new(ports)
-    }
-}
-
-fn link(ends: [PortId; 2], mbps: u64) -> Link {
-    Link::new(ends, BitRate::from_mbps(mbps))
 }
 
 /// Periods of 8 to 128 ms and frames of 64 to 563 octets, by number; in a mesh between any two

@@ -8,7 +8,7 @@ use crate::solution::Cause;
 
 /// Results for one visit.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Found {
+struct VisitResult {
     jitter: i64,
     drift: i64,
     jitter_cause: Option<Cause>,
@@ -33,16 +33,16 @@ impl Solver<'_> {
         }
         let plant = self.plant;
         let visits = places.iter().flat_map(|&place| plant.members.of(place));
-        let old: Vec<(u32, Found)> = visits.map(|&visit| (visit, self.take(visit))).collect();
+        let old: Vec<(u32, VisitResult)> = visits.map(|&visit| (visit, self.take(visit))).collect();
         let is_cyclic = components.is_cyclic(component);
         self.arrive(places, is_cyclic);
-        let arrives_alike = |&(visit, found): &(u32, Found)| {
+        let arrives_alike = |&(visit, found): &(u32, VisitResult)| {
             let parent = plant
                 .visits
                 .get(plant.visits[visit as usize].parent as usize);
             let is_inside =
                 parent.is_some_and(|parent| components.of_place(parent.server) == Some(component));
-            let now = Found {
+            let now = VisitResult {
                 wait: found.wait,
                 cause: found.cause,
                 ..self.found(visit)
@@ -70,9 +70,9 @@ impl Solver<'_> {
         }
     }
 
-    fn found(&self, visit: u32) -> Found {
+    fn found(&self, visit: u32) -> VisitResult {
         let (id, now) = (visit as usize, &self.solution);
-        Found {
+        VisitResult {
             jitter: now.jitter[id],
             drift: now.drift[id],
             jitter_cause: now.jitter_cause[id],
@@ -81,7 +81,7 @@ impl Solver<'_> {
         }
     }
 
-    fn put(&mut self, visit: u32, found: Found) {
+    fn put(&mut self, visit: u32, found: VisitResult) {
         let (id, now) = (visit as usize, &mut self.solution);
         (now.jitter[id], now.drift[id]) = (found.jitter, found.drift);
         (now.jitter_cause[id], now.wait[id]) = (found.jitter_cause, found.wait);
@@ -89,9 +89,9 @@ impl Solver<'_> {
     }
 
     /// Returns the results for a visit and resets them.
-    fn take(&mut self, visit: u32) -> Found {
+    fn take(&mut self, visit: u32) -> VisitResult {
         let found = self.found(visit);
-        self.put(visit, Found::default());
+        self.put(visit, VisitResult::default());
         found
     }
 

@@ -25,7 +25,7 @@ enum Outcome {
 }
 
 /// Mistakes of a page, and its new text for `RTETHER_BLESS=1`.
-pub(crate) struct Found {
+pub(crate) struct PageResult {
     pub(crate) mistakes: Vec<String>,
     pub(crate) text: String,
     /// Commands that this machine cannot run.
@@ -56,10 +56,10 @@ impl Drop for Folder {
 }
 
 /// Runs all commands of a page and compares their outputs.
-pub(crate) fn run(page: &Page) -> Found {
+pub(crate) fn run(page: &Page) -> PageResult {
     let folder = Folder::new(&page.path);
     let mut lines = page.lines.clone();
-    let mut found = Found {
+    let mut found = PageResult {
         mistakes: Vec::new(),
         text: String::new(),
         skipped: Vec::new(),

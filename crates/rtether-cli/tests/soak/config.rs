@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::schedule::Dice;
+use rtether_testkit::Dice;
 
 /// Properties that stay the same for the lifetime of a shim.
 #[derive(Clone, Copy, Debug)]

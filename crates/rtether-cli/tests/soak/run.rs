@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rtether_testkit::Dice;
+
 use crate::account::{Dropped, WAIT_MAX, Window, judge, ledger};
 use crate::bed::{Bed, PATIENCE, Side};
 use crate::config::{self, Kept};
 use crate::flow::{Clock, Control, Flow, SPECS};
 use crate::report::{self, Tally};
-use crate::schedule::{Dice, Round, Step};
+use crate::schedule::{Round, Step, dice};
 use crate::shim::{Shim, Told, command};
 use crate::tcp::Transfer;
 
@@ -76,7 +78,7 @@ impl Soak {
         };
         soak.shim = Some(Shim::start(
             &soak.bed,
-            &config::draw(&mut Dice::new(wish.seed, 0), soak.kept),
+            &config::draw(&mut dice(wish.seed, 0), soak.kept),
         )?);
         for flow in &soak.flows {
             flow.start(&soak.bed, &soak.control, clock);
@@ -99,7 +101,7 @@ impl Soak {
         let mut keeps = false;
         while begin.elapsed() < length {
             number += 1;
-            let dice = &mut Dice::new(self.wish.seed, number);
+            let dice = &mut dice(self.wish.seed, number);
             if !keeps && begin.elapsed() >= keeps_from {
                 keeps = true;
                 self.kept = Kept::all(self.wish.backend);

@@ -10,8 +10,8 @@ use rtether_live::link::Device;
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::thread::Placement;
 use rtether_model::network::{
-    Backoff, EndStation, Hub, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, PortId,
-    QueueMap, Selection, Stack, Switch,
+    EndStation, Hub, MulticastForwarding, Network, NodeId, NodeKind, QueueMap, Selection, Stack,
+    Switch,
 };
 use rtether_model::quantity::{BitRate, Duration};
 
@@ -168,35 +168,21 @@ fn inside<T: Send>(
 fn network(plan: &Plan) -> Network {
     let rate = BitRate::from_mbps(plan.mbps);
     let center = if plan.is_hub {
-        NodeKind::Hub(Hub {
-            rate,
-            delay: Duration::ZERO,
-            backoff: Backoff::Standard,
-            ports: plan.hosts,
-        })
+        NodeKind::Hub(Hub::new(rate, 0))
     } else {
         NodeKind::Switch(Switch {
             queues: QueueMap::standard(4).expect("four queues are legal"),
             selection: Selection::StrictPriority,
             multicast: MulticastForwarding::Unmanaged,
-            ..Switch::new(usize::from(plan.hosts))
+            ..Switch::new(0)
         })
     };
     let mut network = Network::default();
-    let name = "center".to_owned();
-    network.nodes.push(Node { name, kind: center });
+    let center = network.add("center", center);
     for host in 0..plan.hosts {
-        let name = format!("host{host}");
-        let kind = NodeKind::EndStation(EndStation::new(Stack::Zero));
-        network.nodes.push(Node { name, kind });
-        let port = |node, port| PortId {
-            node: NodeId(node),
-            port,
-        };
-        network.links.push(Link::new(
-            [port(0, host), port(u32::from(host) + 1, 0)],
-            rate,
-        ));
+        let station = NodeKind::EndStation(EndStation::new(Stack::Zero));
+        let station = network.add(format!("host{host}"), station);
+        network.join(center, station, rate);
     }
     network
 }

@@ -33,7 +33,7 @@ pub(super) trait Handle: Sized {
 }
 
 /// A table entry.
-struct Place {
+struct Slot {
     /// Pins of calls that are taking references, whether it lives, its kind and generation.
     state: AtomicU64,
     thing: AtomicPtr<()>,
@@ -50,8 +50,8 @@ const KIND_AT: u32 = 26;
 const GENERATION_AT: u32 = 32;
 const PINS: u64 = LIVES - 1;
 
-static TABLE: [Place; PLACES] = [const {
-    Place {
+static TABLE: [Slot; PLACES] = [const {
+    Slot {
         state: AtomicU64::new(0),
         thing: AtomicPtr::new(ptr::null_mut()),
         forks: AtomicU32::new(0),
@@ -86,7 +86,7 @@ fn encoded<T>(place: usize, generation: u64) -> *mut T {
 }
 
 /// Returns the entry and generation of a handle.
-fn decoded<T>(handle: *const T) -> Option<(&'static Place, u64)> {
+fn decoded<T>(handle: *const T) -> Option<(&'static Slot, u64)> {
     let number = handle.addr();
     let is_ours = number >> (GENERATION_BITS + PLACE_BITS) == MARK;
     let generation = (number >> PLACE_BITS) as u64 % GENERATIONS;
@@ -129,7 +129,7 @@ pub(super) fn register<H: Handle>(thing: Arc<H::Object>) -> Result<*mut H, Failu
 }
 
 /// Returns the entry and state of a live handle of the right kind.
-fn living<H: Handle>(handle: *const H) -> Result<(&'static Place, u64), Failure> {
+fn living<H: Handle>(handle: *const H) -> Result<(&'static Slot, u64), Failure> {
     if handle.is_null() {
         return Err(Failure::argument("the handle is NULL"));
     }
@@ -202,7 +202,7 @@ pub(super) fn remove<H: Handle>(handle: *const H) -> Result<(), Failure> {
 }
 
 /// Frees an entry that is neither in use nor valid any more.
-fn release<H: Handle>(place: &Place) {
+fn release<H: Handle>(place: &Slot) {
     let thing = place.thing.swap(ptr::null_mut(), Ordering::Relaxed);
     let state = place.state.load(Ordering::Relaxed);
     // SAFETY: it came from `Arc::into_raw` of this kind, and only one call ends a generation.

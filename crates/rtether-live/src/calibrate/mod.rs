@@ -20,7 +20,7 @@ use crate::namespace::{CommandError, Namespace, join};
 use crate::stall::{Stalls, Watcher};
 use crate::thread::{Placement, PlacementError};
 use crate::wait::{Waiter, Waiting};
-use port::{Place, Port};
+use port::{Ends, Port};
 
 /// Smallest payload, in octets: the message between the ends.
 pub const SIZE_MIN: usize = 40;
@@ -77,7 +77,7 @@ pub struct Bench {
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct Trial {
     /// Path measured over.
     pub path: Path,
     /// Protocol that carries the payload.
@@ -162,7 +162,7 @@ impl Bench {
     ///
     /// # Errors
     /// If no answer arrives, or a placement is refused.
-    pub fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Measured, CalibrateError> {
+    pub fn measure(&self, plan: &Trial, stop: &AtomicBool) -> Result<Measured, CalibrateError> {
         let (is_ready, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
         let (near, far) = self.places(plan);
         let clock = Clock::start();
@@ -221,7 +221,7 @@ impl Bench {
     }
 
     /// Returns the places of both ends; the far end of ICMP is the kernel.
-    fn places(&self, plan: &Plan) -> (Place<'static>, Option<Place<'static>>) {
+    fn places(&self, plan: &Trial) -> (Ends<'static>, Option<Ends<'static>>) {
         let (own, peer) = match plan.path {
             Path::Loopback => (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST),
             Path::Veth => (NEAR, FAR),
@@ -229,21 +229,21 @@ impl Bench {
         match plan.protocol {
             Protocol::Udp => {
                 let (own, peer) = ((own, PORT).into(), (peer, PORT + 1).into());
-                let far = Place::Udp {
+                let far = Ends::Udp {
                     own: peer,
                     peer: own,
                 };
-                (Place::Udp { own, peer }, Some(far))
+                (Ends::Udp { own, peer }, Some(far))
             }
             Protocol::Raw => {
                 let [own, peer] = self.addresses;
-                let at = |peer| Place::Raw {
+                let at = |peer| Ends::Raw {
                     device: DEVICE,
                     peer,
                 };
                 (at(peer), Some(at(own)))
             }
-            Protocol::Icmp => (Place::Icmp { peer }, None),
+            Protocol::Icmp => (Ends::Icmp { peer }, None),
         }
     }
 }
@@ -291,7 +291,7 @@ impl Asked {
 }
 
 /// Sends one request after another.
-fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool, clock: Clock) -> io::Result<Asked> {
+fn ask(mut port: Port, plan: &Trial, stop: &AtomicBool, clock: Clock) -> io::Result<Asked> {
     let mut waiter = Waiter::new(plan.waiting, clock);
     let head = port.head();
     let mut payload = vec![0; head + plan.size];
@@ -400,7 +400,7 @@ fn parts(begin: i64, end: i64, stamp: Option<i64>, reply: Reply) -> Option<Parts
 }
 
 /// Answers until `is_over`.
-fn answer(mut port: Port, plan: &Plan, is_over: &AtomicBool) -> io::Result<()> {
+fn answer(mut port: Port, plan: &Trial, is_over: &AtomicBool) -> io::Result<()> {
     let clock = Clock::start();
     let mut waiter = Waiter::new(plan.waiting, clock);
     // Spins only while requests arrive, so that it rests when the near end does. The two together

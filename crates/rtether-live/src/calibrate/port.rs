@@ -23,26 +23,26 @@ const ICMP: usize = 8;
 
 /// Addresses of an end and of its peer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place<'a> {
+pub(super) enum Ends<'a> {
     Udp { own: SocketAddr, peer: SocketAddr },
     Raw { device: &'a str, peer: MacAddress },
     Icmp { peer: Ipv4Addr },
 }
 
 impl Port {
-    pub(super) fn open(place: Place<'_>) -> io::Result<Self> {
+    pub(super) fn open(place: Ends<'_>) -> io::Result<Self> {
         let this = match place {
-            Place::Udp { own, peer } => {
+            Ends::Udp { own, peer } => {
                 let socket = UdpSocket::bind(own)?;
                 socket.connect(peer)?;
                 socket.set_nonblocking(true)?;
                 Self::Udp(socket)
             }
-            Place::Raw { device, peer } => {
+            Ends::Raw { device, peer } => {
                 let raw = Raw::connect(device, peer, RawOptions::default());
                 Self::Raw(raw.map_err(io::Error::other)?)
             }
-            Place::Icmp { peer } => Self::Icmp(Icmp::connect(peer, 0)?),
+            Ends::Icmp { peer } => Self::Icmp(Icmp::connect(peer, 0)?),
         };
         stamp::enable(this.as_fd())?;
         Ok(this)

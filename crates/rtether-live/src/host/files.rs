@@ -50,10 +50,4 @@ impl Files {
         names.sort();
         names
     }
-
-    /// Returns the last component of the target of a symbolic link.
-    pub fn link_name(&self, path: &str) -> Option<String> {
-        let target = std::fs::read_link(self.root.join(path)).ok()?;
-        Some(target.file_name()?.to_str()?.to_owned())
-    }
 }

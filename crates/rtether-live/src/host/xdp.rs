@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use crate::bpf::{self, EXIT, Kind, MOVE_VALUE, XDP_NATIVE, attach_xdp, op};
+use crate::bpf::{self, EXIT, MOVE_VALUE, ProgramType, XDP_NATIVE, attach_xdp, op};
 
 /// `XDP_PASS`.
 const PASS: i32 = 2;
@@ -25,7 +25,7 @@ pub(super) fn try_native(device: &str) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     let pass = [op(MOVE_VALUE, 0, 0, 0, PASS), op(EXIT, 0, 0, 0, 0)];
-    let program = bpf::load(Kind::Xdp, &pass)?;
+    let program = bpf::load(ProgramType::Xdp, &pass)?;
     // Closing the link detaches the program.
     attach_xdp(&program, index, XDP_NATIVE).map(drop)
 }

@@ -11,18 +11,16 @@
 //! process is killed.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::frame::{ETHERTYPE, ETHERTYPE_TAG};
 use crate::bpf::{
-    self, ADD_VALUE, CALL, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_GREATER, JUMP_IF_OTHER, Kind,
-    LOAD_16, LOAD_32, LOAD_CONSTANT_64, MOVE, MOVE_VALUE, XDP_GENERIC, XDP_NATIVE, attach_xdp,
-    in_frame, op,
+    self, ADD_VALUE, CALL, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_GREATER, JUMP_IF_OTHER,
+    LOAD_16, LOAD_32, LOAD_CONSTANT_64, MOVE, MOVE_VALUE, Map, ProgramType, XDP_GENERIC,
+    XDP_NATIVE, attach_xdp, in_frame, op,
 };
 
-/// Commands and types of `include/uapi/linux/bpf.h`.
-const MAP_CREATE: libc::c_long = 0;
-const MAP_UPDATE_ELEM: libc::c_long = 2;
+/// Types and helpers of `include/uapi/linux/bpf.h`.
 const MAP_TYPE_XSKMAP: u32 = 17;
 const PSEUDO_MAP_FD: u8 = 1;
 const REDIRECT_MAP: i32 = 51;
@@ -66,10 +64,13 @@ pub(super) fn attach(
     queue: u32,
     socket: RawFd,
 ) -> Result<Attached, (&'static str, io::Error)> {
-    let map = xsk_map(queue + 1).map_err(|error| ("making a map of sockets", error))?;
-    insert(&map, queue, socket).map_err(|error| ("entering the socket into its map", error))?;
-    let program = program(map.as_fd().as_raw_fd());
-    let program = bpf::load(Kind::Xdp, &program).map_err(|error| ("loading the program", error))?;
+    let map = Map::new(MAP_TYPE_XSKMAP, queue + 1);
+    let map = map.map_err(|error| ("making a map of sockets", error))?;
+    map.set(queue, &socket)
+        .map_err(|error| ("entering the socket into its map", error))?;
+    let program = program(map.as_raw_fd());
+    let program =
+        bpf::load(ProgramType::Xdp, &program).map_err(|error| ("loading the program", error))?;
     let attached = attach_xdp(&program, device, XDP_NATIVE);
     let link = attached.or_else(|error| match error.raw_os_error() {
         Some(libc::EOPNOTSUPP) => attach_xdp(&program, device, XDP_GENERIC),
@@ -77,28 +78,4 @@ pub(super) fn attach(
     });
     link.map(|link| Attached { _link: link })
         .map_err(|error| ("attaching the program", error))
-}
-
-fn xsk_map(entries: u32) -> io::Result<OwnedFd> {
-    // Type, key size and value size in octets, entries, flags.
-    bpf::descriptor(MAP_CREATE, &[MAP_TYPE_XSKMAP, 4, 4, entries, 0])
-}
-
-fn insert(map: &OwnedFd, queue: u32, socket: RawFd) -> io::Result<()> {
-    #[repr(C)]
-    struct Element {
-        map: RawFd,
-        padding: u32,
-        key: u64,
-        value: u64,
-        flags: u64,
-    }
-    let element = Element {
-        map: map.as_raw_fd(),
-        padding: 0,
-        key: (&raw const queue).addr() as u64,
-        value: (&raw const socket).addr() as u64,
-        flags: 0,
-    };
-    bpf::call(MAP_UPDATE_ELEM, &element).map(|_| ())
 }

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, ready};
+use super::{Link, Stamped, ready};
 
 /// A raw ICMP socket to one host; payloads start at the ICMP header.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ impl AsFd for Icmp {
         self.socket.as_fd()
     }
 }
+
+impl Stamped for Icmp {}
 
 impl Link for Icmp {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {

@@ -29,21 +29,8 @@ pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};
 pub use xdp::Xdp;
 
-/// A socket that sends payloads to one peer and receives its answers.
-///
-/// Neither call blocks: [`crate::wait::Waiter`] does.
-pub trait Link: AsFd {
-    /// Smallest payload in octets; shorter ones cannot be distinguished from padding.
-    fn payload_min(&self) -> usize {
-        0
-    }
-
-    /// Sends one payload.
-    fn send(&mut self, payload: &[u8]) -> io::Result<()>;
-
-    /// Returns the range of the next payload in `buffer`; `None` if there is none now.
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>>;
-
+/// A socket whose payloads the kernel stamps with their time, if it can.
+pub trait Stamped: AsFd {
     /// Enables kernel time stamps on what is sent and received from now on.
     fn enable_stamps(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
@@ -60,8 +47,24 @@ pub trait Link: AsFd {
     }
 }
 
+/// A socket that sends payloads to one peer and receives its answers.
+///
+/// Neither call blocks: [`crate::wait::Waiter`] does.
+pub trait Link: Stamped {
+    /// Smallest payload in octets; shorter ones cannot be distinguished from padding.
+    fn payload_min(&self) -> usize {
+        0
+    }
+
+    /// Sends one payload.
+    fn send(&mut self, payload: &[u8]) -> io::Result<()>;
+
+    /// Returns the range of the next payload in `buffer`; `None` if there is none now.
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>>;
+}
+
 /// A socket that answers payloads from any peer.
-pub trait Service: AsFd {
+pub trait Service: Stamped {
     /// Destination of an answer.
     type Peer: Copy;
 
@@ -76,21 +79,6 @@ pub trait Service: AsFd {
         payload: Range<usize>,
         to: Self::Peer,
     ) -> io::Result<()>;
-
-    /// Enables kernel time stamps on what is sent and received from now on.
-    fn enable_stamps(&mut self) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Returns the kernel's stamp of the last payload received.
-    fn received_at(&self) -> Option<RealNs> {
-        None
-    }
-
-    /// Returns the next stamp of a sent payload; `None` if there is none now.
-    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
-        Ok(None)
-    }
 
     /// Returns what it has rejected or missed so far.
     fn turned(&self) -> Turned {

@@ -13,7 +13,7 @@ use rtether_model::mac::MacAddress;
 
 use super::device::{Device, DeviceError};
 use super::frame::{self, ETHERTYPE, RawOptions};
-use super::{Link, Service, ready, receive, send};
+use super::{Link, Service, Stamped, ready, receive, send};
 use crate::timestamping::{self, RealNs, Sent};
 
 /// A packet socket on one device, for one `EtherType`.
@@ -132,16 +132,7 @@ impl AsFd for Raw {
     }
 }
 
-impl Link for Raw {
-    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
-        let peer = self.peer.unwrap_or(MacAddress([0xFF; 6]));
-        self.send_to(payload, peer)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
-        Ok(self.next(buffer)?.map(|(payload, _)| payload))
-    }
-
+impl Stamped for Raw {
     fn enable_stamps(&mut self) -> io::Result<()> {
         timestamping::enable(self.socket.as_fd())?;
         self.is_stamped = true;
@@ -154,6 +145,17 @@ impl Link for Raw {
 
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         timestamping::sent(self.socket.as_fd())
+    }
+}
+
+impl Link for Raw {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        let peer = self.peer.unwrap_or(MacAddress([0xFF; 6]));
+        self.send_to(payload, peer)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        Ok(self.next(buffer)?.map(|(payload, _)| payload))
     }
 }
 
@@ -171,19 +173,5 @@ impl Service for Raw {
         to: MacAddress,
     ) -> io::Result<()> {
         self.send_to(&buffer[payload], to)
-    }
-
-    fn enable_stamps(&mut self) -> io::Result<()> {
-        timestamping::enable(self.socket.as_fd())?;
-        self.is_stamped = true;
-        Ok(())
-    }
-
-    fn received_at(&self) -> Option<RealNs> {
-        self.received_at
-    }
-
-    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
-        timestamping::sent(self.socket.as_fd())
     }
 }

@@ -10,7 +10,7 @@ use rtether_proto::probe::framing::{self, Deframer};
 use rustix::event::epoll;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, Turned, UdpOptions, ready, udp};
+use super::{Link, Service, Stamped, Turned, UdpOptions, ready, udp};
 use crate::meter::PAYLOAD_MAX;
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
@@ -31,14 +31,14 @@ const TURNS: u32 = 64;
 
 /// One end of a connection.
 #[derive(Debug)]
-struct Stream {
+struct Framed {
     socket: TcpStream,
     deframer: Deframer,
     /// Octets not accepted by the system yet: at most one payload with its length.
     unsent: Vec<u8>,
 }
 
-impl Stream {
+impl Framed {
     fn new(stream: TcpStream, payload_max: usize) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
@@ -94,7 +94,7 @@ impl Stream {
 /// A connection to one peer.
 #[derive(Debug)]
 pub struct Tcp {
-    stream: Stream,
+    stream: Framed,
 }
 
 impl Tcp {
@@ -103,7 +103,7 @@ impl Tcp {
         let socket = socket(peer, options)?;
         socket.connect_timeout(&peer.into(), PATIENCE)?;
         Ok(Self {
-            stream: Stream::new(socket.into(), PAYLOAD_MAX)?,
+            stream: Framed::new(socket.into(), PAYLOAD_MAX)?,
         })
     }
 }
@@ -120,6 +120,8 @@ impl AsFd for Tcp {
         self.stream.socket.as_fd()
     }
 }
+
+impl Stamped for Tcp {}
 
 impl Link for Tcp {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {
@@ -158,7 +160,7 @@ impl Default for TcpLimits {
 /// A connection being served.
 #[derive(Debug)]
 struct Connection {
-    stream: Stream,
+    stream: Framed,
     peer: IpAddr,
     /// Whether a payload has arrived since the last check, and when a check last found one.
     is_heard: bool,
@@ -265,7 +267,7 @@ impl TcpService {
             return;
         };
         // An error means that it has gone already.
-        self.connections[free] = Stream::new(stream, PAYLOAD_MAX)
+        self.connections[free] = Framed::new(stream, PAYLOAD_MAX)
             .ok()
             .map(|stream| Connection {
                 stream,
@@ -306,6 +308,8 @@ impl AsFd for TcpService {
         self.events.as_fd()
     }
 }
+
+impl Stamped for TcpService {}
 
 impl Service for TcpService {
     type Peer = usize;

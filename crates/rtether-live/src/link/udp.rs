@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, Turned, ready, receive, send};
+use super::{Link, Service, Stamped, Turned, ready, receive, send};
 use crate::option;
 use crate::timestamping::{self, RealNs, Sent};
 
@@ -100,18 +100,7 @@ impl AsFd for Udp {
     }
 }
 
-impl Link for Udp {
-    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
-        send(&self.socket, payload)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
-        if self.is_stamped {
-            return Ok(self.receive_stamped(buffer)?.map(|(payload, _)| payload));
-        }
-        Ok(receive(&self.socket, buffer)?.map(|len| 0..len))
-    }
-
+impl Stamped for Udp {
     fn enable_stamps(&mut self) -> io::Result<()> {
         timestamping::enable(self.socket.as_fd())?;
         self.is_stamped = true;
@@ -124,6 +113,19 @@ impl Link for Udp {
 
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         timestamping::sent(self.socket.as_fd())
+    }
+}
+
+impl Link for Udp {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        send(&self.socket, payload)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        if self.is_stamped {
+            return Ok(self.receive_stamped(buffer)?.map(|(payload, _)| payload));
+        }
+        Ok(receive(&self.socket, buffer)?.map(|len| 0..len))
     }
 }
 
@@ -146,20 +148,6 @@ impl Service for Udp {
         to: SocketAddr,
     ) -> io::Result<()> {
         self.socket.send_to(&buffer[payload], to).map(|_| ())
-    }
-
-    fn enable_stamps(&mut self) -> io::Result<()> {
-        timestamping::enable(self.socket.as_fd())?;
-        self.is_stamped = true;
-        Ok(())
-    }
-
-    fn received_at(&self) -> Option<RealNs> {
-        self.received_at
-    }
-
-    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
-        timestamping::sent(self.socket.as_fd())
     }
 
     fn turned(&self) -> Turned {

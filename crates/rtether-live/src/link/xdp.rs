@@ -21,7 +21,7 @@ use rtether_model::mac::MacAddress;
 
 use super::device::{Device, DeviceError};
 use super::frame::{self, HEADER, RawOptions, TAG};
-use super::{Link, Service};
+use super::{Link, Service, Stamped};
 
 const QUEUE: u32 = 0;
 /// Slots of each ring, and frames queued in it for the kernel to fill.
@@ -291,6 +291,8 @@ impl AsFd for Xdp {
         unsafe { BorrowedFd::borrow_raw(self.socket.as_raw_fd()) }
     }
 }
+
+impl Stamped for Xdp {}
 
 impl Link for Xdp {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {

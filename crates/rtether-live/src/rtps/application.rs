@@ -13,9 +13,6 @@ use rtether_rtps::writer::WriteError;
 
 use super::{Domain, DomainError, DomainOptions};
 
-/// Longest time between checks whether to continue.
-const LOOK: Duration = Duration::from_ms(100);
-
 /// Why a value was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
@@ -137,17 +134,6 @@ impl DomainApplication {
         let until = self.domain.now() + time;
         while self.domain.now() < until {
             self.step(until)?;
-        }
-        Ok(())
-    }
-
-    /// Runs while `may_run` returns true, which is checked after each datagram and every 100 ms.
-    ///
-    /// # Errors
-    /// A socket fails.
-    pub fn run_while(&mut self, mut may_run: impl FnMut() -> bool) -> io::Result<()> {
-        while may_run() {
-            self.step(self.domain.now() + LOOK)?;
         }
         Ok(())
     }

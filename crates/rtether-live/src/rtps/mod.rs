@@ -6,7 +6,6 @@
 mod application;
 mod ethernet;
 mod options;
-mod rests;
 mod sieve;
 mod socket;
 mod store;
@@ -14,6 +13,7 @@ mod transport;
 mod udp;
 mod v1;
 mod watch;
+mod yielding;
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -29,11 +29,11 @@ use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
-use rests::Rests;
 use socket::Source;
 pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
 use transport::Transport;
 pub use watch::{Envelope, Seen, Watch};
+use yielding::Rests;
 
 /// Maximum size of a datagram, in octets.
 const DATAGRAM_MAX: usize = 65_507;

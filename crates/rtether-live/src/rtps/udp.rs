@@ -387,10 +387,10 @@ fn open_group(own: Ipv4Addr, devices: Option<[u32; 2]>, port: u16) -> io::Result
 }
 
 /// An address with its prefix length.
-type Place = (Ipv4Addr, u8);
+type AddressPrefix = (Ipv4Addr, u8);
 
 /// Returns the own address, the name of its device, and the networks of this host.
-fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, String, Vec<Place>), DomainError> {
+fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, String, Vec<AddressPrefix>), DomainError> {
     let found = interfaces().map_err(failed("looking for devices"))?;
     let up: Vec<&Interface> = found.iter().filter(|one| one.is_up).collect();
     let all = up.iter().flat_map(|one| {
@@ -398,7 +398,7 @@ fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, String, Vec<Place>), Domai
         let places = one.addresses.iter().copied().zip(bits);
         places.map(|place| (place, one.name.as_str()))
     });
-    let all: Vec<(Place, &str)> = all.collect();
+    let all: Vec<(AddressPrefix, &str)> = all.collect();
     let mut own = all.iter().map(|((address, _), name)| (*address, *name));
     let (own, device) = match wish {
         Some(wish) => own

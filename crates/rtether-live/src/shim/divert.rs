@@ -25,8 +25,8 @@ use rtether_model::quantity::Duration;
 use super::status::Directions;
 use super::strip::{self, GO_ON};
 use crate::bpf::{
-    self, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_OTHER, JUMP_IF_VALUE_GREATER, Kind,
-    LOAD_32, LOAD_64, MOVE_VALUE, Numbers, STORE_VALUE_32, SUBTRACT, in_frame, op,
+    self, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_OTHER, JUMP_IF_VALUE_GREATER, LOAD_32,
+    LOAD_64, MOVE_VALUE, Numbers, ProgramType, STORE_VALUE_32, SUBTRACT, in_frame, op,
 };
 use crate::emulator::COLLISION_ETHERTYPE;
 
@@ -150,7 +150,7 @@ pub(super) fn pin_strip(path: &Path, vid: Vid) -> io::Result<()> {
 }
 
 fn pin(path: &Path, program: &[Instruction]) -> io::Result<()> {
-    let loaded: OwnedFd = bpf::load(Kind::Classifier, program)?;
+    let loaded: OwnedFd = bpf::load(ProgramType::Classifier, program)?;
     bpf::pin(&loaded, path)
 }
 

@@ -44,7 +44,7 @@ mod handle;
 mod hub;
 pub mod kernel;
 mod line;
-mod place;
+mod network_namespace;
 mod plan;
 mod port;
 mod probes;

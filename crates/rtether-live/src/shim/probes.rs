@@ -42,7 +42,7 @@ pub(super) struct Probes {
 
 /// A message from another shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found<'a> {
+struct PeerMessage<'a> {
     from: MacAddress,
     payload: &'a [u8],
 }
@@ -59,12 +59,12 @@ fn payload(frame: &[u8]) -> Option<&[u8]> {
 }
 
 /// Reads a frame addressed to this host.
-fn read(frame: &[u8], own: MacAddress) -> Option<Found<'_>> {
+fn read(frame: &[u8], own: MacAddress) -> Option<PeerMessage<'_>> {
     let &[to, from] = frame.as_chunks::<6>().0.first_chunk::<2>()?;
     let is_for_us = to == own.0 && from != own.0 && from[0] & 1 == 0;
     let payload = payload(frame).filter(|_| is_for_us)?;
     let from = MacAddress(from);
-    Some(Found { from, payload })
+    Some(PeerMessage { from, payload })
 }
 
 fn write<const LENGTH: usize>(to: MacAddress, from: MacAddress, payload: &[u8]) -> [u8; LENGTH] {
@@ -154,7 +154,7 @@ impl Probes {
         now: Instant,
         received_at: Instant,
         length: usize,
-        found: Found<'_>,
+        found: PeerMessage<'_>,
     ) -> Option<[u8; ANSWER]> {
         // A shorter probe would be answered by a longer frame.
         if length < PROBE {

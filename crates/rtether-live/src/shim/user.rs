@@ -10,7 +10,7 @@ use super::check::{check, check_change};
 use super::counters::Counters;
 use super::divert::Diversion;
 use super::frames::Pool;
-use super::place::Place;
+use super::network_namespace::NetworkNamespace;
 use super::plan::{Plan, Taps, restore};
 use super::port::Port;
 use super::receive::ReceiveSide;
@@ -51,7 +51,7 @@ pub struct Shim {
     pub(super) collisions: u64,
     pub(super) blinked_at: Instant,
     /// The network namespace of the device.
-    pub(super) place: Place,
+    pub(super) place: NetworkNamespace,
     pub(super) is_up: bool,
     /// Whether its thread has a real-time priority; `None` before it runs.
     pub(super) is_real_time: Option<bool>,
@@ -85,7 +85,7 @@ impl Shim {
     pub fn up_recorded(device: &str, settings: Settings, limit: usize) -> Result<Self, ShimError> {
         let plan = Self::prepare(device, &settings)?;
         let found = Device::named(device)?;
-        let place = Place::here().map_err(ShimError::system("opening the namespace"))?;
+        let place = NetworkNamespace::here().map_err(ShimError::system("opening the namespace"))?;
         let mut counters = Counters::open().map_err(ShimError::system("opening counters"))?;
         let seen = counters.read(device);
         let seen = seen.map_err(ShimError::system("reading counters of devices"))?;

@@ -57,7 +57,7 @@ struct Flow {
     wish: u32,
 }
 
-struct Stream {
+struct Receiver {
     duty: Incoming,
     outlet: Option<Outlet>,
 }
@@ -66,7 +66,7 @@ struct Stream {
 pub struct Station {
     clock: Clock,
     flows: Vec<Flow>,
-    streams: Vec<Stream>,
+    streams: Vec<Receiver>,
     inlets: Vec<Inlet>,
     stamps: Stamps,
     /// When the clocks were last compared.
@@ -127,7 +127,7 @@ impl Station {
             let back =
                 |answer: Answer| outlet(duty.carrier, answer.peer, answer.tagging, answer.payload);
             let outlet = duty.answer.map(back).transpose()?;
-            streams.push(Stream { duty, outlet });
+            streams.push(Receiver { duty, outlet });
         }
         let mut station = Self {
             clock,
@@ -279,7 +279,7 @@ impl Station {
 
     /// Sends the answer to a request.
     fn answer(&mut self, index: usize, request: Request) -> Result<(), StationError> {
-        let Stream { duty, outlet } = &mut self.streams[index];
+        let Receiver { duty, outlet } = &mut self.streams[index];
         let (Some(answer), Some(outlet)) = (duty.answer, outlet) else {
             return Ok(());
         };
@@ -370,7 +370,7 @@ impl Station {
             self.note_answer(index, mark.number, now);
             return Ok(());
         }
-        let own = |stream: &Stream| stream.duty.named == mark.stream;
+        let own = |stream: &Receiver| stream.duty.named == mark.stream;
         let Some(index) = self.streams.iter().position(own) else {
             self.log.oddities.foreign += 1;
             return Ok(());

@@ -11,10 +11,10 @@ use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::wait::Waiting;
 use rtether_model::network::{
-    Backoff, EndStation, Hub, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, PortId,
-    QueueMap, Selection, Stack, Switch,
+    EndStation, Hub, Link, MulticastForwarding, Network, NodeId, NodeKind, PortId, QueueMap,
+    Selection, Stack, Switch,
 };
-use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::quantity::BitRate;
 
 use crate::skip::skip;
 
@@ -23,21 +23,13 @@ pub(crate) const DEVICE: &str = "eth";
 
 /// Node 0 is the center; the others are the hosts in order.
 pub(crate) fn star(center: NodeKind, hosts: u16, mbps: u64) -> Network {
-    let node = |name: String, kind| Node { name, kind };
-    let mut network = Network {
-        nodes: vec![node("center".into(), center)],
-        links: Vec::new(),
-    };
-    for host in 0..hosts {
-        let station = EndStation::new(Stack::Zero);
-        let kind = NodeKind::EndStation(station);
-        network.nodes.push(node(format!("host{host}"), kind));
-        let (center, own) = (NodeId(0), NodeId(u32::from(host) + 1));
-        let port = |node, port| PortId { node, port };
-        network.links.push(Link::new(
-            [port(center, host), port(own, 0)],
-            BitRate::from_mbps(mbps),
-        ));
+    let mut network = Network::default();
+    let center = network.add("center", center);
+    for (port, host) in (0..hosts).map(|host| (host, format!("host{host}"))) {
+        let own = network.add(host, NodeKind::EndStation(EndStation::new(Stack::Zero)));
+        let ends = [(center, port), (own, 0)].map(|(node, port)| PortId { node, port });
+        let link = Link::new(ends, BitRate::from_mbps(mbps));
+        network.links.push(link);
     }
     network
 }
@@ -53,12 +45,7 @@ pub(crate) fn switch(ports: u16) -> NodeKind {
 }
 
 pub(crate) fn hub(ports: u16) -> NodeKind {
-    NodeKind::Hub(Hub {
-        rate: BitRate::from_mbps(10),
-        delay: Duration::ZERO,
-        backoff: Backoff::Standard,
-        ports,
-    })
+    NodeKind::Hub(Hub::new(BitRate::from_mbps(10), ports))
 }
 
 /// Hosts around an emulated center.

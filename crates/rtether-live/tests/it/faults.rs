@@ -14,6 +14,7 @@ use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::message;
 use rtether_proto::probe::{Codec, Config, Counters, Event, Interval, Prober};
+use rtether_testkit::Dice;
 
 use crate::bed::inside;
 use crate::meter::{PORT, SLEEPS_MIN, sleeps, with_responder};
@@ -37,25 +38,13 @@ struct Done {
     reordered: u64,
 }
 
-/// Random numbers (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// Drops three of ten requests, answers one of ten twice, one with an invalid message only, one
 /// only partly, and one after the next; answers the rest correctly.
 fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
     socket
         .set_read_timeout(Some(Sleep::from_millis(50)))
         .unwrap();
-    let (mut random, mut done) = (Random(seed), Done::default());
+    let (mut dice, mut done) = (Dice::new(seed), Done::default());
     let (mut held, mut last) = (None::<Vec<u8>>, None);
     let mut buffer = [0; 2_000];
     while !stop.load(Ordering::Relaxed) {
@@ -76,7 +65,7 @@ fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
             socket.send_to(octets, peer).unwrap();
         };
         let mut is_answered = true;
-        match random.below(10) {
+        match dice.index(10) {
             0..3 => is_answered = false,
             3 => {
                 send(&reply);

@@ -9,6 +9,7 @@ use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::Duration;
 use rtether_rtps::writer::WriteError;
+use rtether_testkit::Dice;
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use socket2::{Protocol, Socket, Type};
 
@@ -271,27 +272,15 @@ fn priorities_are_in_tags() {
     }
 }
 
-/// Random numbers (xorshift, 64 bits).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
-    }
-}
-
 /// Returns the payload of a frame for this port, with some octets changed and its end truncated.
-fn mutated(frame: &[u8], port: u16, random: &mut Random) -> Vec<u8> {
+fn mutated(frame: &[u8], port: u16, dice: &mut Dice) -> Vec<u8> {
     let mut payload = frame[HEAD - 4..].to_vec();
     payload[2..4].copy_from_slice(&port.to_be_bytes());
-    for _ in 0..random.below(8) {
-        let at = 4 + random.below(payload.len() - 4);
-        payload[at] = u8::try_from(random.below(256)).unwrap();
+    for _ in 0..dice.index(8) {
+        let at = 4 + dice.index(payload.len() - 4);
+        payload[at] = u8::try_from(dice.index(256)).unwrap();
     }
-    payload.truncate(4 + random.below(payload.len()));
+    payload.truncate(4 + dice.index(payload.len()));
     payload
 }
 
@@ -331,11 +320,11 @@ fn frames_that_make_no_sense_are_counted() {
     };
     // Lets the discovery of both settle.
     go_on_for(&mut domains, Duration::from_ms(500));
-    let mut random = Random(0x5EED);
+    let mut dice = Dice::new(0x5EED);
     let before = domains[1].participant().counters();
     for round in 0..20_000 {
-        let frame = &seen[random.below(seen.len())];
-        attacker.send(&mutated(frame, port, &mut random)).unwrap();
+        let frame = &seen[dice.index(seen.len())];
+        attacker.send(&mutated(frame, port, &mut dice)).unwrap();
         if round % 50 == 0 {
             domains[1].step(domains[1].now()).unwrap();
             domains[1].participant_mut().discard_events(|_| false);

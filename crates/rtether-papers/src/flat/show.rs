@@ -1,11 +1,11 @@
 //! Comparison with the paper, and the success criterion.
 
-use super::{Found, ethernet, latency, rise, sum};
+use super::{Packets, ethernet, latency, rise, sum};
 use crate::observe::{mean, shown};
 use crate::prelude::*;
 
 /// Compares the paper's values with ours.
-pub(super) fn compare(page: &mut Page, found: &Found) {
+pub(super) fn compare(page: &mut Page, found: &Packets) {
     let (quiet_up, quiet_down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     let upload = latency(&found.upload_up);
     page.compare(reference::values("skeie-flat"), |value| {
@@ -44,7 +44,7 @@ pub(super) fn compare(page: &mut Page, found: &Found) {
 
 /// Reports whether the experiment meets its success criterion: the paper's numbers within 20 %, the
 /// peak under upload within 35 %, since the TCP window is not given.
-pub(super) fn success(found: &Found) -> String {
+pub(super) fn success(found: &Packets) -> String {
     let (up, down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     let ours = [
         ("pisa_to_controller, application", true, up),

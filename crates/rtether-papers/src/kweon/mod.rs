@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rtether_model::record::{Record, StreamRecord};
-use rtether_model::smoother::{Adaptive, Fixed, Increase, Mode, Nt, Places};
+use rtether_model::smoother::{Adaptive, Fixed, Increase, Mode, Nt, TurnBucket};
 use rtether_sim::observe::NoObserver;
 
 use crate::observe::{Known, merge, run_one};
@@ -93,7 +93,7 @@ impl Scheme {
             Self::Himd => Mode::Adaptive(Adaptive::HIMD),
             Self::SlowStart => Mode::Adaptive(Adaptive::SLOW_START),
             Self::Linear => Mode::Adaptive(Adaptive::LINEAR),
-            Self::Rtether => Mode::Rtether(Places::DEFAULT),
+            Self::Rtether => Mode::Rtether(TurnBucket::DEFAULT),
             Self::Nt => Mode::Nt(Nt::paper(0)),
             Self::HimdBy(us) => Mode::Adaptive(Adaptive {
                 increase: Increase::Harmonic(Duration::from_us(us.into())),
@@ -103,10 +103,10 @@ impl Scheme {
                 increase: Increase::Linear(BitRate::from_bps(u64::from(step) * 100)),
                 ..Adaptive::LINEAR
             }),
-            Self::RtetherBy(percent) => Mode::Rtether(Places {
+            Self::RtetherBy(percent) => Mode::Rtether(TurnBucket {
                 target_percent: percent,
                 threshold_percent: (percent + 13).min(100),
-                ..Places::DEFAULT
+                ..TurnBucket::DEFAULT
             }),
         }
     }

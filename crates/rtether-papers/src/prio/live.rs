@@ -19,7 +19,7 @@ const DURATION: Duration = Duration::from_ms(4_500);
 
 /// A measured row.
 #[derive(Clone, Debug)]
-struct Found {
+struct MeasuredRow {
     case: Case,
     stalled: u64,
     lost: u64,
@@ -29,9 +29,9 @@ struct Found {
 }
 
 /// Rows measured so far in this process; claims compare tables.
-static KNOWN: Known<(Table, Load), Found> = Known::new();
+static KNOWN: Known<(Table, Load), MeasuredRow> = Known::new();
 
-fn found(table: Table, load: Load, progress: &Progress) -> Result<Found, ReproduceError> {
+fn found(table: Table, load: Load, progress: &Progress) -> Result<MeasuredRow, ReproduceError> {
     KNOWN.get((table, load), || {
         measure(&scenario(&table.setup(load)), progress)
     })
@@ -49,7 +49,7 @@ fn scenario(setup: &Setup) -> Scenario {
     scenario
 }
 
-fn measure(scenario: &Scenario, progress: &Progress) -> Result<Found, ReproduceError> {
+fn measure(scenario: &Scenario, progress: &Progress) -> Result<MeasuredRow, ReproduceError> {
     let mut records: Vec<Record> = Vec::new();
     let (mut stalled, mut lost, mut emulation) = (0, 0, Vec::new());
     let mut replayed = (0, true);
@@ -65,7 +65,7 @@ fn measure(scenario: &Scenario, progress: &Progress) -> Result<Found, ReproduceE
         records.push(record(&measured, scenario));
         emulation.extend(measured.emulation);
     }
-    Ok(Found {
+    Ok(MeasuredRow {
         case: Case::of(&records),
         stalled,
         lost,
@@ -86,7 +86,7 @@ fn record(measured: &Measured, scenario: &Scenario) -> Record {
     record
 }
 
-impl Found {
+impl MeasuredRow {
     fn words(&self) -> String {
         let shims = match self.replayed {
             (0, _) => String::new(),

@@ -41,7 +41,7 @@ const VARIANTS: [(&str, &[&str]); 2] = [
 ];
 
 /// Simulated maxima and three bounds of every stream of one plant.
-struct Found {
+struct PlantBounds {
     name: &'static str,
     classes: Vec<String>,
     simulated: Vec<Duration>,
@@ -50,7 +50,7 @@ struct Found {
     calculus: Vec<Duration>,
 }
 
-impl Found {
+impl PlantBounds {
     fn new(
         name: &'static str,
         set: &[&str],
@@ -140,7 +140,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Three ways to bound the delays of a substation, against simulation");
     let found = VARIANTS
         .iter()
-        .map(|(name, set)| Found::new(name, set, RUNS, progress));
+        .map(|(name, set)| PlantBounds::new(name, set, RUNS, progress));
     let found = found.collect::<Result<Vec<_>, _>>()?;
     judge(page, &found);
     let mut pessimism = Vec::new();
@@ -167,7 +167,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-fn judge(page: &mut Page, found: &[Found]) {
+fn judge(page: &mut Page, found: &[PlantBounds]) {
     let (mut safe, mut ordered, mut tighter, mut proved, mut all) = (0, 0, 0, 0, 0);
     for one in found {
         all += one.classes.len();
@@ -196,7 +196,7 @@ fn judge(page: &mut Page, found: &[Found]) {
 }
 
 /// Shows one plant as rows and as a figure.
-fn show(page: &mut Page, found: &Found) {
+fn show(page: &mut Page, found: &PlantBounds) {
     let name = found.name;
     let mut groups = Vec::new();
     for class in CLASSES {
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn the_order_of_the_survey_holds() {
         for (name, set) in VARIANTS {
-            let found = Found::new(name, set, 1, &Progress::default()).expect("runs");
+            let found = PlantBounds::new(name, set, 1, &Progress::default()).expect("runs");
             let all = found.classes.len();
             assert!(all > 300, "{all} streams");
             for pair in found.all().windows(2) {

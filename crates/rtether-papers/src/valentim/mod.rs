@@ -13,9 +13,7 @@ pub(crate) mod switch_hub;
 
 use std::collections::BTreeMap;
 
-use rtether_model::network::{
-    Backoff, Hub, Jitter, LinearStack, Network, NodeKind, Servers, Stack,
-};
+use rtether_model::network::{Hub, Jitter, LinearStack, Network, NodeKind, Servers, Stack};
 use rtether_model::record::Segment;
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 
@@ -199,10 +197,8 @@ pub(crate) fn network(medium: Medium, protocol: Protocol) -> Network {
     let middle = match medium {
         Medium::FastSwitch => NodeKind::Switch(plant::switch(2, switch_latency())),
         Medium::FastHub | Medium::SlowHub => NodeKind::Hub(Hub {
-            rate: medium.rate(),
             delay: medium.repeater_delay(),
-            backoff: Backoff::Standard,
-            ports: 2,
+            ..Hub::new(medium.rate(), 2)
         }),
     };
     let middle = plant.add("middle", middle);
@@ -214,7 +210,7 @@ pub(crate) fn network(medium: Medium, protocol: Protocol) -> Network {
 
 /// Simulated means.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Means {
     /// Half a round trip.
     half: Duration,
     /// A round trip over loopback: all passages of the stacks.
@@ -230,7 +226,7 @@ fn simulate(
     protocol: Protocol,
     payload: u64,
     progress: &Progress,
-) -> Result<Found, ReproduceError> {
+) -> Result<Means, ReproduceError> {
     let network = network(medium, protocol);
     let ends = network.find("client").zip(network.find("server"));
     let ends = ends.expect("the network has both");
@@ -242,7 +238,7 @@ fn simulate(
         plant::periodic(PERIOD),
     ));
     let echoes = echo::measure(&network, &[flow], COUNT, 1, progress)?;
-    Ok(Found {
+    Ok(Means {
         half: echoes.summary().mean().unwrap_or_default() / 2,
         stack: echoes.mean_of(&[
             Segment::TalkerStack,
@@ -255,7 +251,7 @@ fn simulate(
 }
 
 /// Simulated points of one network.
-type Points = BTreeMap<Key, Found>;
+type Points = BTreeMap<Key, Means>;
 
 /// Simulates all points of one network.
 fn simulate_all(medium: Medium, progress: &Progress) -> Result<Points, ReproduceError> {

@@ -89,7 +89,7 @@ pub enum Event<F> {
         /// Its class.
         class: u8,
         /// Which queue was full.
-        place: Place,
+        place: QueueKind,
     },
     /// Algorithm B moved the head of a queue to the tail of the next higher one.
     Promoted {
@@ -112,7 +112,7 @@ pub enum Event<F> {
 
 /// A kind of queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum QueueKind {
     /// The input queue below the receive queues.
     Input,
     /// The queue of a class.

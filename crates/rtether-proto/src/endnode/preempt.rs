@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use rtether_model::quantity::{Duration, Instant};
 
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
-use super::{ConfigError, Event, Place, Timeout, after};
+use super::{ConfigError, Event, QueueKind, Timeout, after};
 
 /// A frame and its remaining service.
 struct Job<F> {
@@ -68,7 +68,7 @@ impl<F> StackInstances<F> {
             remaining,
         };
         if let Err(Job { frame, .. }) = self.queues.offer(now, job, class) {
-            let place = Place::Queue;
+            let place = QueueKind::Queue;
             self.events.push(Event::Dropped {
                 frame,
                 class,

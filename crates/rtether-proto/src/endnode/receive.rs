@@ -15,7 +15,7 @@ use rtether_model::endnode::{LowTurn, ReceiveConfig, ReceiveSelection};
 use rtether_model::quantity::Instant;
 
 use super::queue::{ClassQueues, Events, Fifo, LastCall, QueueStats, Waiting};
-use super::{ConfigError, Event, Place, Timeout, after};
+use super::{ConfigError, Event, QueueKind, Timeout, after};
 
 /// State of the flag of algorithm C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl<F> ReceiveQueues<F> {
         let class = self.queues.queue_for(class);
         if self.input.is_full() {
             self.input_stats.dropped += 1;
-            let place = Place::Input;
+            let place = QueueKind::Input;
             self.events.push(Event::Dropped {
                 frame,
                 class,
@@ -200,7 +200,7 @@ impl<F> ReceiveQueues<F> {
             // The idle clock of algorithm C is driven by arrival times, not by sorting.
             self.note_idle(since);
             if let Err(frame) = self.queues.offer(since, item, class) {
-                let place = Place::Queue;
+                let place = QueueKind::Queue;
                 self.events.push(Event::Dropped {
                     frame,
                     class,

@@ -16,7 +16,7 @@ use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
 use rtether_model::quantity::{Bytes, Instant};
 
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
-use super::{ConfigError, Event, Place, Timeout, after};
+use super::{ConfigError, Event, QueueKind, Timeout, after};
 use crate::port::{Decision, Selector, Waiting};
 
 /// A frame that enters a ring.
@@ -184,7 +184,7 @@ impl<F> TransmitQueues<F> {
         let now = self.begin(now);
         let item = Item { frame, class, size };
         if let Err(Item { frame, class, .. }) = self.queues.offer(now, item, class) {
-            let (class, place) = (class.min(self.classes - 1), Place::Queue);
+            let (class, place) = (class.min(self.classes - 1), QueueKind::Queue);
             self.events.push(Event::Dropped {
                 frame,
                 class,

@@ -1,7 +1,7 @@
 //! Constraints on the parameters of a smoother.
 
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::smoother::{Adaptive, Config, Increase, Mode, Nt, Places};
+use rtether_model::smoother::{Adaptive, Config, Increase, Mode, Nt, TurnBucket};
 use thiserror::Error;
 
 /// Why parameters are refused.
@@ -71,7 +71,7 @@ fn check_adaptive(adaptive: &Adaptive) -> Result<(), ConfigError> {
     }
 }
 
-fn check_places(places: &Places) -> Result<(), ConfigError> {
+fn check_places(places: &TurnBucket) -> Result<(), ConfigError> {
     size("depth", places.depth)?;
     not_negative("guard", places.guard)?;
     periods(places.period_min, places.period_max)?;
@@ -172,7 +172,7 @@ mod tests {
             Mode::Adaptive(Adaptive::SLOW_START),
             Mode::Adaptive(Adaptive::LINEAR),
             Mode::Nt(Nt::paper(1)),
-            Mode::Rtether(Places::DEFAULT),
+            Mode::Rtether(TurnBucket::DEFAULT),
         ] {
             assert_eq!(check(&Config::new(mode)), Ok(()));
         }

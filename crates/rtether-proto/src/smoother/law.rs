@@ -8,7 +8,7 @@ use super::bucket::Bucket;
 use super::congestion::Signal;
 use super::event::{Log, Reason, Transmission};
 use super::nt::NtLaw;
-use super::places::PlacesLaw;
+use super::turns::TurnLaw;
 use rtether_model::smoother::Mode;
 
 /// State of the current mode. A new mode needs a variant here and one in [`Mode`].
@@ -18,7 +18,7 @@ pub(super) enum Law {
     Fixed { period: Duration, bucket: Bucket },
     Adaptive(AdaptiveLaw),
     Nt(NtLaw),
-    Places(PlacesLaw),
+    TurnBucket(TurnLaw),
 }
 
 impl Law {
@@ -31,7 +31,7 @@ impl Law {
             },
             Mode::Adaptive(parameters) => Self::Adaptive(AdaptiveLaw::new(now, parameters)),
             Mode::Nt(parameters) => Self::Nt(NtLaw::new(now, parameters)),
-            Mode::Rtether(parameters) => Self::Places(PlacesLaw::new(now, parameters)),
+            Mode::Rtether(parameters) => Self::TurnBucket(TurnLaw::new(now, parameters)),
         }
     }
 
@@ -45,7 +45,7 @@ impl Law {
             }
             (Self::Adaptive(law), Mode::Adaptive(parameters)) => law.set(now, parameters, log),
             (Self::Nt(law), Mode::Nt(parameters)) => law.set(now, parameters, log),
-            (Self::Places(law), Mode::Rtether(parameters)) => law.set(now, parameters, log),
+            (Self::TurnBucket(law), Mode::Rtether(parameters)) => law.set(now, parameters, log),
             (_, mode) => *self = Self::new(now, mode),
         }
     }
@@ -54,21 +54,21 @@ impl Law {
         match (self, signal) {
             (Self::Adaptive(law), Signal::Congestion) => law.report(now),
             (Self::Nt(law), signal) => law.report(signal == Signal::Congestion),
-            (Self::None | Self::Fixed { .. } | Self::Places(_), _)
+            (Self::None | Self::Fixed { .. } | Self::TurnBucket(_), _)
             | (Self::Adaptive(_), Signal::Clear) => {}
         }
     }
 
     /// A bulk packet is out.
     pub(super) fn handle_completion(&mut self, sent: Transmission) {
-        if let Self::Places(law) = self {
+        if let Self::TurnBucket(law) = self {
             law.on_complete(sent);
         }
     }
 
     /// A station kept the medium busy.
     pub(super) fn handle_busy(&mut self, now: Instant, busy: Duration, log: &mut Log) {
-        if let Self::Places(law) = self {
+        if let Self::TurnBucket(law) = self {
             law.on_busy(now, busy, log);
         }
     }
@@ -89,7 +89,7 @@ impl Law {
             }
             Self::Adaptive(law) => law.tick(now, log),
             Self::Nt(law) => law.serve(now, sizes, log),
-            Self::Places(law) => law.refresh(now, log),
+            Self::TurnBucket(law) => law.refresh(now, log),
         }
     }
 
@@ -100,7 +100,7 @@ impl Law {
             Self::Fixed { bucket, .. } => bucket.credits() > 0,
             Self::Adaptive(law) => law.permits(now, log),
             Self::Nt(law) => law.permits(),
-            Self::Places(law) => law.bucket.credits() > 0,
+            Self::TurnBucket(law) => law.bucket.credits() > 0,
         }
     }
 
@@ -111,7 +111,7 @@ impl Law {
             Self::Adaptive(law) => law.bucket.charge(now, size, log),
             Self::Nt(law) if class == Class::Bulk => law.on_transmit(),
             Self::Nt(_) => {}
-            Self::Places(law) => {
+            Self::TurnBucket(law) => {
                 law.bucket.charge(now, size, log);
                 if class == Class::Bulk {
                     law.on_release(now);
@@ -126,7 +126,7 @@ impl Law {
             Self::Fixed { bucket, .. } => Some((bucket.due(), Reason::Refresh)),
             Self::Adaptive(law) => Some((law.due(), Reason::Tick)),
             Self::Nt(law) => Some((law.due(), Reason::Service)),
-            Self::Places(law) => Some((law.bucket.due(), Reason::Refresh)),
+            Self::TurnBucket(law) => Some((law.bucket.due(), Reason::Refresh)),
         }
     }
 
@@ -134,7 +134,7 @@ impl Law {
         match self {
             Self::Fixed { bucket, .. } => Some(bucket.credits()),
             Self::Adaptive(law) => Some(law.bucket.credits()),
-            Self::Places(law) => Some(law.bucket.credits()),
+            Self::TurnBucket(law) => Some(law.bucket.credits()),
             Self::None | Self::Nt(_) => None,
         }
     }
@@ -146,7 +146,7 @@ impl Law {
             Self::Fixed { period, bucket } => Some((bucket.depth(), *period)),
             Self::Adaptive(law) => Some((law.bucket.depth(), law.period())),
             Self::Nt(law) => Some((law.depth(), law.period())),
-            Self::Places(law) => Some((law.bucket.depth(), law.period())),
+            Self::TurnBucket(law) => Some((law.bucket.depth(), law.period())),
         }
     }
 
@@ -156,7 +156,7 @@ impl Law {
             Self::Fixed { bucket, .. } => bucket.invariants(),
             Self::Adaptive(law) => law.invariants(),
             Self::Nt(law) => law.invariants(bulk_queued),
-            Self::Places(law) => law.invariants(),
+            Self::TurnBucket(law) => law.invariants(),
         }
     }
 }

@@ -56,9 +56,9 @@ mod engine;
 mod event;
 mod law;
 mod nt;
-mod places;
 mod queue;
 pub(crate) mod random;
+mod turns;
 
 pub use classify::classify;
 pub use config::ConfigError;
@@ -67,7 +67,7 @@ pub use engine::{Smoother, State, Transmit};
 pub use event::{Cause, ClassStatistics, DropReason, Event, Reason, Statistics, Transmission};
 
 pub use rtether_model::smoother::{
-    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Rule, TurnBucket,
 };
 
 /// Class of a packet.

@@ -2,7 +2,7 @@
 
 use rtether_model::endnode::{Detector, Layer, TransmitStrategy};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Places};
+use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, TurnBucket};
 use rtether_proto::egress::{Egress, EgressError, Marked, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
@@ -129,7 +129,7 @@ fn an_attempt_may_be_told_of_late() {
     // By hand: the frame was handed out at 0 and complete at 2000 us, and its last attempt began
     // 500 us before; the next turn is a guard of 150 us and a period of 2500 us later, at 4150 us.
     // Counted from the time of the call it would be 4650 us, without a wait 2500 us.
-    let layer = smoothed(Mode::Rtether(Places::DEFAULT), 1, EVERY_COLLISION);
+    let layer = smoothed(Mode::Rtether(TurnBucket::DEFAULT), 1, EVERY_COLLISION);
     let mut host = Host::new(&layer);
     host.offer(datagram(1500, Bulk, 0));
     host.begin();

@@ -11,7 +11,9 @@ use rtether_model::endnode::{
 };
 use rtether_model::network::Selection;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Config, Doubling, Fixed, Limits, Mode, Nt, Places, Rule};
+use rtether_model::smoother::{
+    Adaptive, Config, Doubling, Fixed, Limits, Mode, Nt, Rule, TurnBucket,
+};
 use rtether_proto::egress::{Egress, Marked, Offered, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
@@ -97,7 +99,7 @@ fn smoothing() -> impl Strategy<Value = Smoothing> {
         Mode::Adaptive(literal),
         Mode::Adaptive(Adaptive::SLOW_START),
         Mode::Nt(Nt::paper(1)),
-        Mode::Rtether(Places::DEFAULT),
+        Mode::Rtether(TurnBucket::DEFAULT),
     ]);
     let window = Duration::from_ms(1);
     let threshold_percent = 50;

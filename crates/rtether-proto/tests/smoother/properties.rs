@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 use rtether_proto::smoother::{
-    Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Signal,
+    Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Signal, TurnBucket,
 };
 
 use crate::harness::{Departure, Driver, fixed, unlimited};
@@ -101,13 +101,13 @@ fn nt() -> impl Strategy<Value = Nt> {
     })
 }
 
-fn places() -> impl Strategy<Value = Places> {
+fn places() -> impl Strategy<Value = TurnBucket> {
     let ms = Duration::from_ms;
     let periods = (1..20i64, 0..100i64);
     let shares = (1..=100u8, 1..=100u8, 0..=100u16, 100..=400u16);
     let times = (0..5_000i64, 1..100_000i64);
     (1..6_000u64, periods, times, shares, 1..100_000_000u64).prop_map(
-        move |(depth, (min, more), (guard, window), shares, step)| Places {
+        move |(depth, (min, more), (guard, window), shares, step)| TurnBucket {
             depth: Bytes::new(depth),
             period_min: ms(min),
             period_max: ms(min + more),

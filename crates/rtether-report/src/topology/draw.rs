@@ -82,7 +82,7 @@ pub fn draw(network: &Network, layout: &Layout, drawing: &Drawing<'_>) -> Markup
     let station_load = station_loads(network, drawing.loads);
     let nodes = network.iter_nodes().zip(&layout.nodes);
     svg = svg.children(nodes.map(|((id, node), area)| {
-        let place = Place {
+        let place = DrawnNode {
             name: &node.name,
             area,
             is_on: drawing.highlight.nodes.contains(&id.0),
@@ -177,7 +177,7 @@ fn worst(word: Option<&str>) -> String {
 }
 
 /// A node in its place.
-struct Place<'a> {
+struct DrawnNode<'a> {
     name: &'a str,
     area: &'a Area,
     is_on: bool,
@@ -185,7 +185,7 @@ struct Place<'a> {
     times: usize,
 }
 
-impl Place<'_> {
+impl DrawnNode<'_> {
     /// Draws a switch or hub; `kind` is its class and the first word of its title.
     fn switch(&self, group: Element, kind: &str) -> Element {
         let area = self.area;

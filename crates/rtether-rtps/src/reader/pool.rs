@@ -88,7 +88,7 @@ impl Drop for Share {
 }
 
 /// An incomplete sample at one of the readers.
-struct Place {
+struct Incomplete {
     /// Order of giving up, ascending: best-effort samples, oldest first, then reliable ones, newest
     /// first.
     rank: (bool, i64),
@@ -101,8 +101,8 @@ struct Place {
 /// Incomplete samples by participant, except the one about to grow.
 #[derive(Default)]
 struct Census {
-    stale: Vec<(Instant, Place)>,
-    fresh: BTreeMap<GuidPrefix, (usize, Vec<Place>)>,
+    stale: Vec<(Instant, Incomplete)>,
+    fresh: BTreeMap<GuidPrefix, (usize, Vec<Incomplete>)>,
 }
 
 impl Census {
@@ -119,7 +119,7 @@ impl Census {
                     }
                     let at = partial.touched_at.as_ns();
                     let is_reliable = proxy.remote.is_reliable;
-                    let place = Place {
+                    let place = Incomplete {
                         rank: (is_reliable, if is_reliable { -at } else { at }),
                         reader,
                         writer,
@@ -147,7 +147,7 @@ impl Census {
     /// Returns the next sample to give up for `need` octets of participant `own`: stale ones, then
     /// those of the participant with the most octets if it has more than `own` would have, then
     /// best-effort samples of `own`.
-    fn next(&mut self, own: GuidPrefix, need: usize) -> Option<Place> {
+    fn next(&mut self, own: GuidPrefix, need: usize) -> Option<Incomplete> {
         if let Some((_, place)) = self.stale.pop() {
             return Some(place);
         }

@@ -15,7 +15,7 @@ use crate::reader::Reader;
 
 mod parameters;
 
-use parameters::Stream;
+use parameters::Contract;
 pub(super) use parameters::{Parameters, parameters};
 
 /// The bay nodes: name, and the description used in classes.
@@ -115,7 +115,7 @@ impl Build<'_, '_> {
     }
 
     /// Adds a stream of single packets.
-    fn stream(&mut self, stream: Stream, class: &str, from: &str, to: &str) {
+    fn stream(&mut self, stream: Contract, class: &str, from: &str, to: &str) {
         let traffic = Traffic::Periodic {
             period: stream.period,
             phase: self.p.phase,

@@ -2,7 +2,9 @@
 
 use rtether_model::endnode::{Detector, Smoothing, TosMatch};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Config, Fixed, Increase, Limits, Mode, Nt, Places, Rule};
+use rtether_model::smoother::{
+    Adaptive, Config, Fixed, Increase, Limits, Mode, Nt, Rule, TurnBucket,
+};
 use rtether_proto::smoother::{ConfigError, Smoother};
 
 use crate::codes;
@@ -182,7 +184,7 @@ fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Nt) {
     set_time(reader, fields, "jitter", &mut own.jitter);
 }
 
-fn places(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Places) {
+fn places(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut TurnBucket) {
     set_size(reader, fields, "depth", &mut own.depth);
     set_time(reader, fields, "guard", &mut own.guard);
     if let Some((low, high)) = reader.time_range(fields, "period") {

@@ -3,7 +3,7 @@
 use rtether_model::endnode::{Detector, Smoothing};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{
-    self, Adaptive, Doubling, Fixed, Increase, Limits, Mode, Nt, Places,
+    self, Adaptive, Doubling, Fixed, Increase, Limits, Mode, Nt, TurnBucket,
 };
 
 use crate::{MS, layer};
@@ -41,12 +41,12 @@ fn smoothers_are_those_of_the_paper() {
 #[test]
 fn a_smoother_that_keeps_its_place() {
     let plain = smoothing("mode: rtether");
-    assert_eq!(plain.config.mode, Mode::Rtether(Places::DEFAULT));
+    assert_eq!(plain.config.mode, Mode::Rtether(TurnBucket::DEFAULT));
     let own = smoothing(
         "mode: rtether, depth: 3 kB, period: 5 ms .. 50 ms, guard: 1 ms, threshold: 90 %, \
          growth_percent: 200, gain: 5 %, target: 50 %, window: 100 ms, rate_step: 20 kbit/s",
     );
-    let expected = Places {
+    let expected = TurnBucket {
         depth: Bytes::new(3000),
         period_min: MS(5),
         period_max: MS(50),

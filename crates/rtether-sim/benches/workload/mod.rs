@@ -2,10 +2,7 @@
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 use rtether_model::flow::{Flow, Phase, Traffic};
-use rtether_model::network::{
-    Backoff, Duplex, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan,
-    Stack, Switch, SwitchPort,
-};
+use rtether_model::network::{Duplex, EndStation, Hub, Network, NodeId, NodeKind, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_sim::observe::NoObserver;
@@ -32,60 +29,23 @@ impl Workload {
         run(self.simulation(), self.duration)
     }
 
-    fn node(&mut self, name: String, kind: NodeKind) -> NodeId {
-        let id = NodeId(u32::try_from(self.network.nodes.len()).expect("few nodes"));
-        self.network.nodes.push(Node { name, kind });
-        id
-    }
-
     fn station(&mut self, stack: &Stack) -> NodeId {
         let name = format!("s{}", self.network.nodes.len());
-        self.node(
-            name,
-            NodeKind::EndStation(EndStation {
-                stack: stack.clone(),
-                stack_queue: 1_000,
-                driver_queue: Bytes::new(1 << 20),
-                tasks: None,
-                layer: None,
-                emulate: false,
-            }),
-        )
+        let station = EndStation {
+            driver_queue: Bytes::new(1 << 20),
+            ..EndStation::new(stack.clone())
+        };
+        self.network.add(name, NodeKind::EndStation(station))
     }
 
     fn switch(&mut self) -> NodeId {
         let name = format!("sw{}", self.network.nodes.len());
-        self.node(name, NodeKind::Switch(Switch::new(0)))
+        self.network.add(name, NodeKind::Switch(Switch::new(0)))
     }
 
     /// Joins two nodes; a switch gets a new port.
     fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) {
-        let ends = [a, b].map(|node| {
-            let port = match &mut self.network.nodes[node.index()].kind {
-                NodeKind::EndStation(_) => 0,
-                NodeKind::Switch(switch) => {
-                    switch.ports.push(SwitchPort {
-                        vlan: PortVlan::Transparent,
-                        default_pcp: Pcp::default(),
-                        selection: None,
-                    });
-                    u16::try_from(switch.ports.len() - 1).expect("few ports")
-                }
-                NodeKind::Hub(hub) => {
-                    hub.ports += 1;
-                    hub.ports - 1
-                }
-            };
-            PortId { node, port }
-        });
-        self.network.links.push(Link {
-            ends,
-            rate: BitRate::from_mbps(mbps),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: Duplex::Full,
-        });
+        self.network.join(a, b, BitRate::from_mbps(mbps));
     }
 
     /// Adds a flow of 60 octets over UDP.
@@ -149,15 +109,8 @@ pub(crate) fn star(stack: &Stack, duration: Duration) -> Workload {
 /// packets of 128 octets a second to the eleventh, as Poisson processes.
 pub(crate) fn hub(duration: Duration) -> Workload {
     let mut plant = empty(duration);
-    let hub = plant.node(
-        "hub".into(),
-        NodeKind::Hub(Hub {
-            rate: BitRate::from_mbps(100),
-            delay: Duration::ZERO,
-            backoff: Backoff::Standard,
-            ports: 0,
-        }),
-    );
+    let hub = NodeKind::Hub(Hub::new(BitRate::from_mbps(100), 0));
+    let hub = plant.network.add("hub", hub);
     let stations: Vec<NodeId> = (0..11).map(|_| plant.station(&Stack::Zero)).collect();
     for &station in &stations {
         plant.join(hub, station, 100);

@@ -20,7 +20,7 @@ struct Frame {
 
 /// When the arrival of a frame at a station is certain.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Certainty {
     /// When it is put on the station's own link.
     Switched,
     /// When no collision is possible any more.
@@ -40,7 +40,7 @@ struct Near {
 #[derive(Default)]
 pub(super) struct Frames {
     /// By node.
-    places: Vec<Place>,
+    places: Vec<Certainty>,
     /// Listeners of the known groups, by flow.
     groups: Vec<Vec<NodeId>>,
     /// Copies reported before they arrive at stations on shared media, and all copies inside
@@ -53,7 +53,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(places: Vec<Place>, groups: Vec<Vec<NodeId>>) -> Self {
+    pub(super) fn new(places: Vec<Certainty>, groups: Vec<Vec<NodeId>>) -> Self {
         Self {
             places,
             groups,
@@ -103,14 +103,15 @@ impl Frames {
         }
     }
 
-    fn place(&self, station: NodeId) -> Option<Place> {
+    fn place(&self, station: NodeId) -> Option<Certainty> {
         self.places.get(station.index()).copied()
     }
 
     /// Reports that a frame will arrive at a station on a shared medium.
     pub(super) fn foresee(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
         let key = (packet.number, station);
-        let is_next = self.place(station) == Some(Place::Shared) && self.is_for(station, packet);
+        let is_next =
+            self.place(station) == Some(Certainty::Shared) && self.is_for(station, packet);
         if is_next && !self.near.contains_key(&key) {
             let tag = packet.tag;
             self.near.insert(key, Near { tag, is_told: true });
@@ -163,13 +164,13 @@ impl Frames {
 
 impl Observer for Frames {
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.place(station) == Some(Place::Switched) && self.is_for(station, packet) {
+        if self.place(station) == Some(Certainty::Switched) && self.is_for(station, packet) {
             self.tell_delivered(due, station, packet, packet.tag);
         }
     }
 
     fn received(&mut self, _now: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.place(station) == Some(Place::Switched) {
+        if self.place(station) == Some(Certainty::Switched) {
             return;
         }
         let near = Near {

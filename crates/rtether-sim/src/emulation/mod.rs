@@ -44,7 +44,7 @@ use crate::packet::{GROUP, Packet, TAGGED, frame_octets};
 use crate::random::mix;
 use crate::visitor::Visitor;
 use ahead::{Ahead, look_into_layers};
-use frames::{Frames, Place};
+use frames::{Certainty, Frames};
 use prepare::{bare, known_groups};
 
 pub use crate::visitor::{Content, Headers};
@@ -265,15 +265,15 @@ impl Emulation {
         let seed_of_frames = (draws == Draws::ByFrame).then_some(seed);
         simulation.open_to_all(seed_of_frames);
         let mut stations = alloc::vec![None; network.nodes.len()];
-        let mut places = alloc::vec![Place::Switched; network.nodes.len()];
+        let mut places = alloc::vec![Certainty::Switched; network.nodes.len()];
         for (number, node) in (0u32..).zip(simulation.station_nodes()) {
             stations[node.index()] = Some(number);
             places[node.index()] = if !simulation.takes_no_time(number) {
-                Place::Emulated
+                Certainty::Emulated
             } else if simulation.is_on_shared_medium(number) {
-                Place::Shared
+                Certainty::Shared
             } else {
-                Place::Switched
+                Certainty::Switched
             };
         }
         let listeners = flows.into_iter().map(|flow| flow.listeners);

@@ -4,10 +4,10 @@ use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
 use crate::bulk::{File, Handled};
+use crate::message::{Released, Spent};
 use crate::observe::Observer;
 use crate::packet::{COUNTED, Packet, REVERSE, frame_octets};
 use crate::tcp;
-use crate::whole::{Released, Spent};
 
 impl Simulation {
     /// Wakes the sender: a transfer begins, the application writes, or the retransmission timer

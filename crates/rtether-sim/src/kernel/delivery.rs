@@ -5,9 +5,9 @@ use rtether_model::record::Segment;
 
 use super::Simulation;
 use crate::flow::Carrier;
+use crate::message::Released;
 use crate::observe::{Delivery, Observer};
 use crate::packet::{COUNTED, GROUP, REVERSE};
-use crate::whole::Released;
 
 impl Simulation {
     /// Delivers a packet to the application.

@@ -5,11 +5,11 @@ use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
+use crate::message::{Released, Spent};
 use crate::observe::Observer;
 use crate::packet::{Packet, REVERSE, TAGGED, frame_octets};
 use crate::publication::{Outgoing, Reader, Sample};
 use crate::stats::StreamStats;
-use crate::whole::{Released, Spent};
 
 impl Simulation {
     /// Publishes a sample of the talker's application.

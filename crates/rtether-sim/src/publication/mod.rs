@@ -37,8 +37,8 @@ pub(crate) use message::Message;
 use series::Series;
 
 use crate::agenda::{Agenda, NEVER};
+use crate::message::Released;
 use crate::packet::NONE;
-use crate::whole::Released;
 
 /// All RTPS participants and topics.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use rtether_rtps::sequence::SequenceNumber;
 
 use super::build::address_of;
 use super::{Answer, Listener, Message, Outgoing, Publications, Reader, Sample, clock};
+use crate::message::Released;
 use crate::packet::GROUP;
-use crate::whole::Released;
 
 impl Publications {
     /// Returns whether the writer of a topic and all its readers have matched, in both directions.

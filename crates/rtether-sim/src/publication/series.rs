@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use rtether_rtps::sequence::SequenceNumber;
 
-use crate::whole::Released;
+use crate::message::Released;
 
 /// Largest number of samples in transit to a reader. Only best-effort samples can reach it, when
 /// none is delivered any more.
@@ -65,7 +65,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::whole::Spent;
+    use crate::message::Spent;
     use alloc::vec::Vec;
 
     /// Oracle: by hand. Skipped samples are lost; a skipped or taken sequence number is unknown.

@@ -9,10 +9,10 @@ use rtether_model::record::{Record, Segment};
 use rtether_sim::observe::{DropReason, Fingerprint, NoObserver, Observer, PacketInfo};
 use rtether_sim::{BuildError, Config, Simulation};
 
-use crate::random::dice::Dice;
 use crate::random::layers;
 use crate::random::timelines::{Seen, check_all, follow_all};
 use crate::support::{Plant, periodic, plain_switch};
+use rtether_testkit::Dice;
 
 const CONFIG: Config = Config {
     seed: 1,

@@ -4,7 +4,6 @@
 //! `RTETHER_NIGHTLY=1` runs many more cases.
 
 mod closed_loop;
-pub(crate) mod dice;
 mod emulation;
 mod flows;
 pub(crate) mod layers;
@@ -25,9 +24,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_sim::observe::{Fingerprint, Observer, PacketInfo};
 use rtether_sim::{Config, Simulation};
+use rtether_testkit::Dice;
 
 use crate::support::{Plant, periodic};
-use dice::Dice;
 use ledger::Ledger;
 use path::Floors;
 use wires::Wires;

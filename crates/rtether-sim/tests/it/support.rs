@@ -2,8 +2,7 @@
 
 use rtether_model::flow::{Flow, Phase, Tag, Traffic};
 use rtether_model::network::{
-    Backoff, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, Stack,
-    Switch, SwitchPort, Vid,
+    EndStation, Hub, Link, Network, NodeId, NodeKind, Pcp, PortVlan, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -50,69 +49,29 @@ impl Plant {
     pub(crate) fn station(&mut self, stack: Stack) -> NodeId {
         let name = format!("s{}", self.network.nodes.len());
         let station = EndStation {
-            stack,
-            stack_queue: 1000,
             driver_queue: Bytes::new(1_518_000),
-            tasks: None,
-            layer: None,
-            emulate: false,
+            ..EndStation::new(stack)
         };
-        self.node(name, NodeKind::EndStation(station))
+        self.network.add(name, NodeKind::EndStation(station))
     }
 
     pub(crate) fn switch(&mut self, switch: Switch) -> NodeId {
         let name = format!("sw{}", self.network.nodes.len());
-        self.node(name, NodeKind::Switch(switch))
+        self.network.add(name, NodeKind::Switch(switch))
     }
 
     pub(crate) fn hub(&mut self, mbps: u64, delay: Duration) -> NodeId {
         let name = format!("hub{}", self.network.nodes.len());
         let hub = Hub {
-            rate: BitRate::from_mbps(mbps),
             delay,
-            backoff: Backoff::Standard,
-            ports: 0,
+            ..Hub::new(BitRate::from_mbps(mbps), 0)
         };
-        self.node(name, NodeKind::Hub(hub))
-    }
-
-    fn node(&mut self, name: String, kind: NodeKind) -> NodeId {
-        let id = NodeId(u32::try_from(self.network.nodes.len()).unwrap());
-        self.network.nodes.push(Node { name, kind });
-        id
+        self.network.add(name, NodeKind::Hub(hub))
     }
 
     /// Joins two nodes by their next free ports; a switch gets a new one.
     pub(crate) fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) -> &mut Link {
-        let ends = [a, b].map(|node| {
-            let kind = &mut self.network.nodes[node.index()].kind;
-            let port = match kind {
-                NodeKind::EndStation(_) => 0,
-                NodeKind::Switch(switch) => {
-                    let vlan = PortVlan::Transparent;
-                    switch.ports.push(SwitchPort {
-                        vlan,
-                        default_pcp: Pcp::default(),
-                        selection: None,
-                    });
-                    u16::try_from(switch.ports.len() - 1).unwrap()
-                }
-                NodeKind::Hub(hub) => {
-                    hub.ports += 1;
-                    hub.ports - 1
-                }
-            };
-            PortId { node, port }
-        });
-        self.network.links.push(Link {
-            ends,
-            rate: BitRate::from_mbps(mbps),
-            propagation: Duration::ZERO,
-            errors_per_billion: 0,
-            standby: false,
-            duplex: rtether_model::network::Duplex::Full,
-        });
-        self.network.links.last_mut().unwrap()
+        self.network.join(a, b, BitRate::from_mbps(mbps))
     }
 
     /// Sets the VLAN of a switch port.

@@ -6,7 +6,7 @@ mod yaml;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_live::calibrate::{Bench, Measured, Parts, Plan};
+use rtether_live::calibrate::{Bench, Measured, Parts, Trial};
 use rtether_live::host::files::Files;
 use rtether_live::host::rights::{cores, try_fifo};
 use rtether_live::thread::Placement;
@@ -233,7 +233,7 @@ pub fn calibrate(
 }
 
 /// Returns all combinations that can be measured.
-fn plans(options: &CalibrateOptions, placements: [Placement; 2]) -> Vec<Plan> {
+fn plans(options: &CalibrateOptions, placements: [Placement; 2]) -> Vec<Trial> {
     let mut plans = Vec::new();
     for &path in &options.paths {
         for &protocol in &options.protocols {
@@ -242,7 +242,7 @@ fn plans(options: &CalibrateOptions, placements: [Placement; 2]) -> Vec<Plan> {
                 continue;
             }
             for &waiting in &options.waitings {
-                plans.extend(options.sizes.iter().map(|&size| Plan {
+                plans.extend(options.sizes.iter().map(|&size| Trial {
                     path,
                     protocol,
                     size,

@@ -3,7 +3,7 @@
 use rtether_rtps::cdr::Extensibility;
 use rtether_rtps::dynamic::{Enumeration, Enumerator, Member, Structure, Type, TypeError};
 
-use super::lex::{Kind, Place};
+use super::lex::{TextRange, TokenKind};
 use super::mistake;
 use super::parse::{Annotation, Meaning, Parser, found};
 use rtether::scenario::{Diagnostic, quote};
@@ -28,7 +28,7 @@ const HARMLESS: [&str; 13] = [
 ];
 
 /// Names and ids of members, with their places in the text.
-type Places = Vec<(String, u32, Place)>;
+type Places = Vec<(String, u32, TextRange)>;
 
 /// What annotations say about a member.
 #[derive(Default)]
@@ -73,7 +73,7 @@ impl Parser<'_> {
         while !self.eat("}") {
             let said = of_member(&self.annotations()?)?;
             let token = self.peek();
-            if token.kind == Kind::End {
+            if token.kind == TokenKind::End {
                 let what = found(token, &format!("a member of {}", quote(of)));
                 return Err(mistake("idl-syntax", what, token.place, "", "write `};`"));
             }
@@ -190,7 +190,7 @@ impl Parser<'_> {
     }
 }
 
-fn refused(name: &str, error: &TypeError, place: Place) -> Box<Diagnostic> {
+fn refused(name: &str, error: &TypeError, place: TextRange) -> Box<Diagnostic> {
     let help = match error {
         TypeError::Empty => "give it a member",
         TypeError::Twice(_) => "give one of them another name or number",
@@ -206,7 +206,7 @@ fn refused(name: &str, error: &TypeError, place: Place) -> Box<Diagnostic> {
 }
 
 /// Returns the place of the offending member: the last match, since it contradicts an earlier one.
-fn place_of(error: &TypeError, places: &[(String, u32, Place)]) -> Option<Place> {
+fn place_of(error: &TypeError, places: &[(String, u32, TextRange)]) -> Option<TextRange> {
     let is_meant = |name: &str, id: u32| match error {
         TypeError::Twice(wrong) => wrong == name,
         TypeError::Number(wrong) | TypeError::NumberTwice(wrong) => *wrong == id,

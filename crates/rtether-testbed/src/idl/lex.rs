@@ -5,11 +5,11 @@ use rtether::scenario::{Diagnostic, quote};
 use super::mistake;
 
 /// A place in the text: start and end, in octets.
-pub(super) type Place = (usize, usize);
+pub(super) type TextRange = (usize, usize);
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// A name or a keyword.
     Word,
     /// A whole number.
@@ -25,9 +25,9 @@ pub(super) enum Kind {
 /// A token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     pub(super) text: &'a str,
-    pub(super) place: Place,
+    pub(super) place: TextRange,
 }
 
 /// `#pragma keylist NAME MEMBERS`.
@@ -35,7 +35,7 @@ pub(super) struct Token<'a> {
 pub(super) struct Keys<'a> {
     pub(super) structure: &'a str,
     pub(super) members: Vec<&'a str>,
-    pub(super) place: Place,
+    pub(super) place: TextRange,
     pub(super) is_used: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn lex(text: &str) -> Result<Lexed<'_>, Box<Diagnostic>> {
         tokens.push(token);
     }
     tokens.push(Token {
-        kind: Kind::End,
+        kind: TokenKind::End,
         text: "",
         place: (text.len(), text.len()),
     });
@@ -114,19 +114,19 @@ impl<'a> Lexer<'a> {
         };
         let kind = if first.is_ascii_digit() {
             self.take(is_word);
-            Kind::Number
+            TokenKind::Number
         } else if is_word(first) {
             self.take(is_word);
-            Kind::Word
+            TokenKind::Word
         } else if first == '"' {
             self.text_in_quotes()?;
-            Kind::Text
+            TokenKind::Text
         } else if self.rest().starts_with("::") {
             self.at += 2;
-            Kind::Sign
+            TokenKind::Sign
         } else if "{}<>[]();,=@:-+*/".contains(first) {
             self.at += 1;
-            Kind::Sign
+            TokenKind::Sign
         } else {
             let what = format!("{} means nothing here", quote(&first.to_string()));
             let place = (start, start + first.len_utf8());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rtether_rtps::dynamic::{Structure, Type};
 
-use super::lex::{Keys, Kind, Lexed, Place, Token};
+use super::lex::{Keys, Lexed, TextRange, Token, TokenKind};
 use super::{Library, NAMES_MAX, NESTED_MAX, mistake};
 use rtether::scenario::{Diagnostic, quote};
 
@@ -22,7 +22,7 @@ pub(super) enum Meaning {
 pub(super) struct Annotation<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Vec<Token<'a>>,
-    pub(super) place: Place,
+    pub(super) place: TextRange,
 }
 
 pub(super) struct Parser<'a> {
@@ -49,7 +49,7 @@ pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
         structures: BTreeMap::new(),
         names: Vec::new(),
     };
-    while parser.peek().kind != Kind::End {
+    while parser.peek().kind != TokenKind::End {
         parser.declaration()?;
     }
     if let Some(unused) = parser.keys.iter().find(|keys| !keys.is_used) {
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         let last = self.tokens.len().saturating_sub(1);
         let token = self.tokens.get(self.at.min(last)).copied();
         token.unwrap_or(Token {
-            kind: Kind::End,
+            kind: TokenKind::End,
             text: "",
             place: (0, 0),
         })
@@ -90,7 +90,8 @@ impl<'a> Parser<'a> {
     /// Takes the sign or keyword `text` if it is next.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let token = self.peek();
-        let is_there = token.text == text && matches!(token.kind, Kind::Sign | Kind::Word);
+        let is_there =
+            token.text == text && matches!(token.kind, TokenKind::Sign | TokenKind::Word);
         if is_there {
             self.at += 1;
         }
@@ -116,7 +117,7 @@ impl<'a> Parser<'a> {
     /// Takes a new name.
     pub(super) fn name(&mut self) -> Parsed<Token<'a>> {
         let token = self.next();
-        if token.kind == Kind::Word {
+        if token.kind == TokenKind::Word {
             // A leading underscore escapes a keyword (IDL 4.2, 7.2.3.2).
             let text = token.text.strip_prefix('_').unwrap_or(token.text);
             return Ok(Token { text, ..token });
@@ -177,7 +178,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a name (`A`, `A::B` or `::A`) and resolves it from the current module.
-    pub(super) fn meaning(&mut self) -> Parsed<(String, Meaning, Place)> {
+    pub(super) fn meaning(&mut self) -> Parsed<(String, Meaning, TextRange)> {
         let start = self.peek().place.0;
         let is_absolute = self.eat("::");
         let mut path = self.name()?.text.to_owned();
@@ -219,7 +220,7 @@ impl<'a> Parser<'a> {
             if self.eat("(") {
                 while !self.eat(")") {
                     let token = self.next();
-                    if token.kind == Kind::End {
+                    if token.kind == TokenKind::End {
                         let what = found(token, "`)`");
                         let help = "write `)` after the annotation";
                         return Err(mistake("idl-syntax", what, token.place, "", help));
@@ -240,14 +241,17 @@ impl<'a> Parser<'a> {
         let annotations = self.annotations()?;
         let token = self.next();
         match (token.kind, token.text) {
-            (Kind::Word, "module") => self.module()?,
-            (Kind::Word, "struct") => self.structure(&annotations)?,
-            (Kind::Word, "enum") => self.enumeration(&annotations)?,
-            (Kind::Word, "typedef") => self.typedef()?,
-            (Kind::Word, "const") => self.constant()?,
+            (TokenKind::Word, "module") => self.module()?,
+            (TokenKind::Word, "struct") => self.structure(&annotations)?,
+            (TokenKind::Word, "enum") => self.enumeration(&annotations)?,
+            (TokenKind::Word, "typedef") => self.typedef()?,
+            (TokenKind::Word, "const") => self.constant()?,
             // An empty declaration, as after the closing brace of a module.
-            (Kind::Sign, ";") if annotations.is_empty() => return Ok(()),
-            (Kind::Word, "union" | "bitmask" | "bitset" | "interface" | "valuetype" | "native") => {
+            (TokenKind::Sign, ";") if annotations.is_empty() => return Ok(()),
+            (
+                TokenKind::Word,
+                "union" | "bitmask" | "bitset" | "interface" | "valuetype" | "native",
+            ) => {
                 let what = format!("`{}` is not known here", token.text);
                 let why = "types are structures and enumerations";
                 let help = "use a structure, or leave it out if the topic does not need it";
@@ -272,7 +276,7 @@ impl<'a> Parser<'a> {
         self.expect("{", "the declarations of the module follow")?;
         self.modules.push(name.text);
         while !self.eat("}") {
-            if self.peek().kind == Kind::End {
+            if self.peek().kind == TokenKind::End {
                 let what = format!("module {} does not end", quote(name.text));
                 let help = "write `};` at its end";
                 return Err(mistake(
@@ -318,8 +322,8 @@ impl<'a> Parser<'a> {
 /// Returns a text that says what was found instead of `expected`.
 pub(super) fn found(token: Token<'_>, expected: &str) -> String {
     match token.kind {
-        Kind::End => format!("the file ends where {expected} is expected"),
-        Kind::Word | Kind::Number | Kind::Text | Kind::Sign => format!(
+        TokenKind::End => format!("the file ends where {expected} is expected"),
+        TokenKind::Word | TokenKind::Number | TokenKind::Text | TokenKind::Sign => format!(
             "{} is found where {expected} is expected",
             quote(token.text)
         ),

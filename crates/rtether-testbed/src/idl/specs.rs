@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rtether_rtps::dynamic::{Primitive, Type};
 
-use super::lex::{Kind, Place, Token};
+use super::lex::{TextRange, Token, TokenKind};
 use super::parse::{Meaning, Parser, found};
 use super::{NESTED_MAX, mistake};
 use rtether::scenario::{Diagnostic, quote};
@@ -20,7 +20,7 @@ impl<'a> Parser<'a> {
             let help = "give the inner ones names, or use a simpler type";
             return Err(mistake("idl-too-deep", what, token.place, "", help));
         }
-        if token.kind == Kind::Word {
+        if token.kind == TokenKind::Word {
             if let Some(primitive) = self.primitive()? {
                 return Ok(Type::Primitive(primitive));
             }
@@ -177,11 +177,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes an integer, or the name of a constant.
-    pub(super) fn number(&mut self) -> Parsed<(i64, Place)> {
+    pub(super) fn number(&mut self) -> Parsed<(i64, TextRange)> {
         let sign = self.peek();
         let is_negative = self.eat("-");
         let token = self.peek();
-        let (value, place) = if token.kind == Kind::Number {
+        let (value, place) = if token.kind == TokenKind::Number {
             self.next();
             let value = whole(token.text).ok_or_else(|| {
                 let what = format!("{} is no whole number of 64 bits", quote(token.text));
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
                 mistake("idl-number", what, token.place, "", help)
             })?;
             (value, token.place)
-        } else if token.kind == Kind::Word || token.text == "::" {
+        } else if token.kind == TokenKind::Word || token.text == "::" {
             let (name, meaning, place) = self.meaning()?;
             let Meaning::Constant(value) = meaning else {
                 let what = format!("{} is no constant", quote(&name));
@@ -206,7 +206,8 @@ impl<'a> Parser<'a> {
         } else {
             value
         };
-        if matches!(self.peek().text, "+" | "-" | "*" | "/") && self.peek().kind == Kind::Sign {
+        if matches!(self.peek().text, "+" | "-" | "*" | "/") && self.peek().kind == TokenKind::Sign
+        {
             let token = self.peek();
             let what = "an expression";
             let help = "write the result";
@@ -229,7 +230,7 @@ fn whole(text: &str) -> Option<i64> {
     lower.parse().ok()
 }
 
-fn unsupported(name: &str, place: Place) -> Box<Diagnostic> {
+fn unsupported(name: &str, place: TextRange) -> Box<Diagnostic> {
     let what = format!("`{name}` is not known here");
     let why = "types are numbers, strings of UTF-8, sequences, arrays, structures and enumerations";
     let help = "use one of these, if the other side may change as well";

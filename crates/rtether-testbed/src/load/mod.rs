@@ -196,7 +196,7 @@ pub fn load(
         stop,
         at: length.map(|length| begin + length),
     };
-    let found = Mutex::new(Found::default());
+    let found = Mutex::new(ThreadResults::default());
     let clock = Clock::start();
     std::thread::scope(|scope| {
         for number in 0..options.connections {
@@ -247,14 +247,14 @@ enum Failure {
 
 /// Results of the threads.
 #[derive(Default)]
-struct Found {
+struct ThreadResults {
     parts: Vec<Part>,
     floods: Vec<Flood>,
     failures: Vec<String>,
     first: Option<Failure>,
 }
 
-impl Found {
+impl ThreadResults {
     /// Returns how long the load lasted, without the time in which the sink waits for stragglers.
     fn elapsed(&self, all: Duration) -> Duration {
         let floods = self.floods.iter().map(|flood| flood.time);
@@ -293,7 +293,7 @@ fn work(
     (number, direction): (u32, &Direction),
     end: End<'_>,
     progress: &Progress,
-    found: &Mutex<Found>,
+    found: &Mutex<ThreadResults>,
 ) -> Result<(), Failure> {
     let placement = Placement {
         core: options.core,

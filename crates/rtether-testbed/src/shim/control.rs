@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rtether::report::format::Format;
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::runtime_files::RuntimeFiles;
 
 mod listener;
 
@@ -269,7 +269,7 @@ pub enum AskError {
 ///
 /// # Errors
 /// See [`AskError`].
-pub fn ask(place: &Place, request: &Request) -> Result<String, AskError> {
+pub fn ask(place: &RuntimeFiles, request: &Request) -> Result<String, AskError> {
     if let Request::Set { text, .. } = request
         && text.len() > MAX_CONFIG
     {

@@ -8,7 +8,7 @@ use rtether_live::shim::ShimError;
 
 use super::backend::{is_gone, restore};
 use super::control::{AskError, Request, ask};
-use super::place::{Place, PlaceError};
+use super::runtime_files::{RuntimeFiles, RuntimeFilesError};
 use super::state::State;
 
 /// How long a shim may take to end: waiting frames have two seconds to leave.
@@ -34,7 +34,7 @@ pub enum Down {
 pub enum DownError {
     /// Access to the shim's place failed.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    RuntimeFiles(#[from] RuntimeFilesError),
     /// The shim refused to end.
     #[error(transparent)]
     Ask(#[from] AskError),
@@ -63,7 +63,7 @@ pub enum DownError {
 ///
 /// # Errors
 /// See [`DownError`].
-pub fn down(place: &Place) -> Result<Down, DownError> {
+pub fn down(place: &RuntimeFiles) -> Result<Down, DownError> {
     let asked = match ask(place, &Request::Stop) {
         Ok(_) => Some(Down::Stopped),
         Err(AskError::NoAnswer { .. }) => None,
@@ -82,7 +82,7 @@ pub fn down(place: &Place) -> Result<Down, DownError> {
 }
 
 /// Kills the process that holds the lock of a place.
-fn kill_holder(place: &Place) -> Result<(), DownError> {
+fn kill_holder(place: &RuntimeFiles) -> Result<(), DownError> {
     let Some(state) = State::read(place).filter(|_| place.is_taken().unwrap_or(false)) else {
         return Ok(());
     };
@@ -94,12 +94,12 @@ fn kill_holder(place: &Place) -> Result<(), DownError> {
     })
 }
 
-fn is_taken(place: &Place) -> bool {
+fn is_taken(place: &RuntimeFiles) -> bool {
     place.is_taken().unwrap_or(false)
 }
 
 /// Restores the device, if the lock is free.
-fn clean(place: &Place, patience: Duration) -> Result<Down, DownError> {
+fn clean(place: &RuntimeFiles, patience: Duration) -> Result<Down, DownError> {
     let busy = || DownError::Busy(place.device().to_owned());
     place.make()?;
     let _lock = place.lock(patience)?.ok_or_else(busy)?;

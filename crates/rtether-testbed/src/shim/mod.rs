@@ -10,7 +10,7 @@ pub mod control;
 pub mod down;
 pub mod notify;
 pub mod output;
-pub mod place;
+pub mod runtime_files;
 pub mod service;
 pub mod state;
 pub mod watchdog;

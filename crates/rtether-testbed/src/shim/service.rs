@@ -23,7 +23,7 @@ use super::config::{Config, Loaded};
 use super::control::Listener;
 use super::notify::{News, Notifier};
 use super::output::{NOT_REAL_TIME, Report};
-use super::place::{Lock, Place, PlaceError};
+use super::runtime_files::{Lock, RuntimeFiles, RuntimeFilesError};
 use super::state::State;
 use super::watchdog::{RIGHTS, Watchdog};
 use duty::Duty;
@@ -41,7 +41,7 @@ const WATCHDOGS_MAX: u32 = 5;
 /// Parameters of a shim besides its configuration.
 pub struct Options<'a> {
     /// Device, lock, state and control socket.
-    pub place: Place,
+    pub place: RuntimeFiles,
     /// The configuration.
     pub config: Config,
     /// Name of the configuration.
@@ -70,7 +70,7 @@ pub struct Ended {
 pub enum ServiceError {
     /// Access to the place failed.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    RuntimeFiles(#[from] RuntimeFilesError),
     /// The device has a shim already.
     #[error(
         "`{0}` has a shim already; `rtether shim status {0}` shows it, `rtether shim set {0}` \
@@ -228,7 +228,7 @@ impl Presence {
 
 /// Resources to clean up once the device is restored.
 struct Guard<'a> {
-    place: &'a Place,
+    place: &'a RuntimeFiles,
     listener: Listener,
     watchdog: Option<Watchdog>,
     watchdogs: u32,
@@ -237,7 +237,11 @@ struct Guard<'a> {
 }
 
 impl<'a> Guard<'a> {
-    fn new(place: &'a Place, lock: Lock, options: &Options<'a>) -> Result<Self, ServiceError> {
+    fn new(
+        place: &'a RuntimeFiles,
+        lock: Lock,
+        options: &Options<'a>,
+    ) -> Result<Self, ServiceError> {
         let state = State {
             pid: std::process::id(),
             device: place.device().to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::runtime_files::RuntimeFiles;
 
 /// Schema of the file.
 const SCHEMA: &str = "rtether.shim-state/1";
@@ -27,7 +27,7 @@ pub struct State {
 
 impl State {
     /// Writes it atomically, before anything about the device is changed.
-    pub(crate) fn write(&self, place: &Place) -> io::Result<()> {
+    pub(crate) fn write(&self, place: &RuntimeFiles) -> io::Result<()> {
         let path = place.state();
         let draft = path.with_extension("json.new");
         let mut options = OpenOptions::new();
@@ -44,7 +44,7 @@ impl State {
     }
 
     /// Reads it; `None` if it is missing or invalid. Restoring a device does not depend on it.
-    pub fn read(place: &Place) -> Option<Self> {
+    pub fn read(place: &RuntimeFiles) -> Option<Self> {
         read(&place.state())
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let folder = std::env::temp_dir().join(format!("rtether-state-{}", std::process::id()));
-        let place = Place::of(&folder, "eth0").expect("a name");
+        let place = RuntimeFiles::of(&folder, "eth0").expect("a name");
         place.make().expect("writable");
         assert_eq!(State::read(&place), None);
         let state = State {

@@ -14,7 +14,7 @@ use rtether_live::process::{Signals, leave_session, own_end, wait};
 use rtether_live::shim::ShimError;
 
 use super::backend::{is_gone, restore};
-use super::place::{Place, PlaceError};
+use super::runtime_files::{RuntimeFiles, RuntimeFilesError};
 
 /// Capabilities that every shim and its watchdog keep, to forward frames and to restore the device.
 pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
@@ -45,7 +45,7 @@ pub enum WatchError {
     },
     /// Access to the shim's place failed.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    RuntimeFiles(#[from] RuntimeFilesError),
     /// Restoring the device failed.
     #[error("restoring the device: {0}")]
     Shim(#[from] ShimError),
@@ -63,7 +63,7 @@ fn system(doing: &'static str) -> impl Fn(io::Error) -> WatchError {
 /// # Errors
 /// If a system call fails, or the device cannot be restored.
 pub fn watch(
-    place: &Place,
+    place: &RuntimeFiles,
     end: BorrowedFd<'_>,
     mut ready: impl Write,
 ) -> Result<Outcome, WatchError> {

@@ -20,7 +20,7 @@ const LEAST: f64 = 1.0 / 1024.0;
 const MOST_OF_LINKS: f64 = 2.0;
 
 /// Result of a search.
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) trials: Vec<Trial>,
     pub(super) end: End,
     /// Record of the highest load that passes; of the last load if none does.
@@ -32,7 +32,7 @@ pub(super) fn run(
     question: &Question,
     flows: &[FlowId],
     progress: &Progress,
-) -> Result<Found, LimitError> {
+) -> Result<SearchResult, LimitError> {
     let mut search = Search {
         scenario,
         question,
@@ -43,7 +43,7 @@ pub(super) fn run(
         passed: None,
     };
     let end = search.bracket()?;
-    Ok(Found {
+    Ok(SearchResult {
         trials: search.trials,
         end,
         record: search.record,

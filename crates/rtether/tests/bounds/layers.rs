@@ -10,7 +10,7 @@ use rtether_model::endnode::{
 use rtether_model::network::{EndStation, QueueMap, Selection, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{
-    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places,
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, TurnBucket,
 };
 
 use crate::dice::Dice;
@@ -203,11 +203,11 @@ fn smoothing(dice: &mut Dice, mbps: u64) -> Smoothing {
             jitter: us(dice, 100),
             seed: 1,
         }),
-        _ => Mode::Rtether(Places {
+        _ => Mode::Rtether(TurnBucket {
             depth,
             period_min: period,
             period_max: longest,
-            ..Places::DEFAULT
+            ..TurnBucket::DEFAULT
         }),
     };
     let limits = Limits {

@@ -14,8 +14,8 @@ use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    Backoff, Buffer, EndStation, Hub, Link, LinkId, Network, Node, NodeId, NodeKind, PortId,
-    QueueMap, Selection, Stack, Switch, SwitchPort,
+    Buffer, EndStation, Hub, Link, LinkId, Network, Node, NodeId, NodeKind, PortId, QueueMap,
+    Selection, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::{
@@ -55,15 +55,11 @@ impl Builder {
     }
 
     pub(crate) fn station(&mut self, name: &str) -> NodeId {
+        let service = Duration::from_us(50);
         let station = EndStation {
-            stack: Stack::IpRate {
-                service: Duration::from_us(50),
-            },
             stack_queue: 100,
             driver_queue: Bytes::new(100_000),
-            tasks: None,
-            layer: None,
-            emulate: false,
+            ..EndStation::new(Stack::IpRate { service })
         };
         self.node(name, NodeKind::EndStation(station))
     }
@@ -81,10 +77,8 @@ impl Builder {
 
     pub(crate) fn hub(&mut self, name: &str) -> NodeId {
         let hub = Hub {
-            rate: BitRate::from_mbps(10),
             delay: Duration::from_ns(400),
-            backoff: Backoff::Standard,
-            ports: 0,
+            ..Hub::new(BitRate::from_mbps(10), 0)
         };
         self.node(name, NodeKind::Hub(hub))
     }
@@ -97,37 +91,14 @@ impl Builder {
     }
 
     fn node(&mut self, name: &str, kind: NodeKind) -> NodeId {
-        let nodes = &mut self.scenario.network.nodes;
-        nodes.push(Node {
-            name: name.into(),
-            kind,
-        });
-        NodeId(u32::try_from(nodes.len() - 1).unwrap())
+        self.scenario.network.add(name, kind)
     }
 
     pub(crate) fn link(&mut self, a: NodeId, b: NodeId, mbps: u64) -> &mut Link {
-        let ends = [a, b].map(|node| self.free_port(node));
-        let links = &mut self.scenario.network.links;
-        links.push(Link {
-            propagation: Duration::from_ns(100),
-            ..Link::new(ends, BitRate::from_mbps(mbps))
-        });
-        links.last_mut().unwrap()
-    }
-
-    fn free_port(&mut self, node: NodeId) -> PortId {
-        let port = match &mut self.scenario.network.nodes[node.index()].kind {
-            NodeKind::EndStation(_) => 0,
-            NodeKind::Switch(switch) => {
-                switch.ports.push(SwitchPort::default());
-                u16::try_from(switch.ports.len() - 1).unwrap()
-            }
-            NodeKind::Hub(hub) => {
-                hub.ports += 1;
-                hub.ports - 1
-            }
-        };
-        PortId { node, port }
+        let network = &mut self.scenario.network;
+        let link = network.join(a, b, BitRate::from_mbps(mbps));
+        link.propagation = Duration::from_ns(100);
+        link
     }
 
     pub(crate) fn flow(

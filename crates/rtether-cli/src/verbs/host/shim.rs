@@ -13,7 +13,7 @@ use rtether_testbed::shim::config::{self, Loaded};
 use rtether_testbed::shim::control::{AskError, Form, Request, ask};
 use rtether_testbed::shim::down::{Down, DownError, down};
 use rtether_testbed::shim::notify::{self, Notifier};
-use rtether_testbed::shim::place::{Place, PlaceError, RUNTIME};
+use rtether_testbed::shim::runtime_files::{RUNTIME, RuntimeFiles, RuntimeFilesError};
 use rtether_testbed::shim::service::{self, Options, ServiceError};
 use rtether_testbed::shim::watchdog::{Outcome, watch};
 use rtether_testbed::shim::{ShimError, is_wrong_input, prepare};
@@ -141,15 +141,15 @@ fn runtime() -> PathBuf {
     first.unwrap_or_else(|| PathBuf::from(RUNTIME))
 }
 
-fn place(arguments: &DeviceArgs) -> Result<Place, Exit> {
-    Place::of(&runtime(), &arguments.device).map_err(|error| refuse_place(&error))
+fn place(arguments: &DeviceArgs) -> Result<RuntimeFiles, Exit> {
+    RuntimeFiles::of(&runtime(), &arguments.device).map_err(|error| refuse_place(&error))
 }
 
-fn refuse_place(error: &PlaceError) -> Exit {
+fn refuse_place(error: &RuntimeFilesError) -> Exit {
     terminal::complain(&error.to_string());
     match error {
-        PlaceError::Name(_) | PlaceError::Path(_) => Exit::WrongInput,
-        PlaceError::File { .. } => Exit::Unfit,
+        RuntimeFilesError::Name(_) | RuntimeFilesError::Path(_) => Exit::WrongInput,
+        RuntimeFilesError::File { .. } => Exit::Unfit,
     }
 }
 
@@ -271,7 +271,7 @@ fn manager() -> Result<Option<(Notifier, Option<std::time::Duration>)>, Exit> {
 
 fn refuse(error: &ServiceError, loaded: Loaded, arguments: &UpArgs) -> Exit {
     match error {
-        ServiceError::Place(error) => refuse_place(error),
+        ServiceError::RuntimeFiles(error) => refuse_place(error),
         ServiceError::Shim(error) => refuse_shim(error, loaded, arguments),
         ServiceError::Running(_) | ServiceError::System { .. } => {
             terminal::fail(&error.to_string())
@@ -302,7 +302,7 @@ fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
     let place = place(arguments)?;
     let done = down(&place).map_err(|error| {
         match &error {
-            DownError::Place(error) => return refuse_place(error),
+            DownError::RuntimeFiles(error) => return refuse_place(error),
             DownError::Shim(error) => return refuse_device(error),
             DownError::Ask(_)
             | DownError::Goes { .. }

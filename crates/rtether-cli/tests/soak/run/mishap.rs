@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rtether_testkit::Dice;
+
 use super::Soak;
 use crate::account::{Cause, Window};
 use crate::bed::{PATIENCE, Side};
 use crate::config::{self, Kept};
 use crate::flow::{Flow, Kind};
-use crate::schedule::{Dice, Mishap};
+use crate::schedule::Mishap;
 use crate::shim::{Shim, Told};
 
 /// Time for completed commands to take effect everywhere in the kernel.

@@ -14,7 +14,7 @@ const PIECE: usize = 65_536;
 const PLACES_MAX: usize = 1_024;
 
 /// Result of a scan.
-pub(super) struct Found {
+pub(super) struct Scan {
     /// The file header, if one of the two is intact.
     pub(super) head: Option<FileHead>,
     pub(super) epoch: Option<u64>,
@@ -49,9 +49,9 @@ pub(super) fn scan(
     file: &impl Octets,
     options: &StoreOptions,
     mut take: impl FnMut(Record),
-) -> Result<Found, Refusal> {
+) -> Result<Scan, Refusal> {
     let mut window = Window::new(file)?;
-    let mut found = Found {
+    let mut found = Scan {
         head: None,
         epoch: None,
         number: 0,
@@ -94,7 +94,7 @@ pub(super) fn scan(
 fn find_head(
     window: &mut Window<'_, impl Octets>,
     options: &StoreOptions,
-    found: &mut Found,
+    found: &mut Scan,
 ) -> Result<bool, Refusal> {
     let mut has_magic = false;
     for at in HEADS_AT {
@@ -129,7 +129,7 @@ fn find_head(
 fn behind(
     window: &mut Window<'_, impl Octets>,
     from: u64,
-    found: &mut Found,
+    found: &mut Scan,
     options: &StoreOptions,
 ) -> Result<u64, Refusal> {
     let mut at = from + ALIGNMENT;
@@ -146,7 +146,7 @@ fn behind(
     Ok(window.len)
 }
 
-impl Found {
+impl Scan {
     fn report(&mut self, at: u64, octets: u64, what: Damaged) {
         if self.damage.len() < PLACES_MAX {
             self.damage.push(Damage { at, octets, what });
@@ -211,7 +211,7 @@ impl<'a, F: Octets> Window<'a, F> {
     fn record(
         &mut self,
         at: u64,
-        found: &Found,
+        found: &Scan,
         options: &StoreOptions,
     ) -> Result<Option<(RecordHead, Option<Record>)>, Refusal> {
         let octets = self.octets::<HEAD>(at)?;

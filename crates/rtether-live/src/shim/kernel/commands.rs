@@ -3,7 +3,7 @@
 use rtether_model::quantity::{BitRate, Bytes};
 
 use super::netlink::{Hook, PREFERENCE};
-use super::shape::{self, AHEAD, Kind, LINK, ROOT, SMOOTHER, Shape};
+use super::shape::{self, AHEAD, LINK, ROOT, SMOOTHER, Shape, Treatment};
 use crate::namespace::CommandLine;
 
 /// Wire octets in addition to the datagram: addresses and type, check sequence, preamble, gap.
@@ -42,7 +42,7 @@ pub(super) struct Parameters<'a> {
 pub(super) fn set_up(parameters: &Parameters<'_>) -> Vec<CommandLine> {
     let Parameters { device, shape, .. } = parameters;
     let untagged = parameters.untagged.min(shape.queues - 1);
-    let default = Kind::Passing as u16 + u16::from(untagged);
+    let default = Treatment::Passing as u16 + u16::from(untagged);
     let root = format!(
         "tc qdisc add dev {device} root handle {ROOT:x}: stab overhead {HEADER} htb default {default:x}"
     );

@@ -52,7 +52,7 @@ use rtether_model::endnode::Smoothing;
 use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_proto::endnode::{Classifier, TransmitQueues};
 
-use super::place::Place;
+use super::network_namespace::NetworkNamespace;
 use super::{Backend, Handle, Settings, ShimError, Status};
 use crate::clock::Clock;
 use crate::link::Device;
@@ -91,7 +91,7 @@ pub struct Shim {
     handle: Handle,
     started_at: Instant,
     published_at: Instant,
-    place: Place,
+    place: NetworkNamespace,
     is_up: bool,
 }
 
@@ -136,7 +136,7 @@ impl Shim {
         let counts = Counts::new().map_err(&making)?;
         let echoes = Echoes::new().map_err(making)?;
         let ear = Ear::open(device, &settings)?;
-        let place = Place::here().map_err(ShimError::system("opening the namespace"))?;
+        let place = NetworkNamespace::here().map_err(ShimError::system("opening the namespace"))?;
         let first = netlink.device(plan.index).map_err(reading)?;
         let programs = Programs::load(&settings, &plan.shape, &counts, &echoes)?;
         plan.run(&programs)?;

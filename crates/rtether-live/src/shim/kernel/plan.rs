@@ -14,7 +14,7 @@ use super::commands::{self, Parameters};
 use super::netlink::{Hook, Netlink, PREFERENCE};
 use super::program::{self, Counts, Echoes, Policy};
 use super::shape::{self, Shape};
-use crate::bpf::{self, Instruction, Kind};
+use crate::bpf::{self, Instruction, ProgramType};
 use crate::namespace::CommandLine;
 use crate::shim::{Settings, ShimError};
 
@@ -257,7 +257,7 @@ impl Programs {
             tags: settings.tags,
         };
         let load = |code: &[Instruction]| {
-            let loaded = bpf::load(Kind::Classifier, code);
+            let loaded = bpf::load(ProgramType::Classifier, code);
             loaded.map_err(ShimError::program("loading a program"))
         };
         Ok(Self {

@@ -163,7 +163,7 @@ fn refuse(option: &'static str, reason: &'static str) -> Result<(), Refusal> {
 mod tests {
     use rtether_model::endnode::{ReceiveConfig, ReceiveSelection, Smoothing};
     use rtether_model::quantity::Duration;
-    use rtether_model::smoother::{Config, Fixed, Nt, Places, Rule};
+    use rtether_model::smoother::{Config, Fixed, Nt, Rule, TurnBucket};
 
     use super::*;
 
@@ -282,7 +282,7 @@ mod tests {
             (Mode::Fixed(Fixed::PAPER), None),
             (Mode::Adaptive(Adaptive::LINEAR), None),
             (Mode::Nt(Nt::paper(1)), Some("smoother.mode")),
-            (Mode::Rtether(Places::DEFAULT), Some("smoother.mode")),
+            (Mode::Rtether(TurnBucket::DEFAULT), Some("smoother.mode")),
         ] {
             let seen = refused(|layer| layer.smoother = Some(smoothing(mode)));
             assert_eq!(seen, expected, "{mode:?}");

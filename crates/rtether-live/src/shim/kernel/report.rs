@@ -7,7 +7,7 @@ use rtether_proto::smoother::{ClassStatistics, State, Statistics};
 use super::netlink::{ClassCounters, DeviceCounters};
 use super::program::REASONS;
 use super::regulator::Regulator;
-use super::shape::{Kind, LINK, Shape};
+use super::shape::{LINK, Shape, Treatment};
 use crate::shim::{
     Backend, Direction, Drops, QueueStatus, Settings, SmootherStatus, Status, Traffic,
 };
@@ -72,7 +72,7 @@ pub(super) fn status(sources: &Sources<'_>) -> Status {
 
 fn queue_status(classes: &[ClassCounters], queue: u8) -> QueueStatus {
     let own = classes.iter().filter(|class| {
-        let is_leaf = class.minor >= Kind::Passing as u16;
+        let is_leaf = class.minor >= Treatment::Passing as u16;
         is_leaf && class.minor & 0xF == queue.into()
     });
     let all = sum(own);
@@ -89,7 +89,7 @@ fn queue_status(classes: &[ClassCounters], queue: u8) -> QueueStatus {
 
 /// The rate is the control law's; packets are those in the kernel.
 fn smoother_status(law: &Regulator, classes: &[ClassCounters]) -> SmootherStatus {
-    let [real_time, bulk] = [Kind::RealTime, Kind::Bulk].map(|kind| total(classes, kind));
+    let [real_time, bulk] = [Treatment::RealTime, Treatment::Bulk].map(|kind| total(classes, kind));
     let count = |waiting: u32| usize::try_from(waiting).unwrap_or(usize::MAX);
     SmootherStatus {
         mode: law.smoothing().config.mode,
@@ -121,7 +121,7 @@ fn class_statistics(counters: &ClassCounters) -> ClassStatistics {
 }
 
 /// Returns the sum over all queues of a kind.
-pub(super) fn total(classes: &[ClassCounters], kind: Kind) -> ClassCounters {
+pub(super) fn total(classes: &[ClassCounters], kind: Treatment) -> ClassCounters {
     sum(classes
         .iter()
         .filter(|class| class.minor & !0xF == kind as u16))
@@ -183,7 +183,7 @@ mod tests {
             backlog: 300,
         };
         let classes = [1, 2, 3, 0x10, 0x11, 0x20, 0x21, 0x30, 0x31].map(class);
-        assert_eq!(total(&classes, Kind::RealTime).frames, 0x20 + 0x21);
+        assert_eq!(total(&classes, Treatment::RealTime).frames, 0x20 + 0x21);
         let queue = queue_status(&classes, 1);
         assert_eq!((queue.released, queue.depth), (0x11 + 0x21 + 0x31, 6));
         // 300 + 2 * 18.

@@ -7,7 +7,7 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use super::ear::{Ear, ear_of};
 use super::plan::Programs;
 use super::regulator::Regulator;
-use super::shape::Kind;
+use super::shape::Treatment;
 use super::watch::Observation;
 use super::{Shim, layer, no_namespace, report};
 use crate::clock::to_std;
@@ -67,7 +67,11 @@ impl Shim {
     fn observe(&mut self, now: Instant) -> Result<Observation, ShimError> {
         self.read_classes()?;
         let of = |kind| report::total(&self.classes, kind);
-        let (bulk, real_time, passing) = (of(Kind::Bulk), of(Kind::RealTime), of(Kind::Passing));
+        let (bulk, real_time, passing) = (
+            of(Treatment::Bulk),
+            of(Treatment::RealTime),
+            of(Treatment::Passing),
+        );
         let sent = bulk.frames + real_time.frames;
         let mut seen = Observation {
             at: now,

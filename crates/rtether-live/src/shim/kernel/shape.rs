@@ -29,7 +29,7 @@ pub(super) const QUANTUM: u32 = 1514;
 
 /// How the smoother treats a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum Treatment {
     /// Bypasses it: there is no smoother, or the packet is not IP.
     Passing = 0x10,
     /// Sent ahead of bulk packets; its size is charged to the credits.
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 /// One queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
-    pub(super) kind: Kind,
+    pub(super) kind: Treatment,
     /// Lowest first.
     pub(super) queue: u8,
     /// Largest number of waiting frames.
@@ -83,12 +83,12 @@ impl Shape {
                 limit: limit(own),
             }));
         };
-        add(Kind::Passing, &|own| own);
+        add(Treatment::Passing, &|own| own);
         if let Some(smoothing) = &layer.smoother {
             let limits = smoothing.config.limits;
             let packets = |packets| u32::try_from(packets).unwrap_or(u32::MAX);
-            add(Kind::RealTime, &|_| packets(limits.real_time_packets));
-            add(Kind::Bulk, &|_| packets(limits.bulk_packets));
+            add(Treatment::RealTime, &|_| packets(limits.real_time_packets));
+            add(Treatment::Bulk, &|_| packets(limits.bulk_packets));
         }
         Self {
             leaves,
@@ -112,9 +112,9 @@ impl Leaf {
     /// Returns the inner class that it borrows from.
     pub(super) fn parent(self) -> u16 {
         match self.kind {
-            Kind::Passing => LINK,
-            Kind::RealTime => AHEAD,
-            Kind::Bulk => SMOOTHER,
+            Treatment::Passing => LINK,
+            Treatment::RealTime => AHEAD,
+            Treatment::Bulk => SMOOTHER,
         }
     }
 }
@@ -125,6 +125,6 @@ pub(super) fn class(minor: u16) -> u32 {
 }
 
 /// Returns the full handle of the class of a kind's lowest queue.
-pub(super) fn first_of(kind: Kind) -> u32 {
+pub(super) fn first_of(kind: Treatment) -> u32 {
     class(kind as u16)
 }

@@ -136,7 +136,7 @@ fn full_instances_drop_the_tail_and_give_it_back() {
     let dropped = Event::Dropped {
         frame: "c",
         class: 0,
-        place: Place::Queue,
+        place: QueueKind::Queue,
     };
     assert_eq!(host.events, [dropped]);
     assert_eq!(host.engine.stats(0).dropped, 1);

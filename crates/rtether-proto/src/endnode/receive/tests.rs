@@ -256,9 +256,9 @@ fn full_queues_drop_the_tail_and_give_it_back() {
         class: 0,
         place,
     };
-    assert_eq!(host.events, [lost("d", Place::Input)]);
+    assert_eq!(host.events, [lost("d", QueueKind::Input)]);
     assert_eq!(host.select_all(at(5)), ["a", "b"]);
-    assert_eq!(host.events[1..], [lost("c", Place::Queue)]);
+    assert_eq!(host.events[1..], [lost("c", QueueKind::Queue)]);
     let input = host.engine.input_stats();
     assert_eq!((input.accepted, input.dropped), (3, 1));
     assert_eq!((input.depth_max, input.waited_ps), (3, 15_000_000));

@@ -253,7 +253,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
     let lost = |frame, class| Event::Dropped {
         frame,
         class,
-        place: Place::Queue,
+        place: QueueKind::Queue,
     };
     assert_eq!(host.events, [lost("l3", 0), lost("h2", 1)]);
     let dropped = [0, 1].map(|queue| host.engine.stats(queue).dropped);

@@ -21,9 +21,9 @@ pub(in crate::generate) struct Parameters {
     pub(super) stations: Stations,
     pub(super) link_rate: BitRate,
     pub(super) switch_latency: Duration,
-    pub(super) samples: Stream,
-    pub(super) commands: Stream,
-    pub(super) exchange: Stream,
+    pub(super) samples: Contract,
+    pub(super) commands: Contract,
+    pub(super) exchange: Contract,
     pub(super) phase: Phase,
     pub(super) files: Option<Files>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Stations {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Stream {
+pub(super) struct Contract {
     pub(super) period: Duration,
     pub(super) payload: Bytes,
     pub(super) deadline: Option<Duration>,
@@ -95,7 +95,7 @@ impl Values<'_, '_, '_> {
         lower::station_of_interval(self.interval(key))
     }
 
-    fn stream(&mut self, rate: &str, size: &str, deadline: Option<Duration>) -> Stream {
+    fn stream(&mut self, rate: &str, size: &str, deadline: Option<Duration>) -> Contract {
         let payload = self.size(size);
         let most = Encapsulation::Udp.max_payload();
         if payload > most
@@ -108,7 +108,7 @@ impl Values<'_, '_, '_> {
             self.reader
                 .report(Diagnostic::new(code, title, span, label));
         }
-        Stream {
+        Contract {
             period: self.interval(rate),
             payload,
             deadline,

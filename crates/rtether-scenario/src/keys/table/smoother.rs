@@ -1,6 +1,6 @@
 //! The keys of the traffic smoother.
 
-use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Nt, Places, Rule};
+use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Nt, Rule, TurnBucket};
 
 use super::layer::FRAMES;
 use super::{
@@ -19,7 +19,7 @@ pub(crate) static MODE: Words<Mode> = Words::new(
         ("linear", Mode::Adaptive(Adaptive::LINEAR)),
         // Each station gets its own seed when it is added to the plant.
         ("nt", Mode::Nt(Nt::paper(0))),
-        ("rtether", Mode::Rtether(Places::DEFAULT)),
+        ("rtether", Mode::Rtether(TurnBucket::DEFAULT)),
     ],
 );
 

@@ -4,7 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Flow;
 use rtether_model::network::{Duplex, NodeKind, PortId};
 use rtether_model::quantity::BitRate;
-use rtether_model::smoother::{self, Mode, Places, Rule};
+use rtether_model::smoother::{self, Mode, Rule, TurnBucket};
 use rtether_model::wire::Encapsulation;
 
 use super::*;
@@ -122,9 +122,9 @@ fn layered(plant: &mut Plant, node: NodeId, mode: Mode, detector: Detector) {
     }));
 }
 
-const PLACES: Places = Places {
+const PLACES: TurnBucket = TurnBucket {
     period_min: Duration::from_ms(20),
-    ..Places::DEFAULT
+    ..TurnBucket::DEFAULT
 };
 
 const NO_DETECTOR: Detector = Detector::ClearingRate {

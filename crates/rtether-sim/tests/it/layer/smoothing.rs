@@ -4,7 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Traffic;
 use rtether_model::network::{NodeId, PortId, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Config, Fixed, Mode, Nt, Places, Rule};
+use rtether_model::smoother::{Adaptive, Config, Fixed, Mode, Nt, Rule, TurnBucket};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{NoObserver, Observer, PacketInfo};
 
@@ -241,7 +241,7 @@ fn a_completion_and_a_signal_come_at_the_same_instant() {
     // Oracle: the engine, which in debug builds refuses a mutation before the events of the last
     // one are drained. In mode rtether a completion can change the state, and the signal that the
     // detector derives from the same completion follows at once.
-    let record = crowd(Mode::Rtether(Places::DEFAULT)).run(5_000);
+    let record = crowd(Mode::Rtether(TurnBucket::DEFAULT)).run(5_000);
     let smoothers = record.nodes.iter().filter_map(|node| node.layer.as_ref());
     let signals = smoothers.map(|layer| layer.smoother.map_or(0, |smoother| smoother.signals));
     let signals: Vec<u64> = signals.collect();

@@ -17,10 +17,10 @@ use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{self, Fingerprint, Observer, PacketInfo};
 
-use super::dice::Dice;
 use super::network::{pcp, vid};
 use super::{Case, for_each_case};
 use crate::support::{Plant, periodic};
+use rtether_testkit::Dice;
 
 /// With heavy losses, a minute passes between retransmissions.
 const DRAINED: Duration = Duration::from_secs(500_000);

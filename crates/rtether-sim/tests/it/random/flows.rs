@@ -8,9 +8,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 
-use super::dice::Dice;
 use super::network::{pcp, vid};
 use crate::support::{Plant, periodic};
+use rtether_testkit::Dice;
 
 /// Adds flows between `stations`; flows without a route are left out.
 pub(super) fn flows(dice: &mut Dice, plant: &mut Plant, stations: &[NodeId], drains: bool) {
@@ -111,7 +111,7 @@ fn traffic(dice: &mut Dice, has_bulk: bool, drains: bool) -> Traffic {
             Traffic::Sporadic {
                 min_gap,
                 mean_gap: min_gap + dice.pick(&[Duration::ZERO, min_gap]),
-                burst: u32::try_from(dice.between(1, 8)).unwrap(),
+                burst: dice.small::<u32>(1, 8),
             }
         }
         3 => Traffic::Poisson {

@@ -8,10 +8,10 @@ use rtether_model::endnode::{
 };
 use rtether_model::network::{EndStation, QueueMap, RtosStack, Selection, Stack, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt, Places};
+use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt, TurnBucket};
 
-use super::dice::Dice;
 use super::network::{Style, cost, jitter};
+use rtether_testkit::Dice;
 
 /// Gives a station tasks and a layer, with some probability.
 pub(super) fn equip(dice: &mut Dice, station: &mut EndStation, style: &Style) {
@@ -55,7 +55,7 @@ pub(super) fn rtos(dice: &mut Dice) -> Stack {
 }
 
 fn layer(dice: &mut Dice, style: &Style) -> Layer {
-    let classes = u8::try_from(dice.between(1, 4)).unwrap();
+    let classes = dice.small::<u8>(1, 4);
     let class = |dice: &mut Dice| u8::try_from(dice.index(usize::from(classes))).unwrap();
     let map = QueueMap::standard(classes).unwrap();
     let table = PriorityTable::new(map, class(dice)).unwrap();
@@ -106,7 +106,7 @@ fn rule(dice: &mut Dice, class: u8) -> Rule {
 fn limits(dice: &mut Dice, style: &Style) -> Vec<u32> {
     let limit = |dice: &mut Dice| {
         if style.is_tight {
-            u32::try_from(dice.between(1, 6)).unwrap()
+            dice.small::<u32>(1, 6)
         } else {
             100_000
         }
@@ -126,7 +126,7 @@ fn receive(dice: &mut Dice, style: &Style) -> Receive {
         return Receive::Instances { queue_limits };
     }
     let idle_release = idle_release(dice, style);
-    let picks = NonZeroU32::new(u32::try_from(dice.between(1, 9)).unwrap()).unwrap();
+    let picks = NonZeroU32::new(dice.small::<u32>(1, 9)).unwrap();
     Receive::Queues(ReceiveConfig {
         input_limit: limits(dice, style)[0],
         queue_limits,
@@ -189,11 +189,11 @@ fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
         period_max: period * 10,
         ..Nt::paper(1)
     };
-    let places = Places {
+    let places = TurnBucket {
         depth,
         period_min: period,
         period_max: period * 10,
-        ..Places::DEFAULT
+        ..TurnBucket::DEFAULT
     };
     let packets = if style.is_tight { 3 } else { 100_000 };
     Smoothing {

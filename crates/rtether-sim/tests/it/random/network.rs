@@ -8,9 +8,9 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{Bytes, Duration};
 
-use super::dice::Dice;
 use super::layers;
 use crate::support::{Plant, plain_switch};
+use rtether_testkit::Dice;
 
 /// Topology of the switches.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -188,7 +188,7 @@ pub(super) fn vid(value: u16) -> Vid {
 }
 
 pub(super) fn pcp(dice: &mut Dice) -> Pcp {
-    Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap()
+    Pcp::new(dice.small::<u8>(0, 7)).unwrap()
 }
 
 fn switch(dice: &mut Dice, style: &Style) -> Switch {

@@ -4,10 +4,10 @@ use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 
-use super::dice::Dice;
 use super::ledger::Ledger;
 use super::wires::Wires;
 use super::{Case, DRAINED, for_each_case};
+use rtether_testkit::Dice;
 
 /// Enlarges the messages of flows: datagrams, answers and files.
 fn enlarge(dice: &mut Dice, flow: &mut Flow) {

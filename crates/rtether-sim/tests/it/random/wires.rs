@@ -144,7 +144,7 @@ impl<'a> Wires<'a> {
             let sent = self.sent.get(&port.port).map_or(&[][..], Vec::as_slice);
             assert_eq!(port.sent, sent.len() as u64, "frames of {:?}", port.port);
             let octets = sent.iter().map(|frame| wire::wire_size(frame.size).get());
-            assert_eq!(port.sent_wire.get(), octets.sum());
+            assert_eq!(port.sent_wire.get(), octets.sum::<u64>());
             assert_eq!(
                 port.queues.iter().map(|queue| queue.sent).sum::<u64>(),
                 port.sent

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rtether_live::process::{Interest, is_short_of_descriptors};
 
 use super::{Answer, Line, Request, Wrong, line_of};
-use crate::shim::place::Place;
+use crate::shim::runtime_files::RuntimeFiles;
 
 /// Time limit for receiving a request, and for delivering its answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ impl Listener {
     ///
     /// # Errors
     /// The system's error.
-    pub fn open(place: &Place) -> io::Result<Self> {
+    pub fn open(place: &RuntimeFiles) -> io::Result<Self> {
         let path = place.socket();
         match fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -10,7 +10,7 @@ use super::*;
 
 /// A listener in its own folder, served by a thread until it is dropped.
 struct Served {
-    place: Place,
+    place: RuntimeFiles,
     folder: PathBuf,
     stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
     thread: Option<std::thread::JoinHandle<u64>>,
@@ -20,7 +20,7 @@ impl Served {
     fn new(test: &str) -> Self {
         use std::sync::atomic::{AtomicBool, Ordering};
         let folder = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
-        let place = Place::of(&folder, "eth0").expect("a name");
+        let place = RuntimeFiles::of(&folder, "eth0").expect("a name");
         place.make().expect("writable");
         let mut listener = Listener::open(&place).expect("a socket");
         let stop = std::sync::Arc::new(AtomicBool::new(false));
@@ -160,7 +160,7 @@ fn silent_clients_keep_nobody_waiting() {
 #[test]
 fn without_a_shim_the_remedy_is_named() {
     let folder = std::env::temp_dir().join("rtether-control-nobody");
-    let place = Place::of(&folder, "eth0").expect("a name");
+    let place = RuntimeFiles::of(&folder, "eth0").expect("a name");
     let error = ask(&place, &Request::Stop).expect_err("nobody is there");
     assert!(
         error.to_string().contains("rtether shim up eth0"),

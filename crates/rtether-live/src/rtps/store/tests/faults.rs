@@ -20,7 +20,7 @@ type Value = (i64, Vec<u8>);
 type State = BTreeMap<u8, Value>;
 
 /// A record found by this test in a file.
-struct Place {
+struct StoredRecord {
     range: Range<usize>,
     key: u8,
     value: Option<Value>,
@@ -63,7 +63,7 @@ fn state(journal: &Journal<Model>) -> State {
 }
 
 /// Finds the records of a file that is intact except for its end.
-fn places(file: &[u8]) -> Vec<Place> {
+fn places(file: &[u8]) -> Vec<StoredRecord> {
     let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().expect("8 octets"));
     let mut places = Vec::new();
     let mut at = RECORDS_AT;
@@ -78,7 +78,7 @@ fn places(file: &[u8]) -> Vec<Place> {
             )
         });
         let key = file[at + 32];
-        places.push(Place {
+        places.push(StoredRecord {
             range: at..end,
             key,
             value,
@@ -88,7 +88,7 @@ fn places(file: &[u8]) -> Vec<Place> {
     places
 }
 
-fn replay<'a>(places: impl Iterator<Item = &'a Place>) -> State {
+fn replay<'a>(places: impl Iterator<Item = &'a StoredRecord>) -> State {
     let mut state = State::new();
     for place in places {
         match &place.value {
@@ -256,12 +256,12 @@ impl Run {
         self.model.damage(path, &damaged);
         self.tally.damaged += 1;
         let is_changed = |at: usize| damaged.get(at) != whole.get(at);
-        let lost: Vec<&Place> = {
+        let lost: Vec<&StoredRecord> = {
             let mut lost = places.iter().collect::<Vec<_>>();
             lost.retain(|place| place.range.clone().any(is_changed));
             lost
         };
-        let is_lost = |place: &Place| place.range.clone().any(is_changed);
+        let is_lost = |place: &StoredRecord| place.range.clone().any(is_changed);
         self.tally.lost += lost.len() as u64;
         let expected = replay(places.iter().filter(|place| !is_lost(place)));
         let journal = match self.open_damaged(&damaged) {
@@ -322,9 +322,9 @@ impl Run {
         open(&self.model, self.options)
     }
 
-    fn check_report(&self, journal: &Journal<Model>, lost: &[&Place], damaged: &[u8]) {
+    fn check_report(&self, journal: &Journal<Model>, lost: &[&StoredRecord], damaged: &[u8]) {
         let damage = &journal.damage;
-        for Place { range, .. } in lost {
+        for StoredRecord { range, .. } in lost {
             let is_told = damage.iter().any(|damage| {
                 let end = damage.at + damage.octets;
                 damage.at < range.end as u64 && end > range.start as u64

@@ -105,7 +105,7 @@ mod tests {
 
     use super::super::tests::is_possible;
     use super::*;
-    use crate::bpf::{self, Kind, test_run};
+    use crate::bpf::{self, ProgramType, test_run};
     use crate::shim::frames::echoed_mark;
 
     /// Returns a frame with an IP header of `words` 32-bit words and a segment with these flags.
@@ -144,7 +144,7 @@ mod tests {
         for strip in [None, Some(Vid::PRIORITY_ONLY)] {
             let echoes = Echoes::new().unwrap();
             let code = super::super::ingress(Some(&echoes), strip);
-            let program = bpf::load(Kind::Classifier, &code).unwrap();
+            let program = bpf::load(ProgramType::Classifier, &code).unwrap();
             let (mut all, mut marked, mut others) = (0, 0, 0);
             for ethertype in [IPV4, IPV6, 0x88B5] {
                 for protocol in [6, 17] {

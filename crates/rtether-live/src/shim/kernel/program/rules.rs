@@ -10,7 +10,7 @@ use super::super::assembler::{
     ADD, AND_VALUE, Assembler, IF_ABOVE, IF_BELOW, IF_EQUAL, IF_OTHER, IF_OTHER_32, Label,
     SHIFT_LEFT_VALUE, SHIFT_RIGHT, SHIFT_RIGHT_VALUE, STORE_32,
 };
-use super::super::shape::{self, Kind};
+use super::super::shape::{self, Treatment};
 use super::{
     DESTINATION, DESTINATION_PORT, ETHERTYPE, OFFSET, PACKET, PROTOCOL, Policy, REASON,
     SKB_PRIORITY, SOURCE, SOURCE_PORT, TAG, TOS, VERSION,
@@ -138,7 +138,7 @@ pub(super) fn write_priority(program: &mut Assembler, policy: &Policy<'_>) {
     if let Some(rule) = policy.real_time {
         write_kind(program, rule);
     } else {
-        program.set(1, shape::first_of(Kind::Passing).cast_signed());
+        program.set(1, shape::first_of(Treatment::Passing).cast_signed());
     }
     program.registers(ADD, 1, QUEUE);
     program.push(op(STORE_32, PACKET, 1, SKB_PRIORITY, 0));
@@ -150,7 +150,7 @@ fn write_kind(program: &mut Assembler, rule: smoother::Rule) {
     let set = |program: &mut Assembler, kind| {
         program.set_bits(1, shape::first_of(kind));
     };
-    set(program, Kind::Passing);
+    set(program, Treatment::Passing);
     program.load(LOAD_32, 2, VERSION);
     program.jump_if(IF_EQUAL, 2, 0, done);
     match rule {
@@ -166,10 +166,10 @@ fn write_kind(program: &mut Assembler, rule: smoother::Rule) {
             program.jump_if(IF_EQUAL, 2, protocol.into(), real_time);
         }
     }
-    set(program, Kind::Bulk);
+    set(program, Treatment::Bulk);
     program.jump(done);
     program.bind(real_time);
-    set(program, Kind::RealTime);
+    set(program, Treatment::RealTime);
     program.bind(done);
 }
 

@@ -12,9 +12,9 @@ use rtether_proto::endnode::{
 };
 use rtether_proto::smoother::{self as engine, Class};
 
-use super::super::shape::{Kind, class};
+use super::super::shape::{Treatment, class};
 use super::*;
-use crate::bpf::{self, Kind as ProgramKind, test_run};
+use crate::bpf::{self, ProgramType, test_run};
 use crate::shim::strip::VLAN_POP;
 use random::{Random, frame, rule};
 
@@ -68,7 +68,7 @@ impl Pair {
             classifier: Classifier::new(table, rules.clone())
                 .unwrap()
                 .icmp_unclassified(policy.icmp_unclassified),
-            programs: programs.map(|code| bpf::load(ProgramKind::Classifier, &code).unwrap()),
+            programs: programs.map(|code| bpf::load(ProgramType::Classifier, &code).unwrap()),
             counts,
         }
     }
@@ -80,10 +80,10 @@ impl Pair {
         let datagram = key.tos.zip(key.protocol);
         let kind = match (self.real_time, datagram) {
             (Some(rule), Some((tos, protocol))) => match engine::classify(rule, tos, protocol) {
-                Class::RealTime => Kind::RealTime,
-                Class::Bulk => Kind::Bulk,
+                Class::RealTime => Treatment::RealTime,
+                Class::Bulk => Treatment::Bulk,
             },
-            _ => Kind::Passing,
+            _ => Treatment::Passing,
         };
         class(kind as u16 + u16::from(queue))
     }
@@ -102,7 +102,7 @@ fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
 /// Returns whether programs can be loaded here; prints the reason if not.
 pub(super) fn is_possible(test: &str) -> bool {
     let empty = bpf::load(
-        ProgramKind::Classifier,
+        ProgramType::Classifier,
         &crate::shim::strip::program(Vid::PRIORITY_ONLY),
     );
     if let Err(error) = &empty {
@@ -203,7 +203,7 @@ fn the_longest_program_is_accepted() {
     let rules = vec![longest; Classifier::MAX_RULES];
     let (code, _counts) = with_rules(&rules);
     assert!(code.len() < 20_000, "{}", code.len());
-    bpf::load(ProgramKind::Classifier, &code).unwrap();
+    bpf::load(ProgramType::Classifier, &code).unwrap();
 }
 
 /// Oracle: the kernel's verifier, which gives up after a million instructions; each outcome of a
@@ -232,7 +232,7 @@ fn as_many_different_rules_are_accepted() {
     let last = u16::try_from(Classifier::MAX_RULES).unwrap();
     let rules: Vec<Rule> = (0..last).map(rule).collect();
     let (code, _counts) = with_rules(&rules);
-    bpf::load(ProgramKind::Classifier, &code).unwrap();
+    bpf::load(ProgramType::Classifier, &code).unwrap();
 }
 
 /// The program's cost per frame: a figure, not a limit (`--ignored --nocapture`).
@@ -269,7 +269,7 @@ fn figures() {
             };
             let counts = Counts::new().unwrap();
             let program = egress(&policy, &counts);
-            let loaded = bpf::load(ProgramKind::Classifier, &program).unwrap();
+            let loaded = bpf::load(ProgramType::Classifier, &program).unwrap();
             let ran = test_run(&loaded, &udp, 1_000_000).unwrap();
             let tags = if insert.is_some() { "with" } else { "without" };
             eprintln!("{} rules {tags} a tag: {} ns", rules.len(), ran.ns);

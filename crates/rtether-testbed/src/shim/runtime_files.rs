@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 
 /// File names for one device of one network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RuntimeFiles {
     folder: PathBuf,
     stem: String,
     device: String,
@@ -30,7 +30,7 @@ pub struct Place {
 
 /// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum RuntimeFilesError {
     /// No device can have this name.
     #[error(
         "`{0}` cannot be the name of a device: 1 to 15 characters without spaces, `/` and `:`; \
@@ -59,8 +59,8 @@ pub enum PlaceError {
 
 const AS_ROOT: &str = "run as root, or set RUNTIME_DIRECTORY to a folder of your own";
 
-fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> PlaceError {
-    move |source| PlaceError::File {
+fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> RuntimeFilesError {
+    move |source| RuntimeFilesError::File {
         action,
         path: path.to_owned(),
         source,
@@ -68,12 +68,12 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> PlaceError
     }
 }
 
-impl Place {
+impl RuntimeFiles {
     /// Returns the place of a device in the calling thread's namespace. `runtime` is [`RUNTIME`],
     /// or the folder provided by the service manager.
-    pub fn of(runtime: &Path, device: &str) -> Result<Self, PlaceError> {
+    pub fn of(runtime: &Path, device: &str) -> Result<Self, RuntimeFilesError> {
         if !is_device_name(device) {
-            return Err(PlaceError::Name(device.to_owned()));
+            return Err(RuntimeFilesError::Name(device.to_owned()));
         }
         let own = Path::new("/proc/thread-self/ns/net");
         let namespace = fs::metadata(own).map_err(failed("looking at", own))?;
@@ -83,7 +83,7 @@ impl Place {
             device: device.to_owned(),
         };
         match place.socket() {
-            path if path.as_os_str().len() > SOCKET_MAX => Err(PlaceError::Path(path)),
+            path if path.as_os_str().len() > SOCKET_MAX => Err(RuntimeFilesError::Path(path)),
             _ => Ok(place),
         }
     }
@@ -108,7 +108,7 @@ impl Place {
     }
 
     /// Creates the folder.
-    pub fn make(&self) -> Result<(), PlaceError> {
+    pub fn make(&self) -> Result<(), RuntimeFilesError> {
         let made = DirBuilder::new()
             .recursive(true)
             .mode(0o755)
@@ -117,7 +117,7 @@ impl Place {
     }
 
     /// Takes the lock; `None` if another process still holds it after `patience`.
-    pub fn lock(&self, patience: Duration) -> Result<Option<Lock>, PlaceError> {
+    pub fn lock(&self, patience: Duration) -> Result<Option<Lock>, RuntimeFilesError> {
         let path = self.file("lock");
         let begin = Instant::now();
         loop {
@@ -136,7 +136,7 @@ impl Place {
     }
 
     /// Returns whether a process holds the lock.
-    pub fn is_taken(&self) -> Result<bool, PlaceError> {
+    pub fn is_taken(&self) -> Result<bool, RuntimeFilesError> {
         let path = self.file("lock");
         match File::open(&path) {
             Ok(file) => match file.try_lock_shared() {
@@ -201,9 +201,9 @@ fn is_device_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn place(test: &str) -> Place {
+    fn place(test: &str) -> RuntimeFiles {
         let name = format!("rtether-place-{test}-{}", std::process::id());
-        let place = Place::of(&std::env::temp_dir().join(name), "eth0").expect("a name");
+        let place = RuntimeFiles::of(&std::env::temp_dir().join(name), "eth0").expect("a name");
         place.make().expect("writable");
         place
     }
@@ -225,12 +225,12 @@ mod tests {
             "sixteen-letters-",
             "a\n",
         ] {
-            let error = Place::of(Path::new(RUNTIME), name).expect_err(name);
-            assert!(matches!(error, PlaceError::Name(_)), "{name}");
+            let error = RuntimeFiles::of(Path::new(RUNTIME), name).expect_err(name);
+            assert!(matches!(error, RuntimeFilesError::Name(_)), "{name}");
         }
         let long = "x".repeat(100);
-        let error = Place::of(Path::new(&long), "eth0").expect_err("too long");
-        assert!(matches!(error, PlaceError::Path(_)));
+        let error = RuntimeFiles::of(Path::new(&long), "eth0").expect_err("too long");
+        assert!(matches!(error, RuntimeFilesError::Path(_)));
     }
 
     #[test]

@@ -12,9 +12,9 @@ const OWN: &str = "/proc/thread-self/ns/net";
 
 /// A network namespace, kept alive by this value.
 #[derive(Debug)]
-pub(super) struct Place(File);
+pub(super) struct NetworkNamespace(File);
 
-impl Place {
+impl NetworkNamespace {
     /// Returns the namespace of the calling thread.
     pub(super) fn here() -> io::Result<Self> {
         File::open(OWN).map(Self)

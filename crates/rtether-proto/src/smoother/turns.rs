@@ -19,7 +19,7 @@
 //! cannot fill it.
 
 use rtether_model::quantity::{BitRate, Duration, Instant};
-use rtether_model::smoother::Places;
+use rtether_model::smoother::TurnBucket;
 
 use super::Transmission;
 use super::bucket::{Bucket, grown, rate_floor};
@@ -31,8 +31,8 @@ const AT_ONCE: Duration = Duration::from_us(20);
 
 /// State of the mode.
 #[derive(Clone, Debug)]
-pub(super) struct PlacesLaw {
-    parameters: Places,
+pub(super) struct TurnLaw {
+    parameters: TurnBucket,
     /// Invariant: between `period_min` and `period_max`.
     period: Duration,
     pub(super) bucket: Bucket,
@@ -43,8 +43,8 @@ pub(super) struct PlacesLaw {
     window_began_at: Instant,
 }
 
-impl PlacesLaw {
-    pub(super) fn new(now: Instant, parameters: Places) -> Self {
+impl TurnLaw {
+    pub(super) fn new(now: Instant, parameters: TurnBucket) -> Self {
         let period = parameters.period_min;
         Self {
             parameters,
@@ -61,7 +61,7 @@ impl PlacesLaw {
     }
 
     /// Changes the parameters; the period is clamped to the new range.
-    pub(super) fn set(&mut self, now: Instant, parameters: Places, log: &mut Log) {
+    pub(super) fn set(&mut self, now: Instant, parameters: TurnBucket, log: &mut Log) {
         let (low, high) = (parameters.period_min, parameters.period_max);
         self.change_period(now, self.period.clamp(low, high), log);
         self.parameters = parameters;
@@ -160,8 +160,8 @@ mod tests {
     }
 
     /// Periods from 1 to 100 ms, windows of 100 ms, target 50 %, gain 20 %, 12 kbit/s per window.
-    fn law(period: Duration) -> PlacesLaw {
-        let parameters = Places {
+    fn law(period: Duration) -> TurnLaw {
+        let parameters = TurnBucket {
             period_min: MS(1),
             guard: MS(1),
             window: MS(100),
@@ -169,9 +169,9 @@ mod tests {
             threshold_percent: 80,
             gain_percent: 20,
             step: BitRate::from_bps(12_000),
-            ..Places::DEFAULT
+            ..TurnBucket::DEFAULT
         };
-        let mut law = PlacesLaw::new(at(0), parameters);
+        let mut law = TurnLaw::new(at(0), parameters);
         law.period = period;
         law
     }
