@@ -45,7 +45,7 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         scratch.waits.resize(scratch.loads.len(), none);
         return;
     }
-    let queues = queues(plant, server);
+    let queues = queues(plant, &scratch.loads);
     let port = Port {
         visits: plant,
         curve: own.curve,
@@ -85,27 +85,59 @@ pub(crate) fn wait_of(
     member: usize,
 ) -> Result<i64, Unbounded> {
     let own = &plant.servers[server as usize];
-    if own.obstacle.is_some() || !own.discipline.is_queue_by_queue() {
+    if !own.discipline.is_queue_by_queue() {
         return Err(Unbounded::Obstacle);
     }
-    let queues = queues(plant, server);
+    wait_at(plant, server, (loads, true), member)
+}
+
+/// Returns the wait of one visit if only some of a server's members come, in their order.
+pub(crate) fn wait_among(
+    plant: &Plant,
+    server: u32,
+    loads: &[Load],
+    member: usize,
+) -> Result<i64, Unbounded> {
+    let wait = wait_at(plant, server, (loads, false), member)?;
+    let is_behind =
+        plant.servers[server as usize].discipline.is_by_priority() && plant.has_copies();
+    let behind = if is_behind {
+        plant.behind(loads[member].visit)
+    } else {
+        0
+    };
+    Ok((wait - behind).max(0))
+}
+
+/// Returns the wait of one of these loads; the flag is that of [`crate::wait::Class::is_whole`].
+fn wait_at(
+    plant: &Plant,
+    server: u32,
+    (loads, is_whole): (&[Load], bool),
+    member: usize,
+) -> Result<i64, Unbounded> {
+    let own = &plant.servers[server as usize];
+    if own.obstacle.is_some() {
+        return Err(Unbounded::Obstacle);
+    }
+    let queues = queues(plant, loads);
     let port = Port {
         visits: plant,
         curve: own.curve,
         loads,
         queues: &queues,
-        is_whole: true,
+        is_whole,
     };
     let of_member = queues.iter().find(|(_, range)| range.contains(&member));
     let (queue, range) = of_member.ok_or(Unbounded::Obstacle)?;
     Ok(own.discipline.waits(&port, *queue)?[member - range.start])
 }
 
-/// Returns the queues of a server with the positions of their members.
-fn queues(plant: &Plant, server: u32) -> Vec<(u8, Range<usize>)> {
+/// Returns the queues of a server with the positions of their loads.
+fn queues(plant: &Plant, loads: &[Load]) -> Vec<(u8, Range<usize>)> {
     let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
-    for (&visit, index) in plant.members.of(server).iter().zip(0..) {
-        let queue = plant.visits[visit as usize].queue;
+    for (load, index) in loads.iter().zip(0..) {
+        let queue = plant.visits[load.visit as usize].queue;
         match queues.last_mut() {
             Some((last, range)) if *last == queue => range.end = index + 1,
             _ => queues.push((queue, index..index + 1)),

@@ -59,6 +59,7 @@ extern crate std;
 mod analysis;
 mod classify;
 mod components;
+mod composition;
 mod connection;
 mod curve;
 mod discipline;
@@ -92,6 +93,7 @@ pub use analysis::{
     Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, LayerPart, Method, Methods,
     OpenFlow, PortBound, Reason, StackBound, StreamBound,
 };
+pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use incremental::{Analyzer, Changes, StreamChange};
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.

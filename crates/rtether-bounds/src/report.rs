@@ -250,7 +250,8 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
     hops
 }
 
-fn place(server: &Server, visit: &Visit) -> Place {
+/// Returns where a visit is.
+pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
     match server.kind {
         ServerKind::Switch(port) => Place {
             segment: Segment::SwitchQueue,

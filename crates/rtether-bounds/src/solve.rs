@@ -379,14 +379,18 @@ fn least_since_limit(plant: &Plant, visit: u32) -> i64 {
 }
 
 /// Returns the loads of a place, in the order of its members, from jitter and drift of all visits.
-pub(crate) fn loads_of(
+pub(crate) fn loads_of(plant: &Plant, now: (&[i64], &[i64]), server: u32, out: &mut Vec<Load>) {
+    loads_among(plant, now, plant.members.of(server), out);
+}
+
+/// The same for some of the members, in their order.
+pub(crate) fn loads_among(
     plant: &Plant,
     (jitter, drift): (&[i64], &[i64]),
-    server: u32,
+    members: &[u32],
     out: &mut Vec<Load>,
 ) {
     out.clear();
-    let members = plant.members.of(server);
     for &id in members {
         let visit = &plant.visits[id as usize];
         let source = &plant.sources[visit.flow as usize];

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Analysis, Analyzer, Bound, Method, Reason, analyze};
+use rtether_bounds::{
+    Analysis, Analyzer, Bound, Composer, Composition, Method, Reason, Share, ShareCause, analyze,
+};
 use rtether_model::flow::{Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
     Backoff, Buffer, EndStation, Hub, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, QueueMap,
@@ -330,4 +332,76 @@ fn a_packet_is_not_in_front_of_itself() {
         (Method::SeparatedFlow, latency)
     );
     assert_eq!(bound.by_method[0].1, latency + Duration::from_ns(6_720));
+}
+
+/// Returns flow, cause and time of all contributions, in the order of the way.
+fn shares(found: &Composition) -> Vec<(u32, ShareCause, Duration)> {
+    let shares = found.steps.iter().flat_map(|step| &step.shares);
+    let known = |share: &Share| (share.flow.unwrap().0, share.cause, share.time);
+    shares.map(known).collect()
+}
+
+#[test]
+fn two_flows_into_one_port_contribute_a_frame_each() {
+    // By hand: a frame of 1000 octets waits for one of 1518 with its gap, and the other way round.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let composer = Composer::new(&network, &[flow(1, 0, 954), flow(2, 0, 1472)]);
+    for (stream, other, wait) in [(0, 1, 123_040), (1, 0, 81_600)] {
+        let found = composer.compose(stream).unwrap();
+        let wait = Duration::from_ns(wait);
+        assert_eq!(shares(&found), [(other, ShareCause::SameClass, wait)]);
+        let share = found.steps[1].shares[0];
+        assert_eq!(
+            (share.packet, share.flows, share.is_reply),
+            (wait, 1, false)
+        );
+        let times = found.steps.iter().map(rtether_bounds::Step::time);
+        assert_eq!(times.sum::<Duration>(), found.latency);
+        assert_eq!(found.latency, bound(composer.analysis(), stream).latency);
+    }
+}
+
+#[test]
+fn classes_contribute_by_their_order() {
+    // By hand, as above: the high frame waits for one of the two low ones. A low one waits for the
+    // other and the high one.
+    let network = star(&Stack::Zero, Selection::StrictPriority);
+    let mut flows = [flow(1, 0, 18), flow(2, 0, 1472), flow(3, 0, 1472)];
+    flows[0].tag = Some(Tag {
+        pcp: Pcp::new(7).unwrap(),
+        vid: Vid::PRIORITY_ONLY,
+    });
+    let composer = Composer::new(&network, &flows);
+    let low = Duration::from_ns(123_040);
+    let found = composer.compose(0).unwrap();
+    assert_eq!(shares(&found), [(1, ShareCause::Lower, low)]);
+    let found = composer.compose(1).unwrap();
+    let high = (0, ShareCause::Higher, Duration::from_ns(7_040));
+    assert_eq!(shares(&found), [(2, ShareCause::SameClass, low), high]);
+}
+
+#[test]
+fn a_burst_waits_for_itself() {
+    // By hand: of three frames at once the last waits for two, once: they come to the switch one
+    // after the other.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let mut burst = flow(1, 0, 954);
+    burst.traffic = Traffic::Sporadic {
+        min_gap: Duration::from_ms(10),
+        mean_gap: Duration::from_ms(10),
+        burst: 3,
+    };
+    let found = Composer::new(&network, &[burst]).compose(0).unwrap();
+    let wait = Duration::from_ns(2 * 81_600);
+    assert_eq!(shares(&found), [(0, ShareCause::Own, wait)]);
+    assert_eq!(found.steps[0].passages[0].time, Duration::from_ns(80_640));
+}
+
+#[test]
+fn what_has_no_bound_has_no_parts() {
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let flows: Vec<Flow> = (0..13).map(|n| flow(1 + n % 3, 0, 1472)).collect();
+    let composer = Composer::new(&network, &flows);
+    let why = composer.compose(0).unwrap_err();
+    assert_eq!(why, *reason(composer.analysis(), 0));
 }

@@ -108,7 +108,8 @@ pub(crate) const fn queue_of(class: u8, is_inbound: bool) -> u8 {
     2 * class + is_inbound as u8
 }
 
-const fn class_of(queue: u8) -> u8 {
+/// Returns the class of a queue.
+pub(crate) const fn class_of(queue: u8) -> u8 {
     queue / 2
 }
 

@@ -40,6 +40,7 @@ use sfa::Separated;
 /// Results of the methods of this module.
 pub(crate) struct Refined {
     pub(crate) separated: Separated,
+    pub(crate) exchanges: Option<Exchanges>,
     /// By stream: the latency of each method.
     pub(crate) latencies: Vec<Vec<(Method, i64)>>,
 }
@@ -47,12 +48,13 @@ pub(crate) struct Refined {
 /// Applies the methods to a solved plant.
 pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
     let exchanges = Exchanges::search(plant, solution);
-    let exchanges = exchanges.as_ref();
-    let separated = Separated::new(plant, solution, exchanges);
+    let separated = Separated::new(plant, solution, exchanges.as_ref());
     let mut slots = vec![NONE; plant.visits.len()];
     let streams = plant.streams.iter();
     let latencies = streams.map(|stream| {
-        let both = exchanges.and_then(|found| found.latency(plant, stream));
+        let both = exchanges
+            .as_ref()
+            .and_then(|found| found.latency(plant, stream));
         let both = both.map(|latency| (Method::RequestAndReply, latency));
         let whole = latencies(plant, &separated, stream, &mut slots);
         both.into_iter().chain(whole).collect()
@@ -60,6 +62,7 @@ pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
     let latencies = latencies.collect();
     Refined {
         separated,
+        exchanges,
         latencies,
     }
 }
@@ -73,28 +76,13 @@ fn latencies(
     let Ok((last, end)) = &stream.end else {
         return Vec::new();
     };
-    let mut way = Vec::new();
-    let mut at = *last;
-    while at != NONE {
-        way.push(at);
-        at = plant.visits[at as usize].parent;
-    }
-    way.reverse();
+    let way = way_to(plant, *last);
     // In the order of the methods below.
     let mut sums = [Some(0); 3];
-    let mut rest = &way[..];
-    while let Some(&first) = rest.first() {
-        let goes_on = |&&visit: &&u32| is_port(plant, visit) && !begins_anew(plant, visit);
-        let ports = rest[1..].iter().take_while(goes_on).count();
-        let (run, next) = if is_port(plant, first) {
-            rest.split_at(1 + ports)
-        } else {
-            rest.split_at(1)
-        };
-        rest = next;
-        let gap = plant.visits[first as usize].gap.max;
+    for run in runs(plant, &way) {
+        let gap = plant.visits[run[0] as usize].gap.max;
         let alone = separately(plant, known, run);
-        let tandem = (run.len() > 1).then(|| Tandem::new(plant, known, run, slots));
+        let tandem = (run.len() > 1).then(|| Tandem::new(plant, known, run, None, slots));
         let [once, nested] = match &tandem {
             None => [alone; 2],
             Some(None) => [None; 2],
@@ -114,6 +102,35 @@ fn latencies(
     found
         .filter_map(|(method, sum)| Some((method, add(sum?, end.max))))
         .collect()
+}
+
+/// Returns the visits of a packet up to the last one, in their order.
+pub(crate) fn way_to(plant: &Plant, last: u32) -> Vec<u32> {
+    let mut way = Vec::new();
+    let mut at = last;
+    while at != NONE {
+        way.push(at);
+        at = plant.visits[at as usize].parent;
+    }
+    way.reverse();
+    way
+}
+
+/// Splits a way into the runs of ports that are analyzed together, and single places.
+pub(crate) fn runs<'a>(plant: &Plant, way: &'a [u32]) -> impl Iterator<Item = &'a [u32]> {
+    let mut rest = way;
+    core::iter::from_fn(move || {
+        let &first = rest.first()?;
+        let goes_on = |&&visit: &&u32| is_port(plant, visit) && !begins_anew(plant, visit);
+        let ports = rest[1..].iter().take_while(goes_on).count();
+        let (run, next) = if is_port(plant, first) {
+            rest.split_at(1 + ports)
+        } else {
+            rest.split_at(1)
+        };
+        rest = next;
+        Some(run)
+    })
 }
 
 /// Returns the time from the arrival at the first place of a run to the beginning of service at the

@@ -119,12 +119,13 @@ pub(crate) fn begins_anew(plant: &Plant, visit: u32) -> bool {
 }
 
 impl Tandem {
-    /// Collects the data of the ports of `run`; `None` if a flow there has no limit. `slots` has
-    /// room for all visits.
+    /// Collects the data of the ports of `run`; `None` if a flow there has no limit. `among` are the
+    /// flows that count besides, in ascending order, if not all do; `slots` has room for all visits.
     pub(crate) fn new(
         plant: &Plant,
         known: &Separated,
         run: &[u32],
+        among: Option<&[u32]>,
         slots: &mut [u32],
     ) -> Option<Self> {
         let octets = run.iter().map(|&visit| server(plant, visit).curve.octet);
@@ -132,6 +133,7 @@ impl Tandem {
             plant,
             known,
             run,
+            among,
             octet: octets.max()?,
         };
         let visits = run.iter().map(|&visit| &plant.visits[visit as usize]);
@@ -215,6 +217,7 @@ struct Builder<'a> {
     plant: &'a Plant,
     known: &'a Separated,
     run: &'a [u32],
+    among: Option<&'a [u32]>,
     /// Of the slowest link.
     octet: i64,
 }
@@ -228,7 +231,13 @@ impl Builder<'_> {
     fn others(&self, position: usize) -> impl Iterator<Item = u32> {
         let own = self.run[position];
         let members = self.plant.members.of(self.visit(own).server).iter();
-        members.copied().filter(move |&visit| visit != own)
+        let counts = move |visit: u32| {
+            let flow = self.visit(visit).flow;
+            let some = self.among;
+            some.is_none_or(|flows| flows.binary_search(&flow).is_ok())
+        };
+        let others = members.copied();
+        others.filter(move |&visit| visit != own && counts(visit))
     }
 
     /// Returns the releases of a visit's flow as packets there.

@@ -53,7 +53,7 @@ const ROUNDS: u32 = 4;
 pub(crate) struct Separated {
     pub(crate) wait: Vec<i64>,
     pub(crate) jitter: Vec<i64>,
-    drift: Vec<i64>,
+    pub(crate) drift: Vec<i64>,
 }
 
 impl Separated {
@@ -154,7 +154,7 @@ impl Separated {
 
 /// Returns the wait of a packet that is the only one of its flow, and longer than all others from
 /// the same link; `None` if that gains nothing, or there may be a second packet.
-fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64> {
+pub(crate) fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64> {
     let own = loads[member];
     if own.group == NONE || own.burst > 1 || !is_in_order(plant, server, own.group) {
         return None;

@@ -246,7 +246,7 @@ impl Exchanges {
 
     /// Returns by how much the waits at this visit and its first one sum up to more than both take;
     /// zero if the first one is not after the visit `from`.
-    fn spared(&self, visit: u32, from: u32) -> i64 {
+    pub(crate) fn spared(&self, visit: u32, from: u32) -> i64 {
         let (id, first) = (visit as usize, self.first[visit as usize]);
         if first == NONE || (from != NONE && first <= from) {
             return 0;
