@@ -38,11 +38,11 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::analysis::{Analysis, Method, Reason};
+use crate::gap::Gap;
 use crate::index::NONE;
-use crate::plant::{Gap, Plant};
+use crate::plant::Plant;
 use crate::report::{place, report};
 use crate::solution::Solution;
-use crate::solve::solve;
 use crate::tandem::{Refined, refine, runs, way_to};
 use place::At;
 
@@ -162,8 +162,7 @@ impl Composer {
     /// # Panics
     /// As [`crate::analyze`].
     pub fn new(network: &Network, flows: &[Flow]) -> Self {
-        let mut plant = Plant::new(network, flows);
-        let solution = solve(&mut plant);
+        let (plant, solution) = crate::prompt::solve(network, flows);
         let refined = refine(&plant, &solution);
         let analysis = report(&plant, &solution, Some(&refined), flows);
         Self {

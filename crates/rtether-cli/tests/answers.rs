@@ -434,6 +434,123 @@ run: { for: 10 ms }
     assert!(svg.starts_with("<svg ") && svg.contains("`g` #0, in service: 5.08 us"));
 }
 
+/// Oracle: by hand. `f` and `g` meet at the port to `b`: `f` waits for a whole frame of `g` with its
+/// gap, 10.08 us, and takes 18.24 us by itself. The pattern that does it is found.
+#[test]
+fn a_bound_is_explained_by_its_flows() {
+    let flows = "flows:
+  - { name: g, from: a, to: b, period: 1 ms, size: 60 B }
+  - { name: f, from: c, to: b, period: 1 ms, size: 60 B, deadline: 28 us }
+run: { for: 10 ms, warmup: 1 ms }
+";
+    let text = format!("{}{flows}", SCENARIO.split("flows:").next().unwrap());
+    let plant = Plant::new("why-bound", &text);
+    let (code, out, err) = plant.run(&["why", "plant.yaml", "f", "--bound", "--json"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let why = json(&out);
+    assert_eq!(
+        (&why["is_bound"], &why["latency_ns"]),
+        (&true.into(), &28_320.into())
+    );
+    let hops = why["hops"].as_array().unwrap();
+    let parts: Vec<_> = hops.iter().map(|hop| (&hop["place"], &hop["ns"])).collect();
+    let expected = [
+        ("wire from c to sw", 9_120),
+        ("switch queue of sw to b", 10_080),
+        ("wire from sw to b", 9_120),
+    ];
+    let expected = expected.map(|(place, ns)| (place.into(), ns.into()));
+    assert_eq!(parts, expected.each_ref().map(|(place, ns)| (place, ns)));
+    let wait = &hops[1]["waits"][0];
+    assert_eq!(
+        (&wait["flow"], &wait["cause"]),
+        (&"g".into(), &"same class".into())
+    );
+    assert_eq!(
+        (&wait["ns"], &wait["packet_ns"]),
+        (&10_080.into(), &10_080.into())
+    );
+    assert_eq!(why["pattern"]["is_attained"], true);
+    // The edits make it.
+    let edits = why["pattern"]["edits"].as_array().unwrap();
+    let mut check = vec!["check", "plant.yaml", "--json"];
+    for edit in edits {
+        check.extend(["--set", edit.as_str().unwrap()]);
+    }
+    let (code, out, _) = plant.run(&check);
+    let checked = json(&out);
+    let stream = &checked["flows"][1];
+    assert_eq!((code, &stream["sim"]["max_ns"]), (1, &28_320.into()));
+    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--bound", "--svg", "f.svg"]);
+    assert_eq!(code, 0);
+    let first = "f: bound 28.32 us, above its deadline 28 us\nby total flow\n";
+    assert!(
+        out.starts_with(first) && out.contains("The bound is attained"),
+        "{out}"
+    );
+    let svg = std::fs::read_to_string(plant.0.join("f.svg")).unwrap();
+    assert!(svg.contains("`g`, same class: 10.08 us"));
+}
+
+/// Oracle: the documented exit code; what would give a bound is the flow that has no limit.
+#[test]
+fn a_flow_without_a_bound_gets_a_remedy() {
+    let text = SCENARIO.replace("period: 1 ms, size", "kind: poisson, mean_gap: 1 ms, size");
+    let plant = Plant::new("why-no-bound", &text);
+    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--bound"]);
+    assert_eq!(code, 3);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[..2], ["f: no bound", "unlimited arrivals of `f`"]);
+    let remedy = "What would give it one: a limit on it: `period` or `min_gap`";
+    assert!(lines[3].starts_with(remedy), "{out}");
+}
+
+/// Oracle: by hand. The tenth full frame has arrived after 9 times 123.04 us and 122.08 us, at a port
+/// with room for five.
+#[test]
+fn a_lost_packet_says_where_it_was_lost() {
+    let text = SCENARIO
+        .replace(
+            "latency: 0 us, queues: 8",
+            "latency: 0 us, queues: 8, buffer: 8 kB",
+        )
+        .replace(
+            "period: 1 ms, size: 60 B",
+            "min_gap: 100 ms, burst: 10, size: 1472 B",
+        )
+        .replace(
+            "ends: [b, \"sw:2\"], rate: 100 Mbit/s",
+            "ends: [b, \"sw:2\"], rate: 10 Mbit/s",
+        );
+    let plant = Plant::new("why-lost", &text);
+    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "9"]);
+    assert_eq!(code, 3);
+    let lost = ", it was lost at `sw` 1.229 ms later: the buffer of the port was full";
+    assert!(err.contains(lost), "{err}");
+    let (_, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "100000"]);
+    assert!(
+        err.contains("it was not released: the run is too short"),
+        "{err}"
+    );
+}
+
+/// Oracle: the sum of the bounds, 18.24 us each.
+#[test]
+fn sums_of_bounds_decide_the_exit_code() {
+    for (max, code) in [("36.48 us", 0), ("36.47 us", 1)] {
+        let text = format!("{SCENARIO}accept: [{{ sum: [f, f], max: {max} }}]\n");
+        let plant = Plant::new("bound-sums", &text);
+        let (found, out, _) = plant.run(&["bound", "plant.yaml"]);
+        assert_eq!(found, code, "{out}");
+        assert!(out.contains("1 sum of delays: "), "{out}");
+        let (_, out, _) = plant.run(&["bound", "plant.yaml", "--csv"]);
+        assert!(
+            out.lines().nth(2).unwrap().starts_with("\"sum of f, f\","),
+            "{out}"
+        );
+    }
+}
+
 /// Oracle: the documented exit codes; an error names what there is.
 #[test]
 fn a_packet_that_is_not_there_is_not_explained() {

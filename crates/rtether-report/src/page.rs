@@ -47,10 +47,11 @@ const LIGHT: &str = include_str!("page/light.css");
 const DARK: &str = include_str!("page/dark.css");
 const STYLE: &str = include_str!("page/style.css");
 /// One idea per file; they share one scope, and do nothing where a page has no use for them.
-const SCRIPTS: [&str; 3] = [
+const SCRIPTS: [&str; 4] = [
     include_str!("page/rows.js"),
     include_str!("page/table.js"),
     include_str!("page/topology.js"),
+    include_str!("page/because.js"),
 ];
 
 impl Page {

@@ -128,6 +128,51 @@ fn bounds_prove_a_sum() {
     );
 }
 
+/// Oracle: the sum in the column of a check, and by hand: twice 27.92 us.
+#[test]
+fn bounds_alone_are_judged() {
+    let alone = |names: &str, max: &str| {
+        let scenario = scenario(&format!("  - {{ sum: [{names}], max: {max} }}\n"));
+        let analysis = rtether::bound::analyze(&scenario);
+        let [sum] = rtether::sums::proved(&scenario, &analysis)
+            .try_into()
+            .unwrap();
+        let text = rtether::bound::Bounds {
+            scenario: &scenario,
+            analysis: &analysis,
+        };
+        (sum, text.json())
+    };
+    let (sum, document) = alone("request, request", "55.84 us");
+    assert_eq!(sum.added.standing, Standing::Proved);
+    assert_eq!(sum.margin(), Some(Duration::ZERO));
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["sums"][0]["bound_ns"], 55_840);
+    assert_eq!(document["streams"][0]["bound_ns"], 27_920);
+    let (sum, _) = alone("request, request", "55839999 ps");
+    assert_eq!(sum.added.standing, Standing::NotProved);
+    let (_, checked) = judge("request, reply", "10 ms", &[]);
+    let (sum, _) = alone("request, reply", "10 ms");
+    assert_eq!(sum.added, checked.bound);
+}
+
+/// Oracle: by hand.
+#[test]
+fn latencies_alone_are_judged() {
+    let scenario = scenario("  - { sum: [reply, request], max: 100 us }\n");
+    let judge = |latencies: [i64; 2]| {
+        let streams = latencies.map(|us| ((us > 0).then_some(Duration::from_us(us)), 10));
+        let [sum] = rtether::sums::observed(&scenario, &streams)
+            .try_into()
+            .unwrap();
+        (sum.added.standing, sum.margin())
+    };
+    let left = |us| Some(Duration::from_us(us));
+    assert_eq!(judge([60, 40]), (Standing::Held { packets: 20 }, left(0)));
+    assert_eq!(judge([60, 41]), (Standing::Late, left(-1)));
+    assert_eq!(judge([0, 41]), (Standing::NoAnswer, None));
+}
+
 /// Oracle: a flow that releases nothing says nothing.
 #[test]
 fn a_sum_with_nothing_delivered_has_no_answer() {

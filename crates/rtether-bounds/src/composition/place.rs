@@ -88,10 +88,12 @@ impl<'a> At<'a> {
         let Some(now) = self.separated else {
             return together;
         };
-        if !plant.servers[server as usize]
-            .discipline
-            .is_queue_by_queue()
-        {
+        // Those that separated flow analysis leaves alone.
+        let limit = plant.limit_of(&plant.visits[visit as usize]);
+        let is_timer = limit.is_some_and(|limit| limit.is_timer);
+        let is_settled = plant.source_of(visit).closed.is_some() || is_timer;
+        let discipline = &plant.servers[server as usize].discipline;
+        if is_settled || !discipline.is_queue_by_queue() {
             return together;
         }
         loads_among(plant, now, present, &mut loads);

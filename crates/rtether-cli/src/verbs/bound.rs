@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rtether::bound::{self, Bounds, Places, SensitivityError};
 use rtether::report::format::Render;
+use rtether::verdict::Standing;
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -47,7 +48,7 @@ pub(crate) struct BoundArgs {
     pub(crate) methods: MethodChoice,
 }
 
-const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
+const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
 with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
 change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
 
@@ -90,9 +91,11 @@ fn print(arguments: &BoundArgs, result: &impl Render, exit: Exit) -> Exit {
 /// Returns the exit code for these bounds.
 fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> Exit {
     let counts = bound::counts(scenario, analysis);
-    if counts.late > 0 {
+    let sums = rtether::sums::proved(scenario, analysis);
+    let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
+    if counts.late > 0 || any(Standing::NotProved) {
         Exit::Failed
-    } else if counts.unknown > 0 {
+    } else if counts.unknown > 0 || any(Standing::NoBound) {
         Exit::NoAnswer
     } else {
         Exit::Ok

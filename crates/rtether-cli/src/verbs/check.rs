@@ -189,7 +189,11 @@ fn conclude(
         evidence: measured.evidence,
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
-    let checked = check::conclude(&loaded.scenario, results, options);
+    let mut checked = check::conclude(&loaded.scenario, results, options);
+    if arguments.output.report.is_some() && !checked.results.partial {
+        terminal::detail(|| "explaining the worst streams".to_owned());
+        checked.explained = rtether::why::worst(&checked);
+    }
     failed.extend(outputs.write(&checked));
     let printed = print(&checked, &arguments.output, failed.is_empty());
     for message in &failed {

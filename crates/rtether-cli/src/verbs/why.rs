@@ -1,11 +1,12 @@
-//! `why`: the timeline of one packet, and the frames that it waited for.
+//! `why`: the timeline of one packet and the frames that it waited for, or the parts of a bound.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use rtether::report::text::plural;
+use rtether::run::Progress;
 use rtether::scenario::Scenario;
-use rtether::why::{self, Choice, Stream};
+use rtether::why::{self, Choice, Explainer, Stream};
 
 use crate::drafts;
 use crate::exit::Exit;
@@ -27,6 +28,9 @@ pub(crate) struct WhyArgs {
     /// or the one with this number in the first run, from 0
     #[arg(long, value_name = "WHICH", default_value = "worst", value_parser = choice)]
     pub(crate) packet: Choice,
+    /// Explain the proved bound instead of a packet: what each flow adds to the wait at each place
+    #[arg(long, conflicts_with = "packet")]
+    pub(crate) bound: bool,
     /// Write the timeline as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
@@ -39,8 +43,8 @@ pub(crate) struct WhyArgs {
 }
 
 const NOTES: &str = "Example: rtether why plant.yaml trip --packet late\n\nThe parts \
-follow each other without a gap and add up to the latency. Exit codes: 0 explained, 3 there is no \
-such packet.";
+follow each other without a gap and add up to the latency, or to the bound. Exit codes: 0 explained, 3 \
+there is no such packet, or no bound.";
 
 fn choice(text: &str) -> Result<Choice, String> {
     match text {
@@ -55,18 +59,53 @@ fn choice(text: &str) -> Result<Choice, String> {
 
 /// Runs `why`.
 pub(crate) fn run(arguments: &WhyArgs) -> Exit {
-    match explain(arguments) {
+    let done = if arguments.bound {
+        explain_bound(arguments)
+    } else {
+        explain(arguments)
+    };
+    match done {
         Ok(exit) | Err(exit) => exit,
     }
+}
+
+/// Returns the stream that is meant.
+fn stream(scenario: &Scenario, arguments: &WhyArgs) -> Result<Stream, Exit> {
+    Stream::named(scenario, &arguments.flow).ok_or_else(|| {
+        terminal::complain(&unknown(scenario, &arguments.flow));
+        Exit::WrongInput
+    })
+}
+
+fn explain_bound(arguments: &WhyArgs) -> Result<Exit, Exit> {
+    let loaded = scenario::load_for_run(&arguments.scenario, &arguments.overrides)?;
+    let scenario = &loaded.scenario;
+    let stream = stream(scenario, arguments)?;
+    let svg = arguments.svg.as_deref();
+    let draft = drafts::open_apart(&arguments.scenario, "--svg", svg)?;
+    terminal::detail(|| format!("bounding {} flows", scenario.flows.len()));
+    let Some(mut found) = Explainer::new(scenario).explain(stream) else {
+        return Err(Exit::NoAnswer);
+    };
+    found.look_for_pattern(&loaded.written);
+    if let Some((draft, svg)) = draft.zip(found.draw()) {
+        let text = format!("{}\n", svg.as_str());
+        draft
+            .write(&text)
+            .map_err(|message| terminal::fail(&message))?;
+    }
+    let printed = arguments.format.print(&found);
+    Ok(if printed == Exit::Ok && found.found.is_err() {
+        Exit::NoAnswer
+    } else {
+        printed
+    })
 }
 
 fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
     let loaded = scenario::load_for_run(&arguments.scenario, &arguments.overrides)?;
     let scenario = &loaded.scenario;
-    let Some(stream) = Stream::named(scenario, &arguments.flow) else {
-        terminal::complain(&unknown(scenario, &arguments.flow));
-        return Err(Exit::WrongInput);
-    };
+    let stream = stream(scenario, arguments)?;
     let svg = arguments.svg.as_deref();
     let draft = drafts::open_apart(&arguments.scenario, "--svg", svg)?;
     let plan = scenario.run;
@@ -90,7 +129,7 @@ fn explain(arguments: &WhyArgs) -> Result<Exit, Exit> {
         return Err(Exit::Interrupted);
     }
     let Some(found) = found else {
-        terminal::complain(&nothing(scenario, arguments));
+        terminal::complain(&nothing(scenario, stream, arguments));
         return Err(Exit::NoAnswer);
     };
     if let Some(draft) = draft {
@@ -136,7 +175,7 @@ fn list(names: &[String]) -> String {
 }
 
 /// Says that the packet does not exist.
-fn nothing(scenario: &Scenario, arguments: &WhyArgs) -> String {
+fn nothing(scenario: &Scenario, stream: Stream, arguments: &WhyArgs) -> String {
     let flow = &arguments.flow;
     match arguments.packet {
         Choice::Worst => {
@@ -146,10 +185,13 @@ fn nothing(scenario: &Scenario, arguments: &WhyArgs) -> String {
             "no packet of `{flow}` was late in {}",
             plural(scenario.run.runs as usize, "run")
         ),
-        Choice::Number(number) => format!(
-            "packet {number} of `{flow}` did not arrive in the run with seed {}: it is lost, or the run is \
-             too short (`--for`)",
-            scenario.run.seed
-        ),
+        Choice::Number(number) => {
+            let fate = why::fate(scenario, stream, number, &Progress::default());
+            let fate = fate.map_or_else(|error| error.to_string(), |fate| fate.words(scenario));
+            format!(
+                "packet {number} of `{flow}` did not arrive in the run with seed {}: {fate}",
+                scenario.run.seed
+            )
+        }
     }
 }

@@ -8,7 +8,7 @@ function number(value) {
 
 function ownRows(box) {
   const script = box.querySelector(":scope > script");
-  return script ? heldRows(script)() : all(box, "tbody > tr").map(writtenRow);
+  return script ? heldRows(script)() : all(box, "tbody > tr:not(.because)").map(writtenRow);
 }
 
 function partRows(box, numbers) {

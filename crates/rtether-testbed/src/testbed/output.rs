@@ -13,7 +13,8 @@ use rtether::report::table::{Cell, Screen, Table};
 use rtether::report::text::{plain_line, plural, time, time_or_dash};
 use rtether::run::Results;
 use rtether::scenario::Scenario;
-use rtether::verdict::{self, Assessment, Verdict};
+use rtether::sums::{self, OneSum};
+use rtether::verdict::{self, Assessment, Standing, Verdict};
 
 impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
@@ -28,6 +29,16 @@ impl Measured {
             }
         }
         assessments
+    }
+
+    /// Judges the requirements over several flows.
+    pub fn sums(&self, scenario: &Scenario) -> Vec<OneSum> {
+        let streams = self.streams.iter().map(|stream| {
+            let latency = &stream.latency;
+            let is_known = latency.count > 0 && stream.withheld.is_none();
+            (is_known.then_some(latency.max), stream.delivered)
+        });
+        sums::observed(scenario, &streams.collect::<Vec<_>>())
     }
 
     /// Returns the measurement as evidence for a check.
@@ -97,15 +108,31 @@ impl Render for Run<'_> {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let title = format!("{}\n", plain_line(&self.scenario.name));
         let footer = footer(self.scenario, self.measured, self.assessments);
-        vec![
-            title.into(),
-            self.rows().into(),
-            format!("\n{footer}").into(),
-        ]
+        let mut parts = vec![title.into(), self.streams().into()];
+        let sums = self.measured.sums(self.scenario);
+        if !sums.is_empty() {
+            let table = sums::table(&sums, "max", "max_ns");
+            parts.extend(["\n".to_owned().into(), table.into()]);
+        }
+        parts.extend([format!("\n{footer}").into(), sums::said(&sums).into()]);
+        parts
     }
 
-    /// One row per stream, times in nanoseconds.
+    /// One row per stream, then one per sum of delays, times in nanoseconds.
     fn rows(&self) -> Table {
+        let sums = self.measured.sums(self.scenario);
+        let sums = sums::table(&sums, "max", "max_ns");
+        self.streams().append(&sums)
+    }
+
+    fn json(&self) -> String {
+        json(self.scenario, self.measured, self.assessments)
+    }
+}
+
+impl Run<'_> {
+    /// Returns a row per stream.
+    fn streams(&self) -> Table {
         let name = |id: NodeId| self.scenario.network.node(id).name.as_str();
         let max = |row: &Row<'_>| {
             let latency = &row.stream.latency;
@@ -150,10 +177,6 @@ impl Render for Run<'_> {
                 })
             })
             .done()
-    }
-
-    fn json(&self) -> String {
-        json(self.scenario, self.measured, self.assessments)
     }
 }
 
@@ -346,12 +369,18 @@ fn emulated_json(emulation: &Emulation) -> Value {
 }
 
 /// Returns the verdict over all streams.
-pub(super) fn worst(assessments: &[Assessment]) -> Verdict {
-    assessments
-        .iter()
-        .map(|a| a.verdict)
-        .max()
-        .unwrap_or(Verdict::Unjudged)
+fn worst(assessments: &[Assessment], sums: &[OneSum]) -> Verdict {
+    let sums = sums.iter().map(|sum| {
+        if sum.added.standing == Standing::Late {
+            Verdict::Late
+        } else if sum.added.standing == Standing::NoAnswer {
+            Verdict::NoAnswer
+        } else {
+            Verdict::Ok
+        }
+    });
+    let streams = assessments.iter().map(|own| own.verdict);
+    streams.chain(sums).max().unwrap_or(Verdict::Unjudged)
 }
 
 fn number(time: Option<Duration>) -> Value {
@@ -363,14 +392,14 @@ fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) ->
     let streams: Vec<Value> = rows(scenario, measured, assessments)
         .map(|row| stream_json(scenario, &row))
         .collect();
-    let document = json!({
+    let mut document = json!({
         "format": "rtether.live/1",
         "scenario": scenario.name,
         "backend": measured.backend.name(),
         "duration_ns": measured.duration.as_ns_floor(),
         "warmup_ns": measured.warmup.as_ns_floor(),
         "partial": measured.is_partial,
-        "verdict": worst(assessments).name(),
+        "verdict": worst(assessments, &measured.sums(scenario)).name(),
         "stalls": {
             "count": measured.stalls,
             "longest_ns": number(measured.longest_stall),
@@ -391,6 +420,10 @@ fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) ->
         "errors": measured.errors,
         "streams": streams,
     });
+    let sums = measured.sums(scenario);
+    if !sums.is_empty() {
+        document["sums"] = sums::json(&sums, "max_ns").into();
+    }
     format!("{document:#}\n")
 }
 

@@ -7,12 +7,25 @@ use std::collections::BTreeMap;
 use rtether_bounds::{Analysis, StreamBound};
 use rtether_model::quantity::Duration;
 use rtether_model::record::Place;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
 use crate::scenario::Scenario;
+use crate::sums;
+use rtether_report::number::ns;
+
+/// A time in nanoseconds, as in every document.
+#[derive(Clone, Copy)]
+struct Ns(Duration);
+
+impl Serialize for Ns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ns(self.0).serialize(serializer)
+    }
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -20,6 +33,8 @@ struct Document<'a> {
     scenario: &'a str,
     is_cyclic: bool,
     streams: Vec<Stream<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sums: Vec<Value>,
     ports: Vec<Port>,
     shared_buffers: Vec<Shared<'a>>,
     stacks: Vec<Stack<'a>>,
@@ -47,13 +62,13 @@ struct Stream<'a> {
     name: &'a str,
     talker: &'a str,
     listener: &'a str,
-    deadline_ns: Option<f64>,
-    bound_ns: Option<f64>,
-    min_ns: Option<f64>,
-    slack_ns: Option<f64>,
+    deadline_ns: Option<Ns>,
+    bound_ns: Option<Ns>,
+    min_ns: Option<Ns>,
+    slack_ns: Option<Ns>,
     method: Option<&'static str>,
     /// Bound of each method that found one.
-    by_method_ns: Option<BTreeMap<&'static str, f64>>,
+    by_method_ns: Option<BTreeMap<&'static str, Ns>>,
     hops: Option<Vec<Hop<'a>>>,
     verdict: &'static str,
     statistical: Option<Said>,
@@ -66,7 +81,7 @@ pub(crate) struct Said {
     late_ratio: f64,
     accesses: u32,
     collisions: u32,
-    part_ns: f64,
+    part_ns: Ns,
     model: &'static str,
 }
 
@@ -76,7 +91,7 @@ pub(crate) fn said(of: &Statistical) -> Said {
         late_ratio: of.late_ratio,
         accesses: of.accesses,
         collisions: of.collisions,
-        part_ns: of.part.as_ns_f64(),
+        part_ns: Ns(of.part),
         model: MODEL,
     }
 }
@@ -84,8 +99,8 @@ pub(crate) fn said(of: &Statistical) -> Said {
 #[derive(Serialize)]
 struct Hop<'a> {
     place: &'a str,
-    queueing_ns: f64,
-    passage_ns: f64,
+    queueing_ns: Ns,
+    passage_ns: Ns,
 }
 
 #[derive(Serialize)]
@@ -95,7 +110,7 @@ struct Port {
     utilization: Option<f64>,
     backlog_bytes: Option<u64>,
     buffer_bytes: u64,
-    queueing_ns: Option<f64>,
+    queueing_ns: Option<Ns>,
     state: &'static str,
 }
 
@@ -106,7 +121,7 @@ struct Stack<'a> {
     utilization: Option<f64>,
     waiting_packets: Option<u64>,
     queue_packets: u32,
-    queueing_ns: Option<f64>,
+    queueing_ns: Option<Ns>,
     state: &'static str,
 }
 
@@ -136,6 +151,7 @@ pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         streams: streams
             .map(|(s, said)| stream(scenario, (&names, &places), s, said.as_ref()))
             .collect(),
+        sums: sums::json(&sums::proved(scenario, analysis), "bound_ns"),
         ports: ports(scenario, analysis)
             .map(|port| Port::of(&names, &port))
             .collect(),
@@ -175,13 +191,13 @@ fn stream<'a>(
     let bound = stream.bound.as_ref().ok();
     let by_method = bound.map(|bound| {
         let all = bound.by_method.iter();
-        all.map(|(method, latency)| (method.name(), latency.as_ns_f64()))
+        all.map(|(method, latency)| (method.name(), Ns(*latency)))
     });
     let hops = bound.map(|bound| {
         let hops = bound.hops.iter().map(|hop| Hop {
             place: &places[&hop.place],
-            queueing_ns: hop.queueing.as_ns_f64(),
-            passage_ns: hop.passage.as_ns_f64(),
+            queueing_ns: Ns(hop.queueing),
+            passage_ns: Ns(hop.passage),
         });
         hops.collect()
     });
@@ -189,10 +205,10 @@ fn stream<'a>(
         name: &flow.name,
         talker: names.node(flow.talker),
         listener: names.node(stream.listener),
-        deadline_ns: flow.deadline.map(Duration::as_ns_f64),
-        bound_ns: bound.map(|bound| bound.latency.as_ns_f64()),
-        min_ns: bound.map(|bound| bound.latency_min.as_ns_f64()),
-        slack_ns: bound.and_then(|bound| Some(bound.slack?.as_ns_f64())),
+        deadline_ns: flow.deadline.map(Ns),
+        bound_ns: bound.map(|bound| Ns(bound.latency)),
+        min_ns: bound.map(|bound| Ns(bound.latency_min)),
+        slack_ns: bound.and_then(|bound| Some(Ns(bound.slack?))),
         method: bound.map(|bound| bound.method.name()),
         by_method_ns: by_method.map(Iterator::collect),
         hops,
@@ -209,7 +225,7 @@ impl Port {
             utilization: port.utilization(),
             backlog_bytes: port.bound.backlog.map(rtether_model::quantity::Bytes::get),
             buffer_bytes: port.buffer.get(),
-            queueing_ns: port.bound.queueing.map(Duration::as_ns_f64),
+            queueing_ns: port.bound.queueing.map(Ns),
             state: port.state().name(),
         }
     }
@@ -223,7 +239,7 @@ impl<'a> Stack<'a> {
             utilization: stack.utilization(),
             waiting_packets: stack.bound.waiting,
             queue_packets: stack.queue,
-            queueing_ns: stack.bound.queueing.map(Duration::as_ns_f64),
+            queueing_ns: stack.bound.queueing.map(Ns),
             state: stack.state().name(),
         }
     }

@@ -13,6 +13,7 @@ use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
+use crate::sums;
 
 /// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
@@ -44,10 +45,30 @@ impl Render for Bounds<'_> {
             summary(scenario, analysis)
         );
         let title = format!("{}\n", plain_line(&scenario.name));
-        vec![title.into(), self.rows().into(), rest.into()]
+        let mut parts = vec![title.into(), self.streams().into()];
+        let sums = sums::proved(scenario, analysis);
+        if !sums.is_empty() {
+            let table = sums::table(&sums, "bound", "bound_ns");
+            parts.extend(["\n".to_owned().into(), table.into()]);
+        }
+        parts.extend([rest.into(), sums::said(&sums).into()]);
+        parts
     }
 
     fn rows(&self) -> Table {
+        let sums = sums::proved(self.scenario, self.analysis);
+        let sums = sums::table(&sums, "bound", "bound_ns");
+        self.streams().append(&sums)
+    }
+
+    fn json(&self) -> String {
+        document::json(self.scenario, self.analysis)
+    }
+}
+
+impl Bounds<'_> {
+    /// Returns a row per stream.
+    fn streams(&self) -> Table {
         let Self { scenario, analysis } = *self;
         let statistical = statistical(scenario);
         let has_statistical = statistical.iter().any(Option::is_some);
@@ -95,10 +116,6 @@ impl Render for Bounds<'_> {
             })
             .rank(3)
             .done()
-    }
-
-    fn json(&self) -> String {
-        document::json(self.scenario, self.analysis)
     }
 }
 

@@ -357,8 +357,9 @@ fn load(ppm: Option<u64>) -> TableCell {
     }
 }
 
+/// Returns a time that is sorted by its value, not by the digits shown.
 fn time_cell(span: Duration) -> TableCell {
-    TableCell::time(Some(span))
+    TableCell::number(time(span), span.as_ps())
 }
 
 fn none() -> TableCell {

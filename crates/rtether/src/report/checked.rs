@@ -13,6 +13,7 @@ use rtether_bounds::Analysis;
 pub use super::counts::Counts;
 use super::domain::Domain;
 use super::place;
+use super::timeline::Explained;
 use crate::bound::Statistical;
 use crate::help::Help;
 use crate::measured::{Distribution, Measurement};
@@ -39,6 +40,8 @@ pub struct Checked {
     pub notes: Vec<Note>,
     /// What would help the worst stream whose bound exceeds its deadline.
     pub help: Option<Help>,
+    /// The worst streams explained, for the page; `crate::why::worst` tells them.
+    pub explained: Explained,
 }
 
 /// A remark on the figures.
@@ -113,6 +116,7 @@ impl Checked {
             conclusion: Conclusion::Met,
             notes: Vec::new(),
             help: None,
+            explained: Explained::default(),
         };
         checked.conclusion = checked.required();
         checked

@@ -16,6 +16,7 @@ pub mod html;
 pub mod json;
 pub mod place;
 pub mod sums;
+pub mod timeline;
 pub mod verdicts;
 
 pub use checked::{Checked, Group, Judged, Note, Stream};

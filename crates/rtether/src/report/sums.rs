@@ -11,6 +11,7 @@ use super::checked::{Checked, Stream};
 use super::table::{Cell, Table};
 use super::text::{percent, plural, share, time};
 use crate::scenario::Sum;
+use crate::sums::Added;
 use crate::verdict::{Blame, Column, Conclusion, Standing, Verdict};
 use rtether_report::number::ns;
 
@@ -39,15 +40,6 @@ pub struct Summed {
     pub responsible: Option<Responsible>,
 }
 
-/// A sum in one column.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Added {
-    /// The sum; `None` if a flow has no value.
-    pub value: Option<Duration>,
-    /// What it says; unjudged if the column was not asked for.
-    pub standing: Standing,
-}
-
 /// The flow with the largest part of a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Responsible {
@@ -73,20 +65,10 @@ impl Summed {
         let simulated = observed(&streams, sum.max, simulated_max, |stream| {
             stream.record.delivered
         });
-        let bound = match added(&streams, |stream| stream.bound) {
-            _ if checked.analysis.is_none() => Added::default(),
-            None => Added {
-                value: None,
-                standing: Standing::NoBound,
-            },
-            Some(bound) if bound <= sum.max && !is_void => Added {
-                value: Some(bound),
-                standing: Standing::Proved,
-            },
-            value => Added {
-                value,
-                standing: Standing::NotProved,
-            },
+        let bound = if checked.analysis.is_some() {
+            Added::proved(values(&streams, |stream| stream.bound), sum.max, is_void)
+        } else {
+            Added::default()
         };
         let measured = if checked.has_measured() {
             observed(&streams, sum.max, measured_max, |stream| {
@@ -110,7 +92,7 @@ impl Summed {
             Some(Column::Simulated | Column::Bound) | None => simulated.value,
         };
         Self {
-            name: format!("sum of {}", sum.flows.join(", ")),
+            name: crate::sums::name(&sum.flows),
             flows: sum.flows.clone(),
             limit: sum.max,
             simulated,
@@ -146,32 +128,23 @@ fn measured_max(stream: &Stream<'_>) -> Option<Duration> {
     stream.measured?.max
 }
 
-/// Adds a value of each stream; `None` if there is none, or one lacks it.
-fn added(
+/// Returns a value of each stream; `None` if one lacks it.
+fn values(
     streams: &[Stream<'_>],
     value: impl Fn(&Stream<'_>) -> Option<Duration>,
-) -> Option<Duration> {
-    let values: Option<Vec<Duration>> = streams.iter().map(value).collect();
-    let values = values?.into_iter();
-    values.reduce(|a, b| Duration::from_ps(a.as_ps().saturating_add(b.as_ps())))
+) -> Option<Vec<Duration>> {
+    streams.iter().map(value).collect()
 }
 
-/// Adds up what was observed.
+/// Judges what was observed.
 fn observed(
     streams: &[Stream<'_>],
     limit: Duration,
     value: fn(&Stream<'_>) -> Option<Duration>,
     packets: fn(&Stream<'_>) -> u64,
 ) -> Added {
-    let value = added(streams, value);
-    let standing = match value {
-        None => Standing::NoAnswer,
-        Some(value) if value > limit => Standing::Late,
-        Some(_) => Standing::Held {
-            packets: streams.iter().map(packets).sum(),
-        },
-    };
-    Added { value, standing }
+    let packets = streams.iter().map(packets).sum();
+    Added::observed(values(streams, value), limit, packets)
 }
 
 fn responsible(

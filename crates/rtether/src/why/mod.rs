@@ -4,8 +4,13 @@
 //! parts follow each other without a gap: the first begins at the release, the last ends at the
 //! delivery, and their sum is the latency to the picosecond.
 
+mod attain;
+mod bars;
+mod bound;
+mod fate;
 mod picture;
 mod text;
+mod worst;
 
 use rtether_model::flow::FlowId;
 use rtether_model::network::NodeId;
@@ -14,6 +19,11 @@ use rtether_sim::BuildError;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
 pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
+
+pub use attain::Pattern;
+pub use bound::{Explainer, Hop, Parts, WhyBound};
+pub use fate::{Fate, fate};
+pub use worst::worst;
 
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
@@ -58,6 +68,19 @@ impl Stream {
         own.listeners
             .contains(&listener)
             .then_some(Self { flow, listener })
+    }
+
+    /// Returns its name: that of the flow, with the listener if there are several.
+    pub fn name(self, scenario: &Scenario) -> String {
+        let flow = &scenario.flows[self.flow.index()];
+        if flow.listeners.len() < 2 {
+            return flow.name.clone();
+        }
+        format!(
+            "{} > {}",
+            flow.name,
+            scenario.network.node(self.listener).name
+        )
     }
 
     /// Returns its position among the streams of a record.

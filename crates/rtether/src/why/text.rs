@@ -103,11 +103,7 @@ impl Why<'_> {
 
     /// Returns the name of the flow, with the listener if there are several.
     pub fn stream_name(&self) -> String {
-        let flow = &self.scenario.flows[self.stream.flow.index()];
-        if flow.listeners.len() < 2 {
-            return flow.name.clone();
-        }
-        format!("{} > {}", flow.name, self.node(self.stream.listener))
+        self.stream.name(self.scenario)
     }
 
     /// Returns a part in words.
@@ -280,6 +276,7 @@ impl Render for Why<'_> {
             "scenario": self.scenario.name,
             "flow": flow.name,
             "listener": self.node(self.stream.listener),
+            "is_bound": false,
             "packet": timeline.number,
             "seed": self.seed,
             "released_ns": ns(timeline.released_at.since_start()),

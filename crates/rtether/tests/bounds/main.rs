@@ -10,6 +10,7 @@
     reason = "quotients of bound and maximum are for display"
 )]
 
+mod composition;
 mod counterexamples;
 mod dice;
 mod draw;
@@ -20,14 +21,13 @@ mod plant;
 mod polls;
 mod published;
 mod routed;
-mod search;
 mod tightness;
 mod wide;
 
 use std::collections::BTreeMap;
 
 use rtether_bounds::{Analysis, analyze};
-use rtether_model::flow::{Flow, Phase, Traffic};
+use rtether_model::flow::Flow;
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, Segment};
@@ -60,7 +60,12 @@ impl Drop for Repeat {
 }
 
 /// Runs `property` on many cases, or on the one given by the environment.
-fn for_each_case(test: &'static str, mut property: impl FnMut(u64)) {
+fn for_each_case(test: &'static str, property: impl FnMut(u64)) {
+    for_each_case_of(CASES, test, property);
+}
+
+/// The same with another number of cases than usual.
+fn for_each_case_of(cases: u64, test: &'static str, mut property: impl FnMut(u64)) {
     let variable = |name| std::env::var(name).ok();
     let numbers = match variable("RTETHER_CASE") {
         Some(text) => {
@@ -68,7 +73,7 @@ fn for_each_case(test: &'static str, mut property: impl FnMut(u64)) {
             number..number + 1
         }
         None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..NIGHTLY_CASES,
-        None => 0..CASES,
+        None => 0..cases,
     };
     for number in numbers {
         let repeat = Repeat(number, test);
@@ -94,11 +99,7 @@ fn with_phases(flows: &[Flow], mut phase: impl FnMut(usize, &Flow) -> Duration) 
     let mut flows = flows.to_vec();
     for (index, flow) in flows.iter_mut().enumerate() {
         let start = phase(index, flow);
-        if let Traffic::Periodic { phase, .. } = &mut flow.traffic {
-            *phase = Phase::Fixed(start);
-        } else {
-            flow.start = start;
-        }
+        rtether::phases::release(flow, start);
     }
     flows
 }

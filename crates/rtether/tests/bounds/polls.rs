@@ -11,7 +11,7 @@ use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate, with_p
 
 impl Plant {
     /// Returns a full plant, every fourth with layers, in which half of the flows have replies.
-    fn polled(number: u64) -> Self {
+    pub(crate) fn polled(number: u64) -> Self {
         let variety = if number % 4 == 3 {
             Variety::Layered
         } else {

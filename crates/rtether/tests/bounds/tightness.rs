@@ -8,11 +8,14 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use rtether_bounds::analyze;
+use rtether::phases::{Random, Search};
+use rtether_bounds::{Analysis, analyze};
+use rtether_model::quantity::Duration;
 
 use crate::dice::Dice;
+use crate::plant::Plant;
 use crate::published::{KINDS, Kind};
-use crate::search::search;
+use crate::{check, simulate, with_phases};
 
 const PLANTS: u64 = 10;
 const STEPS: u64 = 200;
@@ -85,6 +88,38 @@ impl Figures {
             );
         }
     }
+}
+
+impl Random for Dice {
+    fn next(&mut self) -> u64 {
+        Dice::next(self)
+    }
+}
+
+/// Returns the largest latency of a stream found in `steps` steps, and checks it on the whole
+/// plant.
+fn search(
+    plant: &Plant,
+    analysis: &Analysis,
+    stream: usize,
+    steps: u64,
+    dice: &mut Dice,
+) -> Duration {
+    let own = &analysis.streams[stream];
+    let bound = own.bound.as_ref().unwrap().latency;
+    let before = analysis.streams[..stream].iter();
+    let listener = before.filter(|other| other.flow == own.flow).count();
+    let of = (own.flow.index(), listener);
+    let search = Search::new(&plant.network, &plant.flows, of, bound);
+    let best = search.run(steps, dice).unwrap();
+    let never = Duration::from_secs(1);
+    let flows = with_phases(&plant.flows, |number, _| {
+        let own = search.flows().iter().position(|own| own.index() == number);
+        own.map_or(never, |own| Duration::from_ps(best.phases[own]))
+    });
+    let seen = check(analysis, &simulate(plant, &flows, 0))[stream];
+    assert!(seen >= best.latency, "other flows start later");
+    seen
 }
 
 /// Formats ten-thousandths with three decimals.

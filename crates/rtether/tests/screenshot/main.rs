@@ -10,6 +10,7 @@
     reason = "a test may panic and says when it is skipped"
 )]
 
+mod because;
 mod browser;
 mod look;
 #[path = "../plants/mod.rs"]

@@ -13,7 +13,7 @@ use crate::plants;
 
 /// Most screens that the page may fill before someone opens something.
 const SCREENS: usize = 10;
-const SIZE: usize = 3_000_000;
+pub(crate) const SIZE: usize = 3_000_000;
 
 fn checked(plant: &plants::Builder) -> Checked {
     let results = plant.results();
@@ -29,7 +29,7 @@ static LARGE: LazyLock<(Checked, String)> = LazyLock::new(|| {
 });
 
 /// A substation of 94 bays; some streams of protection are late.
-fn large() -> Checked {
+pub(crate) fn large() -> Checked {
     let mut plant = plants::substation(94);
     for flow in &mut plant.scenario.flows {
         if flow.class == "ct-vt to protection unit" {
@@ -44,7 +44,7 @@ fn large() -> Checked {
 }
 
 /// Selects the opened part of the verdict with this title.
-fn opened(title: &str) -> String {
+pub(crate) fn opened(title: &str) -> String {
     format!(
         "(() => {{ const parts = Array.from(document.querySelectorAll('#verdict details')); \
          const part = parts.find((one) => \

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtether::scenario::Scenario;
-use rtether::verdict::{Assessment, Verdict};
+use rtether::verdict::{Assessment, Standing, Verdict};
 use rtether_testbed::testbed::ssh::{self, HostError};
 use rtether_testbed::testbed::{
     self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, Run, TestbedError,
@@ -304,13 +304,17 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     if measured.is_partial {
         return Exit::Interrupted;
     }
-    match assessments
+    let sums = measured.sums(scenario);
+    let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
+    let worst = assessments
         .iter()
         .map(|assessment| assessment.verdict)
-        .max()
-    {
+        .max();
+    match worst {
         Some(verdict) if verdict.is_failure() => Exit::Failed,
+        _ if any(Standing::Late) => Exit::Failed,
         Some(Verdict::NoAnswer) => Exit::NoAnswer,
+        _ if any(Standing::NoAnswer) => Exit::NoAnswer,
         _ => Exit::Ok,
     }
 }

@@ -3,6 +3,7 @@
 //! Up to [`super::verdicts::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
 //! and the failed streams, so that a plant with hundreds of streams stays readable and small.
 
+mod because;
 mod cells;
 mod delays;
 mod plant;

@@ -8,7 +8,7 @@ use super::super::page::{DataTable, TableCell, details};
 use super::super::text::{self, percent, plural, time};
 use super::super::verdicts::class_name;
 use super::cells::{count_cell, judged_cell, mark, mark_cell, name_cell, time_cell};
-use super::{is_small, stations};
+use super::{because, is_small, stations};
 use crate::bound::Statistical;
 use crate::verdict::{Assessment, Column, Standing};
 
@@ -66,6 +66,7 @@ pub(super) fn section(checked: &Checked) -> Markup {
         false,
     ));
     all.push(table.shared(STREAMS));
+    all.push(because::data(checked));
     all
 }
 

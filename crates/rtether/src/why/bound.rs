@@ -1,0 +1,220 @@
+//! Why a bound is as large as it is: at each place what each flow adds to the wait, and the fixed
+//! times in between.
+//!
+//! The contributions are those of [`rtether_bounds::Composer`], which proves that they add up to the
+//! bound. Here they get names, and the passage over a link is told apart from the latency of the
+//! switch behind it, as in the timeline of a packet.
+
+mod advice;
+mod text;
+
+use rtether_bounds::{Bound, Composer, Composition, Passage, Reason, Share, Step};
+use rtether_model::network::PortId;
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Place, Segment};
+
+use super::Stream;
+use super::attain::{Pattern, pattern};
+use crate::report::place::place_name;
+use crate::scenario::{Scenario, Written};
+
+/// Why a bound is as large as it is, or why there is none.
+#[derive(Clone, Debug)]
+pub struct WhyBound<'a> {
+    /// The plant.
+    pub scenario: &'a Scenario,
+    /// The flow and its listener.
+    pub stream: Stream,
+    /// The bound with its parts, or why there is none.
+    pub found: Result<Parts, Reason>,
+    /// A pattern of arrivals that comes near the bound, if one was looked for and found.
+    pub pattern: Option<Pattern>,
+}
+
+impl WhyBound<'_> {
+    /// Looks for a pattern of arrivals that comes near the bound, by simulation.
+    pub fn look_for_pattern(&mut self, written: &Written) {
+        let bound = self.found.as_ref().ok().map(|parts| parts.bound.latency);
+        self.pattern = bound.and_then(|bound| pattern(self.scenario, written, self.stream, bound));
+    }
+}
+
+/// A bound and its parts.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The least bound.
+    pub bound: Bound,
+    /// What the bound of one method is composed of; the method is that of the least bound, unless
+    /// its waits cannot be split.
+    pub composition: Composition,
+    /// The parts in the order in which a packet passes them, without a gap.
+    pub hops: Vec<Hop>,
+}
+
+/// A part of a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Its name.
+    pub name: String,
+    /// What it is, and where; the first of several.
+    pub place: Place,
+    /// The latest time at which the packet comes, counted from its release.
+    pub enter: Duration,
+    /// The latest time at which it leaves.
+    pub leave: Duration,
+    /// Waits for packets of other flows and earlier ones of its own.
+    pub shares: Vec<Share>,
+}
+
+impl Hop {
+    /// Returns the time of the part.
+    pub fn time(&self) -> Duration {
+        self.leave - self.enter
+    }
+
+    /// Returns what the waits leave uncovered: service, transmission, or a fixed time.
+    pub fn rest(&self) -> Duration {
+        self.time() - self.shares.iter().map(|share| share.time).sum()
+    }
+}
+
+/// Analyzes a plant, to explain bounds of several of its streams.
+#[derive(Debug)]
+pub struct Explainer<'a> {
+    scenario: &'a Scenario,
+    composer: Composer,
+}
+
+impl<'a> Explainer<'a> {
+    /// Analyzes a plant.
+    pub fn new(scenario: &'a Scenario) -> Self {
+        let composer = Composer::new(&scenario.network, &scenario.flows);
+        Self { scenario, composer }
+    }
+
+    /// Explains the bound of a stream; `None` if the plant has no such stream.
+    pub fn explain(&self, stream: Stream) -> Option<WhyBound<'a>> {
+        let index = stream.index(self.scenario)?;
+        let bound = &self.composer.analysis().streams[index].bound;
+        let found = self.composer.compose(index).and_then(|composition| {
+            let hops = hops(self.scenario, &composition);
+            let bound = bound.clone()?;
+            Ok(Parts {
+                bound,
+                composition,
+                hops,
+            })
+        });
+        Some(WhyBound {
+            scenario: self.scenario,
+            stream,
+            found,
+            pattern: None,
+        })
+    }
+}
+
+/// Returns the parts of a bound with their names and times.
+fn hops(scenario: &Scenario, composition: &Composition) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    let mut now = Duration::ZERO;
+    for step in &composition.steps {
+        for (place, name, time, shares) in parts(scenario, step) {
+            if time > Duration::ZERO {
+                hops.push(Hop {
+                    name,
+                    place,
+                    enter: now,
+                    leave: now + time,
+                    shares,
+                });
+                now += time;
+            }
+        }
+    }
+    hops
+}
+
+/// A part: where, its name, its time and the waits in it.
+type Raw = (Place, String, Duration, Vec<Share>);
+
+/// Returns the wait of a step and its passages as parts.
+fn parts(scenario: &Scenario, step: &Step) -> Vec<Raw> {
+    let Some(&first) = step.passages.first() else {
+        return Vec::new();
+    };
+    let (place, passages) = match first.place.segment {
+        Segment::DriverQueue | Segment::SwitchQueue => (first.place, &step.passages[..]),
+        Segment::ReceiveStack => {
+            let queue = Place {
+                segment: Segment::ReceiveQueue,
+                ..first.place
+            };
+            (queue, &step.passages[..])
+        }
+        Segment::TalkerStack
+        | Segment::MediumAccess
+        | Segment::Wire
+        | Segment::SwitchLatency
+        | Segment::ReceiveQueue
+        | Segment::Application => (first.place, &step.passages[1..]),
+    };
+    let is_within = passages.len() < step.passages.len();
+    let service = if is_within {
+        first.time
+    } else {
+        Duration::ZERO
+    };
+    let ports = passages.iter().filter(|own| is_port(own.place));
+    let ports: Vec<String> = ports.map(|own| place_name(scenario, own.place)).collect();
+    let name = match &ports[..] {
+        [_, _, ..] => format!("{}, taken together", ports.join(", ")),
+        _ => place_name(scenario, place),
+    };
+    let mut parts = vec![(place, name, step.wait() + service, step.shares.clone())];
+    parts.extend(passages.iter().flat_map(|own| passage(scenario, *own)));
+    parts
+}
+
+const fn is_port(place: Place) -> bool {
+    matches!(place.segment, Segment::DriverQueue | Segment::SwitchQueue)
+}
+
+/// Returns a fixed time as parts: behind a port the link, then the switch.
+fn passage(scenario: &Scenario, own: Passage) -> Vec<Raw> {
+    let port = own.place.port;
+    if !is_port(own.place) {
+        return vec![(
+            own.place,
+            place_name(scenario, own.place),
+            own.time,
+            Vec::new(),
+        )];
+    }
+    let network = &scenario.network;
+    let mut links = network.links.iter().filter(|link| !link.standby);
+    let peer = links.find_map(|link| link.peer_of(port));
+    let switch = peer.and_then(|peer| Some((peer, network.switch(peer.node)?)));
+    let latency = switch.map_or(Duration::ZERO, |(_, own)| own.latency + own.latency_jitter);
+    let latency = Ord::min(latency, own.time);
+    let wire = Place {
+        segment: Segment::Wire,
+        port,
+    };
+    let inside = Place {
+        segment: Segment::SwitchLatency,
+        port: PortId {
+            node: switch.map_or(port.node, |(peer, _)| peer.node),
+            port: 0,
+        },
+    };
+    vec![
+        (
+            wire,
+            place_name(scenario, wire),
+            own.time - latency,
+            Vec::new(),
+        ),
+        (inside, place_name(scenario, inside), latency, Vec::new()),
+    ]
+}

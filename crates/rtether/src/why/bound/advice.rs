@@ -1,0 +1,95 @@
+//! What the methods lose, and what would give a flow a bound.
+
+use rtether_bounds::{ConnectionObstacle, LayerPart, Method, Reason};
+use rtether_model::flow::FlowId;
+
+use crate::scenario::Scenario;
+
+/// Returns why a method that is not the least one gives more.
+pub(super) const fn loses(method: Method) -> &'static str {
+    match method {
+        Method::TotalFlow | Method::FixedPoint => {
+            "the flow's own jitter counts at every place, and each place by itself"
+        }
+        Method::RequestAndReply => {
+            "only packets that pass a processor twice gain, or replies that follow their requests"
+        }
+        Method::SeparatedFlow => "bursts of other flows count at every port they share with it",
+        Method::MultiplexingOnce => {
+            "other flows may overtake, and come by straight lines above their packets"
+        }
+        Method::LeastUpperDelay => {
+            "other flows come by straight lines above their packets, and are cut where they overlap"
+        }
+    }
+}
+
+/// Returns what would give a flow a bound that has none for this reason.
+pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> String {
+    match reason {
+        Reason::NoRoute(_) => "a link in use on the way, or a `route` of its own".into(),
+        Reason::NotDelivered => {
+            "a VLAN or an address table that leads its frames to the listener".into()
+        }
+        Reason::SharedMedium { .. } => {
+            "a switch in place of the hub, and links with full duplex; until then `rtether check` \
+             gives the share of late packets"
+                .into()
+        }
+        Reason::Overload { .. } => {
+            "less than 100 % there: a faster link or stack, or fewer packets".into()
+        }
+        Reason::UnlimitedArrivals { flow } => {
+            let who = if *flow == own {
+                "it".to_owned()
+            } else {
+                format!("`{}`", scenario.flows[flow.index()].name)
+            };
+            let apart = if *flow == own {
+                ""
+            } else {
+                ", or a lower priority for it than for this flow"
+            };
+            format!(
+                "a limit on {who}: `period` or `min_gap`, a `smoother` in its station, or a window \
+                 for a file{apart}"
+            )
+        }
+        Reason::Connection { obstacle, .. } => match obstacle {
+            ConnectionObstacle::Releases => "`period` or `min_gap` for its messages".into(),
+            ConnectionObstacle::Losses => "links without bit errors, or datagrams".into(),
+            ConnectionObstacle::Order => "tasks without `messages_first`, or datagrams".into(),
+            ConnectionObstacle::Window { .. } => {
+                "smaller or fewer messages, a larger window, or datagrams".into()
+            }
+            ConnectionObstacle::Timeout { .. } => {
+                "a longer retransmission timeout, or shorter bounds there and back".into()
+            }
+        },
+        Reason::Files { .. } => {
+            "none for a file; `min_gap` datagrams of the same rate would have one".into()
+        }
+        Reason::Samples { .. } => "datagrams in place of samples".into(),
+        Reason::Cycle { .. } => {
+            "less load on the cycle, or a way that does not close it (`route`)".into()
+        }
+        Reason::EndNodeLayer { part, .. } => match part {
+            LayerPart::ReceiveQueues | LayerPart::TransmitQueues => {
+                "an `idle_release` for these queues".into()
+            }
+            LayerPart::Congestion => "a smoother that does not empty its bucket on congestion".into(),
+            LayerPart::StrictBelowSmoother | LayerPart::QueuesBelowSmoother => {
+                "transmit queues in order of arrival below the smoother".into()
+            }
+            LayerPart::Fragments => "rules that do not name ports, or payloads of one frame".into(),
+        },
+        Reason::LinkRate { .. } => {
+            "a rate at which an octet takes whole picoseconds, such as 100 Mbit/s or 1 Gbit/s".into()
+        }
+        Reason::FloodingLoop { .. } => {
+            "a tree: `standby: true` for a link of the loop, or address tables that know the listener"
+                .into()
+        }
+        Reason::OutOfRange => "shorter bursts, or less jitter".into(),
+    }
+}

@@ -1,0 +1,378 @@
+//! The parts of a bound as tables and JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rtether_bounds::Share;
+use rtether_model::flow::FlowId;
+use rtether_model::quantity::Duration;
+use rtether_model::record::Segment;
+use serde_json::{Value, json};
+
+use super::advice::{loses, remedy};
+use super::{Hop, Parts, WhyBound};
+use crate::bound::reason;
+use crate::report::format::{Part as Piece, Render};
+use crate::report::table::{Screen, Table};
+use crate::report::text::{percent, plural, share, time};
+use crate::scenario::Override;
+use rtether_report::number::ns;
+
+/// A line of the table: a part, or a wait in it, or what the waits leave uncovered.
+struct Row<'a> {
+    number: usize,
+    hop: &'a Hop,
+    line: Line<'a>,
+}
+
+/// What a line shows.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    /// The whole part.
+    Part,
+    /// A wait in it.
+    Wait(&'a Share),
+    /// The shorter waits of a part with many, for people.
+    Others(usize, Duration),
+    /// What the waits leave uncovered.
+    Rest(Duration),
+}
+
+/// Waits of a part that people see, if there are more than a few.
+const MOST_WAITS: usize = 12;
+
+impl Row<'_> {
+    fn share(&self) -> Option<&Share> {
+        match self.line {
+            Line::Wait(share) => Some(share),
+            Line::Part | Line::Others(..) | Line::Rest(_) => None,
+        }
+    }
+
+    fn time(&self) -> Duration {
+        match self.line {
+            Line::Part => self.hop.time(),
+            Line::Wait(share) => share.time,
+            Line::Others(_, time) | Line::Rest(time) => time,
+        }
+    }
+}
+
+/// Returns what the packet does in a part while it waits for no other one.
+const fn rest_name(hop: &Hop) -> &'static str {
+    if matches!(
+        hop.place.segment,
+        Segment::TalkerStack | Segment::ReceiveStack | Segment::Application
+    ) {
+        "own service"
+    } else {
+        "fixed"
+    }
+}
+
+/// Returns how many packets make a wait.
+fn packets(share: &Share) -> Option<String> {
+    let (whole, each) = (share.time.as_ps(), share.packet.as_ps());
+    if each <= 0 {
+        return None;
+    }
+    let count = whole / each;
+    let words = match (count, whole % each) {
+        (0, _) => format!("part of {}", time(share.packet)),
+        (_, 0) => format!("{count} x {}", time(share.packet)),
+        _ => format!("{count} x {}, and a part", time(share.packet)),
+    };
+    Some(words)
+}
+
+/// Returns lines for waits; for people, the longest of many and one line for the others.
+fn waits(shares: &[Share], is_for_people: bool) -> Vec<Line<'_>> {
+    let mut longest: Vec<&Share> = shares.iter().collect();
+    if !is_for_people || shares.len() <= MOST_WAITS {
+        return longest.into_iter().map(Line::Wait).collect();
+    }
+    longest.sort_by_key(|share| std::cmp::Reverse(share.time));
+    let others = longest.split_off(MOST_WAITS - 2);
+    // In their order, as in files.
+    let is_shown = |share: &&Share| longest.iter().any(|known| std::ptr::eq(*known, *share));
+    let mut lines: Vec<Line<'_>> = shares.iter().filter(is_shown).map(Line::Wait).collect();
+    let time = others.iter().map(|share| share.time).sum();
+    lines.push(Line::Others(others.len(), time));
+    lines
+}
+
+impl WhyBound<'_> {
+    /// Returns the name of the flow, with the listener if there are several.
+    pub fn stream_name(&self) -> String {
+        self.stream.name(self.scenario)
+    }
+
+    /// Returns a wait in words: which packets are waited for.
+    pub(in crate::why) fn share_name(&self, share: &Share) -> String {
+        match share.flow {
+            Some(flow) => {
+                let reply = if share.is_reply { ", replies" } else { "" };
+                format!("`{}`{reply}", self.scenario.flows[flow.index()].name)
+            }
+            None if share.flows > 0 => format!("{} other flows", share.flows),
+            None => "rounding".to_owned(),
+        }
+    }
+
+    /// Returns a line per part and wait; for people, only the longest of many waits.
+    fn lines(parts: &Parts, is_for_people: bool) -> Vec<Row<'_>> {
+        let mut rows = Vec::new();
+        for (number, hop) in parts.hops.iter().enumerate() {
+            let mut lines = vec![Line::Part];
+            lines.extend(waits(&hop.shares, is_for_people));
+            if !hop.shares.is_empty() && hop.rest() > Duration::ZERO {
+                lines.push(Line::Rest(hop.rest()));
+            }
+            rows.extend(lines.into_iter().map(|line| Row { number, hop, line }));
+        }
+        rows
+    }
+
+    fn table(&self, rows: Vec<Row<'_>>, whole: Duration) -> Table {
+        let is_part = |row: &Row<'_>| matches!(row.line, Line::Part);
+        Table::of(rows)
+            .file("hop", |row| row.number)
+            .amount("at", |row| is_part(row).then(|| time(row.hop.enter)))
+            .rank(2)
+            .number("time", "time_ns", Row::time)
+            .amount("share", |row| {
+                is_part(row).then(|| percent(share(row.time(), whole)))
+            })
+            .rank(1)
+            .shown("where, and behind which flow", |row| match row.line {
+                Line::Part => row.hop.name.clone(),
+                Line::Wait(share) => format!("  {}", self.share_name(share)),
+                Line::Others(count, _) => format!("  {count} more, each shorter"),
+                Line::Rest(_) => format!("  {}", rest_name(row.hop)),
+            })
+            .shown("packets", |row| row.share().and_then(packets))
+            .rank(3)
+            .both("cause", "cause", |row| match row.line {
+                Line::Wait(share) => Some(share.cause.name()),
+                Line::Part | Line::Others(..) | Line::Rest(_) => None,
+            })
+            .rank(4)
+            .file("place", |row| row.hop.name.clone())
+            .file("enter_ns", |row| row.hop.enter)
+            .file("leave_ns", |row| row.hop.leave)
+            .file("flow", |row| {
+                let flow = row.share().and_then(|share| share.flow);
+                flow.map(|flow| self.scenario.flows[flow.index()].name.clone())
+            })
+            .file("flows", |row| row.share().map(|share| share.flows))
+            .file("is_reply", |row| row.share().map(|share| share.is_reply))
+            .file("packet_ns", |row| row.share().map(|share| share.packet))
+            .done()
+    }
+
+    /// Returns the first line for people.
+    pub(in crate::why) fn headline(&self) -> String {
+        let name = self.stream_name();
+        let flow = &self.scenario.flows[self.stream.flow.index()];
+        match &self.found {
+            Ok(parts) => {
+                let latency = parts.composition.latency;
+                let deadline = flow.deadline.map_or_else(String::new, |deadline| {
+                    let word = if latency > deadline {
+                        "above its deadline"
+                    } else {
+                        "within its deadline"
+                    };
+                    format!(", {word} {}", time(deadline))
+                });
+                let method = parts.composition.method.name();
+                format!("{name}: bound {}{deadline}\nby {method}\n\n", time(latency))
+            }
+            Err(why) => format!("{name}: no bound\n{}\n\n", reason(self.scenario, why)),
+        }
+    }
+
+    /// Returns the lines below the table: the methods, and the longest part.
+    fn end(parts: &Parts) -> String {
+        let mut text = String::from("\n");
+        let whole = parts.composition.latency;
+        if let Some(longest) = parts.hops.iter().rev().max_by_key(|hop| hop.time()) {
+            let part = percent(share(longest.time(), whole));
+            let _ = writeln!(text, "Longest part: {part} {}.", longest.name);
+        }
+        let (least, method) = (parts.bound.latency, parts.composition.method);
+        if least < whole {
+            let _ = writeln!(
+                text,
+                "The least bound is {} ({}); its waits cannot be split by flow, so the parts are those of \
+                 {} ({}).",
+                time(least),
+                parts.bound.method.name(),
+                time(whole),
+                method.name()
+            );
+        }
+        for &(other, latency) in &parts.bound.by_method {
+            if latency > least {
+                let name = other.name();
+                let _ = writeln!(text, "By {name}: {}; {}.", time(latency), loses(other));
+            }
+        }
+        text
+    }
+}
+
+/// Most flows whose releases are named for people.
+const MANY: usize = 12;
+
+impl WhyBound<'_> {
+    /// Returns the lines on the pattern of arrivals.
+    fn pattern(&self, parts: &Parts) -> String {
+        let Some(pattern) = &self.pattern else {
+            return String::new();
+        };
+        let bound = parts.bound.latency;
+        let near = if pattern.latency == bound {
+            "The bound is attained".to_owned()
+        } else {
+            let below = bound - pattern.latency;
+            format!(
+                "Simulated up to {}, {} or {} below the bound",
+                time(pattern.latency),
+                time(below),
+                percent(share(below, bound))
+            )
+        };
+        let name = |flow: FlowId| &self.scenario.flows[flow.index()].name;
+        let releases = pattern.releases.iter().take(MANY);
+        let mut releases: Vec<String> = releases
+            .map(|&(flow, at)| format!("`{}` {}", name(flow), time(at)))
+            .collect();
+        match pattern.releases.len().saturating_sub(MANY) {
+            0 => {}
+            more => releases.push(format!("and {} in JSON", plural(more, "flow"))),
+        }
+        let mut text = format!(
+            "{near}, with these first releases: {}.\n",
+            releases.join(", ")
+        );
+        match &pattern.edits {
+            Some(edits) if edits.len() <= MANY => {
+                let edits: Vec<String> = edits.iter().map(Override::argument).collect();
+                let _ = writeln!(text, "As edits: {}", edits.join(" "));
+            }
+            Some(_) => text.push_str("The edits that make it are in JSON (`--json`).\n"),
+            None => text.push_str(
+                "No edits make it: some of these flows are not written out in the file.\n",
+            ),
+        }
+        text
+    }
+
+    /// Returns the pattern of arrivals for JSON.
+    fn pattern_json(&self, parts: &Parts) -> Value {
+        let Some(pattern) = &self.pattern else {
+            return Value::Null;
+        };
+        let releases = pattern.releases.iter().map(
+            |&(flow, at)| json!({ "flow": self.scenario.flows[flow.index()].name, "ns": ns(at) }),
+        );
+        let edits = pattern.edits.as_ref().map(|edits| {
+            let edits = edits.iter().map(Override::text);
+            edits.collect::<Vec<_>>()
+        });
+        json!({
+            "latency_ns": ns(pattern.latency),
+            "is_attained": pattern.latency == parts.bound.latency,
+            "releases": releases.collect::<Vec<_>>(),
+            "edits": edits,
+        })
+    }
+}
+
+impl Render for WhyBound<'_> {
+    fn parts(&self, _: Screen) -> Vec<Piece> {
+        match &self.found {
+            Ok(parts) => vec![
+                self.headline().into(),
+                self.table(Self::lines(parts, true), parts.composition.latency)
+                    .into(),
+                Self::end(parts).into(),
+                self.pattern(parts).into(),
+            ],
+            Err(why) => {
+                let remedy = remedy(self.scenario, self.stream.flow, why);
+                vec![
+                    self.headline().into(),
+                    format!("What would give it one: {remedy}.\n").into(),
+                ]
+            }
+        }
+    }
+
+    /// One row for each part, followed by one for each wait in it.
+    fn rows(&self) -> Table {
+        match &self.found {
+            Ok(parts) => self.table(Self::lines(parts, false), parts.composition.latency),
+            Err(_) => self.table(Vec::new(), Duration::ZERO),
+        }
+    }
+
+    /// Schema `rtether.why/1`.
+    fn json(&self) -> String {
+        let flow = &self.scenario.flows[self.stream.flow.index()];
+        let parts = self.found.as_ref().ok();
+        let why = self.found.as_ref().err();
+        let by_method = parts.map(|parts| {
+            let all = parts.bound.by_method.iter();
+            let all = all.map(|(method, latency)| (method.name(), ns(*latency)));
+            all.collect::<BTreeMap<_, _>>()
+        });
+        let hops = parts.iter().flat_map(|parts| &parts.hops);
+        let document = json!({
+            "schema": "rtether.why/1",
+            "scenario": self.scenario.name,
+            "flow": flow.name,
+            "listener": self.scenario.network.node(self.stream.listener).name,
+            "is_bound": true,
+            "latency_ns": parts.map(|parts| ns(parts.composition.latency)),
+            "deadline_ns": flow.deadline.map(ns),
+            "method": parts.map(|parts| parts.composition.method.name()),
+            "bound_ns": parts.map(|parts| ns(parts.bound.latency)),
+            "by_method_ns": by_method,
+            "pattern": parts.map(|parts| self.pattern_json(parts)),
+            "reason": why.map(|why| reason(self.scenario, why)),
+            "remedy": why.map(|why| remedy(self.scenario, self.stream.flow, why)),
+            "hops": hops.map(|hop| self.hop(hop)).collect::<Vec<_>>(),
+        });
+        format!("{document:#}\n")
+    }
+}
+
+impl WhyBound<'_> {
+    fn hop(&self, hop: &Hop) -> Value {
+        let waits = hop.shares.iter().map(|share| {
+            let flow = share
+                .flow
+                .map(|flow| &self.scenario.flows[flow.index()].name);
+            json!({
+                "flow": flow,
+                "flows": share.flows,
+                "is_reply": share.is_reply,
+                "cause": share.cause.name(),
+                "ns": ns(share.time),
+                "packet_ns": ns(share.packet),
+            })
+        });
+        json!({
+            "place": hop.name,
+            "part": hop.place.segment.name(),
+            "node": self.scenario.network.node(hop.place.port.node).name,
+            "enter_ns": ns(hop.enter),
+            "leave_ns": ns(hop.leave),
+            "ns": ns(hop.time()),
+            "waits": waits.collect::<Vec<_>>(),
+            "rest_ns": ns(hop.rest()),
+        })
+    }
+}
