@@ -500,7 +500,7 @@ impl Network {
     /// Adds a node.
     ///
     /// # Panics
-    /// With 2^32 nodes; whoever reads plants from files counts them before.
+    /// With 2^32 nodes; a reader of files counts them before.
     pub fn add(&mut self, name: impl Into<String>, kind: NodeKind) -> NodeId {
         let id = u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes");
         let name = name.into();

@@ -92,7 +92,8 @@ impl Figures {
 
 impl Random for Dice {
     fn next(&mut self) -> u64 {
-        Dice::next(self)
+        // The method of the type, which comes before that of the trait.
+        Self::next(self)
     }
 }
 
