@@ -312,9 +312,10 @@ impl Reader<'_> {
                 let unit = units::unit_to_propose(spec_example, want);
                 let title = format!("`{key}` needs a unit, found {}", found(text));
                 let whole = format!("{text} {unit}");
-                let is_sound = units::read(&whole, want).is_ok_and(|value| value > 0);
                 let spec = fields.section.find(key);
                 let is_item = spec.is_some_and(|spec| matches!(spec.kind, Kind::Values(_)));
+                // In a list, zero means a queue without a share.
+                let is_sound = units::read(&whole, want).is_ok_and(|value| value > 0 || is_item);
                 let help = if is_sound && is_item {
                     format!("write `{whole}` ({usual})")
                 } else if is_sound {
