@@ -123,8 +123,7 @@ fn emulate(
 ) -> Result<Emulation, TestbedError> {
     // Without a network there is nothing to measure.
     let stop = || progress.stop.store(true, Ordering::Relaxed);
-    let clock = Clock::start();
-    let emulator = emulation::open(scenario, plan, options, clock);
+    let emulator = emulation::open(scenario, plan, options);
     if emulator.is_err() {
         stop();
     }
@@ -133,10 +132,7 @@ fn emulate(
     if emulation.ended.is_some() {
         stop();
     }
-    Ok(Emulation {
-        clock: Some(clock),
-        ..emulation
-    })
+    Ok(emulation)
 }
 
 /// Creates everything in a test bed except its stations and emulator.
@@ -205,7 +201,7 @@ pub fn run(
 pub(super) fn put_together(
     scenario: &Scenario,
     options: &Options,
-    mut found: Found,
+    found: Found,
     emulation: Option<Emulation>,
     is_partial: bool,
 ) -> Measured {
@@ -218,24 +214,12 @@ pub(super) fn put_together(
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
     let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
-    let spans: Vec<Duration> = stalls.map(|stall| stall.until - stall.from).collect();
-    if let Some(own) = &emulation {
-        let nodes = scenario.network.iter_nodes().map(|(id, _)| id);
-        found
-            .stalls
-            .push((nodes.collect(), own.stalls(found.clock)));
-    }
-    let (mut streams, packets) =
+    let (streams, packets) =
         streams::streams(scenario, &found, [warmup, options.duration], options.seed);
+    let spans = stalls.clone().map(|stall| stall.until - stall.from);
     let added = emulation
         .as_ref()
-        .map_or(Some(Duration::ZERO), Emulation::added_max);
-    if added.is_none() {
-        // Nothing can be held against a bound.
-        for stream in &mut streams {
-            stream.worst_inside = None;
-        }
-    }
+        .map_or(Duration::ZERO, Emulation::added_max);
     let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // First, since it caused the errors of the stations.
@@ -246,8 +230,8 @@ pub(super) fn put_together(
         warmup,
         streams,
         packets,
-        stalls: spans.len(),
-        longest_stall: spans.into_iter().max(),
+        stalls: stalls.count(),
+        longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
         awake: match options.backend {
             Backend::Kernel | Backend::Emulated => stay_awake(options),
@@ -255,7 +239,7 @@ pub(super) fn put_together(
                 Err("each host for itself; `rtether doctor HOST` says whether it can".into())
             }
         },
-        tolerance: added.unwrap_or_default() + late.unwrap_or_default(),
+        tolerance: added + late.unwrap_or_default(),
         emulation,
         is_partial,
         errors: errors.collect(),
@@ -401,7 +385,6 @@ pub(super) fn play(
     });
     let mut found = collect(scenario, outcomes)?;
     found.stalls.push((nodes, stalls));
-    found.clock = meeting.clock.get().copied();
     Ok(found)
 }
 
@@ -462,99 +445,7 @@ pub fn length(options: &Options) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use rtether_live::stall::Stall;
-    use rtether_live::station::{Arrived, Log, Sent};
-    use rtether_model::quantity::Instant;
-
     use super::*;
-    use rtether::scenario;
-
-    fn at(ms: i64) -> Instant {
-        Instant::ZERO + Duration::from_ms(ms)
-    }
-
-    /// Packets released at these milliseconds, each with its latency in microseconds.
-    fn log(packets: &[(i64, i64)]) -> Log {
-        let mut log = Log::default();
-        for (number, &(ms, latency)) in (0..).zip(packets) {
-            log.sent.push(Sent {
-                stream: 0,
-                number,
-                at: at(ms),
-                call: Duration::from_us(20),
-                late: Duration::ZERO,
-            });
-            log.arrived.push(Arrived {
-                stream: 0,
-                number,
-                released_at: at(ms),
-                latency: Duration::from_us(latency),
-                receive: Some(Duration::from_us(20)),
-                is_answer: false,
-            });
-        }
-        log
-    }
-
-    /// Oracle: by hand. Packets are released at 20, 40 and 430 ms. The emulator alone stood still from
-    /// 20 to 219 ms, which is felt until 418 ms, and for 1 ms at 500 ms. The first packet once counted
-    /// as slow with the host inside its profile, which contradicts a bound.
-    #[test]
-    fn a_stall_of_the_emulator_alone_is_not_held_against_the_network() {
-        let text = "
-rtether: 1
-stacks: { slow: { send: 50 us, receive: 50 us } }
-nodes: { a: { stack: slow }, b: { stack: slow } }
-links: [{ ends: [a, b], rate: 100 Mbit/s }]
-flows: [{ name: f, from: a, to: b, period: 20 ms, size: 64 B, deadline: 1 ms }]
-run: { for: 600 ms, warmup: 1 ms }
-";
-        let scenario = scenario::load("test.yaml", text).scenario.expect("valid");
-        let log = log(&[(20, 200_000), (40, 300), (430, 300)]);
-        let nodes: Vec<NodeId> = scenario.network.iter_nodes().map(|(id, _)| id).collect();
-        let own = Clock::start();
-        std::thread::sleep(Span::from_millis(1));
-        let run = Clock::start();
-        let shift = run.start_by(&own);
-        let stall = |from, until| Stall {
-            from: at(from) + shift,
-            until: at(until) + shift,
-        };
-        let emulation = Emulation {
-            stood_still: vec![stall(20, 219), stall(500, 501)],
-            clock: Some(own),
-            ..Emulation::default()
-        };
-        let found = Found {
-            logs: vec![(nodes[0], log)],
-            stalls: vec![(nodes, Stalls::default())],
-            clock: Some(run),
-            ..Found::default()
-        };
-        let options = Options {
-            backend: Backend::Emulated,
-            duration: scenario.run.duration,
-            seed: 1,
-            priority: None,
-        };
-        let unknown = Emulation {
-            late: 1,
-            ..emulation.clone()
-        };
-        let again = Found {
-            logs: found.logs.clone(),
-            clock: found.clock,
-            ..Found::default()
-        };
-        let measured = put_together(&scenario, &options, found, Some(emulation), false);
-        let stream = &measured.streams[0];
-        assert_eq!((stream.delivered, stream.stalled), (3, 2));
-        assert_eq!(stream.worst_inside.map(|worst| worst.at), Some(at(430)));
-        assert_eq!((stream.missed, measured.stalls), (0, 0));
-        // A frame that came late, and no replay that tells by how much.
-        let measured = put_together(&scenario, &options, again, Some(unknown), false);
-        assert_eq!(measured.streams[0].worst_inside, None);
-    }
 
     /// Oracle: `run.warmup` in the reference, and the guide to `live`.
     #[test]

@@ -1,6 +1,6 @@
 //! Messages above one frame, with deadlines, between namespaces.
 
-use rtether_testbed::testbed::packets_csv;
+use rtether_testbed::testbed::{MeasuredStream, packets_csv};
 
 use super::{Backend, measure};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -29,8 +29,18 @@ run: { for: 2 s }
 fn messages_of_any_size_arrive_whole() {
     for backend in [Backend::Kernel, Backend::Emulated] {
         let test = "messages_of_any_size_arrive_whole";
-        let Some((_, measured)) = measure(test, SIZES, backend) else {
-            return;
+        // A stall of the host may touch each of the five files, whose latencies are then left out;
+        // such a run says nothing of them, and is repeated.
+        let mut attempts = 0;
+        let measured = loop {
+            let Some((_, measured)) = measure(test, SIZES, backend) else {
+                return;
+            };
+            attempts += 1;
+            let tells = |stream: &MeasuredStream| stream.latency.count > 0;
+            if measured.streams.iter().all(tells) || attempts == 10 {
+                break measured;
+            }
         };
         assert_eq!(measured.errors, [""; 0]);
         let rate = BitRate::from_mbps(100);
