@@ -48,11 +48,8 @@ pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 const STEPS_MAX: i64 = 1 << 14;
 /// The same where each step takes a search.
 const SEARCHED_MAX: i64 = 1 << 12;
-/// Number of times that each span of arrivals may be split; then what is left counts as a whole.
-const SPLITS_EACH: u32 = 1 << 7;
-/// Further splits that all spans of a search share, so that a busy period with thousands of spans
-/// ends.
-const SPLITS_SHARED: u32 = 1 << 12;
+/// Largest number of times that a span of arrivals is split; then what is left counts as a whole.
+const SPLITS_MAX: u32 = 1 << 12;
 
 /// Why a wait has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,7 +424,7 @@ impl Search<'_> {
         times.sort_unstable();
         times.dedup();
         let mut waits = alloc::vec![0; costs.len()];
-        let (mut end, mut shared) = (0, SPLITS_SHARED);
+        let mut end = 0;
         for (index, &time) in times.iter().enumerate() {
             let next = times.get(index + 1).copied().unwrap_or(self.horizon);
             if time >= next {
@@ -437,7 +434,7 @@ impl Search<'_> {
             end = self.solve(next - 1, 0, time.max(end));
             let until = next.min(end.saturating_add(1));
             for (wait, &cost) in waits.iter_mut().zip(costs) {
-                match self.longest(time, until, i128::from(cost) * ONE, *wait, &mut shared) {
+                match self.longest(time, until, i128::from(cost) * ONE, *wait) {
                     Some(found) => *wait = found,
                     None => return (waits, Some(time)),
                 }
@@ -454,14 +451,7 @@ impl Search<'_> {
     /// the horizon.
     ///
     /// With staircases only, the first arrival waits longest.
-    fn longest(
-        &self,
-        from: i64,
-        until: i64,
-        cost: i128,
-        known: i64,
-        shared: &mut u32,
-    ) -> Option<i64> {
+    fn longest(&self, from: i64, until: i64, cost: i128, known: i64) -> Option<i64> {
         let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
         let meetings = self.levels.iter().filter_map(|level| level.meets(from));
         let mut times = alloc::vec![from];
@@ -486,13 +476,10 @@ impl Search<'_> {
             .windows(2)
             .map(|two| Span::new(two[0], two[1]))
             .collect();
-        for number in 0..SPLITS_EACH + *shared {
+        for _ in 0..SPLITS_MAX {
             let Some(span) = spans.pop().filter(|span| span.most > longest) else {
                 return Some(longest);
             };
-            if number >= SPLITS_EACH {
-                *shared -= 1;
-            }
             let Some(middle) = self.split(&span) else {
                 continue;
             };
