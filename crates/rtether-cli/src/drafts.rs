@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::FileType;
 
 use crate::exit::Exit;
-use crate::folder::{self, Folder, Place};
+use crate::folder::{self, Folder, Resolved};
 use crate::terminal;
 
 /// Incomplete drafts.
@@ -277,8 +277,8 @@ fn begin(folder: Folder, target: OsString) -> io::Result<(File, Names)> {
 
 fn target(path: &Path) -> io::Result<Target> {
     let (folder, name) = match folder::resolve(path)? {
-        Place::System(name) => return Ok(Target::System(name)),
-        Place::In(folder, name) => (folder, name),
+        Resolved::System(name) => return Ok(Target::System(name)),
+        Resolved::In(folder, name) => (folder, name),
     };
     match folder.status(&name)? {
         None | Some((FileType::RegularFile, _)) => Ok(Target::File(folder, name)),

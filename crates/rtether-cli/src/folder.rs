@@ -30,7 +30,7 @@ pub(crate) struct Folder {
 
 /// Target of a path.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Resolved {
     /// A path in `/proc` or `/dev`, by this name.
     System(PathBuf),
     /// A name in a directory; it may not exist yet, and is never a link.
@@ -66,11 +66,11 @@ pub(crate) fn make(path: &Path) -> io::Result<Made> {
 }
 
 /// Resolves a path up to its last component, including links.
-pub(crate) fn resolve(path: &Path) -> io::Result<Place> {
+pub(crate) fn resolve(path: &Path) -> io::Result<Resolved> {
     walk(path, None)
 }
 
-fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Place> {
+fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Resolved> {
     let mut folder = Folder::start(path)?;
     let mut left = parts(path);
     let mut links = 0;
@@ -79,14 +79,14 @@ fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Place> {
             .iter()
             .fold(folder.path.clone(), |all, part| all.join(part));
         if is_of_system(&whole) {
-            return Ok(Place::System(whole));
+            return Ok(Resolved::System(whole));
         }
         let Some(part) = left.pop_front() else {
             return Err(ErrorKind::IsADirectory.into());
         };
         let is_last = left.is_empty();
         let found = match folder.look(&part) {
-            Err(Errno::NOENT) if is_last => return Ok(Place::In(folder, part)),
+            Err(Errno::NOENT) if is_last => return Ok(Resolved::In(folder, part)),
             Err(Errno::NOENT) if made.is_some() => {
                 system::mkdirat(&folder.handle, &part, FOLDER_MODE)?;
                 if let Some(made) = &mut made {
@@ -112,7 +112,7 @@ fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Place> {
             next.append(&mut left);
             left = next;
         } else if is_last && part != ".." {
-            return Ok(Place::In(folder, part));
+            return Ok(Resolved::In(folder, part));
         } else {
             folder.enter(found, &part);
         }

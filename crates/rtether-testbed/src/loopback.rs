@@ -85,7 +85,7 @@ pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measure
         via: options.via,
         device,
         marks: Marks::default(),
-        place: options.place.clone(),
+        participant: options.participant.clone(),
         thread: if options.via == Via::Rtps && options.thread.waiting == Waiting::Block {
             // One node is one processor; the caller may keep both ends on it.
             options.thread

@@ -22,7 +22,7 @@ pub struct PingOptions {
     /// Octets of payload; raised to the least size of the format.
     pub payload: usize,
     /// Domain of topics, and network address.
-    pub place: topics::Place,
+    pub participant: topics::ParticipantOptions,
     /// DSCP, PCP, VLAN.
     pub marks: Marks,
     /// Core, priority, waiting.
@@ -55,7 +55,7 @@ impl Default for PingOptions {
                 timeout: Duration::from_secs(1),
             },
             payload: 64,
-            place: topics::Place::default(),
+            participant: topics::ParticipantOptions::default(),
             marks: Marks::default(),
             thread: Thread::default(),
             deadline: None,
@@ -78,7 +78,7 @@ pub struct EchoOptions {
     /// Device for raw frames.
     pub device: Option<String>,
     /// Domain of topics, and network address.
-    pub place: topics::Place,
+    pub participant: topics::ParticipantOptions,
     /// DSCP, PCP, VLAN of the answers.
     pub marks: Marks,
     /// Core, priority, waiting.
@@ -105,7 +105,7 @@ impl Default for EchoOptions {
             listen: "0.0.0.0".into(),
             via: Via::Udp,
             device: None,
-            place: topics::Place::default(),
+            participant: topics::ParticipantOptions::default(),
             marks: Marks::default(),
             thread: Thread::default(),
             delay: Duration::ZERO,

@@ -101,7 +101,7 @@ pub struct Search<'a> {
 
 /// Phases of all flows that take part, with the result.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct PhaseVector {
     /// Of the flows of the search, in their order, in picoseconds.
     pub phases: Vec<i64>,
     /// Largest latency of the stream.
@@ -159,7 +159,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the best phases after this many steps; `None` if the plant cannot be simulated.
-    pub fn run(&self, steps: u64, random: &mut impl Random) -> Option<Found> {
+    pub fn run(&self, steps: u64, random: &mut impl Random) -> Option<PhaseVector> {
         let [behind, ahead] = [false, true].map(|is_ahead| self.planned(is_ahead));
         let (behind, ahead) = (behind?, ahead?);
         let mut best = if ahead.latency >= behind.latency {
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
 
     /// Moves the packets by single picoseconds as long as the latency grows: a plan puts packets just
     /// before each other, and some may come at the same time.
-    pub fn polish(&self, mut best: Found) -> Option<Found> {
+    pub fn polish(&self, mut best: PhaseVector) -> Option<PhaseVector> {
         if self.ways.len() > POLISHED {
             return Some(best);
         }
@@ -197,7 +197,7 @@ impl<'a> Search<'a> {
         Some(best)
     }
 
-    fn try_phases(&self, phases: Vec<i64>) -> Option<Found> {
+    fn try_phases(&self, phases: Vec<i64>) -> Option<PhaseVector> {
         let mut flows = self.own.clone();
         for (flow, &phase) in flows.iter_mut().zip(&phases) {
             release(flow, Duration::from_ps(phase));
@@ -218,7 +218,7 @@ impl<'a> Search<'a> {
                 arrivals[flow].push(time + passage.time);
             }
         }
-        Some(Found {
+        Some(PhaseVector {
             phases,
             latency,
             arrivals,
@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the best phases of a plan over all corrections.
-    fn planned(&self, is_ahead: bool) -> Option<Found> {
+    fn planned(&self, is_ahead: bool) -> Option<PhaseVector> {
         let offsets = self.offsets(is_ahead);
         let empty =
             |flow: usize, at: usize| -> i64 { self.ways[flow][..at].iter().map(|p| p.time).sum() };
@@ -309,7 +309,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns phases that differ slightly from those of `found`.
-    fn moved(&self, found: &Found, random: &mut impl Random) -> Vec<i64> {
+    fn moved(&self, found: &PhaseVector, random: &mut impl Random) -> Vec<i64> {
         let mut phases = found.phases.clone();
         for _ in 0..random.pick(&[1, 1, 2, 3]) {
             self.step(&mut phases, found, random);
@@ -317,7 +317,7 @@ impl<'a> Search<'a> {
         phases.iter().map(|&phase| phase.max(0)).collect()
     }
 
-    fn step(&self, phases: &mut [i64], found: &Found, random: &mut impl Random) {
+    fn step(&self, phases: &mut [i64], found: &PhaseVector, random: &mut impl Random) {
         let one = 1 + random.index(phases.len() - 1);
         let (here, there) = self.meetings[one];
         let occupancy = self.ways[one][0].occupancy;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use rtether::meter::{Measurement, Statistics};
 use rtether_live::host::rights::cores;
 use rtether_testbed::testbed::Emulation;
-use rtether_testbed::topics::Place;
+use rtether_testbed::topics::ParticipantOptions;
 use rtether_testbed::{Config, EchoOptions, PingOptions, Via, over_loopback};
 
 use super::lab;
@@ -61,9 +61,9 @@ fn loopback(
         return Err(ReproduceError::Interrupted);
     }
     let mut options = PingOptions {
-        place: Place {
+        participant: ParticipantOptions {
             interface: Some(Ipv4Addr::LOCALHOST),
-            ..Place::default()
+            ..ParticipantOptions::default()
         },
         ..options(size, repetition, count)
     };

@@ -9,8 +9,8 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 use rtether_sim::release::Releases;
 
-use super::found::Records;
 use super::measured::MeasuredStream;
+use super::station_logs::Records;
 use rtether::scenario::Scenario;
 
 /// Merges the reports of both ends on each file.

@@ -9,7 +9,6 @@ mod commands;
 mod duties;
 mod emulation;
 mod files;
-mod found;
 mod kernel;
 mod layers;
 mod measured;
@@ -21,6 +20,7 @@ mod profile;
 mod refuse;
 mod run;
 pub mod ssh;
+mod station_logs;
 mod streams;
 mod work;
 

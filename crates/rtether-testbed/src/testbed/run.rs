@@ -17,8 +17,8 @@ use rtether_model::quantity::Duration;
 
 use super::duties::{self, GRACE, HostDuties};
 use super::emulation::{self, Emulation};
-use super::found::Found;
 use super::measured::{Measured, Oddities};
+use super::station_logs::StationLogs;
 use super::streams;
 use super::work::{Opened, Seen, Work};
 use super::{Backend, DEVICE, Host, HostLayer, Options, Plan, TestbedError, layers};
@@ -184,13 +184,13 @@ pub fn run(
         stations(scenario, plan, options, progress)
     })?;
     let is_partial = progress.stop.load(Ordering::Relaxed);
-    let mut found = stood.done?;
+    let mut collected = stood.done?;
     for HostLayer { node, ended, .. } in &stood.layers {
         let name = &scenario.network.node(*node).name;
         let ended = ended.iter().map(|why| format!("{name}: {why}"));
-        found.errors.extend(ended);
+        collected.errors.extend(ended);
     }
-    let measured = put_together(scenario, options, found, stood.emulation, is_partial);
+    let measured = put_together(scenario, options, collected, stood.emulation, is_partial);
     Ok(Measured {
         layers: stood.layers,
         ..measured
@@ -201,21 +201,28 @@ pub fn run(
 pub(super) fn put_together(
     scenario: &Scenario,
     options: &Options,
-    found: Found,
+    collected: StationLogs,
     emulation: Option<Emulation>,
     is_partial: bool,
 ) -> Measured {
     let warmup = warmup(scenario.run.warmup, options.duration);
     let mut oddities = Oddities::default();
-    for (_, log) in &found.logs {
+    for (_, log) in &collected.logs {
         oddities.foreign += log.oddities.foreign;
         oddities.unsent += log.oddities.unsent;
         oddities.unrecorded += log.oddities.unrecorded;
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
-    let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
-    let (streams, packets) =
-        streams::streams(scenario, &found, [warmup, options.duration], options.seed);
+    let stalls = collected
+        .stalls
+        .iter()
+        .flat_map(|(_, stalls)| &stalls.found);
+    let (streams, packets) = streams::streams(
+        scenario,
+        &collected,
+        [warmup, options.duration],
+        options.seed,
+    );
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
     let added = emulation
         .as_ref()
@@ -223,7 +230,7 @@ pub(super) fn put_together(
     let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // First, since it caused the errors of the stations.
-    let errors = lost.into_iter().chain(found.errors);
+    let errors = lost.into_iter().chain(collected.errors);
     Measured {
         backend: options.backend,
         duration: options.duration,
@@ -244,7 +251,7 @@ pub(super) fn put_together(
         is_partial,
         errors: errors.collect(),
         oddities,
-        failures: found.failures,
+        failures: collected.failures,
         layers: Vec::new(),
         hosts: Vec::new(),
     }
@@ -327,7 +334,7 @@ fn stations(
     plan: &Plan,
     options: &Options,
     progress: &Progress,
-) -> Result<Found, TestbedError> {
+) -> Result<StationLogs, TestbedError> {
     let begin = |_: &[String]| {
         // Bridges learn their ports meanwhile, so the first frames find a settled network.
         std::thread::sleep(LEAD);
@@ -349,7 +356,7 @@ pub(super) fn play(
     stop: &AtomicBool,
     watches: bool,
     begin: impl FnOnce(&[String]) -> Option<Clock>,
-) -> Result<Found, TestbedError> {
+) -> Result<StationLogs, TestbedError> {
     let nodes = duties.keys().copied().collect();
     let hosts = plan.hosts.iter();
     let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
@@ -383,9 +390,9 @@ pub(super) fn play(
         }
         (outcomes, stalls)
     });
-    let mut found = collect(scenario, outcomes)?;
-    found.stalls.push((nodes, stalls));
-    Ok(found)
+    let mut collected = collect(scenario, outcomes)?;
+    collected.stalls.push((nodes, stalls));
+    Ok(collected)
 }
 
 /// Placement of a watcher: what preempts it preempts every station on the core.
@@ -405,26 +412,29 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 }
 
 /// Merges the outcomes of stations; an error if none could run.
-fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Found, TestbedError> {
-    let mut found = Found::default();
+fn collect(
+    scenario: &Scenario,
+    outcomes: Vec<(NodeId, Outcome)>,
+) -> Result<StationLogs, TestbedError> {
+    let mut collected = StationLogs::default();
     let mut first_error = None;
     for (node, outcome) in outcomes {
         let name = || scenario.network.node(node).name.clone();
         match outcome {
             Ok(seen) => {
                 let ended = seen.ended.map(|error| format!("{}: {error}", name()));
-                found.errors.extend(ended);
+                collected.errors.extend(ended);
                 if seen.refused > 0 {
                     let refused = seen.refused;
-                    found
+                    collected
                         .failures
                         .push(format!("{}: {refused} connections failed", name()));
                 }
-                found.logs.push((node, seen.log));
-                found.files.extend(seen.files);
+                collected.logs.push((node, seen.log));
+                collected.files.extend(seen.files);
             }
             Err(error) => {
-                found.errors.push(format!("{}: {error}", name()));
+                collected.errors.push(format!("{}: {error}", name()));
                 first_error.get_or_insert_with(|| TestbedError::Station {
                     station: name(),
                     source: Box::new(error),
@@ -433,8 +443,8 @@ fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Foun
         }
     }
     match first_error {
-        Some(error) if found.logs.is_empty() => Err(error),
-        _ => Ok(found),
+        Some(error) if collected.logs.is_empty() => Err(error),
+        _ => Ok(collected),
     }
 }
 

@@ -9,26 +9,26 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 
 use super::files;
-use super::found::{Found, Records};
 use super::measured::MeasuredStream;
 use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
+use super::station_logs::{Records, StationLogs};
 use rtether::scenario::Scenario;
 
 /// Merges the logs of all stations and lists the packets. The first `warmup` of a run of `duration`
 /// does not count.
 pub(super) fn streams(
     scenario: &Scenario,
-    found: &Found,
+    collected: &StationLogs,
     [warmup, duration]: [Duration; 2],
     seed: u64,
 ) -> (Vec<MeasuredStream>, Packets) {
-    let Found {
+    let StationLogs {
         logs,
         files,
         stalls,
         ..
-    } = found;
+    } = collected;
     let mut streams = Vec::new();
     let mut packets: Vec<Records> = Vec::new();
     let mut profiles = Vec::new();

@@ -3,12 +3,10 @@
 //! Everything runs in the calling thread, including the callbacks: a slow callback falsifies the
 //! latency it reports.
 
-mod described;
 mod happening;
-mod kinds;
 mod outlet;
 mod output;
-mod place;
+mod participant;
 mod policies;
 mod publish;
 mod rates;
@@ -19,18 +17,18 @@ mod spy;
 mod spy_output;
 mod subscribe;
 mod text;
+mod topic_type;
 mod trace;
+mod values;
 
 use rtether_live::confine::Confined;
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::time;
 
-pub use described::{ValueError, Values, lines_of, values_of};
 pub use happening::Happening;
-pub use kinds::{Kind, Member};
 pub use output::Lines;
-pub use place::{Peer, Place};
+pub use participant::{ParticipantOptions, Peer};
 pub use publish::publish;
 pub use rates::Rate;
 pub use relation::{Reason, reason};
@@ -40,7 +38,9 @@ pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
 pub use subscribe::subscribe;
+pub use topic_type::{Member, TopicType};
 pub use trace::{TRACE_MAX, Trace, Traced};
+pub use values::{ValueError, Values, lines_of, values_of};
 
 pub(super) use round_trip::{answer, ask};
 
@@ -53,7 +53,7 @@ pub const SIZE_MAX: u32 = 16_000_000;
 /// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
 
-impl Place {
+impl ParticipantOptions {
     /// Opens a participant, and places the calling thread; also returns what was given up.
     pub(super) fn open(
         &self,
@@ -119,13 +119,13 @@ pub struct PublishOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicOptions {
     /// Where to join.
-    pub place: Place,
+    pub participant: ParticipantOptions,
     /// Core, priority, waiting.
     pub thread: Thread,
     /// The name of the topic.
     pub topic: String,
     /// The type of its samples.
-    pub kind: Kind,
+    pub kind: TopicType,
     /// The policies of the writer or reader.
     pub qos: Qos,
     /// Number of samples; `None` for no limit.

@@ -13,8 +13,8 @@ use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::{Octets, Ping, ShapeType};
 use rtether_rtps::writer::ChangeKind;
 
-use super::kinds::Show;
-use super::{Kind, Member, PublishOptions, TopicOptions, Values, described, no_room};
+use super::topic_type::Show;
+use super::{Member, PublishOptions, TopicOptions, TopicType, Values, no_room, values};
 use crate::LiveError;
 
 /// Whether there is a value to write.
@@ -66,10 +66,10 @@ pub(super) fn outlet(
     values: Values,
 ) -> Result<Box<dyn Outlet>, LiveError> {
     Ok(match &options.topic.kind {
-        Kind::Shape => Box::new(BuiltIn::<ShapeType>::open(domain, options)?),
-        Kind::Octets => Box::new(BuiltIn::<Octets>::open(domain, options)?),
-        Kind::Ping => Box::new(BuiltIn::<Ping>::open(domain, options)?),
-        Kind::Described(kind) => {
+        TopicType::Shape => Box::new(BuiltIn::<ShapeType>::open(domain, options)?),
+        TopicType::Octets => Box::new(BuiltIn::<Octets>::open(domain, options)?),
+        TopicType::Ping => Box::new(BuiltIn::<Ping>::open(domain, options)?),
+        TopicType::Described(kind) => {
             let topic = &options.topic;
             let (now, participant) = (domain.now(), domain.participant_mut());
             let (kind, qos) = (Arc::clone(kind), topic.qos.clone());
@@ -94,10 +94,12 @@ pub(super) fn inlet(
     let (now, participant) = (domain.now(), domain.participant_mut());
     let (topic, qos) = (options.topic.as_str(), options.qos.clone());
     match &options.kind {
-        Kind::Shape => built_in::<ShapeType>(Subscription::create(participant, now, topic, qos)),
-        Kind::Octets => built_in::<Octets>(Subscription::create(participant, now, topic, qos)),
-        Kind::Ping => built_in::<Ping>(Subscription::create(participant, now, topic, qos)),
-        Kind::Described(kind) => {
+        TopicType::Shape => {
+            built_in::<ShapeType>(Subscription::create(participant, now, topic, qos))
+        }
+        TopicType::Octets => built_in::<Octets>(Subscription::create(participant, now, topic, qos)),
+        TopicType::Ping => built_in::<Ping>(Subscription::create(participant, now, topic, qos)),
+        TopicType::Described(kind) => {
             let kind = Arc::clone(kind);
             let subscription =
                 dynamic::Subscription::create(participant, now, topic, kind.clone(), qos);
@@ -222,7 +224,7 @@ impl Outlet for Described {
     }
 
     fn members(&self) -> Vec<Member> {
-        described::members(&self.value, &self.kind, false)
+        values::members(&self.value, &self.kind, false)
     }
 }
 
@@ -239,7 +241,7 @@ impl Inlet for (dynamic::Subscription, Arc<Structure>) {
         let received = self.0.take(participant, now)?;
         let is_key = !received.info.is_valid;
         let members = received.value.as_ref();
-        let members = members.map(|value| described::members(value, &self.1, is_key));
+        let members = members.map(|value| values::members(value, &self.1, is_key));
         Some((received.info, members.unwrap_or_default()))
     }
 

@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
 use super::text::clean;
-use super::{Kind, Member, Sample, Summary};
+use super::{Member, Sample, Summary, TopicType};
 use rtether::characters::is_unseen;
 use rtether::report::format::Format;
 use rtether::report::text::{plural, time};
@@ -18,7 +18,7 @@ pub struct Lines {
     /// The format; JSON is one object per line, and Markdown a table as for a terminal.
     pub format: Format,
     /// The type of the samples.
-    pub kind: Kind,
+    pub kind: TopicType,
 }
 
 /// Columns before the members, with their names in CSV.
@@ -271,7 +271,7 @@ mod tests {
         // Oracle: RFC 4180 for the quotes, the documented columns and units for the rest.
         let lines = |format| Lines {
             format,
-            kind: Kind::Shape,
+            kind: TopicType::Shape,
         };
         let csv = lines(Format::Csv);
         assert_eq!(
@@ -295,7 +295,7 @@ mod tests {
         // Oracle: the number of columns of the head.
         let lines = Lines {
             format: Format::Csv,
-            kind: Kind::Shape,
+            kind: TopicType::Shape,
         };
         let ended = Sample {
             state: "disposed",

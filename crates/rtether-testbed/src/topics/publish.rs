@@ -33,13 +33,13 @@ pub fn publish(
 ) -> Result<Summary, LiveError> {
     options.topic.check()?;
     let topic = &options.topic;
-    let (mut domain, confined) = topic.place.open("rtether pub", topic.thread)?;
+    let (mut domain, confined) = topic.participant.open("rtether pub", topic.thread)?;
     let publication = outlet(&mut domain, options, values)?;
     let guid = domain.participant().writer_guid(publication.id());
     let own = (guid.unwrap_or_default(), true);
     let session = Session::new(domain, topic, own, stop);
     on(Said::Happening(
-        &session.opened(topic.place.domain, confined),
+        &session.opened(topic.participant.domain, confined),
     ));
     let mut writer = Writer {
         options,

@@ -129,10 +129,10 @@ pub(crate) fn ask(
     check(options)?;
     // Listed before this thread is pinned to one.
     let cores = cores();
-    let (mut domain, _) = options.place.open("rtether ping", options.thread)?;
+    let (mut domain, _) = options.participant.open("rtether ping", options.thread)?;
     let ends = Ends::open(&mut domain, REQUESTS, ANSWERS, options.marks)?;
     let mut measurement = Measurement::new(Subject {
-        target: format!("domain {}", options.place.domain),
+        target: format!("domain {}", options.participant.domain),
         via: options.via.name().to_owned(),
         payload: options.payload,
         series: options.config.series,
@@ -262,9 +262,9 @@ pub(crate) fn answer(
     stop: &AtomicBool,
     ready: impl FnOnce(&str),
 ) -> Result<Answered, LiveError> {
-    let (mut domain, confined) = options.place.open("rtether echo", options.thread)?;
+    let (mut domain, confined) = options.participant.open("rtether echo", options.thread)?;
     let mut ends = Ends::open(&mut domain, ANSWERS, REQUESTS, options.marks)?;
-    let (number, address) = (options.place.domain, place(&domain.address()));
+    let (number, address) = (options.participant.domain, place(&domain.address()));
     let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
     ready(&format!("{address} in domain {number} via rtps{confined}"));
     let mut answered = Answered::default();

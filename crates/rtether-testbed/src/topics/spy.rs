@@ -17,7 +17,7 @@ use super::rates::{Rate, Rates};
 use super::relation::{Reason, reason};
 use super::session::{LOOK, Names, named};
 use super::text::{clean, place};
-use super::{Happening, Place, shown, span};
+use super::{Happening, ParticipantOptions, shown, span};
 use crate::{LiveError, Thread, why_ended};
 
 /// Limits on pairs of a writer and a reader compared, and on those listed: a domain can have
@@ -29,7 +29,7 @@ const LISTED_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpyOptions {
     /// Where to join.
-    pub place: Place,
+    pub participant: ParticipantOptions,
     /// How long to look.
     pub duration: Duration,
     /// Whether to read all topics, to count what is sent.
@@ -115,10 +115,10 @@ pub fn spy(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Happening),
 ) -> Result<Census, LiveError> {
-    let (mut domain, confined) = options.place.open("rtether spy", Thread::default())?;
+    let (mut domain, confined) = options.participant.open("rtether spy", Thread::default())?;
     tell(&Happening::Opened {
         address: place(&domain.address()),
-        domain: options.place.domain,
+        domain: options.participant.domain,
         confined,
     });
     let mut look = Look {
@@ -131,7 +131,7 @@ pub fn spy(
     let mut census = Census::of(domain.participant(), rate);
     census.has_rates = options.rates;
     census.impostors = domain.participant().counters().impostors;
-    census.domain = options.place.domain;
+    census.domain = options.participant.domain;
     census.ended = ended.err().map(|error| why_ended(&error));
     Ok(census)
 }

@@ -21,13 +21,13 @@ pub fn subscribe(
     mut on: impl FnMut(Said<'_>),
 ) -> Result<Summary, LiveError> {
     options.check()?;
-    let (mut domain, confined) = options.place.open("rtether sub", options.thread)?;
+    let (mut domain, confined) = options.participant.open("rtether sub", options.thread)?;
     let mut subscription = inlet(&mut domain, options)?;
     let guid = domain.participant().reader_guid(subscription.id());
     let own = (guid.unwrap_or_default(), false);
     let mut session = Session::new(domain, options, own, stop);
     on(Said::Happening(
-        &session.opened(options.place.domain, confined),
+        &session.opened(options.participant.domain, confined),
     ));
     let mut samples = 0;
     let count = options.count.unwrap_or(u64::MAX);

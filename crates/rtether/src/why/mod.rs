@@ -143,7 +143,7 @@ pub fn explain<'a>(
 
 /// A packet of a stream.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct ChosenPacket {
     seed: u64,
     released_at: Instant,
     latency: Duration,
@@ -155,14 +155,14 @@ fn find(
     index: usize,
     choice: Choice,
     progress: &Progress,
-) -> Result<Option<Found>, BuildError> {
+) -> Result<Option<ChosenPacket>, BuildError> {
     let deadline = |flow: FlowId| scenario.flows[flow.index()].deadline;
     let first = scenario.run.seed;
     match choice {
         Choice::Worst => {
             let results = run::simulate(scenario, progress)?;
             let worst = results.record.streams[index].worst;
-            Ok(worst.map(|worst| Found {
+            Ok(worst.map(|worst| ChosenPacket {
                 seed: worst.seed,
                 released_at: worst.released_at,
                 latency: worst.latency,
@@ -196,7 +196,7 @@ fn search(
     index: usize,
     fits: impl Fn(&PacketInfo, &Delivery) -> bool,
     progress: &Progress,
-) -> Result<Option<Found>, BuildError> {
+) -> Result<Option<ChosenPacket>, BuildError> {
     let mut search = Search {
         index,
         seed,
@@ -213,13 +213,13 @@ struct Search<F> {
     index: usize,
     seed: u64,
     fits: F,
-    found: Option<Found>,
+    found: Option<ChosenPacket>,
 }
 
 impl<F: Fn(&PacketInfo, &Delivery) -> bool> Observer for Search<F> {
     fn delivered(&mut self, _now: Instant, packet: &PacketInfo, delivery: &Delivery) {
         if self.found.is_none() && delivery.stream == self.index && (self.fits)(packet, delivery) {
-            self.found = Some(Found {
+            self.found = Some(ChosenPacket {
                 seed: self.seed,
                 released_at: packet.released_at,
                 latency: delivery.latency,

@@ -1,11 +1,11 @@
-//! The place of a participant of an RTPS domain, and its trace.
+//! Where a participant joins an RTPS domain, and its trace.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::Args;
 use rtether_testbed::Vid;
-use rtether_testbed::topics::{EthernetOptions, Happening, Peer, Place, Ports, Trace};
+use rtether_testbed::topics::{EthernetOptions, Happening, ParticipantOptions, Peer, Ports, Trace};
 
 use super::quantity::vid;
 use crate::drafts;
@@ -52,8 +52,12 @@ pub(crate) struct FrameArgs {
     pub(crate) vlan: Option<Vid>,
 }
 
-pub(super) fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Trace>) -> Place {
-    place(domain, frames.device.as_deref(), frames.vlan, trace)
+pub(super) fn participant_of(
+    domain: &DomainArgs,
+    frames: &FrameArgs,
+    trace: Option<Trace>,
+) -> ParticipantOptions {
+    participant(domain, frames.device.as_deref(), frames.vlan, trace)
 }
 
 /// Creates the file of a trace, if one is requested.
@@ -68,8 +72,10 @@ pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
 }
 
 /// Finishes a trace, once its participant is gone, and reports its outcome.
-pub(crate) fn end_trace(place: &Place) {
-    let Some(trace) = &place.trace else { return };
+pub(crate) fn end_trace(participant: &ParticipantOptions) {
+    let Some(trace) = &participant.trace else {
+        return;
+    };
     let traced = trace.finish();
     let count = traced.datagrams;
     terminal::tell(&match (traced.ended, traced.missing) {
@@ -81,19 +87,19 @@ pub(crate) fn end_trace(place: &Place) {
     });
 }
 
-/// Returns the place of the participant.
-pub(crate) fn place(
+/// Returns where a participant joins.
+pub(crate) fn participant(
     domain: &DomainArgs,
     device: Option<&str>,
     vlan: Option<Vid>,
     trace: Option<Trace>,
-) -> Place {
+) -> ParticipantOptions {
     let ethernet = device.map(|device| EthernetOptions {
         ethertype: domain.ethertype,
         vlan: vlan.map_or(0, Vid::get),
         ..EthernetOptions::on(device)
     });
-    Place {
+    ParticipantOptions {
         ethernet,
         domain: domain.domain,
         interface: domain.interface,

@@ -7,7 +7,9 @@ use super::awake;
 use super::confine::{self, ConfineArgs};
 use super::domain::{DomainArgs, end_trace};
 use super::quantity::time;
-use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
+use super::socket::{
+    SocketArgs, Way, hex, marks, participant_of, profile, refuse, thread_of, trace,
+};
 use super::stop::Stop;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -71,7 +73,7 @@ pub(crate) fn run(arguments: &EchoArgs) -> Exit {
         listen: arguments.listen.clone(),
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
-        place: place_of(&arguments.domain, &arguments.socket),
+        participant: participant_of(&arguments.domain, &arguments.socket),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         delay: arguments.delay,
@@ -82,18 +84,21 @@ pub(crate) fn run(arguments: &EchoArgs) -> Exit {
         of_peer: usize::try_from(arguments.limit_peer).unwrap_or(1),
         idle: arguments.limit_idle,
     };
-    options.place.trace = trace;
+    options.participant.trace = trace;
     options.confinement = match confine::wished(&arguments.confine) {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };
-    options.place.confinement.clone_from(&options.confinement);
+    options
+        .participant
+        .confinement
+        .clone_from(&options.confinement);
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let answered = rtether_testbed::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });
-    end_trace(&options.place);
+    end_trace(&options.participant);
     match answered {
         Ok(answered) => {
             let via = options.via;

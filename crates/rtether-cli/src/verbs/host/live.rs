@@ -224,12 +224,12 @@ fn on_hosts(
     pace: Pace,
 ) -> Exit {
     let scenario = &loaded.scenario;
-    let plan = match ssh::Plan::new(scenario, &arguments.host) {
-        Ok(plan) => plan,
+    let deployment = match ssh::Deployment::new(scenario, &arguments.host) {
+        Ok(deployment) => deployment,
         Err(error) => return refuse(&error),
     };
     if arguments.dry_run {
-        return terminal::print(&plan.to_string());
+        return terminal::print(&deployment.to_string());
     }
     let outputs = match Outputs::open(path, arguments) {
         Ok(outputs) => outputs,
@@ -239,8 +239,8 @@ fn on_hosts(
         text: &loaded.written.text,
         changes: &loaded.written.changes,
     };
-    let outcome = with_testbed(pace, plan.hosts.len(), seconds(options), |progress| {
-        ssh::run(scenario, source, &plan, options, progress)
+    let outcome = with_testbed(pace, deployment.hosts.len(), seconds(options), |progress| {
+        ssh::run(scenario, source, &deployment, options, progress)
     });
     match outcome {
         Ok(measured) => show(arguments, outputs, loaded, &measured),

@@ -15,7 +15,9 @@ use rtether_testbed::{
 use super::awake;
 use super::domain::{DomainArgs, end_trace};
 use super::quantity::{rate, time};
-use super::socket::{SocketArgs, Way, hex, marks, place_of, profile, refuse, thread_of, trace};
+use super::socket::{
+    SocketArgs, Way, hex, marks, participant_of, profile, refuse, thread_of, trace,
+};
 use super::stop::Stop;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -111,14 +113,14 @@ pub(crate) fn run(arguments: &PingArgs) -> Exit {
             return Exit::WrongInput;
         }
     };
-    options.place.trace = match trace(&arguments.domain, arguments.via) {
+    options.participant.trace = match trace(&arguments.domain, arguments.via) {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let measurement = measure(&options, arguments.valentim, &stop);
-    end_trace(&options.place);
+    end_trace(&options.participant);
     let measurement = match measurement {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
@@ -168,7 +170,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
             timeout: arguments.timeout,
         },
         payload: arguments.size,
-        place: place_of(&arguments.domain, &arguments.socket),
+        participant: participant_of(&arguments.domain, &arguments.socket),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         deadline: arguments.deadline,

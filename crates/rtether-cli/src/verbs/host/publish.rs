@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
     }
     qos.transport_priority = arguments.dscp.into();
     let mut topic_options = options(topic, kind, qos, trace);
-    topic_options.place.confinement = match confine::wished(&topic.confine) {
+    topic_options.participant.confinement = match confine::wished(&topic.confine) {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };

@@ -1,10 +1,10 @@
 //! What `ping` and `echo` share: the way of payloads, sockets and threads.
 
 use clap::{Args, ValueEnum};
-use rtether_testbed::topics::{Place, Trace};
+use rtether_testbed::topics::{ParticipantOptions, Trace};
 use rtether_testbed::{LiveError, Marks, Pcp, Placement, Profile, Thread, Via, Vid, Waiting};
 
-use super::domain::{DomainArgs, place, tracing};
+use super::domain::{DomainArgs, participant, tracing};
 use super::quantity::{pcp, vid};
 use crate::exit::Exit;
 use crate::{number, terminal};
@@ -78,9 +78,9 @@ impl From<Way> for Via {
     }
 }
 
-pub(super) fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {
+pub(super) fn participant_of(domain: &DomainArgs, socket: &SocketArgs) -> ParticipantOptions {
     // The trace is started once everything else has been checked.
-    place(domain, socket.device.as_deref(), socket.vlan, None)
+    participant(domain, socket.device.as_deref(), socket.vlan, None)
 }
 
 /// Starts a trace, which only topics have.

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, Place, SpyOptions};
+use rtether_testbed::topics::{self, ParticipantOptions, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
-use super::domain::{DomainArgs, FrameArgs, end_trace, place_of, tell, tracing};
+use super::domain::{DomainArgs, FrameArgs, end_trace, participant_of, tell, tracing};
 use super::quantity::positive;
 use super::socket::refuse;
 use super::stop::Stop;
@@ -51,15 +51,15 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
         Err(exit) => return exit,
     };
     let options = SpyOptions {
-        place: Place {
+        participant: ParticipantOptions {
             confinement,
-            ..place_of(&arguments.domain, &arguments.frames, trace)
+            ..participant_of(&arguments.domain, &arguments.frames, trace)
         },
         duration: arguments.duration,
         rates: arguments.rates,
     };
     let census = topics::spy(&options, &stop, tell);
-    end_trace(&options.place);
+    end_trace(&options.participant);
     let census = match census {
         Ok(census) => census,
         Err(error) => return refuse(&error),

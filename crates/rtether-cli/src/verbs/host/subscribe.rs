@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &SubArgs) -> Exit {
     }
     qos.time_based_filter = span(arguments.filter);
     let mut options = options(topic, kind, qos, trace);
-    options.place.confinement = match confine::wished(&topic.confine) {
+    options.participant.confinement = match confine::wished(&topic.confine) {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };

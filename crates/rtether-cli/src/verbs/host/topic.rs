@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use rtether::report::format::Format;
 use rtether_testbed::topics::{
-    Durability, History, Kind, Lines, Qos, Reliability, Representation, Said, Summary,
-    TopicOptions, Trace, span,
+    Durability, History, Lines, Qos, Reliability, Representation, Said, Summary, TopicOptions,
+    TopicType, Trace, span,
 };
 use rtether_testbed::{Duration, LiveError};
 
 use super::awake;
 use super::confine::ConfineArgs;
-use super::domain::{DomainArgs, FrameArgs, end_trace, place_of, tell};
+use super::domain::{DomainArgs, FrameArgs, end_trace, participant_of, tell};
 use super::quantity::positive;
 use super::socket::{ThreadArgs, refuse, thread_of};
 use super::stop::Stop;
@@ -134,12 +134,12 @@ pub(super) fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qo
 
 pub(super) fn options(
     topic: &TopicArgs,
-    kind: Kind,
+    kind: TopicType,
     qos: Qos,
     trace: Option<Trace>,
 ) -> TopicOptions {
     TopicOptions {
-        place: place_of(&topic.domain, &topic.frames, trace),
+        participant: participant_of(&topic.domain, &topic.frames, trace),
         thread: thread_of(&topic.thread),
         topic: topic.topic.clone(),
         kind,
@@ -217,7 +217,7 @@ pub(super) fn run_topic(
         }
         out.say(said);
     });
-    end_trace(&options.place);
+    end_trace(&options.participant);
     let summary = match summary {
         Ok(summary) => summary,
         Err(error) => return refuse(&error),

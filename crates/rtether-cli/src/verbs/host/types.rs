@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rtether::scenario::Source;
 use rtether::scenario::render::{self, Style};
 use rtether_testbed::idl::{FILE_MAX, Library};
-use rtether_testbed::topics::{Kind, Values, lines_of, values_of};
+use rtether_testbed::topics::{TopicType, Values, lines_of, values_of};
 
 use super::topic::TopicArgs;
 use crate::exit::Exit;
@@ -42,13 +42,13 @@ fn read(path: &Path, max: usize) -> Result<String, Exit> {
 }
 
 /// Returns the type of a topic.
-pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
+pub(super) fn kind(topic: &TopicArgs) -> Result<TopicType, Exit> {
     let name = topic.kind.as_deref();
     let Some(path) = &topic.idl else {
         return match name {
-            None | Some("shape") => Ok(Kind::Shape),
-            Some("octets") => Ok(Kind::Octets),
-            Some("ping") => Ok(Kind::Ping),
+            None | Some("shape") => Ok(TopicType::Shape),
+            Some("octets") => Ok(TopicType::Octets),
+            Some("ping") => Ok(TopicType::Ping),
             Some(other) => Err(wrong(&format!(
                 "no type `{other}` is built in; write `shape`, `octets` or `ping`, or name the file \
                  that has it by `--idl FILE`"
@@ -74,7 +74,7 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
     })?;
     let name = name.or_else(|| library.names().last().map(String::as_str));
     let found = name.and_then(|name| library.structure(name));
-    found.cloned().map(Kind::Described).ok_or_else(|| {
+    found.cloned().map(TopicType::Described).ok_or_else(|| {
         let path = path.display();
         let names = library.names().join(", ");
         wrong(&match name {
@@ -85,8 +85,12 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
 }
 
 /// Returns the source of the values of a publication: one as text, or those of a file.
-pub(super) fn values(text: Option<&str>, file: Option<&Path>, kind: &Kind) -> Result<Values, Exit> {
-    let Kind::Described(structure) = kind else {
+pub(super) fn values(
+    text: Option<&str>,
+    file: Option<&Path>,
+    kind: &TopicType,
+) -> Result<Values, Exit> {
+    let TopicType::Described(structure) = kind else {
         return Ok(Values::Made);
     };
     let given = match (text, file) {

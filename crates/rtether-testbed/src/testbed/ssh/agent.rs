@@ -15,7 +15,7 @@ use rtether_live::clock::{monotonic_and_real_ns, monotonic_ns};
 use rtether_live::host;
 
 use super::records;
-use super::station::{Event, Found, Player, Ready};
+use super::station::{Event, Player, Ready, StationLogs};
 use super::wire::{self, FORMAT, Lines, Order, Reading, Role, Word};
 use crate::ssh::harmless;
 use rtether::scenario::MAX_FILE_SIZE;
@@ -178,13 +178,13 @@ impl<W: Write> Agent<W> {
         let player = player(&role, &text)?;
         self.outlet.say(&Word::Here(player.here.clone()))?;
         let order = self.order()?;
-        let Order::Peers(places) = order else {
+        let Order::Peers(addresses) = order else {
             return Err(out_of_turn(&order));
         };
         let stop = Arc::new(AtomicBool::new(false));
         let (begin, start) = mpsc::sync_channel(1);
         let ready = Ready {
-            places,
+            addresses,
             events: self.events.clone(),
             start,
             stop: Arc::clone(&stop),
@@ -246,7 +246,11 @@ impl<W: Write> Agent<W> {
     }
 
     /// Starts and stops the station as ordered; returns what it found.
-    fn conduct(&self, begin: &SyncSender<i64>, stop: &AtomicBool) -> Result<Found, AgentError> {
+    fn conduct(
+        &self,
+        begin: &SyncSender<i64>,
+        stop: &AtomicBool,
+    ) -> Result<StationLogs, AgentError> {
         loop {
             match self.orders.recv() {
                 Ok(Event::Opened(Ok(()))) => self.outlet.say(&Word::Ready)?,

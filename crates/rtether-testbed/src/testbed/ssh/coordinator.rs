@@ -8,13 +8,13 @@ use rtether_live::host;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
+use super::agents::{Agents, PATIENCE, Phase, Turn};
 use super::clocks::{Course, Estimate, HostClock};
-use super::hosts::Plan;
+use super::hosts::Deployment;
 use super::merge::{self, NodeClock};
-use super::party::{PATIENCE, Party, Phase, Turn};
 use super::records::Report;
 use super::session::Session;
-use super::wire::{Order, Place, Role, TEXT_MAX, Word};
+use super::wire::{Order, Role, StationAddresses, TEXT_MAX, Word};
 use super::{HostError, HostReport, Source};
 use crate::testbed::measured::Measured;
 use crate::testbed::run::{length, put_together};
@@ -29,7 +29,7 @@ struct Coordinator<'r> {
     source: Source<'r>,
     options: &'r Options,
     progress: &'r Progress,
-    party: Party<'r>,
+    agents: Agents<'r>,
     /// Clock of each session: sessions with equal numbers share a clock, and 0 is the
     /// coordinator's.
     groups: Vec<usize>,
@@ -45,7 +45,7 @@ struct Begun {
 pub(super) fn run(
     scenario: &Scenario,
     source: Source<'_>,
-    plan: &Plan,
+    deployment: &Deployment,
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, HostError> {
@@ -54,13 +54,13 @@ pub(super) fn run(
         source,
         options,
         progress,
-        party: Party::start(plan, progress)?,
+        agents: Agents::start(deployment, progress)?,
         groups: Vec::new(),
     };
     coordinator.introduce()?;
     coordinator.place()?;
     let before = coordinator.compare_clocks();
-    coordinator.party.first_failure()?;
+    coordinator.agents.first_failure()?;
     let begun = coordinator.begin(&before)?;
     coordinator.wait_for_end()?;
     let after = coordinator.compare_clocks();
@@ -86,9 +86,9 @@ impl Coordinator<'_> {
             priority: self.options.priority,
             changes: changes.clone(),
         };
-        let mut given: Vec<usize> = vec![0; self.party.sessions.len()];
-        let handle = |party: &mut Party<'_>, index: usize, word: Word| {
-            let session = &mut party.sessions[index];
+        let mut given: Vec<usize> = vec![0; self.agents.sessions.len()];
+        let handle = |agents: &mut Agents<'_>, index: usize, word: Word| {
+            let session = &mut agents.sessions[index];
             if let Word::Hello { version, format } = &word
                 && !session.has_greeted
             {
@@ -112,37 +112,37 @@ impl Coordinator<'_> {
                 self.progress.commands.fetch_add(1, Ordering::Relaxed);
                 return Ok(Turn::Done);
             }
-            Err(party.out_of_turn(index, &word))
+            Err(agents.out_of_turn(index, &word))
         };
-        self.party.gather("connecting", Phase::SetUp, soon, handle)
+        self.agents.gather("connecting", Phase::SetUp, soon, handle)
     }
 
     /// Tells every agent the addresses of the others; each opens its sockets.
     fn place(&mut self) -> Result<(), HostError> {
         self.groups = self.group();
         self.look_for_neighbors()?;
-        let places = (0..).zip(&self.party.sessions);
-        let places = places.filter_map(|(index, session)| {
+        let addresses = (0..).zip(&self.agents.sessions);
+        let addresses = addresses.filter_map(|(index, session)| {
             let here = session.here.as_ref()?;
             let group = self.groups[index];
-            Some(Place {
+            Some(StationAddresses {
                 ip: here.ip,
                 mac: here.mac.clone(),
                 watches: !self.groups[..index].contains(&group),
             })
         });
-        let order = Order::Peers(places.collect());
-        for session in &mut self.party.sessions {
+        let order = Order::Peers(addresses.collect());
+        for session in &mut self.agents.sessions {
             session.say(&order, "the list of hosts")?;
         }
-        let handle = |party: &mut Party<'_>, index: usize, word: Word| {
+        let handle = |agents: &mut Agents<'_>, index: usize, word: Word| {
             if word == Word::Ready {
                 return Ok(Turn::Done);
             }
-            Err(party.out_of_turn(index, &word))
+            Err(agents.out_of_turn(index, &word))
         };
         let doing = "opening sockets";
-        self.party.gather(doing, Phase::SetUp, soon, handle)
+        self.agents.gather(doing, Phase::SetUp, soon, handle)
     }
 
     /// Numbers the clocks.
@@ -157,14 +157,14 @@ impl Coordinator<'_> {
                 known.len() - 1
             })
         };
-        self.party.sessions.iter().map(number).collect()
+        self.agents.sessions.iter().map(number).collect()
     }
 
     /// Refuses flows between stations in one network namespace.
     fn look_for_neighbors(&self) -> Result<(), HostError> {
         let network = |node: NodeId| {
             let of = |session: &&Session<'_>| session.remote.node == node;
-            let session = self.party.sessions.iter().find(of)?;
+            let session = self.agents.sessions.iter().find(of)?;
             session.here.as_ref()?.network.as_ref()
         };
         let name = |node: NodeId| self.scenario.network.node(node).name.clone();
@@ -189,12 +189,12 @@ impl Coordinator<'_> {
         let mut found = vec![None; count];
         for (group, estimate) in found.iter_mut().enumerate().skip(1) {
             while estimate.is_none() {
-                let mut sessions = self.party.sessions.iter().zip(&self.groups);
+                let mut sessions = self.agents.sessions.iter().zip(&self.groups);
                 let index = sessions.position(|(session, of)| session.is_alive() && *of == group);
                 let Some(index) = index else {
                     break;
                 };
-                *estimate = self.party.compare_clock(index);
+                *estimate = self.agents.compare_clock(index);
             }
         }
         found
@@ -208,7 +208,7 @@ impl Coordinator<'_> {
         let taken = before.iter().map(Option::as_ref);
         let taken = taken.map(|known| known.map_or(0, |known| known.best().ns));
         let taken: Vec<i64> = taken.collect();
-        for (session, group) in self.party.sessions.iter_mut().zip(&self.groups) {
+        for (session, group) in self.agents.sessions.iter_mut().zip(&self.groups) {
             let at = start.saturating_add(taken[*group]);
             session.say(&Order::Start(at), "the start")?;
         }
@@ -221,14 +221,14 @@ impl Coordinator<'_> {
         let length = length(self.options).as_ps() / 1_000;
         let length = Span::from_nanos(u64::try_from(length).unwrap_or(0));
         let end = soon() + length;
-        let handle = |party: &mut Party<'_>, index: usize, word: Word| {
+        let handle = |agents: &mut Agents<'_>, index: usize, word: Word| {
             if word == Word::Done {
                 return Ok(Turn::Done);
             }
-            Err(party.out_of_turn(index, &word))
+            Err(agents.out_of_turn(index, &word))
         };
         let doing = "at the end of the run";
-        self.party.gather(doing, Phase::Run, || end, handle)
+        self.agents.gather(doing, Phase::Run, || end, handle)
     }
 
     /// Returns the clocks of all nodes whose host is still there.
@@ -244,7 +244,7 @@ impl Coordinator<'_> {
             let taken = begun.taken[group];
             Some(Course::new(before, after, taken, begun.start))
         };
-        let sessions = self.party.sessions.iter().zip(&self.groups);
+        let sessions = self.agents.sessions.iter().zip(&self.groups);
         let sessions = sessions.filter(|(session, _)| session.is_alive());
         let clocks = sessions.map(|(session, &group)| NodeClock {
             node: session.remote.node,
@@ -259,18 +259,18 @@ impl Coordinator<'_> {
 
     /// Collects the reports.
     fn collect(&mut self) -> Result<Vec<(NodeId, Report)>, HostError> {
-        self.party.say_to_all(&Order::Report);
+        self.agents.say_to_all(&Order::Report);
         let mut reports: Vec<Report> = Vec::new();
-        reports.resize_with(self.party.sessions.len(), Report::default);
-        let handle = |party: &mut Party<'_>, index: usize, word: Word| {
+        reports.resize_with(self.agents.sessions.len(), Report::default);
+        let handle = |agents: &mut Agents<'_>, index: usize, word: Word| {
             let is_last = reports[index].take(word);
-            let malformed = |what: &str| party.sessions[index].malformed(what.into());
+            let malformed = |what: &str| agents.sessions[index].malformed(what.into());
             let is_last = is_last.map_err(malformed)?;
             Ok(if is_last { Turn::Done } else { Turn::Waiting })
         };
-        self.party
+        self.agents
             .gather("reporting", Phase::Report, soon, handle)?;
-        let sessions = self.party.sessions.iter().zip(reports);
+        let sessions = self.agents.sessions.iter().zip(reports);
         let sessions = sessions.filter(|(session, _)| session.is_alive());
         let reports = sessions.map(|(session, report)| (session.remote.node, report));
         Ok(reports.collect())
@@ -281,12 +281,12 @@ impl Coordinator<'_> {
         let clocks = clocks.iter().filter(|clock| has_reported(clock.node));
         let clocks: Vec<NodeClock> = clocks.copied().collect();
         let mut ends = merge::ends(self.scenario);
-        let mut found = merge::found(reports, &clocks, &mut ends);
-        let sessions = self.party.sessions.iter();
+        let mut collected = merge::collect(reports, &clocks, &mut ends);
+        let sessions = self.agents.sessions.iter();
         let failures = sessions.clone().filter_map(|s| s.failure.as_ref());
-        found.errors.extend(failures.map(ToString::to_string));
+        collected.errors.extend(failures.map(ToString::to_string));
         let is_partial = self.progress.stop.load(Ordering::Relaxed);
-        let mut measured = put_together(self.scenario, self.options, found, None, is_partial);
+        let mut measured = put_together(self.scenario, self.options, collected, None, is_partial);
         merge::withhold(self.scenario, &mut measured.streams, &ends, &clocks);
         let known = measured.streams.iter().filter(|s| s.withheld.is_none());
         let most = known.map(|stream| stream.uncertainty).max();

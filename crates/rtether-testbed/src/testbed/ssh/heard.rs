@@ -94,14 +94,14 @@ fn measured(scenario: &Scenario, reports: Vec<(NodeId, Report)>, readings: &[Rea
         })
         .collect();
     let mut ends = merge::ends(scenario);
-    let found = merge::found(reports, &clocks, &mut ends);
+    let collected = merge::collect(reports, &clocks, &mut ends);
     let options = Options {
         backend: Backend::Ssh,
         duration: scenario.run.duration,
         seed: scenario.run.seed,
         priority: None,
     };
-    let mut measured = put_together(scenario, &options, found, None, false);
+    let mut measured = put_together(scenario, &options, collected, None, false);
     merge::withhold(scenario, &mut measured.streams, &ends, &clocks);
     measured
 }

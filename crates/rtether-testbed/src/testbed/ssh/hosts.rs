@@ -45,12 +45,12 @@ impl Remote {
 
 /// All hosts of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct Deployment {
     /// In the order of nodes.
     pub hosts: Vec<Remote>,
 }
 
-impl Plan {
+impl Deployment {
     /// Plans a run; `hosts` are written `NODE=TARGET` or `NODE=TARGET%DEVICE`.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ fn remote(scenario: &Scenario, text: &str) -> Result<Remote, String> {
     })
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for Deployment {
     /// Formats the plan as a shell script, with what each agent is told.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(

@@ -4,8 +4,8 @@ use rtether_live::station::Arrived;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 
-use super::super::found::Found;
 use super::super::measured::MeasuredStream;
+use super::super::station_logs::StationLogs;
 use super::clocks::Course;
 use super::records::Report;
 use rtether::report::text::time;
@@ -59,12 +59,12 @@ pub(super) fn ends(scenario: &Scenario) -> Vec<Ends> {
 
 /// Merges reports, with all times by the clock of the coordinator. Negative delays become zero;
 /// `ends` keep the shortest delay of each stream as it was.
-pub(super) fn found(
+pub(super) fn collect(
     reports: Vec<(NodeId, Report)>,
     clocks: &[NodeClock],
     ends: &mut [Ends],
-) -> Found {
-    let mut found = Found::default();
+) -> StationLogs {
+    let mut collected = StationLogs::default();
     let of = |node: NodeId| clocks.iter().find(|clock| clock.node == node);
     for (node, mut report) in reports {
         let Some(own) = of(node) else {
@@ -92,12 +92,12 @@ pub(super) fn found(
         }
         let alike = clocks.iter().filter(|other| other.group == own.group);
         let nodes = alike.map(|other| other.node).collect();
-        found.stalls.push((nodes, report.stalls));
-        found.logs.push((node, report.log));
-        found.files.extend(report.files);
-        found.errors.extend(report.errors);
+        collected.stalls.push((nodes, report.stalls));
+        collected.logs.push((node, report.log));
+        collected.files.extend(report.files);
+        collected.errors.extend(report.errors);
     }
-    found
+    collected
 }
 
 /// Corrects an arrival at `own`; its release time is by the talker's clock.

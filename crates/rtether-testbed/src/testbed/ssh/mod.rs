@@ -6,13 +6,13 @@
 //! agent ([`serve`]) ends with its connection, however that ends; it leaves nothing on its host.
 
 mod agent;
+mod agents;
 mod clocks;
 mod coordinator;
 mod heard;
 mod hosts;
 mod merge;
 mod output;
-mod party;
 mod records;
 pub(super) mod report;
 mod session;
@@ -31,7 +31,7 @@ pub use clocks::{Basis, HostClock};
 // For tests and fuzz targets only.
 #[doc(hidden)]
 pub use heard::{Heard, heard};
-pub use hosts::{Plan, Remote};
+pub use hosts::{Deployment, Remote};
 pub(super) use output::{json, leave_open, lines};
 pub use report::HostReport;
 
@@ -160,9 +160,11 @@ pub struct Source<'s> {
 pub fn run(
     scenario: &Scenario,
     source: Source<'_>,
-    plan: &Plan,
+    deployment: &Deployment,
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    Ok(coordinator::run(scenario, source, plan, options, progress)?)
+    Ok(coordinator::run(
+        scenario, source, deployment, options, progress,
+    )?)
 }

@@ -5,7 +5,7 @@ use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, RECORDS_MAX, Sent};
 use rtether_model::quantity::{Duration, Instant};
 
-use super::super::found::Found;
+use super::super::station_logs::StationLogs;
 use super::wire::{AnsweredRow, ArrivedRow, BATCH, End, FileRow, SentRow, Word};
 use crate::ssh::harmless;
 
@@ -97,9 +97,12 @@ fn file((stream, number, from, until, delivered, again): FileRow) -> FileLog {
 }
 
 /// Sends everything that a station found, ending with [`Word::End`].
-pub(super) fn say<E>(found: &Found, mut say: impl FnMut(&Word) -> Result<(), E>) -> Result<(), E> {
+pub(super) fn say<E>(
+    collected: &StationLogs,
+    mut say: impl FnMut(&Word) -> Result<(), E>,
+) -> Result<(), E> {
     let mut end = End::default();
-    for (_, log) in &found.logs {
+    for (_, log) in &collected.logs {
         for part in log.sent.chunks(BATCH) {
             say(&Word::Sent(part.iter().map(sent_row).collect()))?;
         }
@@ -114,17 +117,21 @@ pub(super) fn say<E>(found: &Found, mut say: impl FnMut(&Word) -> Result<(), E>)
         end.unrecorded += log.oddities.unrecorded;
         end.clock_steps = end.clock_steps.max(log.oddities.clock_steps);
     }
-    for part in found.files.chunks(BATCH) {
+    for part in collected.files.chunks(BATCH) {
         say(&Word::Files(part.iter().map(file_row).collect()))?;
     }
-    for (_, stalls) in &found.stalls {
+    for (_, stalls) in &collected.stalls {
         for part in stalls.found.chunks(BATCH) {
             let row = |s: &Stall| (since(s.from), since(s.until));
             say(&Word::Stalls(part.iter().map(row).collect()))?;
         }
         end.stalls_dropped += stalls.dropped;
     }
-    let errors = found.errors.iter().chain(&found.failures).take(ERRORS_MAX);
+    let errors = collected
+        .errors
+        .iter()
+        .chain(&collected.failures)
+        .take(ERRORS_MAX);
     end.errors = errors.map(|error| harmless(error)).collect();
     say(&Word::End(end))
 }

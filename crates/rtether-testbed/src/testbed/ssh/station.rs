@@ -14,12 +14,12 @@ use rtether_live::thread::keep_cores_awake;
 use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::wire::Encapsulation;
 
-use super::wire::{Here, Order, Place, Role};
+use super::wire::{Here, Order, Role, StationAddresses};
 use crate::testbed::{Backend, Host, Options, Plan, duties, refuse, run};
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, Override, Scenario};
 
-pub(super) use crate::testbed::found::Found;
+pub(super) use crate::testbed::station_logs::StationLogs;
 
 /// Events for the thread of the agent that carries out the orders.
 pub(super) enum Event {
@@ -32,7 +32,7 @@ pub(super) enum Event {
     /// The station's sockets are open, or the reason why not.
     Opened(Result<(), String>),
     /// The station has ended.
-    Ended(Result<Found, String>),
+    Ended(Result<StationLogs, String>),
 }
 
 /// Latest start accepted, in nanoseconds from now.
@@ -61,7 +61,7 @@ pub(super) struct Player {
 
 /// What a station needs in addition.
 pub(super) struct Ready {
-    pub(super) places: Vec<Place>,
+    pub(super) addresses: Vec<StationAddresses>,
     pub(super) events: SyncSender<Event>,
     /// The start, by the monotonic clock.
     pub(super) start: Receiver<i64>,
@@ -125,12 +125,12 @@ impl Player {
     /// Opens the station's sockets, waits for the start and plays; reports to `ready.events`.
     pub(super) fn play(self, ready: Ready) {
         let Ready {
-            places,
+            addresses,
             events,
             start,
             stop,
         } = ready;
-        let outcome = self.plan(&places).and_then(|(plan, watches)| {
+        let outcome = self.plan(&addresses).and_then(|(plan, watches)| {
             let mut duties = duties::duties(&self.scenario, &plan, &self.options);
             duties.retain(|node, _| *node == self.node);
             for own in duties.values_mut() {
@@ -150,25 +150,25 @@ impl Player {
     }
 
     /// Returns the plan of all stations, and whether to watch for stalls.
-    fn plan(&self, places: &[Place]) -> Result<(Plan, bool), String> {
+    fn plan(&self, addresses: &[StationAddresses]) -> Result<(Plan, bool), String> {
         let nodes = self.scenario.network.iter_nodes();
         let stations = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
         let stations: Vec<NodeId> = stations.map(|(id, _)| id).collect();
-        if stations.len() != places.len() {
+        if stations.len() != addresses.len() {
             return Err(format!(
-                "{} places for {} stations",
-                places.len(),
+                "{} addresses for {} stations",
+                addresses.len(),
                 stations.len()
             ));
         }
         let own = stations.iter().position(|node| *node == self.node);
-        let watches = own.is_some_and(|own| places[own].watches);
-        let hosts = stations.into_iter().zip(places).map(|(node, place)| {
-            let mac: MacAddress = place.mac.parse().map_err(|error| format!("{error}"))?;
+        let watches = own.is_some_and(|own| addresses[own].watches);
+        let hosts = stations.into_iter().zip(addresses).map(|(node, peer)| {
+            let mac: MacAddress = peer.mac.parse().map_err(|error| format!("{error}"))?;
             Ok(Host {
                 node,
                 namespace: String::new(),
-                ip: place.ip,
+                ip: peer.ip,
                 mac,
             })
         });

@@ -10,12 +10,12 @@ use rtether_model::quantity::{Duration, Instant};
 
 use super::agent::{AgentError, serve};
 use super::clocks::{Course, Estimate, Offset};
-use super::hosts::Plan;
+use super::hosts::Deployment;
 use super::merge::{self, NodeClock};
 use super::records::{self, Report};
 use super::wire::{self, LINE_MAX, Lines, Order, Word};
-use crate::testbed::found::Found;
 use crate::testbed::measured::MeasuredStream;
+use crate::testbed::station_logs::StationLogs;
 use rtether::scenario::{self, Scenario};
 
 const PLANT: &str = "
@@ -47,15 +47,15 @@ fn at(at: i64) -> Instant {
 
 fn reasons(hosts: &[&str]) -> String {
     let hosts: Vec<String> = hosts.iter().map(|&host| host.to_owned()).collect();
-    let error = Plan::new(&plant(), &hosts).expect_err("wrong");
+    let error = Deployment::new(&plant(), &hosts).expect_err("wrong");
     error.to_string()
 }
 
 #[test]
 fn hosts_are_given_to_stations() {
     let hosts = ["b=root@10.0.0.2%eth1", "alpha=one"].map(str::to_owned);
-    let plan = Plan::new(&plant(), &hosts).expect("right");
-    let found: Vec<_> = plan.hosts.iter().collect();
+    let deployment = Deployment::new(&plant(), &hosts).expect("right");
+    let found: Vec<_> = deployment.hosts.iter().collect();
     assert_eq!(
         (found[0].name.as_str(), found[1].name.as_str()),
         ("alpha", "b")
@@ -63,7 +63,7 @@ fn hosts_are_given_to_stations() {
     assert_eq!(found[1].target, "root@10.0.0.2");
     assert_eq!(found[1].device.as_deref(), Some("eth1"));
     assert_eq!(found[0].device, None);
-    let script = plan.to_string();
+    let script = deployment.to_string();
     let command = "-- root@10.0.0.2 rtether live-agent\n";
     assert!(
         script.contains("# plays `b` on eth1\nssh -o BatchMode=yes"),
@@ -136,18 +136,18 @@ fn what_a_station_saw_is_told_whole() {
         delivered: 1 << 40,
         retransmissions: 2,
     };
-    let mut found = Found::default();
-    found.logs.push((NodeId(0), log.clone()));
-    found.files.push(file);
-    found.errors.push("a\u{1b}[31mb".into());
+    let mut collected = StationLogs::default();
+    collected.logs.push((NodeId(0), log.clone()));
+    collected.files.push(file);
+    collected.errors.push("a\u{1b}[31mb".into());
     let mut all = rtether_live::stall::Stalls::default();
     all.look(at(5), at(5_000), Duration::ZERO);
     assert_eq!(all.found.len(), 1);
-    found.stalls.push((vec![NodeId(0)], all.clone()));
+    collected.stalls.push((vec![NodeId(0)], all.clone()));
 
     let mut report = Report::default();
     let mut is_over = false;
-    let said = records::say(&found, |word| {
+    let said = records::say(&collected, |word| {
         let line = wire::line(word).ok_or("too long")?;
         let word: Word = wire::parse(&line).map_err(|_| "no word")?;
         is_over = report.take(word)?;
@@ -300,8 +300,8 @@ fn delays_are_corrected_for_clocks_that_moved() {
         ..Log::default()
     };
     let reports = vec![(NodeId(0), report(of_a)), (NodeId(1), report(of_b))];
-    let found = merge::found(reports, &clocks, &mut ends);
-    let (of_a, of_b) = (&found.logs[0].1, &found.logs[1].1);
+    let collected = merge::collect(reports, &clocks, &mut ends);
+    let (of_a, of_b) = (&collected.logs[0].1, &collected.logs[1].1);
     // A round trip is measured by one clock.
     assert_eq!(of_a.arrived[0], arrival(1, 500_000, 300, true));
     assert_eq!(of_a.arrived[1], arrival(2, 499_950, 150, false));
@@ -463,8 +463,8 @@ proptest! {
         let course = course(offsets.0 / 2, offsets.1 / 2);
         let clocks = [clock(0, 0, None), clock(1, 1, Some(course))];
         let mut ends = merge::ends(&plant());
-        let found = merge::found(vec![(NodeId(1), report)], &clocks, &mut ends);
-        for arrived in found.logs.iter().flat_map(|(_, log)| &log.arrived) {
+        let collected = merge::collect(vec![(NodeId(1), report)], &clocks, &mut ends);
+        for arrived in collected.logs.iter().flat_map(|(_, log)| &log.arrived) {
             prop_assert!(arrived.is_answer || arrived.stream > 0
                 || arrived.latency >= Duration::ZERO);
         }

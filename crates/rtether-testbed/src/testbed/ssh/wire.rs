@@ -48,7 +48,7 @@ pub(super) enum Order {
     /// The next part of the scenario; empty at its end.
     Text(String),
     /// Addresses of the stations, in the order of nodes.
-    Peers(Vec<Place>),
+    Peers(Vec<StationAddresses>),
     /// Request for the clock; the answer repeats the number.
     Clock(u32),
     /// Begin when the monotonic clock of the agent shows this.
@@ -78,7 +78,7 @@ pub(super) struct Role {
 /// Addresses of a station.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Place {
+pub(super) struct StationAddresses {
     /// Its IP address; 0.0.0.0 for none.
     pub(super) ip: Ipv4Addr,
     /// Its Ethernet address.

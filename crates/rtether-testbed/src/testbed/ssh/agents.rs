@@ -9,7 +9,7 @@ use rtether_live::host;
 
 use super::HostError;
 use super::clocks::{EXCHANGES, Estimate, Exchange};
-use super::hosts::Plan;
+use super::hosts::Deployment;
 use super::session::{Event, Session};
 use super::wire::{Order, Reading, Word};
 use crate::ssh::harmless;
@@ -43,7 +43,7 @@ pub(super) enum Phase {
     Report,
 }
 
-pub(super) struct Party<'r> {
+pub(super) struct Agents<'r> {
     pub(super) sessions: Vec<Session<'r>>,
     events: Receiver<(usize, Event)>,
     progress: &'r Progress,
@@ -52,11 +52,14 @@ pub(super) struct Party<'r> {
     is_stopped: bool,
 }
 
-impl<'r> Party<'r> {
+impl<'r> Agents<'r> {
     /// Starts an agent on each host.
-    pub(super) fn start(plan: &'r Plan, progress: &'r Progress) -> Result<Self, HostError> {
+    pub(super) fn start(
+        deployment: &'r Deployment,
+        progress: &'r Progress,
+    ) -> Result<Self, HostError> {
         let (words, events) = mpsc::sync_channel(WAITING);
-        let hosts = (0..).zip(&plan.hosts);
+        let hosts = (0..).zip(&deployment.hosts);
         let sessions = hosts.map(|(index, host)| Session::start(host, index, words.clone()));
         Ok(Self {
             sessions: sessions.collect::<Result<_, _>>()?,
@@ -243,7 +246,7 @@ impl<'r> Party<'r> {
     }
 }
 
-impl Drop for Party<'_> {
+impl Drop for Agents<'_> {
     fn drop(&mut self) {
         // Close all first, since each then waits for its process to end.
         self.sessions.iter_mut().for_each(Session::close);

@@ -11,7 +11,7 @@ use super::trace::Trace;
 
 /// Where in the network a participant is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ParticipantOptions {
     /// The domain.
     pub domain: u16,
     /// Address of the network it uses; `None` for the first that is not loopback.
@@ -48,7 +48,7 @@ impl FromStr for Peer {
     }
 }
 
-impl Default for Place {
+impl Default for ParticipantOptions {
     fn default() -> Self {
         Self {
             domain: 0,

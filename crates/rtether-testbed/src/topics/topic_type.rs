@@ -10,7 +10,7 @@ use super::text::clean;
 
 /// A type of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum TopicType {
     /// A colored shape, keyed by its color; known to many implementations.
     #[default]
     Shape,
@@ -22,7 +22,7 @@ pub enum Kind {
     Described(Arc<Structure>),
 }
 
-impl Kind {
+impl TopicType {
     /// Returns the type name, as announced to other participants.
     pub fn type_name(&self) -> &str {
         match self {
@@ -172,10 +172,10 @@ mod tests {
     fn members_have_columns() {
         // Oracle: the documented columns.
         let shape = ShapeType::first(3, "RED");
-        assert_eq!(shape.members().len(), Kind::Shape.columns().len());
+        assert_eq!(shape.members().len(), TopicType::Shape.columns().len());
         assert_eq!(shape.members().last(), Some(&Member::Number(3)));
         let ping = Ping::first(0, "");
-        assert_eq!(ping.members().len(), Kind::Ping.columns().len());
+        assert_eq!(ping.members().len(), TopicType::Ping.columns().len());
         let octets = Octets::first(1_000, "");
         assert_eq!(octets.members(), [Member::Number(1_000)]);
         assert_eq!(octets.octets.get(251), Some(&0));

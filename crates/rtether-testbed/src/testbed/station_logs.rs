@@ -7,9 +7,9 @@ use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, Sent};
 use rtether_model::network::NodeId;
 
-/// Findings of the stations.
+/// Logs of all stations of a run.
 #[derive(Default)]
-pub(crate) struct Found {
+pub(crate) struct StationLogs {
     pub(super) logs: Vec<(NodeId, Log)>,
     pub(super) files: Vec<FileLog>,
     pub(super) errors: Vec<String>,
