@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Time limit for one answer, on a machine that is busy with other tests.
 const PATIENCE: Duration = Duration::from_mins(3);
+/// An element stands still if this many frames in a row show it at the same place.
+const CALM: usize = 3;
 /// Browsers are large and tests are many: one after the other.
 static ONE: Mutex<()> = Mutex::new(());
 
@@ -211,9 +213,10 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": scheme }));
     }
 
-    /// Returns the value of an expression in the page.
+    /// Returns the value of an expression in the page, or that of its promise.
     pub(crate) fn eval(&mut self, script: &str) -> Value {
-        let parameters = json!({ "expression": script, "returnByValue": true });
+        let parameters =
+            json!({ "expression": script, "returnByValue": true, "awaitPromise": true });
         let answer = self.call("Runtime.evaluate", &parameters);
         assert!(answer["exceptionDetails"].is_null(), "{script}: {answer}");
         answer["result"]["value"].clone()
@@ -268,13 +271,18 @@ impl Tab {
         self.call("Input.insertText", &json!({ "text": text }));
     }
 
-    /// Clicks on the middle of an element.
+    /// Clicks on the middle of an element once it stands still: on a busy machine, a scroll that began
+    /// earlier moves the page for some more frames, and the click would land beside the element.
     pub(crate) fn click(&mut self, selector: &str) {
         let place = format!(
-            "(() => {{ const part = document.querySelector({selector:?}); \
+            "new Promise((found) => {{ const part = document.querySelector({selector:?}); \
              part.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
-             const box = part.getBoundingClientRect(); \
-             return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+             let [before, calm] = [null, 0]; \
+             const look = () => {{ const box = part.getBoundingClientRect(); \
+             const place = [box.x + box.width / 2, box.y + box.height / 2]; \
+             calm = String(place) === String(before) ? calm + 1 : 0; before = place; \
+             if (calm < {CALM}) {{ requestAnimationFrame(look); }} else {{ found(place); }} }}; \
+             requestAnimationFrame(look); }})"
         );
         let place = self.eval(&place);
         for kind in ["mousePressed", "mouseReleased"] {

@@ -1,5 +1,7 @@
 //! What the pages of small plants look like, and whether their controls work.
 
+use serde_json::json;
+
 use crate::browser::{Screen, Tab, find, keep};
 use crate::{page, plants};
 
@@ -112,6 +114,24 @@ fn nothing_sticks_out_and_controls_work() {
         assert!(tab.number(marked) > 2, "{name}");
         tab.eval("path.value = ''; path.dispatchEvent(new Event('change'))");
         assert_eq!(tab.number(marked), 0, "{name}");
+    }
+}
+
+/// Oracle: the setting of the system, which the page has to follow.
+#[test]
+fn nothing_glides_for_those_who_ask_for_less_motion() {
+    let test = "nothing_glides_for_those_who_ask_for_less_motion";
+    let Some(browser) = find(test) else { return };
+    let mut tab = Tab::open(&browser, test);
+    tab.show(&page(&plants::line()), Screen::DESKTOP);
+    for (motion, behavior) in [("no-preference", "smooth"), ("reduce", "auto")] {
+        let feature = json!({ "name": "prefers-reduced-motion", "value": motion });
+        tab.call(
+            "Emulation.setEmulatedMedia",
+            &json!({ "features": [feature] }),
+        );
+        let found = tab.text("getComputedStyle(document.documentElement).scrollBehavior");
+        assert_eq!(found, behavior, "{motion}");
     }
 }
 
