@@ -53,6 +53,7 @@ pub struct Shim {
     /// The network namespace of the device.
     pub(super) place: NetworkNamespace,
     pub(super) is_up: bool,
+    pub(super) is_flushed: bool,
     /// Whether its thread has a real-time priority; `None` before it runs.
     pub(super) is_real_time: Option<bool>,
 }
@@ -131,6 +132,7 @@ impl Shim {
             blinked_at: now,
             place,
             is_up: true,
+            is_flushed: false,
             is_real_time: None,
         };
         this.publish()?;
@@ -169,12 +171,12 @@ impl Shim {
     }
 
     /// Ends the recording and returns it with its layers, for [`rtether_proto::egress::replay`];
-    /// `None` if nothing was recorded.
+    /// `None` if nothing was recorded. Frames that leave later are not in it.
     pub fn take_recording(&mut self) -> Option<(Recording, Vec<Layer>)> {
         self.transmit.take_recording()
     }
 
-    /// Ends the shim: lets waiting frames leave for up to two seconds, and restores the device.
+    /// Ends the shim: lets waiting frames leave as [`Self::flush`] does, and restores the device.
     ///
     /// # Errors
     /// If the device cannot be restored; call [`restore`] to try again.
@@ -185,7 +187,15 @@ impl Shim {
         Ok(self.handle.status())
     }
 
-    fn flush(&mut self) -> Result<(), ShimError> {
+    /// Lets waiting frames leave for up to two seconds; later calls do nothing. These frames are
+    /// recorded, too, so a complete recording is taken afterwards.
+    ///
+    /// # Errors
+    /// If the device goes away.
+    pub fn flush(&mut self) -> Result<(), ShimError> {
+        if std::mem::replace(&mut self.is_flushed, true) {
+            return Ok(());
+        }
         let ended = self.diversion.end();
         ended.map_err(ShimError::system("ending the diversion"))?;
         let [smoothly, fast] = FLUSH_MAX;

@@ -93,6 +93,7 @@ fn shimmed<T>(
             let mut shim = Shim::up_recorded(device, settings, RECORDED).unwrap();
             send.send(shim.handle()).unwrap();
             shim.run().unwrap();
+            shim.flush().unwrap();
             replays(shim.take_recording().unwrap(), &shim.handle().status());
             shim.down().unwrap()
         });

@@ -175,9 +175,11 @@ fn run(
     // The receiver lives until this thread ends.
     let _ = tell.send(handle.clone());
     let ended = shim.run();
+    // Frames that still wait are decided on as well.
+    let flushed = shim.flush();
     let recording = shim.take_recording();
     // Report what was measured so far in every case.
-    let ended = ended.and(shim.down().map(drop)).err();
+    let ended = ended.and(flushed).and(shim.down().map(drop)).err();
     let status = handle.status();
     let replayed = recording.map(|(recording, layers)| {
         replay(&recording, &layers).map(|comparison| replayed(&comparison, recording.lost))
