@@ -1,8 +1,8 @@
 //! Progress bar on standard error, and Ctrl-C, during a run.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
 
@@ -75,8 +75,12 @@ pub(crate) fn with_steps<T: Send>(pace: Pace, work: impl FnOnce(&Steps) -> T + S
     let asked = Arc::clone(&steps);
     let _work = Work::new(Care::None, move || asked.cancel());
     let bar = steps_bar(pace);
+    let begun = Once::new();
     let show = || {
         let (done, total) = steps.position();
+        if total > 0 {
+            begun.call_once(|| terminal::detail(|| format!("{total} changes to try")));
+        }
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -367,13 +368,18 @@ fn ctrl_c_ends_the_trials_with_those_done() {
     let begin = SCENARIO.find("  - { name: f,").unwrap();
     let text = format!("{}{flows}run: {{ for: 1 s }}\n", &SCENARIO[..begin]);
     let plant = Plant::new("ctrl-c", &text);
-    let child = plant
-        .command(&["bound", "plant.yaml", "--sensitivity", "--json"])
+    let mut child = plant
+        .command(&["bound", "plant.yaml", "--sensitivity", "--json", "-v"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_secs(5));
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let begun = said
+        .lines()
+        .find(|line| line.as_ref().unwrap().contains("changes to try"));
+    assert!(begun.is_some(), "{:?}", child.wait_with_output());
+    std::thread::sleep(Duration::from_secs(1));
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(sent.success());

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -141,18 +142,21 @@ fn what_cannot_be_scaled_names_the_remedy() {
 #[test]
 fn ctrl_c_ends_with_the_loads_tried() {
     let plant = Plant::new("cut", SCENARIO);
-    let child = plant
-        .command(&["--miss", "1%", "--json", "--for", "20000 s"])
+    let mut child = plant
+        .command(&["--miss", "1%", "--json", "-v", "--for", "20000 s"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let mut lines = said.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("read ")), "it begins");
     std::thread::sleep(Duration::from_secs(1));
     let pid = child.id().to_string();
     let killed = Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["partial"], true);
     assert_eq!(document["end"], "interrupted");

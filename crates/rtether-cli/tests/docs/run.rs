@@ -254,9 +254,26 @@ ip address add 10.0.0.1/24 dev eth0
 ip address add 10.0.0.2/24 dev eth1
 ";
 
+/// Waits until a command has begun and waits for something itself, or has ended; on a busy machine that
+/// takes more than a moment. One that never waits is given half a minute.
+const READY: &str = "ready() {
+n=0 calm=0
+while [ $n -lt 300 ] && [ $calm -lt 3 ]; do
+case $(sed 's/.*) //; s/ .*//' /proc/$1/stat 2> /dev/null) in
+S) calm=$((calm + 1)) ;;
+R | D) calm=0 ;;
+*) return ;;
+esac
+sleep 0.1
+n=$((n + 1))
+done
+}
+";
+
 /// Runs commands at the same time in a separate network and ends those that continue.
 fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Result<Outcome, String> {
-    let mut script = String::from(NETWORK);
+    let mut script = format!("{NETWORK}{READY}");
+    let last = all.len().saturating_sub(1);
     for (index, command) in all.iter().enumerate() {
         let bare = typed(command);
         let bare = bare.split(" #").next().unwrap_or_default();
@@ -264,8 +281,10 @@ fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Resul
             script,
             "{bare} > {index}.out 2> {index}.err &\np{index}=$!\nsleep 1\n"
         );
+        if index < last {
+            _ = writeln!(script, "ready $p{index}");
+        }
     }
-    let last = all.len().saturating_sub(1);
     _ = write!(
         script,
         "n=0\nwhile kill -0 $p{last} 2> /dev/null && [ $n -lt {seconds}0 ]; do\n\
