@@ -27,13 +27,17 @@
 //! `ceil((A + B t) / (1 - C))`, or it is `t` itself. Less `t`, the first falls, and the second falls
 //! or grows all the way; at both ends it is at most the wait there. If nothing waits at both ends,
 //! the plane is at most `t` at `(t, t)` there, so also in between, for any `C`. So the span from the first to
-//! the last arrival is split, where (1) promises most first, until nothing can exceed the longest
-//! wait found: the result is the longest wait of any arrival, to the picosecond.
+//! the last arrival of a busy period is split, where (1) promises most first, until nothing can
+//! exceed the longest wait found: the result is the longest wait of any arrival, though few of
+//! thousands are looked at. Where `s(t)` takes too many rounds to find, a later solution stands for
+//! it, which only lengthens the wait.
 
 mod backlog;
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
+use core::ops::Range;
 
 use crate::analysis::LayerPart;
 use crate::curve::{
@@ -48,8 +52,9 @@ pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 const STEPS_MAX: i64 = 1 << 14;
 /// The same where each step takes a search.
 const SEARCHED_MAX: i64 = 1 << 12;
-/// Largest number of times that a span of arrivals is split; then what is left counts as a whole.
-const SPLITS_MAX: u32 = 1 << 12;
+/// Largest number of times that the arrivals of a busy period are split; then what is left counts
+/// as a whole.
+const SPLITS_MAX: u32 = 1 << 16;
 
 /// Why a wait has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,11 +145,26 @@ impl Level {
     ///
     /// The line holds for a window that includes the packet looked at, so `s` must not be before
     /// its arrival where the packet's own work is subtracted.
+    #[cfg(test)]
     fn at(&self, t: i64, s: i64) -> i128 {
-        let own = limited(self.own.as_ref(), self.own_line, t);
-        let high = limited(self.high.as_ref(), self.high_line, s);
-        let sum = own.saturating_add(high);
+        self.with(self.own_at(t), s)
+    }
+
+    /// Returns the work of the class in `[0, t]`.
+    fn own_at(&self, t: i64) -> i128 {
+        limited(self.own.as_ref(), self.own_line, t)
+    }
+
+    /// Adds the work of higher classes in `[0, s]` to that of the class.
+    fn with(&self, own: i128, s: i64) -> i128 {
+        let sum = own.saturating_add(limited(self.high.as_ref(), self.high_line, s));
         self.line.map_or(sum, |line| sum.min(line.at(s)))
+    }
+
+    /// Returns whether higher classes have no work.
+    fn is_own_only(&self) -> bool {
+        let is_empty = |stairs: &Stairs| stairs.points.is_empty();
+        self.line.is_none() && self.high.as_ref().is_some_and(is_empty)
     }
 
     /// Returns whether the line holds the class back at `t`.
@@ -414,81 +434,104 @@ impl Search<'_> {
     /// Returns the longest waits and, if the busy period is longer than the staircases, the arrival
     /// time from which on nothing is known.
     fn run(&self, costs: &[i64]) -> (Vec<i64>, Option<i64>) {
-        let mut times: Vec<i64> = self
-            .levels
-            .iter()
-            .filter_map(|level| level.own.as_ref())
-            .flat_map(|stairs| stairs.points.iter().map(|point| point.0))
-            .collect();
-        times.push(0);
-        times.sort_unstable();
-        times.dedup();
-        let mut waits = alloc::vec![0; costs.len()];
-        let mut end = 0;
-        for (index, &time) in times.iter().enumerate() {
-            let next = times.get(index + 1).copied().unwrap_or(self.horizon);
-            if time >= next {
-                break;
-            }
-            // All packets that came before the next step are done by then.
-            end = self.solve(next - 1, 0, time.max(end));
-            let until = next.min(end.saturating_add(1));
-            for (wait, &cost) in waits.iter_mut().zip(costs) {
-                match self.longest(time, until, i128::from(cost) * ONE, *wait) {
-                    Some(found) => *wait = found,
-                    None => return (waits, Some(time)),
-                }
-            }
-            if end <= next && next >= self.least {
-                return (waits, None);
-            }
-        }
-        (waits, Some(self.horizon))
+        let times = self.times();
+        let cost_of = |cost: &i64| i128::from(*cost) * ONE;
+        let busy = self.busy(&times);
+        let count = busy.unwrap_or_else(|| {
+            // The smallest packet begins last.
+            let cost = costs.first().map_or(0, cost_of);
+            let steps: Vec<usize> = (1..times.len()).collect();
+            steps.partition_point(|&next| {
+                let last = self.last(&times, next - 1);
+                self.solve(last, cost, last) <= self.horizon
+            })
+        });
+        let unfinished = busy.is_none().then_some(times[count]);
+        let longest = |cost| self.longest(&times[..=count], cost_of(cost));
+        (costs.iter().map(longest).collect(), unfinished)
     }
 
-    /// Returns the longest of `known` and the waits of packets that arrive from `from` on and before
-    /// `until`, a span in which the staircases of their class do not grow; `None` if one may exceed
-    /// the horizon.
-    ///
-    /// With staircases only, the first arrival waits longest.
-    fn longest(&self, from: i64, until: i64, cost: i128, known: i64) -> Option<i64> {
-        let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
-        let meetings = self.levels.iter().filter_map(|level| level.meets(from));
-        let mut times = alloc::vec![from];
-        if has_joint_line || self.levels.iter().any(|level| level.is_held_back(from)) {
-            times.push(until - 1);
-            let inside = |time: &i64| (from..until).contains(time);
-            times.extend(meetings.flat_map(|time| [time - 1, time]).filter(inside));
-        }
+    /// Returns when the staircases of the class grow, and the horizon at the end.
+    fn times(&self) -> Vec<i64> {
+        let own = self.levels.iter().filter_map(|level| level.own.as_ref());
+        let points = own.flat_map(|stairs| stairs.points.iter().map(|point| point.0));
+        let mut times: Vec<i64> = points.filter(|&time| time < self.horizon).collect();
+        times.extend([0, self.horizon]);
         times.sort_unstable();
         times.dedup();
-        let (mut longest, mut begin) = (known, 0);
-        let mut ends = Vec::with_capacity(times.len());
-        for time in times {
-            begin = self.solve(time, cost, time.max(begin));
-            if begin > self.horizon {
-                return None;
+        times
+    }
+
+    /// Returns when all packets are served that came before the step after this one.
+    fn end(&self, times: &[i64], step: usize) -> i64 {
+        self.solve(times[step + 1] - 1, 0, times[step])
+    }
+
+    /// Returns how many steps a busy period has; `None` if it exceeds the horizon.
+    fn busy(&self, times: &[i64]) -> Option<usize> {
+        let reaches = |end: i64| times.partition_point(|&time| time < end).max(1) - 1;
+        let mut step = reaches(self.least);
+        while step + 1 < times.len() {
+            let end = self.end(times, step);
+            if end <= times[step + 1] {
+                return Some(step + 1);
             }
-            longest = longest.max(begin - time);
-            ends.push((time, begin));
+            // Until then the place is busy, since more work comes with every step.
+            step = reaches(end);
         }
-        let mut spans: BinaryHeap<Span> = ends
-            .windows(2)
-            .map(|two| Span::new(two[0], two[1]))
-            .collect();
+        None
+    }
+
+    /// Returns the last arrival of interest in a step.
+    fn last(&self, times: &[i64], step: usize) -> i64 {
+        if !self.matters_after(times[step]) {
+            return times[step];
+        }
+        (times[step + 1] - 1).min(self.end(times, step))
+    }
+
+    /// Returns whether an arrival between a step at `time` and the next one may wait longest: with
+    /// staircases only, the first one does.
+    fn matters_after(&self, time: i64) -> bool {
+        let mut levels = self.levels.iter();
+        levels.any(|level| level.line.is_some() || level.is_held_back(time))
+    }
+
+    /// Returns the longest wait of packets that arrive between the first and the last of the times,
+    /// at which the staircases of their class grow.
+    fn longest(&self, times: &[i64], cost: i128) -> i64 {
+        let at = |time: i64, known: i64| (time, self.solve(time, cost, time.max(known)));
+        let Some(last) = times.len().checked_sub(2) else {
+            return 0;
+        };
+        let first = at(times[0], 0);
+        let last = at(self.last(times, last), first.1);
+        let mut longest = (first.1 - first.0).max(last.1 - last.0);
+        let mut spans = BinaryHeap::from([Span::new(first, last, 0..times.len() - 1)]);
         for _ in 0..SPLITS_MAX {
             let Some(span) = spans.pop().filter(|span| span.most > longest) else {
-                return Some(longest);
+                return longest;
             };
-            let Some(middle) = self.split(&span) else {
+            let Range { start, end } = span.steps;
+            if end - start == 1 {
+                if let Some(middle) = self.split(&span) {
+                    let middle = at(middle, span.first.1);
+                    longest = longest.max(middle.1 - middle.0);
+                    spans.push(Span::new(span.first, middle, start..end));
+                    spans.push(Span::new(middle, span.last, start..end));
+                }
                 continue;
-            };
-            let begin = self.solve(middle, cost, middle.max(span.first.1));
-            longest = longest.max(begin - middle);
-            spans.push(Span::new(span.first, (middle, begin)));
-            spans.push(Span::new((middle, begin), span.last));
+            }
+            let step = start + (end - start) / 2;
+            let before = at(self.last(times, step - 1), span.first.1);
+            let middle = at(times[step], before.1);
+            for (time, begin) in [before, middle] {
+                longest = longest.max(begin - time);
+            }
+            spans.push(Span::new(span.first, before, start..step));
+            spans.push(Span::new(middle, span.last, step..end));
         }
-        Some(spans.pop().map_or(longest, |span| span.most.max(longest)))
+        spans.pop().map_or(longest, |span| span.most.max(longest))
     }
 
     /// Returns where to split a span; `None` if no arrival inside waits longer than those at its
@@ -505,8 +548,13 @@ impl Search<'_> {
             holding == level.holding(b, begin_b)
         });
         let nothing_waits = a == begin_a && b == begin_b;
-        let is_straight = is_same && (slope < ONE || nothing_waits);
-        (!is_straight).then(|| a + (b - a) / 2)
+        if is_same && (slope < ONE || nothing_waits) {
+            return None;
+        }
+        let meetings = self.levels.iter().filter_map(|level| level.meets(a));
+        let mut each = meetings.flat_map(|time| [time - 1, time]);
+        let meeting = each.find(|time| (a + 1..b).contains(time));
+        Some(meeting.unwrap_or(a + (b - a) / 2))
     }
 
     /// Returns the least `s`, at least `known`, with `base + own(t) - cost + high(s) <= s`.
@@ -514,9 +562,19 @@ impl Search<'_> {
     /// Any such `s` is a bound, so that larger steps may cut slow convergence short; what they leave
     /// out is then searched by halves.
     fn solve(&self, t: i64, cost: i128, known: i64) -> i64 {
+        let mut fixed = self.base;
+        let mut growing = Vec::with_capacity(self.levels.len());
+        for level in self.levels {
+            let own = level.own_at(t);
+            if level.is_own_only() {
+                fixed = fixed.saturating_add(own);
+            } else {
+                growing.push((level, own));
+            }
+        }
         let needed = |s: i64| {
-            let each = self.levels.iter().map(|level| level.at(t, s));
-            let work = each.fold(self.base, i128::saturating_add);
+            let each = growing.iter().map(|(level, own)| level.with(*own, s));
+            let work = each.fold(fixed, i128::saturating_add);
             round_up(work.saturating_sub(cost).max(0))
         };
         let (mut s, mut below, mut stride) = (known, known - 1, 0);
@@ -548,22 +606,38 @@ impl Search<'_> {
 }
 
 /// Arrivals from one to another.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq)]
 struct Span {
     /// The longest wait that any of them may have.
     most: i64,
     /// Arrival and beginning of service.
     first: (i64, i64),
     last: (i64, i64),
+    /// Steps of the class's staircases in which they arrive.
+    steps: Range<usize>,
 }
 
 impl Span {
-    const fn new(first: (i64, i64), last: (i64, i64)) -> Self {
+    const fn new(first: (i64, i64), last: (i64, i64), steps: Range<usize>) -> Self {
         Self {
             most: last.1 - first.0,
             first,
             last,
+            steps,
         }
+    }
+}
+
+impl Ord for Span {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |span: &Self| (span.most, span.first, span.last);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Span {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
