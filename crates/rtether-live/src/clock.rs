@@ -29,7 +29,7 @@ pub fn monotonic_and_real_ns() -> (i64, i64) {
 /// The system's monotonic clock, with the start of the run as its origin.
 ///
 /// A reading takes about 25 ns and does not enter the kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     origin: std::time::Instant,
 }
@@ -67,6 +67,14 @@ impl Clock {
         }
     }
 
+    /// Returns when this clock showed zero by another one; negative if that was before it.
+    pub fn start_by(&self, other: &Self) -> Duration {
+        let ahead = self.origin.saturating_duration_since(other.origin);
+        let behind = other.origin.saturating_duration_since(self.origin);
+        let ns = |span: std::time::Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        Duration::from_ps(ns(ahead).saturating_sub(ns(behind)).saturating_mul(1_000))
+    }
+
     /// Returns the time since the start.
     pub fn now(&self) -> Instant {
         let ns = self.origin.elapsed().as_nanos();
@@ -84,6 +92,17 @@ pub fn to_std(span: Duration) -> std::time::Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Oracle: by hand.
+    #[test]
+    fn clocks_know_when_others_began() {
+        let origin = std::time::Instant::now();
+        let clock = |us| Clock {
+            origin: origin + std::time::Duration::from_micros(us),
+        };
+        assert_eq!(clock(500).start_by(&clock(300)), Duration::from_us(200));
+        assert_eq!(clock(300).start_by(&clock(500)), Duration::from_us(-200));
+    }
 
     /// Oracle: the definition, between two readings of the system's clock. Both clocks are read
     /// within a millisecond, unless nine attempts in a row are interrupted for that long.

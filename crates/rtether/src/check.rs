@@ -142,11 +142,12 @@ fn note_exceeded(checked: &mut Checked, exceeded: &[usize]) {
 
 /// Notes what limits the measured figures.
 fn note_measured(checked: &mut Checked, emulated: &[String]) {
-    let (mut stalled, mut outside, mut released) = (0, 0, 0);
+    let (mut stalled, mut outside, mut held_up, mut released) = (0, 0, 0, 0);
     for stream in checked.streams() {
         if let Some(measured) = stream.measured {
             stalled += measured.stalled;
             outside += measured.outside;
+            held_up += measured.held_up;
             released += measured.released;
         }
     }
@@ -160,6 +161,13 @@ fn note_measured(checked: &mut Checked, emulated: &[String]) {
         let text = format!(
             "for {outside} of {released} measured packets the host's stacks took longer than the \
              scenario says, or it is not known how long: they prove nothing against a bound"
+        );
+        note(checked, false, text);
+    }
+    if held_up > 0 {
+        let text = format!(
+            "{held_up} of {released} measured packets were under way while the emulator stood still: they \
+             count as measured, but prove nothing against a bound"
         );
         note(checked, false, text);
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use rtether_live::clock::Clock;
 use rtether_live::emulator::{self, Emulator, EmulatorError, EmulatorReport, Port};
 use rtether_live::namespace;
+use rtether_live::stall::{Stall, Stalls};
 use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::Duration;
@@ -45,6 +46,10 @@ pub struct Emulation {
     pub collisions: u64,
     /// Periods of 1 ms or more in which the emulator's thread did not run.
     pub stalls: u64,
+    /// When the first of them were, by its clock.
+    pub(super) stood_still: Vec<Stall>,
+    /// Its clock.
+    pub(super) clock: Option<Clock>,
     /// Why it ended early.
     pub ended: Option<String>,
 }
@@ -54,6 +59,19 @@ impl Emulation {
     pub(super) fn added_max(&self) -> Duration {
         self.returned_max + self.apart_max.unwrap_or_default()
     }
+
+    /// Returns its stalls by the clock of a run. The watchers of the host miss those in which only
+    /// the emulator waited.
+    pub(super) fn stalls(&self, run: Option<Clock>) -> Stalls {
+        let mut stalls = Stalls::default();
+        if let Some((own, run)) = self.clock.zip(run) {
+            let shift = own.start_by(&run);
+            for stall in &self.stood_still {
+                stalls.look(stall.from + shift, stall.until + shift, Duration::ZERO);
+            }
+        }
+        stalls
+    }
 }
 
 /// Opens the emulator in its namespace.
@@ -61,6 +79,7 @@ pub(super) fn open(
     scenario: &Scenario,
     plan: &Plan,
     options: &Options,
+    clock: Clock,
 ) -> Result<Emulator, TestbedError> {
     let Some((name, devices)) = &plan.emulator else {
         unreachable!("only called for a test bed with an emulator");
@@ -88,7 +107,7 @@ pub(super) fn open(
             address: host.mac,
         })
         .collect();
-    let mut how = emulator::Options::new(Clock::start(), options.seed);
+    let mut how = emulator::Options::new(clock, options.seed);
     how.groups = duties::groups(scenario);
     how.reports_completions = layers::want_reports(&scenario.network);
     // With one core, or without a real-time priority, spinning would only starve the stations.
@@ -135,7 +154,16 @@ fn why_ended(error: &EmulatorError, scenario: &Scenario, plan: &Plan) -> String 
 
 fn said(report: &EmulatorReport) -> Emulation {
     let counts = &report.counts;
-    let (calm, returned) = (&report.departures.calm, &report.departures.calm_returned);
+    let departures = &report.departures;
+    let (calm, returned) = (&departures.calm, &departures.calm_returned);
+    let stood_still = departures.stalls.iter().map(|stall| Stall {
+        from: stall.at,
+        until: stall.at + stall.length,
+    });
+    let stood_still: Vec<Stall> = stood_still.collect();
+    // When further stalls were is not known, so any packet may have met one.
+    let are_known = departures.stall_count == stood_still.len() as u64;
+    let unknown = (!are_known).then(|| departures.all.quantile(1, 1));
     let is_complete = report.recording.whole_before().is_none();
     let comparison = report.comparison.as_ref().filter(|_| is_complete);
     Emulation {
@@ -147,11 +175,13 @@ fn said(report: &EmulatorReport) -> Emulation {
         late_p50: calm.quantile(1, 2),
         late_p99: calm.quantile(99, 100),
         late_max: calm.quantile(1, 1).unwrap_or_default(),
-        returned_max: returned.quantile(1, 1).unwrap_or_default(),
+        returned_max: Ord::max(returned.quantile(1, 1), unknown.flatten()).unwrap_or_default(),
         dropped: counts.dropped.values().sum(),
         failed: counts.no_room + counts.overruns + counts.unsent + counts.long + counts.unstamped,
         collisions: counts.collisions,
-        stalls: report.departures.stall_count,
+        stalls: departures.stall_count,
+        stood_still,
+        clock: None,
         ended: None,
     }
 }

@@ -96,6 +96,9 @@ pub struct MeasuredStream {
     /// Delivered packets for which the end nodes took longer than the scenario permits, or it is not
     /// known how long: the host was not shown to be inside its profile.
     pub outside: u64,
+    /// Delivered packets that were under way while the emulator stood still: measured, but no evidence
+    /// against a bound.
+    pub held_up: u64,
     /// The slowest of the others, without the time this host added to emulated stations.
     pub worst_inside: Option<Worst>,
     /// Largest release delay of delivered packets that no stall touched: the precision with which
@@ -113,6 +116,17 @@ pub struct MeasuredStream {
     pub uncertainty: Duration,
     /// Why latencies are withheld although packets arrived.
     pub withheld: Option<String>,
+}
+
+/// What the latency of a packet says about a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// All of it counts, except for what the host added: the result of `Profile::beyond`.
+    Inside(Duration),
+    /// Nothing: the host was not shown to be inside its profile.
+    Outside,
+    /// Nothing: the emulator stood still meanwhile.
+    HeldUp,
 }
 
 /// A slow packet.
@@ -170,6 +184,7 @@ impl MeasuredStream {
             lost: self.lost,
             stalled: self.stalled,
             outside: self.outside,
+            held_up: self.held_up,
             p50: self.quantile(1, 2),
             p999: self.quantile(999, 1_000),
             max: (self.latency.count > 0).then_some(self.latency.max),
@@ -185,8 +200,8 @@ impl MeasuredStream {
         Some(Ord::min(quantile, self.latency.max))
     }
 
-    /// Records a packet; `beyond` is the result of `Profile::beyond`.
-    pub(super) fn arrive(&mut self, arrived: &Arrived, beyond: Option<Duration>) {
+    /// Records a packet.
+    pub(super) fn arrive(&mut self, arrived: &Arrived, evidence: Evidence) {
         self.latency.record(arrived.latency);
         self.histogram.record(arrived.latency);
         let worst = Worst {
@@ -194,11 +209,13 @@ impl MeasuredStream {
             latency: arrived.latency,
         };
         keep_slower(&mut self.worst, worst);
-        if let Some(beyond) = beyond {
-            let latency = worst.latency - beyond;
-            keep_slower(&mut self.worst_inside, Worst { latency, ..worst });
-        } else {
-            self.outside += 1;
+        match evidence {
+            Evidence::Inside(beyond) => {
+                let latency = worst.latency - beyond;
+                keep_slower(&mut self.worst_inside, Worst { latency, ..worst });
+            }
+            Evidence::Outside => self.outside += 1,
+            Evidence::HeldUp => self.held_up += 1,
         }
     }
 }

@@ -139,6 +139,7 @@ fn host(checked: &Checked, all: &[Row<'_>]) -> Markup {
         ("late release p50", true),
         ("p99", true),
         ("outside the stated profile", true),
+        ("held up by the emulator", true),
     ];
     let rows = worst_first(checked, all).map(|(stream, Row { stream: own, .. })| {
         let of = |histogram: &Histogram| {
@@ -148,7 +149,7 @@ fn host(checked: &Checked, all: &[Row<'_>]) -> Markup {
         for histogram in [&own.send, &own.receive, &own.late] {
             cells.extend(of(histogram));
         }
-        cells.push(number(own.outside));
+        cells.extend([number(own.outside), number(own.held_up)]);
         (cells, false)
     });
     table(&names, rows.collect())

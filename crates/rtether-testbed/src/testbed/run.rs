@@ -123,7 +123,8 @@ fn emulate(
 ) -> Result<Emulation, TestbedError> {
     // Without a network there is nothing to measure.
     let stop = || progress.stop.store(true, Ordering::Relaxed);
-    let emulator = emulation::open(scenario, plan, options);
+    let clock = Clock::start();
+    let emulator = emulation::open(scenario, plan, options, clock);
     if emulator.is_err() {
         stop();
     }
@@ -132,7 +133,10 @@ fn emulate(
     if emulation.ended.is_some() {
         stop();
     }
-    Ok(emulation)
+    Ok(Emulation {
+        clock: Some(clock),
+        ..emulation
+    })
 }
 
 /// Creates everything in a test bed except its stations and emulator.
@@ -217,9 +221,11 @@ pub(super) fn put_together(
         .stalls
         .iter()
         .flat_map(|(_, stalls)| &stalls.found);
+    let own = emulation.as_ref().map(|own| own.stalls(collected.clock));
     let (streams, packets) = streams::streams(
         scenario,
         &collected,
+        &own.unwrap_or_default(),
         [warmup, options.duration],
         options.seed,
     );
@@ -392,6 +398,7 @@ pub(super) fn play(
     });
     let mut collected = collect(scenario, outcomes)?;
     collected.stalls.push((nodes, stalls));
+    collected.clock = meeting.clock.get().copied();
     Ok(collected)
 }
 
@@ -455,7 +462,95 @@ pub fn length(options: &Options) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use rtether_live::stall::Stall;
+    use rtether_live::station::{Arrived, Log, Sent};
+    use rtether_model::quantity::Instant;
+
     use super::*;
+    use rtether::scenario;
+
+    fn at(ms: i64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Packets released at these milliseconds, each with its latency in microseconds.
+    fn log(packets: &[(i64, i64)]) -> Log {
+        let mut log = Log::default();
+        for (number, &(ms, latency)) in (0..).zip(packets) {
+            log.sent.push(Sent {
+                stream: 0,
+                number,
+                at: at(ms),
+                call: Duration::from_us(20),
+                late: Duration::ZERO,
+            });
+            log.arrived.push(Arrived {
+                stream: 0,
+                number,
+                released_at: at(ms),
+                latency: Duration::from_us(latency),
+                receive: Some(Duration::from_us(20)),
+                is_answer: false,
+            });
+        }
+        log
+    }
+
+    /// Oracle: by hand. Packets are released at 20, 40 and 430 ms. The emulator alone stood still from
+    /// 20 to 219 ms, which is felt until 418 ms, and for 1 ms at 500 ms. The first packet once counted
+    /// as slow with the host inside its profile, which contradicts a bound.
+    #[test]
+    fn a_stall_of_the_emulator_alone_is_not_held_against_a_bound() {
+        let text = "
+rtether: 1
+stacks: { slow: { send: 50 us, receive: 50 us } }
+nodes: { a: { stack: slow }, b: { stack: slow } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows: [{ name: f, from: a, to: b, period: 20 ms, size: 64 B, deadline: 1 ms }]
+run: { for: 600 ms, warmup: 1 ms }
+";
+        let scenario = scenario::load("test.yaml", text).scenario.expect("valid");
+        let nodes: Vec<NodeId> = scenario.network.iter_nodes().map(|(id, _)| id).collect();
+        let own = Clock::start();
+        std::thread::sleep(Span::from_millis(1));
+        let run = Clock::start();
+        let shift = run.start_by(&own);
+        let stall = |from, until| Stall {
+            from: at(from) + shift,
+            until: at(until) + shift,
+        };
+        let emulation = Emulation {
+            stood_still: vec![stall(20, 219), stall(500, 501)],
+            clock: Some(own),
+            ..Emulation::default()
+        };
+        let collected = StationLogs {
+            logs: vec![(nodes[0], log(&[(20, 200_000), (40, 300), (430, 310)]))],
+            stalls: vec![(nodes, Stalls::default())],
+            clock: Some(run),
+            ..StationLogs::default()
+        };
+        let options = Options {
+            backend: Backend::Emulated,
+            duration: scenario.run.duration,
+            seed: 1,
+            priority: None,
+        };
+        let measured = put_together(&scenario, &options, collected, Some(emulation), false);
+        let stream = &measured.streams[0];
+        assert_eq!((stream.delivered, stream.stalled), (3, 0));
+        assert_eq!((stream.held_up, stream.outside), (2, 0));
+        // What was measured stays so, a miss included.
+        assert_eq!(stream.latency.count, 3);
+        assert_eq!(stream.latency.max, Duration::from_ms(200));
+        assert_eq!(stream.missed, 1);
+        assert_eq!(stream.worst_inside.map(|worst| worst.at), Some(at(430)));
+        let evidence = measured.evidence(&scenario);
+        let bound = [Some(Duration::from_us(320))];
+        let against =
+            rtether::measured::contradictions(&bound, &evidence.streams, evidence.tolerance);
+        assert_eq!(against, [0_usize; 0]);
+    }
 
     /// Oracle: `run.warmup` in the reference, and the guide to `live`.
     #[test]

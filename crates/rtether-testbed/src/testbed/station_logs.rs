@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtether_live::clock::Clock;
 use rtether_live::stall::Stalls;
 use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, Sent};
@@ -17,6 +18,8 @@ pub(crate) struct StationLogs {
     pub(super) failures: Vec<String>,
     /// Stalls of each host, with the nodes it plays.
     pub(super) stalls: Vec<(Vec<NodeId>, Stalls)>,
+    /// Clock of the run, if it began.
+    pub(super) clock: Option<Clock>,
 }
 
 /// Records of the packets of one stream, by number.

@@ -9,17 +9,18 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 
 use super::files;
-use super::measured::MeasuredStream;
+use super::measured::{Evidence, MeasuredStream};
 use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
 use super::station_logs::{Records, StationLogs};
 use rtether::scenario::Scenario;
 
-/// Merges the logs of all stations and lists the packets. The first `warmup` of a run of `duration`
-/// does not count.
+/// Merges the logs of all stations and lists the packets. `emulator` are stalls of the emulator alone;
+/// the first `warmup` of a run of `duration` does not count.
 pub(super) fn streams(
     scenario: &Scenario,
     collected: &StationLogs,
+    emulator: &Stalls,
     [warmup, duration]: [Duration; 2],
     seed: u64,
 ) -> (Vec<MeasuredStream>, Packets) {
@@ -78,6 +79,7 @@ pub(super) fn streams(
             number,
             profile,
             stalls: &stalls_of(stalls, [flow.talker, listener]),
+            emulator,
             deadline: flow.deadline,
         };
         judge.finish(stream, own, &mut keeper);
@@ -131,6 +133,8 @@ struct Judge<'a> {
     number: u16,
     profile: &'a Profile,
     stalls: &'a Stalls,
+    /// Those of the emulator.
+    emulator: &'a Stalls,
     deadline: Option<Duration>,
 }
 
@@ -171,7 +175,14 @@ impl Judge<'_> {
             }
             let answered = own.answered.get(&number);
             stream.late_inside = Ord::max(stream.late_inside, sent.late);
-            stream.arrive(arrived, self.profile.beyond(sent, answered, arrived));
+            // The watchers of the host do not see why this packet waited; the network did not cause it.
+            let evidence = if self.emulator.touch(arrived.released_at, end) {
+                Evidence::HeldUp
+            } else {
+                let beyond = self.profile.beyond(sent, answered, arrived);
+                beyond.map_or(Evidence::Outside, Evidence::Inside)
+            };
+            stream.arrive(arrived, evidence);
         }
     }
 }

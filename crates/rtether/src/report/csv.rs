@@ -166,6 +166,9 @@ fn measured(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
             ("measured_outside_packets", |s| {
                 s.measured.unwrap_or_default().outside.into()
             }),
+            ("measured_held_up_packets", |s| {
+                s.measured.unwrap_or_default().held_up.into()
+            }),
             ("measured_p50_ns", |s| {
                 s.measured.unwrap_or_default().p50.into()
             }),
