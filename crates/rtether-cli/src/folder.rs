@@ -151,6 +151,21 @@ fn may_follow(link: &Path, owner: u32) -> io::Result<()> {
     ))
 }
 
+/// Refuses, as root, to write into a file with another name: whoever may write into a directory can give
+/// a name there to a file of root's.
+fn may_write(path: &Path, status: &system::Stat) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() || status.st_nlink <= 1 {
+        return Ok(());
+    }
+    let (path, names) = (path.display(), status.st_nlink);
+    Err(io::Error::new(
+        ErrorKind::PermissionDenied,
+        format!(
+            "`{path}` has {names} names, and root writes into files with one; remove this name first"
+        ),
+    ))
+}
+
 impl Folder {
     /// Opens the directory where a path starts.
     fn start(path: &Path) -> io::Result<Self> {
@@ -223,7 +238,10 @@ impl Folder {
 
     /// Creates a file, or truncates the existing one.
     pub(crate) fn overwrite(&self, name: &OsStr) -> io::Result<File> {
-        self.open(name, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)
+        let file = self.open(name, OFlags::WRONLY | OFlags::CREATE)?;
+        may_write(&self.name_of(name), &system::fstat(&file)?)?;
+        file.set_len(0)?;
+        Ok(file)
     }
 
     fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {

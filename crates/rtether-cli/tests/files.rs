@@ -511,6 +511,16 @@ fn as_root_no_link_of_another_user_is_followed() {
         let text = stderr(&output);
         assert!(text.contains("link of user 65534"), "{arguments:?}: {text}");
     }
+    // Nor is another name of one of root's files, which a trace would write into.
+    fs::hard_link(plant.0.join("mine/kept"), plant.0.join("hard")).unwrap();
+    let trace = ["spy", "--for", "100 ms", "--trace", "hard"];
+    let output = plant.run(&trace);
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("has 2 names"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(plant.read("mine/kept"), "kept");
     assert_eq!(fs::read_dir(plant.0.join("mine")).unwrap().count(), 1);
     // Links of root are followed.

@@ -209,6 +209,10 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     assert_eq!(flow["basis"]["bound"], "not-proved");
     let table = Verdicts::from(&checked).render(Format::Table, Screen::default());
     assert!(table.contains("of the bound: switch queue"), "{table}");
+    let page = rtether::report::html::render(&checked);
+    assert!(page.contains("of the bound: switch queue"), "{page}");
+    let margin = rtether::report::text::time(f.margin.unwrap());
+    assert!(page.contains(&margin), "{margin}");
 }
 
 /// Oracle: a limit not required, or not computed, is not a proof; a requirement on the bound alone

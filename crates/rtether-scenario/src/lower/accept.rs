@@ -279,21 +279,31 @@ fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(S
     };
     let mut list = Vec::new();
     for entry in entries {
-        let statistic = statistic(&entry.key);
-        if statistic.is_none() {
-            let title = format!("{} is not a statistic", quote(&entry.key));
-            let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
-            let words = ["mean", "max", "p50", "p99.9", "p99"];
-            let near = suggest::nearest(&entry.key, words.into_iter());
-            let help = near.map(|near| format!("did you mean `{near}`?"));
-            reader.report(
-                Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help),
-            );
-        }
+        let Some(statistic) = statistic(&entry.key) else {
+            // Of its value nothing is known, either.
+            no_statistic(reader, key, entry);
+            continue;
+        };
         let limit = statistic_limit(reader, fields, key, entry);
-        list.extend(statistic.zip(limit));
+        list.extend(limit.map(|limit| (statistic, limit)));
     }
     list
+}
+
+fn no_statistic(reader: &mut Reader<'_>, key: &str, entry: &Entry) {
+    let title = format!("{} is not a statistic", quote(&entry.key));
+    let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
+    let help = match (entry.key.as_str(), &entry.value.data) {
+        (own @ ("lost" | "missed"), Data::Scalar(value)) => Some(format!(
+            "write it beside `{key}`, as in `{{ {key}: deadline, {own}: {value} }}`"
+        )),
+        _ => {
+            let words = ["mean", "max", "p50", "p99.9", "p99"];
+            let near = suggest::nearest(&entry.key, words.into_iter());
+            near.map(|near| format!("did you mean `{near}`?"))
+        }
+    };
+    reader.report(Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help));
 }
 
 fn statistic_limit(
