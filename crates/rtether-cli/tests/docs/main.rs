@@ -118,6 +118,22 @@ fn scenarios_and_their_parts_load() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
+/// Oracle: the verbs of the command. Those of agents and watchdogs are hidden.
+#[test]
+fn the_page_on_security_tells_of_every_verb() {
+    let page = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let (_, table) = page.split_once("## Verb by verb").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let command = rtether_cli::command();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let is_missing = |name: &&str| !table.contains(&format!("`{name}"));
+    let missing: Vec<_> = verbs
+        .map(clap::Command::get_name)
+        .filter(is_missing)
+        .collect();
+    assert_eq!(missing, [""; 0]);
+}
+
 #[test]
 fn verbs_and_options_that_are_named_exist() {
     let mistakes: Vec<_> = PAGES

@@ -1,4 +1,5 @@
-//! Services that run out of system resources: descriptors, threads, room in a socket.
+//! Services that run out of system resources: descriptors, threads, room in a socket; and the rights they
+//! give up.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{TcpStream, UdpSocket};
@@ -220,4 +221,46 @@ fn an_echo_counts_what_its_socket_dropped() {
     assert!(count("overrun") > 0, "{document:#}");
     let all = count("answered") + count("malformed") + count("overrun");
     assert_eq!(all, SENT, "{document:#}");
+}
+
+/// Oracle: the kernel's report on every thread (`proc_pid_status(5)`).
+#[test]
+fn every_service_gives_up_its_rights() {
+    // Of its own, so that tests beside this one do not meet its participants.
+    let domain = (100 + std::process::id() % 100).to_string();
+    let rtps = ["--interface", "127.0.0.1", "--domain", &domain];
+    for (arguments, others) in [
+        (&["echo", "127.0.0.1:0"][..], &[][..]),
+        (&["echo", "127.0.0.1:0", "--via", "tcp"], &[]),
+        (&["load", "--sink", "127.0.0.1:0"], &[]),
+        (&["echo", "--via", "rtps"], &rtps),
+        (&["pub", "Square"], &rtps),
+        (&["sub", "Square"], &rtps),
+        (&["spy"], &rtps),
+    ] {
+        let service = Service::start(&[], &[arguments, others].concat());
+        let threads = std::fs::read_dir(format!("/proc/{}/task", service.child.id())).unwrap();
+        let paths = threads.map(|thread| thread.unwrap().path().join("status"));
+        let mut count = 0;
+        for status in paths.filter_map(|path| std::fs::read_to_string(path).ok()) {
+            let has = |line: &str| {
+                status
+                    .lines()
+                    .any(|own| own.split_whitespace().eq(line.split(' ')))
+            };
+            let none = "0".repeat(16);
+            for set in ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"] {
+                assert!(has(&format!("{set} {none}")), "{arguments:?}: {status}");
+            }
+            assert!(has("NoNewPrivs: 1"), "{arguments:?}: {status}");
+            // Absent in a kernel without it.
+            assert!(!has("Seccomp: 0"), "{arguments:?}: {status}");
+            assert!(
+                !has("Uid: 0 0 0 0") && !has("Gid: 0 0 0 0"),
+                "{arguments:?}: {status}"
+            );
+            count += 1;
+        }
+        assert!(count > 0, "{arguments:?}");
+    }
 }
