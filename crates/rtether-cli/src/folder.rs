@@ -42,9 +42,11 @@ pub(crate) enum Resolved {
 pub(crate) struct Made(Vec<(Folder, OsString)>);
 
 impl Made {
-    /// Keeps them.
+    /// Keeps them; their names are on disk afterwards.
     pub(crate) fn keep(mut self) {
-        self.0.clear();
+        for (folder, _) in self.0.drain(..) {
+            folder.sync();
+        }
     }
 }
 
@@ -151,8 +153,8 @@ fn may_follow(link: &Path, owner: u32) -> io::Result<()> {
     ))
 }
 
-/// Refuses, as root, to write into a file with another name: whoever may write into a directory can give
-/// a name there to a file of root's.
+/// Refuses, as root, to write into a file with another name: a user can give a file of root a name in a
+/// directory of their own.
 fn may_write(path: &Path, status: &system::Stat) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() || status.st_nlink <= 1 {
         return Ok(());

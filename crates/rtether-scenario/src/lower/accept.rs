@@ -293,15 +293,16 @@ fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(S
 fn no_statistic(reader: &mut Reader<'_>, key: &str, entry: &Entry) {
     let title = format!("{} is not a statistic", quote(&entry.key));
     let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
-    let help = match (entry.key.as_str(), &entry.value.data) {
-        (own @ ("lost" | "missed"), Data::Scalar(value)) => Some(format!(
+    let help = if let (own @ ("lost" | "missed"), Data::Scalar(value)) =
+        (entry.key.as_str(), &entry.value.data)
+    {
+        Some(format!(
             "write it beside `{key}`, as in `{{ {key}: deadline, {own}: {value} }}`"
-        )),
-        _ => {
-            let words = ["mean", "max", "p50", "p99.9", "p99"];
-            let near = suggest::nearest(&entry.key, words.into_iter());
-            near.map(|near| format!("did you mean `{near}`?"))
-        }
+        ))
+    } else {
+        let words = ["mean", "max", "p50", "p99.9", "p99"];
+        let near = suggest::nearest(&entry.key, words.into_iter());
+        near.map(|near| format!("did you mean `{near}`?"))
     };
     reader.report(Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help));
 }
