@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::Duration;
+
+use rtether_testkit::{Ended, Finish, Folder, Run, signal, until_says};
 
 /// `f` alone takes 18.24 us; behind a frame of another talker, 28.32 us.
 const SCENARIO: &str = "rtether: 1
@@ -26,43 +26,32 @@ run: { for: 1 s }
 const G: &str = "{ name: g, from: c, to: b, period: 1 ms, size: 60 B, deadline: 1 ms }";
 
 /// A directory with a scenario, removed at the end.
-struct Plant(PathBuf);
+struct Plant(Folder);
 
 impl Plant {
     fn new(test: &str, text: &str) -> Self {
-        let name = format!("rtether-answers-{test}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&directory).unwrap();
-        let plant = Self(directory);
+        let plant = Self(Folder::new(test));
         plant.write("plant.yaml", text);
         plant
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
+        self.0.write(name, text);
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
-        command.args(arguments).current_dir(&self.0);
+        command.args(arguments).current_dir(self.0.path());
         command
     }
 
-    /// Runs the command and returns exit code, output and messages.
-    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.command(arguments).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (status.code().unwrap(), text(&stdout), text(&stderr))
+    fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).run()
     }
-}
 
-impl Drop for Plant {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
+    /// Runs the command with the words of a line.
+    fn line(&self, line: &str) -> Ended {
+        self.run(&line.split(' ').collect::<Vec<_>>())
     }
 }
 
@@ -74,28 +63,20 @@ fn json(text: &str) -> serde_json::Value {
 fn admission_is_in_the_exit_code() {
     let plant = Plant::new("admit", SCENARIO);
     plant.write("g.yaml", &format!("- {G}\n"));
-    let (code, out, err) = plant.run(&["admit", "plant.yaml", "g.yaml"]);
-    assert_eq!((code, err.as_str()), (1, ""));
+    let Ended { code, out, err, .. } = plant.line("admit plant.yaml g.yaml");
+    assert_eq!((code, err.as_str()), (Some(1), ""));
     let first = "no: `f` to b would take up to 28.32 us instead of 18.24 us";
     assert_eq!(out.lines().nth(1).unwrap()[..first.len()], *first);
-    let longer = ["--set", "flows.f.deadline=29 us"];
-    let yes = [
-        "admit",
-        "plant.yaml",
-        "g.yaml",
-        longer[0],
-        longer[1],
-        "--json",
-    ];
-    let (code, out, _) = plant.run(&yes);
-    assert_eq!((code, json(&out)["answer"].as_str()), (0, Some("yes")));
+    let yes = plant.line("admit plant.yaml g.yaml --set flows.f.deadline=29us --json");
+    assert_eq!(yes.exits(0).json()["answer"], "yes");
     let poisson = "{ name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 60 B }";
-    let (code, out, _) = plant.run(&["admit", "plant.yaml", "--flow", poisson, "--json"]);
-    assert_eq!((code, json(&out)["answer"].as_str()), (3, Some("unknown")));
+    let unknown = plant.run(&["admit", "plant.yaml", "--flow", poisson, "--json"]);
+    assert_eq!(unknown.exits(3).json()["answer"], "unknown");
     // An overload is a no, although a scenario with it would not load otherwise.
     let flood = G.replace("1 ms, size", "5 us, size");
-    let (code, out, err) = plant.run(&["admit", "plant.yaml", "--flow", &flood, "--csv"]);
-    assert_eq!(code, 1, "{err}");
+    let Ended { code, out, err, .. } =
+        plant.run(&["admit", "plant.yaml", "--flow", &flood, "--csv"]);
+    assert_eq!(code, Some(1), "{err}");
     assert!(out.starts_with("flow,talker,listener,bound_before_ns,bound_after_ns,"));
     assert!(out.contains("ok,no-bound,\"overload: ") && err.contains("link-overload"));
 }
@@ -129,20 +110,17 @@ fn wrong_flows_are_shown_where_they_are() {
         ("broken.yaml", &["syntax", "broken.yaml:1:3"]),
         ("nowhere.yaml", &["reading `nowhere.yaml`"]),
     ] {
-        let (code, out, err) = plant.run(&["admit", "plant.yaml", file]);
-        assert_eq!((code, out.as_str()), (2, ""), "{file}: {err}");
+        let Ended { code, out, err, .. } = plant.run(&["admit", "plant.yaml", file]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{file}: {err}");
         for word in expected {
             assert!(err.contains(word), "{file}: {word} is not in {err}");
         }
     }
-    let (code, _, err) = plant.run(&["admit", "plant.yaml"]);
-    assert_eq!(code, 2, "{err}");
-    let (code, _, err) = plant.run(&["admit", "-", "-"]);
-    assert_eq!(code, 2);
-    assert!(
-        err.contains("cannot both come from standard input"),
-        "{err}"
-    );
+    plant.line("admit plant.yaml").exits(2);
+    plant
+        .line("admit - -")
+        .exits(2)
+        .says("cannot both come from standard input");
 }
 
 #[test]
@@ -151,9 +129,10 @@ fn what_if_ends_as_the_changed_scenario_does() {
         "what-if",
         &format!("{SCENARIO}\n").replace("run:", &format!("  - {G}\nrun:")),
     );
-    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.deadline=29 us"]);
-    assert_eq!(code, 0, "{out}");
-    assert!(out.contains("not proved > proved"), "{out}");
+    plant
+        .run(&["bound", "plant.yaml", "--what-if", "flows.f.deadline=29 us"])
+        .exits(0)
+        .shows("not proved > proved");
     let faster = [
         "--what-if",
         "links[1].rate=1 Gbit/s",
@@ -161,27 +140,17 @@ fn what_if_ends_as_the_changed_scenario_does() {
         "flows.f.deadline=11 us",
     ];
     let all = [&["bound", "plant.yaml"], &faster[..], &["--json"]].concat();
-    let (code, out, _) = plant.run(&all);
     // 9.12 + 1.008 + 0.912 us.
-    assert_eq!(code, 1);
-    let document = json(&out);
+    let document = plant.run(&all).exits(1).json();
     assert_eq!(document["schema"], "rtether.what-if/1");
     assert_eq!(document["changes"].as_array().unwrap().len(), 2);
     assert_eq!(document["streams"][0]["after"]["bound_ns"], 11_040);
-    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.class=x"]);
-    assert_eq!(
-        (code, out.contains("No change: 2 streams")),
-        (1, true),
-        "{out}"
-    );
-    let (code, out, _) = plant.run(&[
-        "bound",
-        "plant.yaml",
-        "--what-if",
-        "flows.f.class=x",
-        "--csv",
-    ]);
-    assert_eq!((code, out.lines().count()), (1, 1));
+    plant
+        .line("bound plant.yaml --what-if flows.f.class=x")
+        .exits(1)
+        .shows("No change: 2 streams");
+    let Ended { code, out, .. } = plant.line("bound plant.yaml --what-if flows.f.class=x --csv");
+    assert_eq!((code, out.lines().count()), (Some(1), 1));
     for (change, expected) in [
         ("flows.ff.pcp=1", "there are `f`, `g`"),
         ("links[7].rate=1 Gbit/s", "positions go from 0 to 2"),
@@ -190,74 +159,66 @@ fn what_if_ends_as_the_changed_scenario_does() {
         ("flows.f.pcp=9", "`pcp` must be 0 to 7, found 9"),
         ("no equals sign", "is not of the form PATH=VALUE"),
     ] {
-        let (code, out, err) = plant.run(&["bound", "plant.yaml", "--what-if", change]);
-        assert_eq!((code, out.as_str()), (2, ""), "{change}: {err}");
+        let Ended { code, out, err, .. } = plant.run(&["bound", "plant.yaml", "--what-if", change]);
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{change}: {err}");
         assert!(
             err.contains(expected) && err.contains("--what-if"),
             "{change}: {err}"
         );
     }
     // The checks of the whole plant apply, and can be configured to allow it.
-    let (code, _, err) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.period=5 us"]);
-    assert_eq!((code, err.contains("link-overload")), (2, true), "{err}");
+    plant
+        .run(&["bound", "plant.yaml", "--what-if", "flows.f.period=5 us"])
+        .exits(2)
+        .says("link-overload");
     let allow = [
         "--set",
         "run.overload=allow",
         "--what-if",
         "flows.f.period=5 us",
     ];
-    let (code, out, err) = plant.run(&[&["bound", "plant.yaml"], &allow[..]].concat());
-    assert_eq!(
-        (code, out.contains("overload: 201.6 %")),
-        (3, true),
-        "{out}{err}"
-    );
+    plant
+        .run(&[&["bound", "plant.yaml"], &allow[..]].concat())
+        .exits(3)
+        .shows("overload: 201.6 %");
     // Mistakes without the change are not reported twice.
     let unused = SCENARIO.replace(
         "c: { stack: zero }",
         "c: { stack: zero }, x: { stack: zero }",
     );
     plant.write("unused.yaml", &unused);
-    let (_, _, err) = plant.run(&["bound", "unused.yaml", "--what-if", "flows.f.pcp=1"]);
+    let err = plant.line("bound unused.yaml --what-if flows.f.pcp=1").err;
     assert_eq!(err.matches("`x`").count(), 1, "{err}");
 }
 
 #[test]
 fn sensitivity_and_ports_come_in_all_forms() {
     let plant = Plant::new("forms", SCENARIO);
-    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--sensitivity", "--json"]);
-    let document = json(&out);
-    assert_eq!(
-        (code, &document["schema"]),
-        (0, &"rtether.sensitivity/1".into())
-    );
+    let ended = plant.line("bound plant.yaml --sensitivity --json");
+    let document = ended.exits(0).json();
+    assert_eq!(document["schema"], "rtether.sensitivity/1");
     // Nine tenths of 9.12 us, on either link.
     assert_eq!(document["trials"][0]["gain_ns"], 8_208);
-    let (_, out, _) = plant.run(&[
-        "bound",
-        "plant.yaml",
-        "--sensitivity",
-        "--csv",
-        "--flow",
-        "f",
-    ]);
+    let out = plant
+        .line("bound plant.yaml --sensitivity --csv --flow f")
+        .out;
     assert!(out.starts_with("change,bound_ns,gain_ns,slack_ns,others_late_streams,edit\n"));
-    let (code, _, err) = plant.run(&["bound", "plant.yaml", "--sensitivity", "--flow", "fx"]);
-    assert_eq!(code, 2, "{err}");
+    plant
+        .line("bound plant.yaml --sensitivity --flow fx")
+        .exits(2);
     let poisson = SCENARIO.replace("period: 1 ms", "kind: poisson, mean_gap: 1 ms");
     plant.write("poisson.yaml", &poisson);
-    let (code, out, err) = plant.run(&["bound", "poisson.yaml", "--sensitivity"]);
-    assert_eq!((code, out.as_str()), (3, ""), "{err}");
-    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--ports"]);
-    assert_eq!(
-        (code, out.contains("6 ports, 0 stacks: 6 ok.")),
-        (0, true),
-        "{out}"
-    );
-    let (_, out, _) = plant.run(&["bound", "plant.yaml", "--ports", "--csv"]);
+    let Ended { code, out, err, .. } = plant.line("bound poisson.yaml --sensitivity");
+    assert_eq!((code, out.as_str()), (Some(3), ""), "{err}");
+    plant
+        .line("bound plant.yaml --ports")
+        .exits(0)
+        .shows("6 ports, 0 stacks: 6 ok.");
+    let out = plant.line("bound plant.yaml --ports --csv").out;
     assert_eq!(out.lines().count(), 1 + 6);
-    let (code, _, _) = plant.run(&["bound", "plant.yaml", "--ports", "--sensitivity"]);
-    assert_eq!(code, 2);
+    plant
+        .line("bound plant.yaml --ports --sensitivity")
+        .exits(2);
 }
 
 /// Every kind of change that is an edit of the file: a link, two forms of a stack, priorities.
@@ -284,7 +245,7 @@ fn what_would_help_helps_when_it_is_pasted() {
     let plant = Plant::new("help", SLOW);
     let bound_of = |file: &str, edit: Option<&str>| {
         let edit = edit.map_or_else(Vec::new, |edit| vec!["--set", edit]);
-        let (_, out, err) = plant.run(&[&["bound", file, "--json"], &edit[..]].concat());
+        let Ended { out, err, .. } = plant.run(&[&["bound", file, "--json"], &edit[..]].concat());
         let document = json(&out);
         let streams = document["streams"].as_array().unwrap().clone();
         let proved = streams.iter().filter(|stream| stream["verdict"] == "ok");
@@ -295,9 +256,9 @@ fn what_would_help_helps_when_it_is_pasted() {
         ("plant.yaml", "f"),
         ("generated.yaml", "bay02.ct3 > busbar"),
     ] {
-        let (code, out, err) = plant.run(&["check", file, "--json"]);
+        let Ended { code, out, err, .. } = plant.run(&["check", file, "--json"]);
         let help = &json(&out)["help"];
-        assert_eq!((code, &help["flow"]), (0, &flow.into()), "{err}");
+        assert_eq!((code, &help["flow"]), (Some(0), &flow.into()), "{err}");
         let pasted = |edit| bound_of(file, edit);
         let is_it = |stream: &&serde_json::Value| {
             (&stream["name"], &stream["listener"]) == (&help["flow"], &help["listener"])
@@ -328,20 +289,12 @@ fn what_would_help_helps_when_it_is_pasted() {
         flows.collect::<String>()
     );
     plant.write("many.yaml", &many);
-    let (_, out, _) = plant.run(&["check", "many.yaml"]);
-    assert!(
-        out.contains("There are many changes: `rtether bound --sensitivity"),
-        "{out}"
-    );
+    plant
+        .line("check many.yaml")
+        .shows("There are many changes: `rtether bound --sensitivity");
     // Nothing is in need of help.
-    let (_, out, _) = plant.run(&[
-        "check",
-        "plant.yaml",
-        "--json",
-        "--set",
-        "flows.f.deadline=1 s",
-    ]);
-    assert_eq!(json(&out)["help"], serde_json::Value::Null);
+    let out = plant.line("check plant.yaml --json --set flows.f.deadline=1s");
+    assert_eq!(out.json()["help"], serde_json::Value::Null);
 }
 
 const GENERATED: &str = "rtether: 1
@@ -370,22 +323,11 @@ fn ctrl_c_ends_the_trials_with_those_done() {
     let plant = Plant::new("ctrl-c", &text);
     let mut child = plant
         .command(&["bound", "plant.yaml", "--sensitivity", "--json", "-v"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap());
-    let begun = said
-        .lines()
-        .find(|line| line.as_ref().unwrap().contains("changes to try"));
-    assert!(begun.is_some(), "{:?}", child.wait_with_output());
+        .start();
+    let _said = until_says(&mut child, "changes to try");
     std::thread::sleep(Duration::from_secs(1));
-    let pid = child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    assert!(sent.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let document = json(&String::from_utf8_lossy(&output.stdout));
+    signal(child.id(), "-INT");
+    let document = child.finish().exits(130).json();
     assert_eq!(document["partial"], true);
     assert!(document["trials"].as_array().unwrap().len() < 4_000);
 }
@@ -402,8 +344,9 @@ run: { for: 10 ms }
     let text = format!("{}{flows}", SCENARIO.split("flows:").next().unwrap());
     let plant = Plant::new("why", &text);
     for which in ["worst", "late", "0"] {
-        let (code, out, err) = plant.run(&["why", "plant.yaml", "f", "--packet", which, "--json"]);
-        assert_eq!((code, err.as_str()), (0, ""));
+        let Ended { code, out, err, .. } =
+            plant.run(&["why", "plant.yaml", "f", "--packet", which, "--json"]);
+        assert_eq!((code, err.as_str()), (Some(0), ""));
         let why: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert_eq!(why["latency_ns"], 23_320);
         let hops = why["hops"].as_array().unwrap();
@@ -430,13 +373,13 @@ run: { for: 10 ms }
         );
         assert_eq!(wait["ns"], 5_080);
     }
-    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--svg", "f.svg"]);
-    assert_eq!(code, 0);
+    let Ended { code, out, .. } = plant.line("why plant.yaml f --svg f.svg");
+    assert_eq!(code, Some(0));
     assert!(
         out.starts_with("f: packet 0 took 23.32 us (late, deadline 20 us)"),
         "{out}"
     );
-    let svg = std::fs::read_to_string(plant.0.join("f.svg")).unwrap();
+    let svg = plant.0.read("f.svg");
     assert!(svg.starts_with("<svg ") && svg.contains("`g` #0, in service: 5.08 us"));
 }
 
@@ -451,8 +394,8 @@ run: { for: 10 ms, warmup: 1 ms }
 ";
     let text = format!("{}{flows}", SCENARIO.split("flows:").next().unwrap());
     let plant = Plant::new("why-bound", &text);
-    let (code, out, err) = plant.run(&["why", "plant.yaml", "f", "--bound", "--json"]);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let Ended { code, out, err, .. } = plant.line("why plant.yaml f --bound --json");
+    assert_eq!((code, err.as_str()), (Some(0), ""));
     let why = json(&out);
     assert_eq!(
         (&why["is_bound"], &why["latency_ns"]),
@@ -483,18 +426,18 @@ run: { for: 10 ms, warmup: 1 ms }
     for edit in edits {
         check.extend(["--set", edit.as_str().unwrap()]);
     }
-    let (code, out, _) = plant.run(&check);
+    let Ended { code, out, .. } = plant.run(&check);
     let checked = json(&out);
     let stream = &checked["flows"][1];
-    assert_eq!((code, &stream["sim"]["max_ns"]), (1, &28_320.into()));
-    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--bound", "--svg", "f.svg"]);
-    assert_eq!(code, 0);
+    assert_eq!((code, &stream["sim"]["max_ns"]), (Some(1), &28_320.into()));
+    let Ended { code, out, .. } = plant.line("why plant.yaml f --bound --svg f.svg");
+    assert_eq!(code, Some(0));
     let first = "f: bound 28.32 us, above its deadline 28 us\nby total flow\n";
     assert!(
         out.starts_with(first) && out.contains("The bound is attained"),
         "{out}"
     );
-    let svg = std::fs::read_to_string(plant.0.join("f.svg")).unwrap();
+    let svg = plant.0.read("f.svg");
     assert!(svg.contains("`g`, same class: 10.08 us"));
 }
 
@@ -503,8 +446,8 @@ run: { for: 10 ms, warmup: 1 ms }
 fn a_flow_without_a_bound_gets_a_remedy() {
     let text = SCENARIO.replace("period: 1 ms, size", "kind: poisson, mean_gap: 1 ms, size");
     let plant = Plant::new("why-no-bound", &text);
-    let (code, out, _) = plant.run(&["why", "plant.yaml", "f", "--bound"]);
-    assert_eq!(code, 3);
+    let Ended { code, out, .. } = plant.line("why plant.yaml f --bound");
+    assert_eq!(code, Some(3));
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[..2], ["f: no bound", "unlimited arrivals of `f`"]);
     let remedy = "What would give it one: a limit on it: `period` or `min_gap`";
@@ -529,15 +472,13 @@ fn a_lost_packet_says_where_it_was_lost() {
             "ends: [b, \"sw:2\"], rate: 10 Mbit/s",
         );
     let plant = Plant::new("why-lost", &text);
-    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "9"]);
-    assert_eq!(code, 3);
-    let lost = ", it was lost at `sw` 1.229 ms later: the buffer of the port was full";
-    assert!(err.contains(lost), "{err}");
-    let (_, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "100000"]);
-    assert!(
-        err.contains("it was not released: the run is too short"),
-        "{err}"
-    );
+    plant
+        .line("why plant.yaml f --packet 9")
+        .exits(3)
+        .says(", it was lost at `sw` 1.229 ms later: the buffer of the port was full");
+    plant
+        .line("why plant.yaml f --packet 100000")
+        .says("it was not released: the run is too short");
 }
 
 /// Oracle: the sum of the bounds, 18.24 us each.
@@ -546,10 +487,11 @@ fn sums_of_bounds_decide_the_exit_code() {
     for (max, code) in [("36.48 us", 0), ("36.47 us", 1)] {
         let text = format!("{SCENARIO}accept: [{{ sum: [f, f], max: {max} }}]\n");
         let plant = Plant::new("bound-sums", &text);
-        let (found, out, _) = plant.run(&["bound", "plant.yaml"]);
-        assert_eq!(found, code, "{out}");
-        assert!(out.contains("1 sum of delays: "), "{out}");
-        let (_, out, _) = plant.run(&["bound", "plant.yaml", "--csv"]);
+        plant
+            .line("bound plant.yaml")
+            .exits(code)
+            .shows("1 sum of delays: ");
+        let out = plant.line("bound plant.yaml --csv").out;
         assert!(
             out.lines().nth(2).unwrap().starts_with("\"sum of f, f\","),
             "{out}"
@@ -561,21 +503,22 @@ fn sums_of_bounds_decide_the_exit_code() {
 #[test]
 fn a_packet_that_is_not_there_is_not_explained() {
     let plant = Plant::new("why-not", SCENARIO);
-    let (code, _, err) = plant.run(&["why", "plant.yaml", "x"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("there is no flow `x`; there are `f`"), "{err}");
-    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "late"]);
-    assert_eq!(code, 3);
-    assert!(err.contains("no packet of `f` was late in 1 run"), "{err}");
-    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "1000"]);
-    assert_eq!(code, 3);
-    assert!(err.contains("packet 1000 of `f` did not arrive"), "{err}");
-    let (code, _, err) = plant.run(&["why", "plant.yaml", "f", "--packet", "best"]);
-    assert_eq!(code, 2);
-    assert!(
-        err.contains("expected `worst`, `late` or the number"),
-        "{err}"
-    );
+    plant
+        .line("why plant.yaml x")
+        .exits(2)
+        .says("there is no flow `x`; there are `f`");
+    plant
+        .line("why plant.yaml f --packet late")
+        .exits(3)
+        .says("no packet of `f` was late in 1 run");
+    plant
+        .line("why plant.yaml f --packet 1000")
+        .exits(3)
+        .says("packet 1000 of `f` did not arrive");
+    plant
+        .line("why plant.yaml f --packet best")
+        .exits(2)
+        .says("expected `worst`, `late` or the number");
 }
 
 /// Oracle: the deadlines written into the scenario, and the documented exit codes.
@@ -587,18 +530,18 @@ fn results_are_compared() {
         let arguments = [&["check", "plant.yaml", "--set", &set, "--out", file], more].concat();
         plant.run(&arguments)
     };
-    assert_eq!(check("loose", "28 us", &[]).0, 0);
-    assert_eq!(check("tight", "20 us", &[]).0, 0);
-    assert_eq!(check("late", "18 us", &[]).0, 1);
+    check("loose", "28 us", &[]).exits(0);
+    check("tight", "20 us", &[]).exits(0);
+    check("late", "18 us", &[]).exits(1);
     let diff = |old: &str, new: &str, more: &[&str]| {
         let files = [old, new].map(|name| format!("{name}/result.json"));
         plant.run(&[&["diff", &files[0], &files[1]], more].concat())
     };
-    let (code, out, err) = diff("loose", "loose", &[]);
-    assert_eq!((code, err.as_str()), (0, ""));
+    let Ended { code, out, err, .. } = diff("loose", "loose", &[]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
-    let (code, out, _) = diff("loose", "tight", &["--csv"]);
-    assert_eq!(code, 0);
+    let Ended { code, out, .. } = diff("loose", "tight", &["--csv"]);
+    assert_eq!(code, Some(0));
     assert!(
         out.lines()
             .nth(1)
@@ -606,54 +549,47 @@ fn results_are_compared() {
             .starts_with("worse,f,b,-8000,ok,ok,9760,1760,"),
         "{out}"
     );
-    let (code, out, _) = diff("tight", "late", &["--json"]);
-    assert_eq!(code, 1);
-    let document = json(&out);
+    let document = diff("tight", "late", &["--json"]).exits(1).json();
     assert_eq!(document["new_failures"], 1);
     assert_eq!(document["streams"][0]["gain_ns"], -2_000);
     assert_eq!(document["streams"][0]["after"]["verdict"], "late");
-    let (code, out, _) = diff("late", "tight", &[]);
-    assert_eq!(code, 0);
+    let Ended { code, out, .. } = diff("late", "tight", &[]);
+    assert_eq!(code, Some(0));
     assert!(
         out.contains("mended") && out.ends_with("1 mended; 0 unchanged.\n"),
         "{out}"
     );
 
     // What failed in the baseline does not fail the check.
-    let (code, out, _) = check("again", "18 us", &["--baseline", "late/result.json"]);
-    assert_eq!(code, 0, "{out}");
+    let Ended { code, out, .. } = check("again", "18 us", &["--baseline", "late/result.json"]);
+    assert_eq!(code, Some(0), "{out}");
     assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
     let baseline = ["--baseline", "tight/result.json", "--json"];
-    let (code, out, err) = check("worse", "18 us", &baseline);
-    assert_eq!(
-        (code, json(&out)["schema"].as_str()),
-        (1, Some("rtether.result/1"))
-    );
-    assert!(
-        err.contains("compared with the baseline: 1 new failure"),
-        "{err}"
-    );
+    let worse = check("worse", "18 us", &baseline);
+    worse
+        .exits(1)
+        .says("compared with the baseline: 1 new failure");
+    assert_eq!(worse.json()["schema"], "rtether.result/1");
 
     let quiet = ["--baseline", "tight/result.json", "--quiet"];
-    let (code, out, err) = check("short", "18 us", &quiet);
-    assert_eq!((code, out.lines().count()), (1, 1), "{out}");
+    let Ended { code, out, err, .. } = check("short", "18 us", &quiet);
+    assert_eq!((code, out.lines().count()), (Some(1), 1), "{out}");
     assert!(err.contains("1 new failure"), "{err}");
     // Without a packet nothing is answered, in the baseline and now.
     let none = ["--for", "1 ns", "--runs", "1"];
     check("none", "18 us", &none);
     let again = [&none[..], &["--baseline", "none/result.json"]].concat();
-    let (code, out, _) = check("still", "18 us", &again);
-    assert_eq!(code, 3, "{out}");
+    check("still", "18 us", &again).exits(3);
 
-    let (code, _, err) = plant.run(&["diff", "plant.yaml", "late/result.json"]);
-    assert_eq!(code, 2);
-    assert!(
-        err.contains("`plant.yaml`: ") && err.contains("prints a result"),
-        "{err}"
-    );
-    let (code, _, err) = plant.run(&["check", "plant.yaml", "--baseline", "none.json"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("none.json"), "{err}");
+    plant
+        .line("diff plant.yaml late/result.json")
+        .exits(2)
+        .says("`plant.yaml`: ")
+        .says("prints a result");
+    plant
+        .line("check plant.yaml --baseline none.json")
+        .exits(2)
+        .says("none.json");
 }
 
 /// Oracle: the documented exit codes; by hand, each station has one link, and `f` needs two of three.
@@ -663,8 +599,8 @@ fn single_failures_are_told_in_every_form() {
     let fail = |which: &str, more: &[&str]| {
         plant.run(&[&["check", "plant.yaml", "--fail", which], more].concat())
     };
-    let (code, out, err) = fail("links", &["--csv"]);
-    assert_eq!(code, 1, "{err}");
+    let Ended { code, out, err, .. } = fail("links", &["--csv"]);
+    assert_eq!(code, Some(1), "{err}");
     let rows: Vec<&str> = out.lines().skip(1).collect();
     assert_eq!(rows.len(), 4);
     assert!(
@@ -676,31 +612,26 @@ fn single_failures_are_told_in_every_form() {
         "{out}"
     );
     assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
-    let (_, rows, _) = fail("links", &["--format", "ndjson"]);
+    let rows = fail("links", &["--format", "ndjson"]).out;
     assert_eq!(rows.lines().count(), 4);
     assert_eq!(json(rows.lines().nth(1).unwrap())["cut_off_streams"], 1);
-    let (code, out, _) = fail("switches", &["--json", "--recovery", "5 ms"]);
-    let document = json(&out);
-    assert_eq!(
-        (code, &document["schema"]),
-        (1, &"rtether.failures/1".into())
-    );
+    let ended = fail("switches", &["--json", "--recovery", "5 ms"]);
+    let document = ended.exits(1).json();
+    assert_eq!(document["schema"], "rtether.failures/1");
     assert_eq!(document["recovery_ns"], 5_000_000);
     assert_eq!(document["failures"][0]["cut_off"][0]["name"], "f");
     assert_eq!(document["intact"]["verdict"], "met");
-    let (code, out, _) = fail("trunks", &["-q"]);
-    assert_eq!(code, 0);
+    let Ended { code, out, .. } = fail("trunks", &["-q"]);
+    assert_eq!(code, Some(0));
     assert!(out.starts_with("There is nothing to fail."), "{out}");
-    let (code, out, _) = fail("links", &[]);
-    assert_eq!(code, 1);
-    assert!(
-        out.contains("3 single failures: 1 proved, 2 failed; 2 cut streams off."),
-        "{out}"
-    );
-    let (code, _, err) = plant.run(&["check", "plant.yaml", "--recovery", "5 ms"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("--fail"), "{err}");
-    let (code, _, err) = fail("links", &["--baseline", "x.json"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("--baseline"), "{err}");
+    fail("links", &[])
+        .exits(1)
+        .shows("3 single failures: 1 proved, 2 failed; 2 cut streams off.");
+    plant
+        .run(&["check", "plant.yaml", "--recovery", "5 ms"])
+        .exits(2)
+        .says("--fail");
+    fail("links", &["--baseline", "x.json"])
+        .exits(2)
+        .says("--baseline");
 }

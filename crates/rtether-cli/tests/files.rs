@@ -6,9 +6,11 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rtether_testkit::{Ended, Folder, Run};
 
 const SCENARIO: &str = "
 rtether: 1
@@ -19,53 +21,32 @@ run: { for: 100 ms }
 ";
 
 /// A scenario in a separate directory, removed at the end.
-struct Plant(PathBuf);
+struct Plant(Folder);
 
 impl Plant {
     fn new(test: &str) -> Self {
-        let name = format!("rtether-files-{test}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join("plant.yaml"), SCENARIO).unwrap();
-        Self(directory)
+        let folder = Folder::new(test);
+        folder.write("plant.yaml", SCENARIO);
+        Self(folder)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
-        command.args(arguments).current_dir(&self.0);
+        command.args(arguments).current_dir(self.0.path());
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).run()
     }
 
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
+    fn line(&self, line: &str) -> Ended {
+        self.run(&line.split(' ').collect::<Vec<_>>())
     }
 
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.join(name)).unwrap()
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
-}
-
-impl Drop for Plant {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn code(output: &Output) -> i32 {
-    output.status.code().unwrap()
 }
 
 #[test]
@@ -81,53 +62,43 @@ fn a_report_that_cannot_be_written_costs_no_run() {
             "--report",
             "no/r.html",
         ]);
-        assert_eq!(code(&output), 4, "{}", stderr(&output));
-        let text = stderr(&output);
-        assert!(text.contains("no directory `no`; make it first"), "{text}");
+        output.exits(4);
+        output.says("no directory `no`; make it first");
     }
     assert!(begin.elapsed() < Duration::from_secs(20));
-    assert_eq!(plant.names(), ["plant.yaml"]);
+    assert_eq!(plant.0.names(), ["plant.yaml"]);
 }
 
 #[test]
 fn the_table_is_printed_even_if_a_file_fails() {
     let plant = Plant::new("full");
     // A device that is always full.
-    let output = plant.run(&["check", "plant.yaml", "--report", "/dev/full"]);
-    assert_eq!(code(&output), 4);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 stream: 1 proved."));
-    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+    plant
+        .line("check plant.yaml --report /dev/full")
+        .exits(4)
+        .shows("1 stream: 1 proved.")
+        .says("/dev/full");
     assert!(fs::metadata("/dev/full").is_ok());
 }
 
 #[test]
 fn pipes_are_written_straight_and_links_followed() {
     let plant = Plant::new("pipe");
-    let fifo = plant.0.join("fifo");
-    assert!(
-        Command::new("mkfifo")
-            .arg(&fifo)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let fifo = plant.path("fifo");
+    Command::new("mkfifo").arg(&fifo).run().exits(0);
     let reader = thread::spawn(move || fs::read_to_string(fifo).unwrap());
-    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "fifo"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    plant.line("check plant.yaml -q --report fifo").exits(0);
     assert!(reader.join().unwrap().contains("</html>"));
 
-    fs::write(plant.0.join("real.html"), "old").unwrap();
-    std::os::unix::fs::symlink("real.html", plant.0.join("link.html")).unwrap();
-    std::os::unix::fs::symlink("new.html", plant.0.join("dangling.html")).unwrap();
+    fs::write(plant.path("real.html"), "old").unwrap();
+    std::os::unix::fs::symlink("real.html", plant.path("link.html")).unwrap();
+    std::os::unix::fs::symlink("new.html", plant.path("dangling.html")).unwrap();
     for (link, real) in [("link.html", "real.html"), ("dangling.html", "new.html")] {
-        let output = plant.run(&["check", "plant.yaml", "-q", "--report", link]);
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
-        assert!(
-            fs::symlink_metadata(plant.0.join(link))
-                .unwrap()
-                .is_symlink()
-        );
-        assert!(plant.read(real).contains("</html>"), "{real}");
+        plant
+            .run(&["check", "plant.yaml", "-q", "--report", link])
+            .exits(0);
+        assert!(fs::symlink_metadata(plant.path(link)).unwrap().is_symlink());
+        assert!(plant.0.read(real).contains("</html>"), "{real}");
     }
     let names = [
         "dangling.html",
@@ -137,47 +108,38 @@ fn pipes_are_written_straight_and_links_followed() {
         "plant.yaml",
         "real.html",
     ];
-    assert_eq!(plant.names(), names);
+    assert_eq!(plant.0.names(), names);
 }
 
 #[test]
 fn the_scenario_is_not_overwritten_and_no_file_is_written_twice() {
     let plant = Plant::new("same");
-    fs::hard_link(plant.0.join("plant.yaml"), plant.0.join("other.yaml")).unwrap();
-    fs::remove_file(plant.0.join("other.yaml")).unwrap();
-    std::os::unix::fs::symlink("plant.yaml", plant.0.join("link.yaml")).unwrap();
+    fs::hard_link(plant.path("plant.yaml"), plant.path("other.yaml")).unwrap();
+    fs::remove_file(plant.path("other.yaml")).unwrap();
+    std::os::unix::fs::symlink("plant.yaml", plant.path("link.yaml")).unwrap();
     for arguments in [
-        &["check", "plant.yaml", "--report", "plant.yaml"][..],
-        &["check", "plant.yaml", "--report", "./link.yaml"],
-        &["limit", "plant.yaml", "--report", "plant.yaml"],
-        &["bound", "plant.yaml", "--report", "plant.yaml"],
-        &["why", "plant.yaml", "x", "--svg", "./link.yaml"],
-        &["sim", "plant.yaml", "--pcap", "x", "--packets", "./x"],
-        &[
-            "sim",
-            "plant.yaml",
-            "--out",
-            "d",
-            "--report",
-            "d/report.html",
-        ],
+        "check plant.yaml --report plant.yaml",
+        "check plant.yaml --report ./link.yaml",
+        "limit plant.yaml --report plant.yaml",
+        "bound plant.yaml --report plant.yaml",
+        "why plant.yaml x --svg ./link.yaml",
+        "sim plant.yaml --pcap x --packets ./x",
+        "sim plant.yaml --out d --report d/report.html",
     ] {
         // The directory must exist for two names of a file in it to be recognized as the same.
-        fs::create_dir_all(plant.0.join("d")).unwrap();
-        let output = plant.run(arguments);
-        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
-        assert_eq!(plant.read("plant.yaml"), SCENARIO);
+        fs::create_dir_all(plant.path("d")).unwrap();
+        plant.line(arguments).exits(2);
+        assert_eq!(plant.0.read("plant.yaml"), SCENARIO);
     }
-    assert_eq!(plant.names(), ["d", "link.yaml", "plant.yaml"]);
+    assert_eq!(plant.0.names(), ["d", "link.yaml", "plant.yaml"]);
 }
 
 #[test]
 fn a_file_of_the_user_with_the_name_of_a_draft_survives() {
     let plant = Plant::new("part");
-    fs::write(plant.0.join("r.html.part"), "mine").unwrap();
-    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "r.html"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert_eq!(plant.read("r.html.part"), "mine");
+    fs::write(plant.path("r.html.part"), "mine").unwrap();
+    plant.line("check plant.yaml -q --report r.html").exits(0);
+    assert_eq!(plant.0.read("r.html.part"), "mine");
 }
 
 #[test]
@@ -200,7 +162,7 @@ fn the_second_ctrl_c_leaves_no_draft() {
         .unwrap();
     let begin = Instant::now();
     let limit = Duration::from_mins(1);
-    while plant.names().len() < 3 && begin.elapsed() < limit {
+    while plant.0.names().len() < 3 && begin.elapsed() < limit {
         thread::sleep(Duration::from_millis(20));
     }
     thread::sleep(Duration::from_millis(300));
@@ -213,7 +175,7 @@ fn the_second_ctrl_c_leaves_no_draft() {
     // No effect on a process that has ended.
     drop(child.kill());
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let names = plant.names();
+    let names = plant.0.names();
     assert!(names.iter().all(|name| !name.contains("part")), "{names:?}");
 }
 
@@ -221,11 +183,11 @@ fn the_second_ctrl_c_leaves_no_draft() {
 fn what_cannot_be_read_comes_with_a_remedy() {
     let plant = Plant::new("read");
     fs::write(
-        plant.0.join("latin1.yaml"),
+        plant.path("latin1.yaml"),
         b"rtether: 1\nname: F\xf6rderband\n",
     )
     .unwrap();
-    fs::write(plant.0.join("utf16.yaml"), b"\xff\xfer\0t\0").unwrap();
+    fs::write(plant.path("utf16.yaml"), b"\xff\xfer\0t\0").unwrap();
     for (file, words) in [
         ("plnat.yaml", "did you mean `./plant.yaml`"),
         ("nowhere/x.yaml", "no directory `nowhere`"),
@@ -233,13 +195,7 @@ fn what_cannot_be_read_comes_with_a_remedy() {
         ("latin1.yaml", "line 2, column 8: octet 0xf6 is not UTF-8"),
         ("utf16.yaml", "UTF-16"),
     ] {
-        let output = plant.run(&["check", file]);
-        assert_eq!(code(&output), 2, "{file}");
-        assert!(
-            stderr(&output).contains(words),
-            "{file}: {}",
-            stderr(&output)
-        );
+        plant.run(&["check", file]).exits(2).says(words);
     }
 }
 
@@ -254,7 +210,7 @@ fn a_file_that_is_no_result_is_told_in_words() {
         ("deep", &*deep),
         ("other", "{\"schema\":\"rtether.bound/1\"}"),
     ] {
-        fs::write(plant.0.join(name), text).unwrap();
+        fs::write(plant.path(name), text).unwrap();
     }
     for (file, words) in [
         ("empty", "`empty`: it is empty; `rtether check"),
@@ -281,10 +237,8 @@ fn a_file_that_is_no_result_is_told_in_words() {
             &["check", "plant.yaml", "--baseline", file],
         ] {
             let output = plant.run(arguments);
-            assert_eq!(code(&output), 2, "{arguments:?}");
-            let said = stderr(&output);
-            assert!(said.contains(words), "{arguments:?}: {said}");
-            assert_eq!(output.stdout, b"", "no run for nothing");
+            output.exits(2).says(words);
+            assert_eq!(output.out, "", "no run for nothing");
         }
     }
 }
@@ -298,8 +252,8 @@ fn a_name_of_a_file_is_no_command_for_the_terminal() {
         &["diff", "a\u{1b}[31m\nb", "plant.yaml"],
     ] {
         let output = plant.run(arguments);
-        assert_eq!(code(&output), 2, "{arguments:?}");
-        let said = stderr(&output);
+        output.exits(2);
+        let said = output.err;
         assert!(
             !said.contains('\u{1b}') && said.lines().count() == 1,
             "{said:?}"
@@ -310,11 +264,7 @@ fn a_name_of_a_file_is_no_command_for_the_terminal() {
 #[test]
 fn messages_in_json_are_one_object_per_line() {
     let plant = Plant::new("json");
-    fs::write(
-        plant.0.join("bad.yaml"),
-        "rtether: 2\nnodse: {}\nlinsk: []\n",
-    )
-    .unwrap();
+    fs::write(plant.path("bad.yaml"), "rtether: 2\nnodse: {}\nlinsk: []\n").unwrap();
     for (arguments, least) in [
         (&["bad.yaml"][..], 2),
         (&["nowhere.yaml"], 1),
@@ -325,7 +275,7 @@ fn messages_in_json_are_one_object_per_line() {
         let mut all = vec!["check", "--message-format", "json"];
         all.extend(arguments);
         let output = plant.run(&all);
-        let text = stderr(&output);
+        let text = output.err;
         assert!(text.lines().count() >= least, "{text}");
         for line in text.lines() {
             let object: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -339,13 +289,10 @@ fn messages_in_json_are_one_object_per_line() {
 fn messages_name_the_flag() {
     let plant = Plant::new("flag");
     for (flag, value) in [("--for", "5 parsec"), ("--warmup", "1 h"), ("--runs", "0")] {
-        let output = plant.run(&["check", "plant.yaml", flag, value]);
-        assert_eq!(code(&output), 2);
-        assert!(
-            stderr(&output).contains(&format!("--> {flag}:")),
-            "{}",
-            stderr(&output)
-        );
+        plant
+            .run(&["check", "plant.yaml", flag, value])
+            .exits(2)
+            .says(&format!("--> {flag}:"));
     }
 }
 
@@ -362,20 +309,18 @@ fn flags_that_would_do_nothing_are_refused() {
         &["limit", "plant.yaml", "--tolerance", "1e-300"],
         &["new", "a\nb"],
     ] {
-        let output = plant.run(arguments);
-        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        plant.run(arguments).exits(2);
     }
-    let many = plant.run(&["check", "plant.yaml", "-q", "-j", "100000"]);
-    assert_eq!(code(&many), 0, "{}", stderr(&many));
+    plant.line("check plant.yaml -q -j 100000").exits(0);
 }
 
 /// Oracle: `git diff --check` and the like complain about trailing spaces.
 #[test]
 fn tables_have_no_spaces_at_the_end() {
     let plant = Plant::new("spaces");
-    for arguments in [&["check", "plant.yaml"][..], &["bound", "plant.yaml"]] {
-        let output = plant.run(arguments);
-        let text = String::from_utf8_lossy(&output.stdout);
+    for arguments in ["check plant.yaml", "bound plant.yaml"] {
+        let output = plant.line(arguments);
+        let text = output.out;
         assert!(text.lines().count() > 3);
         assert!(text.lines().all(|line| !line.ends_with(' ')), "{text}");
     }
@@ -386,21 +331,19 @@ fn tables_have_no_spaces_at_the_end() {
 fn every_verb_has_a_manual_page() {
     let plant = Plant::new("man");
     for (verb, word) in [("sim", "pcap"), ("limit", "tolerance"), ("new", "template")] {
-        let output = plant.run(&["man", verb]);
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(code(&output), 0, "{}", stderr(&output));
-        assert!(
-            text.contains(word) && text.contains(&format!("rtether-{verb}")),
-            "{text}"
-        );
+        plant
+            .run(&["man", verb])
+            .exits(0)
+            .shows(word)
+            .shows(&format!("rtether-{verb}"));
     }
 }
 
 /// Runs the command from a shell, which closes or fills its outputs.
-fn shell(plant: &Plant, script: &str) -> Output {
+fn shell(plant: &Plant, script: &str) -> Ended {
     let mut shell = Command::new("sh");
     shell.args(["-c", script, env!("CARGO_BIN_EXE_rtether")]);
-    shell.current_dir(&plant.0).output().unwrap()
+    shell.current_dir(plant.0.path()).run()
 }
 
 #[test]
@@ -415,16 +358,13 @@ fn nobody_to_write_to_is_a_failure_and_a_reader_who_leaves_is_none() {
         "exec \"$0\" --help >/dev/full",
         "exec \"$0\" man check >&-",
     ] {
-        let output = shell(&plant, script);
-        assert_eq!(code(&output), 4, "{script}: {}", stderr(&output));
-        assert!(stderr(&output).contains("standard output"), "{script}");
+        shell(&plant, script).exits(4).says("standard output");
     }
     for script in [
         "exec \"$0\" check plant.yaml >/dev/null",
         "exec \"$0\" check plant.yaml <&-",
     ] {
-        let output = shell(&plant, script);
-        assert_eq!(code(&output), 0, "{script}: {}", stderr(&output));
+        shell(&plant, script).exits(0);
     }
     let mut command = plant.command(&["schema"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -437,15 +377,16 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
     // Oracle: the size of the largest file, above the limit on file sizes.
     let plant = Plant::new("all");
     let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" check plant.yaml -q --out a/out";
-    let output = shell(&plant, limited);
-    assert_eq!(code(&output), 4, "{}", stderr(&output));
-    assert!(stderr(&output).contains("a/out/"), "{}", stderr(&output));
-    assert_eq!(plant.names(), ["plant.yaml"], "no directory is left either");
+    shell(&plant, limited).exits(4).says("a/out/");
+    assert_eq!(
+        plant.0.names(),
+        ["plant.yaml"],
+        "no directory is left either"
+    );
     // The old directory stays as it was.
-    let output = plant.run(&["check", "plant.yaml", "-q", "--out", "a/out"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    plant.line("check plant.yaml -q --out a/out").exits(0);
     let contents = || {
-        let entries = fs::read_dir(plant.0.join("a/out")).unwrap();
+        let entries = fs::read_dir(plant.path("a/out")).unwrap();
         let mut all: Vec<(String, Vec<u8>)> = entries
             .map(|entry| entry.unwrap().path())
             .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
@@ -456,19 +397,12 @@ fn a_directory_of_results_is_written_whole_or_not_at_all() {
     let before = contents();
     assert!(before.len() > 3 && before.iter().any(|(_, octets)| octets.len() > 16 * 1024));
     let longer = limited.replace("-q", "-q --for 200ms");
-    assert_eq!(code(&shell(&plant, &longer)), 4);
+    shell(&plant, &longer).exits(4);
     assert_eq!(contents(), before);
     // And is replaced as a whole.
-    let output = plant.run(&[
-        "check",
-        "plant.yaml",
-        "-q",
-        "--for",
-        "200ms",
-        "--out",
-        "a/out",
-    ]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    plant
+        .line("check plant.yaml -q --for 200ms --out a/out")
+        .exits(0);
     let after = contents();
     let names = |all: &[(String, Vec<u8>)]| {
         let names = all.iter().map(|(name, _)| name.clone());
@@ -491,13 +425,13 @@ fn as_root_no_link_of_another_user_is_followed() {
     }
     let plant = Plant::new("links");
     let nobody = Some(65_534);
-    fs::create_dir(plant.0.join("mine")).unwrap();
-    fs::write(plant.0.join("mine/kept"), "kept").unwrap();
-    symlink("mine/kept", plant.0.join("file")).unwrap();
-    symlink("mine/new", plant.0.join("dangling")).unwrap();
-    symlink("mine", plant.0.join("folder")).unwrap();
+    fs::create_dir(plant.path("mine")).unwrap();
+    fs::write(plant.path("mine/kept"), "kept").unwrap();
+    symlink("mine/kept", plant.path("file")).unwrap();
+    symlink("mine/new", plant.path("dangling")).unwrap();
+    symlink("mine", plant.path("folder")).unwrap();
     for name in ["file", "dangling", "folder"] {
-        lchown(plant.0.join(name), nobody, nobody).unwrap();
+        lchown(plant.path(name), nobody, nobody).unwrap();
     }
     for arguments in [
         ["--report", "file"],
@@ -506,26 +440,21 @@ fn as_root_no_link_of_another_user_is_followed() {
         ["--out", "folder/out"],
         ["--out", "folder"],
     ] {
-        let output = plant.run(&[&["check", "plant.yaml", "-q"], &arguments[..]].concat());
-        assert_eq!(code(&output), 4, "{arguments:?}: {}", stderr(&output));
-        let text = stderr(&output);
-        assert!(text.contains("link of user 65534"), "{arguments:?}: {text}");
+        plant
+            .run(&[&["check", "plant.yaml", "-q"], &arguments[..]].concat())
+            .exits(4)
+            .says("link of user 65534");
     }
     // Nor is another name of one of root's files, which a trace would write into.
-    fs::hard_link(plant.0.join("mine/kept"), plant.0.join("hard")).unwrap();
+    fs::hard_link(plant.path("mine/kept"), plant.path("hard")).unwrap();
     let trace = ["spy", "--for", "100 ms", "--trace", "hard"];
-    let output = plant.run(&trace);
-    assert_eq!(code(&output), 4, "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("has 2 names"),
-        "{}",
-        stderr(&output)
-    );
-    assert_eq!(plant.read("mine/kept"), "kept");
-    assert_eq!(fs::read_dir(plant.0.join("mine")).unwrap().count(), 1);
+    plant.run(&trace).exits(4).says("has 2 names");
+    assert_eq!(plant.0.read("mine/kept"), "kept");
+    assert_eq!(fs::read_dir(plant.path("mine")).unwrap().count(), 1);
     // Links of root are followed.
-    lchown(plant.0.join("folder"), Some(0), Some(0)).unwrap();
-    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "folder/new"]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    assert!(plant.read("mine/new").contains("</html>"));
+    lchown(plant.path("folder"), Some(0), Some(0)).unwrap();
+    plant
+        .line("check plant.yaml -q --report folder/new")
+        .exits(0);
+    assert!(plant.0.read("mine/new").contains("</html>"));
 }

@@ -9,9 +9,6 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-#[path = "common/skip.rs"]
-mod skip;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
@@ -28,7 +25,7 @@ use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
 
-use skip::skip;
+use rtether_testkit::skip;
 
 thread_local! {
     /// Whether to count, and the count: without a destructor and with a constant initial value, so

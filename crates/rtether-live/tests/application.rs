@@ -6,9 +6,6 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-#[path = "common/skip.rs"]
-mod skip;
-
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -26,7 +23,7 @@ use rtether_rtps::typed::PublishError;
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
-use skip::skip;
+use rtether_testkit::skip;
 
 /// A domain used only by one of these tests.
 fn options(domain: u16) -> DomainOptions {

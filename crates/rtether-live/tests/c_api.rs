@@ -9,16 +9,13 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-#[path = "common/skip.rs"]
-mod skip;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use skip::skip;
+use rtether_testkit::skip;
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// Private libraries listed in `rtether.pc`.

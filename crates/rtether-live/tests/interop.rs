@@ -10,14 +10,11 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
-#[path = "common/skip.rs"]
-mod skip;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use skip::skip;
+use rtether_testkit::skip;
 
 /// Cases that every pair must pass.
 const CASES: &[&str] = &[

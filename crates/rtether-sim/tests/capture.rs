@@ -1,8 +1,5 @@
 //! Captures read by an independent decoder: `tshark`, where it is installed.
 
-#![allow(clippy::print_stdout, reason = "a test says when it is skipped")]
-
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,25 +7,17 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender};
 use rtether_sim::trace::{Capture, Destination, FrameDescription, Tag};
+use rtether_testkit::skip;
 
 /// The decoder: the command in `RTETHER_TSHARK`, or `tshark` in the search path.
 fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-/// Returns whether `tshark` is missing; if so, prints and logs that a test was skipped.
 fn tshark_is_missing(test: &str) -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
-        let reason = format!("SKIP: {test}: tshark is not installed");
-        println!("{reason}");
-        if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-            let log = std::fs::OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(log);
-            writeln!(log.expect("the skip log"), "{reason}").expect("the skip log");
-        }
+        skip(test, "tshark is not installed");
     }
     is_missing
 }

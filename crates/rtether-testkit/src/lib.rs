@@ -1,8 +1,20 @@
-//! Random numbers for tests of several crates.
+//! What tests of several crates share: random numbers, folders, programs that they run, and how a
+//! test says that it cannot run.
 //!
 //! Plants are built by `Network::add` and `Network::join` of the model. The crate uses nothing of
 //! ours, so that what is tested and what it is compared with share no more than their [`Dice`].
 
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "whatever is not as a test needs it ends the test"
+)]
+
 mod dice;
+mod folder;
+mod host;
+mod program;
 
 pub use dice::Dice;
+pub use folder::Folder;
+pub use host::{is_root, namespaces, skip};
+pub use program::{Ended, Finish, Run, repeated, signal, signal_group, until_says};

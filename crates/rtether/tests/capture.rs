@@ -2,32 +2,23 @@
 //!
 //! Oracle: `tshark`, which follows the sequence numbers of every connection.
 
-#![allow(clippy::print_stdout, reason = "a test says when it is skipped")]
-
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
 use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Override, Scenario, load_with};
 use rtether::trace::CaptureLog;
+use rtether_testkit::skip;
 
 /// The decoder: the one given by the variable, else from the search path.
 fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-/// Reports, where skips are counted, that a test could not run.
 fn tshark_is_missing(test: &str) -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
-        let reason = format!("SKIP: {test}: tshark is not installed");
-        println!("{reason}");
-        if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-            let mut options = std::fs::OpenOptions::new();
-            let log = options.create(true).append(true).open(log);
-            writeln!(log.expect("the skip log"), "{reason}").expect("the skip log");
-        }
+        skip(test, "tshark is not installed");
     }
     is_missing
 }

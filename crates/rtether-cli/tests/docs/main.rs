@@ -9,15 +9,13 @@ mod compare;
 mod names;
 mod page;
 mod run;
-#[path = "../common/skip.rs"]
-mod skip;
 mod yaml;
 
 use std::fs;
 use std::path::PathBuf;
 
 use page::Page;
-use skip::skip;
+use rtether_testkit::skip;
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")

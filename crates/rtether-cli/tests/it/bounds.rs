@@ -1,13 +1,13 @@
 //! `rtether bound`, and bounds beside a simulation.
 
-use super::{run, stderr};
+use super::{line, run};
 
 #[test]
 fn bounds_have_a_verdict_or_a_reason() {
     // The series of this scenario never meet, but a bound holds for all phases: some are late.
-    let output = run(&["bound", "dolejs-4nodes.yaml", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = line("bound dolejs-4nodes.yaml --json");
+    output.exits(1);
+    let document = output.json();
     assert_eq!(document["schema"], "rtether.bound/1");
     for stream in document["streams"].as_array().unwrap() {
         let slack = stream["slack_ns"].as_f64().unwrap();
@@ -20,18 +20,15 @@ fn bounds_have_a_verdict_or_a_reason() {
         assert!((sum - stream["bound_ns"].as_f64().unwrap()).abs() < 1e-3);
     }
     // A shared medium never has a number, and the exit code reports no answer.
-    let output = run(&["bound", "hub.yaml", "--csv"]);
-    assert_eq!(output.status.code(), Some(3));
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("no-bound"), "{text}");
+    line("bound hub.yaml --csv").exits(3).shows("no-bound");
 }
 
 #[test]
 fn bulk_flows_say_what_limits_them() {
     // Every flow with a deadline has a bound beside the files, which are limited by their windows.
-    let output = run(&["bound", "bottling-line.yaml", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = line("bound bottling-line.yaml --json");
+    output.exits(1);
+    let document = output.json();
     for stream in document["streams"].as_array().unwrap() {
         let is_file = stream["deadline_ns"].is_null();
         assert_eq!(stream["bound_ns"].is_null(), is_file, "{stream}");
@@ -52,19 +49,19 @@ fn sim_says_that_it_judges_no_bounds() {
         ["check", "sim"].map(|verb| run(&[&[verb], &arguments[..], &[change.as_str()]].concat()))
     };
     let [checked, simulated] = accept("[{ flow: '*', sim: deadline, bound: 1 ns }]");
-    assert_eq!(checked.status.code(), Some(1), "{}", stderr(&checked));
-    assert_eq!(simulated.status.code(), Some(0), "{}", stderr(&simulated));
+    checked.exits(1);
+    simulated.exits(0);
     let note = "requirements of `bound` are not judged here; `rtether check` does";
-    assert!(stderr(&simulated).contains(note), "{}", stderr(&simulated));
-    assert!(!stderr(&checked).contains(note));
+    simulated.says(note);
+    assert!(!checked.err.contains(note));
     let [_, simulated] = accept("[{ flow: '*', sim: deadline }]");
-    assert!(!stderr(&simulated).contains(note));
+    assert!(!simulated.err.contains(note));
 }
 
 #[test]
 fn what_is_statistical_stands_in_a_column_of_its_own() {
-    let output = run(&["bound", "hub.yaml", "--json"]);
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = line("bound hub.yaml --json");
+    let document = output.json();
     let streams = document["streams"].as_array().unwrap();
     for stream in streams {
         assert!(stream["bound_ns"].is_null() && stream["slack_ns"].is_null());
@@ -77,15 +74,12 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
             assert!(said["model"].as_str().unwrap().contains("not a bound"));
         }
     }
-    let output = run(&["bound", "hub.yaml"]);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        text.contains("statistical") && text.contains("P(late) <= "),
-        "{text}"
-    );
-    assert!(text.contains("is no bound"), "{text}");
-    let output = run(&["bound", "goose-multicast.yaml"]);
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("statistical"));
+    line("bound hub.yaml")
+        .shows("statistical")
+        .shows("P(late) <= ")
+        .shows("is no bound");
+    let output = line("bound goose-multicast.yaml");
+    assert!(!output.out.contains("statistical"));
 }
 
 #[test]
@@ -94,21 +88,20 @@ fn bounds_have_a_page() {
     std::fs::create_dir_all(&directory).unwrap();
     let page = directory.join("bounds.html");
     let path = page.to_str().unwrap();
-    let output = run(&["bound", "goose-multicast.yaml", "--report", path]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    run(&["bound", "goose-multicast.yaml", "--report", path]).exits(1);
     let text = std::fs::read_to_string(&page).unwrap();
     for words in ["id=\"bounds\"", "id=\"ports\"", "id=\"stacks\"", "hop-mark"] {
         assert!(text.contains(words), "{words}");
     }
-    let output = run(&[
+    run(&[
         "check",
         "goose-multicast.yaml",
         "--for",
         "2s",
         "--report",
         path,
-    ]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    ])
+    .exits(0);
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("id=\"bounds\"") && text.contains("Bounds of ports"));
     // Without bounds there is no section.
@@ -126,12 +119,12 @@ fn bounds_have_a_page() {
             .contains("id=\"bounds\"")
     );
     let missing = directory.join("missing").join("bounds.html");
-    let output = run(&[
+    run(&[
         "bound",
         "goose-multicast.yaml",
         "--report",
         missing.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    ])
+    .exits(4);
     std::fs::remove_dir_all(&directory).unwrap();
 }

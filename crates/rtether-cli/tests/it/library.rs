@@ -4,6 +4,7 @@ use std::process::Command;
 
 use rtether::report::json;
 use rtether::verdict::Conclusion;
+use rtether_testkit::Run;
 
 #[path = "../../../rtether/examples/check.rs"]
 #[allow(
@@ -19,9 +20,9 @@ fn the_example_of_the_library_finds_what_check_prints() {
         let file = format!("{}/../../scenarios/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let checked = example::run(&file).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
-        let output = command.args(["check", &file, "--json"]).output().unwrap();
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(json::text(&checked, json::Options::default()), printed);
+        let output = command.args(["check", &file, "--json"]).run();
+        let printed = json::text(&checked, json::Options::default());
+        assert_eq!(printed, output.out);
         let code = match checked.conclusion {
             Conclusion::Met => 0,
             Conclusion::Failed => 1,
@@ -30,6 +31,6 @@ fn the_example_of_the_library_finds_what_check_prints() {
                 panic!("{name}: {:?}", checked.conclusion)
             }
         };
-        assert_eq!(output.status.code(), Some(code), "{name}");
+        output.exits(code);
     }
 }

@@ -4,14 +4,13 @@
 
 mod bounds;
 mod library;
-#[cfg(target_os = "linux")]
-mod live;
 mod values;
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use rtether_testkit::{Ended, Finish, Folder, Run, signal, until_says};
 
 fn rtether() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
@@ -23,59 +22,29 @@ fn scenarios() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-fn run(arguments: &[&str]) -> Output {
-    rtether()
-        .args(arguments)
-        .current_dir(scenarios())
-        .output()
-        .unwrap()
+fn run(arguments: &[&str]) -> Ended {
+    rtether().args(arguments).current_dir(scenarios()).run()
 }
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+/// Runs the words of a line.
+fn line(line: &str) -> Ended {
+    run(&line.split(' ').collect::<Vec<_>>())
 }
 
 #[test]
 fn the_number_of_threads_changes_no_byte() {
-    let result = |jobs: &str| {
-        run(&[
-            "check",
-            "bottling-line.yaml",
-            "--json",
-            "--histogram",
-            "--buckets",
-            "--runs",
-            "6",
-            "--for",
-            "3s",
-            "-j",
-            jobs,
-        ])
-    };
-    let (one, two) = (result("1"), result("2"));
-    assert!(!one.stdout.is_empty(), "{}", stderr(&one));
-    assert_eq!(one.stdout, two.stdout);
-    assert_eq!(one.status.code(), two.status.code());
+    let check = "check bottling-line.yaml --json --histogram --buckets --runs 6 --for 3s";
+    let [one, two] = ["1", "2"].map(|jobs| line(&format!("{check} -j {jobs}")));
+    assert!(!one.out.is_empty(), "{}", one.err);
+    assert_eq!(one.out, two.out);
+    assert_eq!(one.code, two.code);
 }
 
 #[test]
 fn another_seed_is_another_run() {
-    let result = |seed: &str| {
-        run(&[
-            "check",
-            "bottling-line.yaml",
-            "--json",
-            "--for",
-            "2s",
-            "--seed",
-            seed,
-        ])
-    };
-    assert_ne!(result("1").stdout, result("2").stdout);
+    let check = "check bottling-line.yaml --json --for 2s --seed";
+    let [one, two] = ["1", "2"].map(|seed| line(&format!("{check} {seed}")).out);
+    assert_ne!(one, two);
 }
 
 /// Oracle: the same rows as CSV, with the same names.
@@ -99,12 +68,8 @@ fn every_result_has_one_object_per_row() {
     ] {
         let [csv, objects] = ["csv", "ndjson"].map(|format| {
             let output = run(&[arguments, &["--format", format]].concat());
-            assert!(
-                !output.stdout.is_empty(),
-                "{arguments:?}: {}",
-                stderr(&output)
-            );
-            stdout(&output)
+            assert!(!output.out.is_empty(), "{arguments:?}: {}", output.err);
+            output.out
         });
         let header = csv.lines().next().unwrap();
         let mut count = 0;
@@ -129,18 +94,15 @@ fn tables_fit_the_columns_unless_they_are_wide() {
             let mut command = rtether();
             command.args(arguments).args(more);
             command.current_dir(scenarios());
-            command
-                .env("COLUMNS", columns.to_string())
-                .output()
-                .unwrap()
+            command.env("COLUMNS", columns.to_string()).run()
         };
-        let text = stdout(&in_columns(&[]));
+        let text = in_columns(&[]).out;
         let widest = text.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(columns), "{text}");
-        assert_eq!(in_columns(&["--wide"]).stdout, piped.stdout);
+        assert_eq!(in_columns(&["--wide"]).out, piped.out);
         assert_eq!(
-            in_columns(&["--csv"]).stdout,
-            run(&[&arguments[..], &["--csv"]].concat()).stdout
+            in_columns(&["--csv"]).out,
+            run(&[&arguments[..], &["--csv"]].concat()).out
         );
     }
 }
@@ -150,22 +112,22 @@ fn tables_fit_the_columns_unless_they_are_wide() {
 fn verbose_tells_what_is_done_and_changes_no_result() {
     let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "--seed", "7"];
     let (plain, verbose) = (run(&arguments), run(&[&arguments[..], &["-v"]].concat()));
-    assert_eq!(plain.stdout, verbose.stdout);
+    assert_eq!(plain.out, verbose.out);
     for said in [
         "read dolejs-4nodes.yaml: ",
         "of 1 s, seeds from 7",
         "simulated ",
     ] {
-        assert!(stderr(&verbose).contains(said), "{}", stderr(&verbose));
-        assert!(!stderr(&plain).contains(said), "{}", stderr(&plain));
+        verbose.says(said);
+        assert!(!plain.err.contains(said), "{}", plain.err);
     }
 }
 
 #[test]
 fn json_holds_what_it_promises() {
-    let output = run(&["check", "dolejs-4nodes.yaml", "--json", "--for", "1s"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = line("check dolejs-4nodes.yaml --json --for 1s");
+    output.exits(0);
+    let document = output.json();
     assert_eq!(document["schema"], "rtether.result/1");
     let flow = document["flows"][0].as_object().unwrap();
     for key in [
@@ -204,30 +166,19 @@ fn json_holds_what_it_promises() {
 
 #[test]
 fn a_missed_deadline_is_exit_code_1() {
-    let output = run(&[
-        "check",
-        "dolejs-4nodes.yaml",
-        "--for",
-        "1s",
-        "-q",
-        "--set",
-        "flows.issue 1-2.deadline=150us",
-    ]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stdout(&output).contains("1 late"), "{}", stdout(&output));
+    let late = ["--set", "flows.issue 1-2.deadline=150us"];
+    let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "-q"];
+    run(&[arguments.as_slice(), &late].concat())
+        .exits(1)
+        .shows("1 late");
 }
 
 #[test]
 fn wrong_input_is_exit_code_2() {
     for arguments in [
         &["check", "nowhere.yaml"][..],
-        &[
-            "check",
-            "dolejs-4nodes.yaml",
-            "--set",
-            "flows.nobody.deadline=1ms",
-        ],
-        &["check", "dolejs-4nodes.yaml", "--set", "no equals sign"],
+        &["check", "hub.yaml", "--set", "flows.nobody.deadline=1ms"],
+        &["check", "hub.yaml", "--set", "no equals sign"],
         &["chekc", "dolejs-4nodes.yaml"],
         &["new", "x", "--template", "dodecahedron"],
         &["reproduce", "skeie-falt"],
@@ -236,53 +187,28 @@ fn wrong_input_is_exit_code_2() {
         &["reproduce", "valentim-outliers"],
     ] {
         let output = run(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        output.exits(2);
         assert!(
-            output.stdout.is_empty() && !output.stderr.is_empty(),
+            output.out.is_empty() && !output.err.is_empty(),
             "{arguments:?}"
         );
     }
-    assert!(stderr(&run(&["reproduce", "skeie-falt"])).contains("did you mean `skeie-flat`"));
+    line("reproduce skeie-falt").says("did you mean `skeie-flat`");
 }
 
 #[test]
 fn what_cannot_be_written_is_exit_code_4_and_leaves_nothing() {
-    let output = run(&[
-        "check",
-        "dolejs-4nodes.yaml",
-        "--for",
-        "1s",
-        "--report",
-        "/proc/no/report.html",
-    ]);
-    assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("/proc/no/report.html"));
+    line("check dolejs-4nodes.yaml --for 1s --report /proc/no/report.html")
+        .exits(4)
+        .says("/proc/no/report.html");
 }
 
 #[test]
 fn all_results_in_one_directory() {
-    let directory = std::env::temp_dir().join(format!("rtether-out-{}", std::process::id()));
-    let path = directory.to_str().unwrap();
-    let output = run(&[
-        "check",
-        "dolejs-4nodes.yaml",
-        "--for",
-        "1s",
-        "-q",
-        "--out",
-        path,
-    ]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let mut names: Vec<String> = std::fs::read_dir(&directory)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
+    let folder = Folder::new("out");
+    let out = folder.path().to_str().unwrap();
+    let arguments = ["check", "dolejs-4nodes.yaml", "--for", "1s", "-q"];
+    run(&[&arguments[..], &["--out", out]].concat()).exits(0);
     let expected = [
         "buckets.csv",
         "collisions.csv",
@@ -297,28 +223,16 @@ fn all_results_in_one_directory() {
         "smoothers.csv",
         "transfers.csv",
     ];
-    assert_eq!(names, expected);
-    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(folder.names(), expected);
 }
 
 #[test]
 fn traces_hold_every_frame_and_every_delivery() {
-    let directory = std::env::temp_dir().join(format!("rtether-trace-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let file = |name: &str| directory.join(name).to_str().unwrap().to_owned();
-    let (pcap, packets) = (file("run.pcapng"), file("packets.csv"));
-    let output = run(&[
-        "sim",
-        "dolejs-4nodes.yaml",
-        "--for",
-        "1s",
-        "-q",
-        "--pcap",
-        &pcap,
-        "--packets",
-        &packets,
-    ]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let folder = Folder::new("trace");
+    let (pcap, packets) = (folder.file("run.pcapng"), folder.file("packets.csv"));
+    let arguments = ["sim", "dolejs-4nodes.yaml", "--for", "1s", "-q"];
+    let files = ["--pcap", &pcap, "--packets", &packets];
+    run(&[&arguments[..], &files].concat()).exits(0);
     // 100 round trips and 100 issues of two pairs, over two links each way: the block type of an
     // enhanced packet occurs once for each of 2 * (100 * 4 + 100 * 2) frames.
     let capture = std::fs::read(&pcap).unwrap();
@@ -330,141 +244,67 @@ fn traces_hold_every_frame_and_every_delivery() {
         at += usize::try_from(word(at + 4)).unwrap();
     }
     assert_eq!((at, frames), (capture.len(), 1200));
-    let lines = std::fs::read_to_string(&packets).unwrap();
-    assert_eq!(lines.lines().count(), 1 + 400);
-    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(folder.read("packets.csv").lines().count(), 1 + 400);
 }
 
 #[test]
 fn a_scenario_from_a_template_passes() {
-    let directory = std::env::temp_dir().join(format!("rtether-new-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let in_directory = |arguments: &[&str]| {
-        rtether()
-            .args(arguments)
-            .current_dir(&directory)
-            .output()
-            .unwrap()
-    };
+    let folder = Folder::new("new");
+    let in_folder = |arguments: &[&str]| rtether().args(arguments).current_dir(folder.path()).run();
     for shape in ["line", "star", "ring", "substation", "hub"] {
         // The name defaults to that of the shape.
-        let output = in_directory(&["new", "--template", shape]);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{shape}: {}",
-            stderr(&output)
-        );
+        in_folder(&["new", "--template", shape]).exits(0);
         let file = format!("{shape}.yaml");
-        let output = in_directory(&["check", &file, "--for", "2s", "-q", "--runs", "1"]);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{shape}: {}{}",
-            stdout(&output),
-            stderr(&output)
-        );
-        let again = in_directory(&["new", shape, "--template", shape]);
-        assert_eq!(
-            again.status.code(),
-            Some(2),
-            "an existing file is not replaced"
-        );
+        in_folder(&["check", &file, "--for", "2s", "-q", "--runs", "1"]).exits(0);
+        in_folder(&["new", shape, "--template", shape]).exits(2);
     }
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
 fn ctrl_c_ends_with_partial_results() {
     let mut child = rtether()
-        .args([
-            "check",
-            "substation.yaml",
-            "--for",
-            "2000 s",
-            "--json",
-            "-v",
-        ])
+        .args(["check", "substation.yaml", "--for", "2000 s"])
+        .args(["--json", "-v"])
         .current_dir(scenarios())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let said = BufReader::new(child.stderr.take().unwrap());
-    let mut lines = said.lines().map(Result::unwrap);
-    assert!(lines.any(|line| line.contains("simulating ")), "it begins");
+        .start();
+    let _said = until_says(&mut child, "simulating ");
     std::thread::sleep(Duration::from_secs(3));
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    signal(child.id(), "-INT");
+    let document = child.finish().exits(130).json();
     assert_eq!(document["partial"], true);
     assert!(document["duration_ns"].as_f64().unwrap() < 2e12);
 }
 
 #[test]
 fn ctrl_c_ends_a_trace_too() {
-    let directory = std::env::temp_dir().join(format!("rtether-cut-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let packets = directory.join("packets.csv");
+    let folder = Folder::new("cut");
+    let packets = folder.file("packets.csv");
     // A trace that cannot be written ends the command and leaves no file.
-    let child = rtether()
+    rtether()
         .args(["sim", "substation.yaml", "--for", "4 s", "-q", "--packets"])
         .arg(&packets)
         .args(["--pcap", "/dev/null/not-a-directory"])
         .current_dir(scenarios())
-        .output()
-        .unwrap();
-    assert_eq!(child.status.code(), Some(4), "{}", stderr(&child));
+        .run()
+        .exits(4);
     let mut cut = rtether()
-        .args([
-            "sim",
-            "substation.yaml",
-            "--for",
-            "2000 s",
-            "-q",
-            "--packets",
-        ])
-        .arg(&packets)
+        .args(["sim", "substation.yaml", "--for", "2000 s", "-q"])
+        .args(["--packets", &packets])
         .current_dir(scenarios())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(2));
-    let pid = cut.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    signal(cut.id(), "-INT");
     assert_eq!(cut.wait().unwrap().code(), Some(130));
-    let left: Vec<_> = std::fs::read_dir(&directory)
-        .unwrap()
-        .map(|e| e.unwrap().file_name())
-        .collect();
+    let left = folder.names();
     assert!(left.iter().all(|name| name == "packets.csv"), "{left:?}");
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
 fn a_reader_that_leaves_early_is_no_failure() {
-    let mut child = rtether()
-        .args(["schema"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = rtether().args(["schema"]).start();
     drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    child.finish().exits(0);
 }

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{rtether, run, stderr, stdout};
+use rtether_testkit::Run;
+
+use super::{line, rtether, run};
 
 /// Words of the standard library and of the parser.
 const WORDS: [&str; 9] = [
@@ -88,23 +90,16 @@ fn bad_values_are_answered_in_words_for_people() {
 #[test]
 fn a_type_file_that_is_missing_is_wrong_input() {
     let output = run(&["pub", "x", "--idl", "nowhere.idl", "--for", "1 s"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(!stderr(&output).contains("os error"), "{}", stderr(&output));
+    output.exits(2);
+    assert!(!output.err.contains("os error"), "{}", output.err);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_priority_without_stations_is_refused() {
-    let output = run(&[
-        "check",
-        "dolejs-4nodes.yaml",
-        "--for",
-        "1s",
-        "--priority",
-        "20",
-    ]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("--live"), "{}", stderr(&output));
+    line("check dolejs-4nodes.yaml --for 1s --priority 20")
+        .exits(2)
+        .says("--live");
 }
 
 /// Two stations and a flow with this name, in a separate file.
@@ -127,10 +122,9 @@ fn names_that_turn_or_hide_text_are_refused() {
         let path = named(&format!("unseen-{index}"), "NAME");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("NAME", name)).unwrap();
-        let output = rtether().arg("check").arg(&path).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-        assert!(stderr(&output).contains("bad-name"), "{}", stderr(&output));
-        let said = stderr(&output);
+        let output = rtether().arg("check").arg(&path).run();
+        output.exits(2).says("bad-name");
+        let said = output.err;
         assert!(
             !said.contains(['\u{202e}', '\u{200b}', '\u{2066}']),
             "{said}"
@@ -144,9 +138,9 @@ fn a_name_is_no_formula_in_a_spreadsheet() {
     for (index, name) in ["=1+1", "+1+1x", "-x", "@sum"].iter().enumerate() {
         let path = named(&format!("formula-{index}"), name);
         for verb in [&["check", "--format", "csv"][..], &["bound", "--csv"]] {
-            let output = rtether().args(verb).arg(&path).output().unwrap();
-            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-            let text = stdout(&output);
+            let output = rtether().args(verb).arg(&path).run();
+            output.exits(0);
+            let text = output.out;
             let row = text.lines().nth(1).unwrap_or_default();
             assert!(row.starts_with(&format!("'{name},")), "{verb:?}: {text}");
         }

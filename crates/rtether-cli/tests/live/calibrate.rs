@@ -1,32 +1,27 @@
 //! `rtether calibrate`.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-use serde_json::Value;
+use rtether_testkit::{Finish, Folder, Run, signal, skip};
 
-use crate::{rtether, skip, stderr};
+use crate::rtether;
 
 /// Returns whether this host can be calibrated; reports why not.
 fn is_possible(test: &str) -> bool {
     let asked = rtether()
         .args(["doctor", "--watch", "0s", "--for", "calibrate"])
-        .output()
-        .unwrap();
-    if asked.status.success() {
+        .run();
+    if asked.code == Some(0) {
         return true;
     }
-    skip(test, &stderr(&asked));
+    skip(test, &asked.err);
     false
 }
 
 fn namespaces(process: u32) -> Vec<String> {
-    let list = Command::new("ip").args(["netns", "list"]).output().unwrap();
-    let text = String::from_utf8_lossy(&list.stdout).into_owned();
-    let own = format!("rtether-calibrate-{process}");
-    let names = text.lines().filter(|line| line.starts_with(&own));
-    names.map(str::to_owned).collect()
+    rtether_testkit::namespaces(&format!("rtether-calibrate-{process}"))
 }
 
 #[test]
@@ -37,23 +32,15 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
     if !is_possible("calibrate") {
         return;
     }
-    let file = std::env::temp_dir().join(format!("rtether-ho-{}.yaml", std::process::id()));
+    let folder = Folder::new("calibrate");
     let output = rtether()
         .args(["calibrate", "--json", "-n", "100", "-s", "64", "-s", "1000"])
-        .args([
-            "--over",
-            "veth",
-            "--waiting",
-            "block",
-            "--name",
-            "box",
-            "--out",
-        ])
-        .arg(&file)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        .args(["--over", "veth", "--waiting", "block"])
+        .args(["--name", "box", "--out"])
+        .arg(folder.file("box.yaml"))
+        .run();
+    output.exits(0);
+    let document = output.json();
     assert_eq!(document["schema"], "rtether.calibrate/1");
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 6);
@@ -70,8 +57,7 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
         let least = figure("send", "min_ns").unwrap() + figure("receive", "min_ns").unwrap();
         assert!(least > 0.0 && 2.0 * least <= total, "{row}");
     }
-    let profile = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let profile = folder.read("box.yaml");
     let scenario = format!(
         "rtether: 1\n{profile}nodes:\n  a: {{ stack: box-udp-block }}\n  b: {{ stack: box-raw-block \
          }}\nlinks:\n  - {{ ends: [a, b], rate: 1 Gbit/s }}\nflows:\n  - {{ name: f, from: a, to: b, \
@@ -80,15 +66,11 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
     let mut check = rtether()
         .args(["check", "-", "--json"])
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let mut input = check.stdin.take().unwrap();
     input.write_all(scenario.as_bytes()).unwrap();
     drop(input);
-    let output = check.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    check.finish().exits(0);
 }
 
 #[test]
@@ -99,9 +81,7 @@ fn nothing_is_left_behind_after_ctrl_c() {
     }
     let child = rtether()
         .args(["calibrate", "--waiting", "block", "--csv"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let process = child.id();
     // Wait for both, for at most five seconds.
     for _ in 0..100 {
@@ -112,12 +92,9 @@ fn nothing_is_left_behind_after_ctrl_c() {
     }
     assert_eq!(namespaces(process).len(), 2);
     std::thread::sleep(Duration::from_millis(300));
-    let kill = Command::new("kill")
-        .args(["-INT", &process.to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    assert!(output.stdout.starts_with(b"path,via,waiting,"));
+    signal(child.id(), "-INT");
+    let output = child.finish();
+    output.exits(130);
+    assert!(output.out.starts_with("path,via,waiting,"));
     assert_eq!(namespaces(process), Vec::<String>::new());
 }

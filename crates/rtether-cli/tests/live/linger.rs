@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader};
 
-use crate::topic::{Hosts, code};
-use crate::{stderr, stdout};
+use rtether_testkit::Finish;
+
+use crate::hosts::Hosts;
 
 #[test]
 fn what_nobody_acknowledged_is_a_failure() {
@@ -11,19 +12,19 @@ fn what_nobody_acknowledged_is_a_failure() {
     let Some(hosts) = Hosts::new("what_nobody_acknowledged_is_a_failure") else {
         return;
     };
-    let policies = ["Square", "--reliable", "--depth", "0"];
-    let mut reading = Hosts::start(&hosts.far, &[&["sub", "--json"][..], &policies].concat());
-    let options = ["-n", "200", "--period", "10 ms", "--linger", "300 ms"];
-    let writing = Hosts::start(&hosts.near, &[&["pub"][..], &policies, &options].concat());
+    let read = "sub Square --reliable --depth 0 --json";
+    let mut reading = Hosts::start(&hosts.far, read);
+    let write = "pub Square --reliable --depth 0 -n 200 --period 10ms --linger 300ms";
+    let writing = Hosts::start(&hosts.near, write);
     let mut first = String::new();
     let mut said = BufReader::new(reading.stdout.take().unwrap());
     said.read_line(&mut first).unwrap();
     assert!(first.contains("sample"), "{first}");
     reading.kill().unwrap();
     reading.wait().unwrap();
-    let written = writing.wait_with_output().unwrap();
-    assert_eq!(code(&written), Some(1), "{}", stderr(&written));
-    let text = stdout(&written);
-    assert!(text.contains("not acknowledged"), "{text}");
-    assert!(text.contains("200 samples written"), "{text}");
+    writing
+        .finish()
+        .exits(1)
+        .shows("not acknowledged")
+        .shows("200 samples written");
 }

@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use rtether_testkit::{Ended, Finish, Run, signal};
 
-use crate::{rtether, stderr};
+use crate::rtether;
 
 /// A sink on a separate port.
 struct Sink {
@@ -20,10 +20,7 @@ impl Sink {
         let mut child = rtether()
             .args(["load", "--sink", "127.0.0.1:0"])
             .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .start();
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
@@ -32,8 +29,8 @@ impl Sink {
         Self { child, address }
     }
 
-    fn load(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    fn load(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).run()
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -46,7 +43,7 @@ impl Sink {
 
     /// Ends it as by Ctrl-C and returns its last line.
     fn end(mut self) -> String {
-        interrupt(&self.child);
+        signal(self.child.id(), "-INT");
         let mut text = String::new();
         let mut output = self.child.stdout.take().unwrap();
         output.read_to_string(&mut text).unwrap();
@@ -63,24 +60,13 @@ impl Drop for Sink {
     }
 }
 
-fn interrupt(child: &Child) {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-}
-
-fn document(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
-}
-
 #[test]
 fn files_go_both_ways() {
     // Oracle: three files of a million octets each way, and the counts of the sink.
     let sink = Sink::start(&[]);
     let output = sink.load(&["--kind", "ftp-both", "--size", "1MB", "--files", "3"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document = document(&output);
+    output.exits(0);
+    let document = output.json();
     assert_eq!(document["schema"], "rtether.load/1");
     assert_eq!(document["sent_bytes"], 3_000_000);
     assert_eq!(document["received_bytes"], 3_000_000);
@@ -107,8 +93,8 @@ fn datagrams_keep_their_rate() {
         "--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms",
     ];
     let output = sink.load(&[wish.as_slice(), &["--connections", "2"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document = document(&output);
+    output.exits(0);
+    let document = output.json();
     let sent = document["datagrams_sent"].as_u64().unwrap();
     assert!((300..=592).contains(&sent), "{sent}");
     assert_eq!(document["datagrams_received"], sent);
@@ -120,18 +106,14 @@ fn datagrams_keep_their_rate() {
 fn an_interrupted_load_tells_what_was_done() {
     // Oracle: the exit code of an interruption, and figures confirmed by the sink.
     let sink = Sink::start(&[]);
-    let load = sink
-        .command(&["--kind", "greedy", "--for", "60s"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let load = sink.command(&["--kind", "greedy", "--for", "60s"]).start();
     std::thread::sleep(Duration::from_millis(400));
-    interrupt(&load);
+    signal(load.id(), "-INT");
     let begin = Instant::now();
-    let output = load.wait_with_output().unwrap();
+    let output = load.finish();
     assert!(begin.elapsed() < Duration::from_secs(10));
-    assert_eq!(output.status.code(), Some(130));
-    let sent = document(&output)["sent_bytes"].as_u64().unwrap();
+    output.exits(130);
+    let sent = output.json()["sent_bytes"].as_u64().unwrap();
     assert!(sent > 0);
     assert!(sink.end().contains(&format!("{sent} B received")));
 }
@@ -141,21 +123,13 @@ fn a_sink_has_limits() {
     // Oracle: the limits on its command line. 500 kB at 8 Mbit/s take half a second, of which 10 ms
     // may be caught up.
     let sink = Sink::start(&["--limit-connections", "1", "--limit-rate", "8Mbit/s"]);
-    let first = sink
-        .command(&["--size", "500kB", "--files", "1"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let first = sink.command(&["--size", "500kB", "--files", "1"]).start();
     std::thread::sleep(Duration::from_millis(150));
-    let second = sink.load(&["--size", "1kB", "--files", "1"]);
-    assert_eq!(second.status.code(), Some(4));
-    assert!(
-        stderr(&second).contains("--limit-connections"),
-        "{}",
-        stderr(&second)
-    );
-    let first = first.wait_with_output().unwrap();
-    let time = document(&first)["file_time_min_ns"].as_f64().unwrap();
+    sink.load(&["--size", "1kB", "--files", "1"])
+        .exits(4)
+        .says("--limit-connections");
+    let first = first.finish();
+    let time = first.json()["file_time_min_ns"].as_f64().unwrap();
     assert!((480e6..5e9).contains(&time), "{time}");
     let said = sink.end();
     assert!(said.contains("1 connections, 1 turned away"), "{said}");
@@ -176,7 +150,7 @@ fn strangers_get_nothing() {
     ] {
         socket.send_to(payload, &sink.address).unwrap();
     }
-    assert!(crate::repeated(|| socket.recv(&mut [0; 64])).is_err());
+    assert!(rtether_testkit::repeated(|| socket.recv(&mut [0; 64])).is_err());
     let mut stream = TcpStream::connect(&sink.address).unwrap();
     stream.write_all(&[b'x'; 24]).unwrap();
     let mut answer = Vec::new();
@@ -195,10 +169,11 @@ fn a_sink_that_is_not_there_is_named() {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap().to_string();
     drop(socket);
-    let output = rtether().args(["load", &address]).output().unwrap();
-    assert_eq!(output.status.code(), Some(4));
-    let said = stderr(&output);
-    assert!(said.contains(&address) && said.contains("--sink"), "{said}");
-    let output = rtether().args(["load", "no such host"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    rtether()
+        .args(["load", &address])
+        .run()
+        .exits(4)
+        .says(&address)
+        .says("--sink");
+    rtether().args(["load", "no such host"]).run().exits(2);
 }

@@ -3,13 +3,13 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{TcpStream, UdpSocket};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use rtether_testkit::{Ended, Run, is_root, repeated, signal};
 
-use crate::{repeated, rtether, skip, stderr};
+use crate::rtether;
 
 /// Longest wait for something that takes milliseconds on an idle machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,10 +27,7 @@ impl Service {
             .args(limits)
             .arg(env!("CARGO_BIN_EXE_rtether"))
             .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .start();
         let mut line = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut line).unwrap();
@@ -42,10 +39,7 @@ impl Service {
     }
 
     fn signal(&self, name: &str) {
-        let kill = Command::new("kill")
-            .args([name, &self.child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
+        signal(self.child.id(), name);
     }
 
     /// Ends it as by Ctrl-C and returns its final output.
@@ -104,14 +98,14 @@ fn crowd(service: &Service, count: usize) -> (Vec<TcpStream>, Vec<Vec<u8>>) {
 }
 
 /// Repeats a request until it is answered, which happens once earlier clients have gone.
-fn comes_back(mut ask: impl FnMut() -> Output) {
+fn comes_back(mut ask: impl FnMut() -> Ended) {
     let begin = Instant::now();
     loop {
         let output = ask();
-        if output.status.success() {
+        if output.code == Some(0) {
             return;
         }
-        assert!(begin.elapsed() < PATIENCE, "{}", stderr(&output));
+        assert!(begin.elapsed() < PATIENCE, "{}", output.err);
         sleep(Duration::from_millis(50));
     }
 }
@@ -138,18 +132,14 @@ fn an_echo_without_descriptors_says_so_and_comes_back() {
     }
     let ping = || {
         let arguments = ["ping", &service.at, "--via", "tcp", "-n", "1"];
-        rtether().args(arguments).output().unwrap()
+        rtether().args(arguments).run()
     };
     let refused = ping();
-    assert!(!refused.status.success());
-    assert!(
-        stderr(&refused).contains("as many connections as it takes"),
-        "{}",
-        stderr(&refused)
-    );
+    assert_ne!(refused.code, Some(0));
+    refused.says("as many connections as it takes");
     drop(served);
     comes_back(ping);
-    let document: Value = serde_json::from_str(&service.end()).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&service.end()).unwrap();
     let count = document["connections_refused"].as_u64().unwrap();
     assert!(count > told.len() as u64, "{document:#}");
     assert!(document["answered"].as_u64() >= Some(1), "{document:#}");
@@ -158,11 +148,10 @@ fn an_echo_without_descriptors_says_so_and_comes_back() {
 /// Oracle: the system limits the threads of the sink's user, and its clients need more.
 #[test]
 fn a_sink_without_threads_says_so_and_comes_back() {
-    if !rustix::process::geteuid().is_root() {
-        let reason = "needs root: root becomes a user with no other process";
-        return skip("a_sink_without_threads_says_so_and_comes_back", reason);
+    // Root becomes a user without other processes.
+    if !is_root("a_sink_without_threads_says_so_and_comes_back") {
+        return;
     }
-    // A user without other processes.
     let user = (1_000_000_000 + std::process::id()).to_string();
     let arguments = ["load", "--sink", "127.0.0.1:0", "--user", &user];
     let service = Service::start(&["--nproc=6:6"], &arguments);
@@ -171,15 +160,11 @@ fn a_sink_without_threads_says_so_and_comes_back() {
     let load = || {
         let arguments = ["load", &service.at, "--kind", "ftp-up", "--size", "10kB"];
         let files = ["--files", "1"];
-        rtether().args(arguments).args(files).output().unwrap()
+        rtether().args(arguments).args(files).run()
     };
     let refused = load();
-    assert!(!refused.status.success());
-    assert!(
-        stderr(&refused).contains("no thread or no descriptor left"),
-        "{}",
-        stderr(&refused)
-    );
+    assert_ne!(refused.code, Some(0));
+    refused.says("no thread or no descriptor left");
     drop(served);
     comes_back(load);
     let said = service.end();
@@ -216,7 +201,7 @@ fn an_echo_counts_what_its_socket_dropped() {
         assert!(begin.elapsed() < PATIENCE, "the datagrams are not read");
         sleep(Duration::from_millis(10));
     }
-    let document: Value = serde_json::from_str(&service.end()).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&service.end()).unwrap();
     let count = |name: &str| document[name].as_u64().unwrap();
     assert!(count("overrun") > 0, "{document:#}");
     let all = count("answered") + count("malformed") + count("overrun");

@@ -14,8 +14,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use crate::{repeated, rtether, stderr, stdout};
-use bed::{Bed, CONFIG, finish, lost, signal, wait_for};
+use rtether_testkit::{Run, repeated, signal};
+
+use crate::rtether;
+use bed::{Bed, CONFIG, finish, lost, wait_for};
 
 #[test]
 fn a_device_is_after_it_as_it_was_before() {
@@ -35,15 +37,11 @@ fn a_device_is_after_it_as_it_was_before() {
             bed.status()["transmitted"]["frames"].as_u64().unwrap() >= 50
         });
         if name == "down" {
-            let output = bed.run(&["shim", "down", "wire"]);
-            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-            assert!(stdout(&output).contains("has ended"));
+            bed.line("shim down wire").exits(0).shows("has ended");
         } else {
             signal(shim.id(), name);
         }
-        let output = finish(shim);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert!(stdout(&output).contains("transmitted"), "its last status");
+        finish(shim).exits(0).shows("transmitted");
         assert_eq!(bed.look(), before, "{name}");
         assert_eq!(bed.files(), [""; 0], "{name}");
         assert_eq!(bed.processes(), [""; 0], "{name}");
@@ -56,13 +54,11 @@ fn a_dry_run_changes_nothing() {
         return;
     };
     let before = bed.look();
-    let config = bed.file(CONFIG);
-    let config = config.to_str().unwrap();
-    let output = bed.run(&["shim", "up", "wire", "--config", config, "--dry-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = stdout(&output);
-    assert!(text.contains("tc qdisc add dev wire clsact"), "{text}");
-    assert!(text.contains("tc qdisc del dev wire clsact"), "{text}");
+    let config = &bed.file(CONFIG);
+    bed.run(&["shim", "up", "wire", "--config", config, "--dry-run"])
+        .exits(0)
+        .shows("tc qdisc add dev wire clsact")
+        .shows("tc qdisc del dev wire clsact");
     let output = bed.run(&[
         "shim",
         "up",
@@ -72,7 +68,7 @@ fn a_dry_run_changes_nothing() {
         "--dry-run",
         "--json",
     ]);
-    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let document = output.json();
     assert_eq!(document["schema"], "rtether.shim-plan/1");
     assert_eq!(document["down"][0], "tc qdisc del dev wire clsact");
     assert_eq!(bed.look(), before);
@@ -85,21 +81,19 @@ fn there_is_one_shim_for_each_device_of_each_namespace() {
         return;
     };
     let near = bed.up(CONFIG, &[]);
-    let config = bed.file(CONFIG);
-    let config = config.to_str().unwrap();
-    let second = bed.run(&["shim", "up", "wire", "--config", config]);
-    assert_eq!(second.status.code(), Some(4));
-    let said = stderr(&second);
-    assert!(said.contains("has a shim already"), "{said}");
+    let config = &bed.file(CONFIG);
+    bed.run(&["shim", "up", "wire", "--config", config])
+        .exits(4)
+        .says("has a shim already");
     // The device at the other end has the same name in another namespace.
     let far = bed.up_far(CONFIG);
     assert_eq!(bed.files().len(), 6, "{:?}", bed.files());
     assert_eq!(bed.ping(50, "2 ms"), 0, "all pass both");
     signal(near.id(), "-TERM");
-    assert_eq!(finish(near).status.code(), Some(0));
+    finish(near).exits(0);
     assert_eq!(bed.files().len(), 3);
     signal(far.id(), "-TERM");
-    assert_eq!(finish(far).status.code(), Some(0));
+    finish(far).exits(0);
     assert_eq!(bed.files(), [""; 0]);
 }
 
@@ -108,8 +102,7 @@ fn without_a_shim_there_is_nothing_to_ask() {
     let Some(bed) = Bed::new("without_a_shim_there_is_nothing_to_ask") else {
         return;
     };
-    let config = bed.file(CONFIG);
-    let config = config.to_str().unwrap();
+    let config = &bed.file(CONFIG);
     for (arguments, code, words) in [
         (&["status", "wire"] as &[&str], 3, "rtether shim up wire"),
         (
@@ -135,10 +128,9 @@ fn without_a_shim_there_is_nothing_to_ask() {
             "missing.yaml",
         ),
     ] {
-        let output = bed.run(&[&["shim"], arguments].concat());
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        assert!(said.contains(words), "{arguments:?}: {said}");
+        bed.run(&[&["shim"], arguments].concat())
+            .exits(code)
+            .says(words);
     }
     assert_eq!(bed.files(), [""; 0]);
 }
@@ -150,14 +142,14 @@ fn a_status_has_three_forms() {
     };
     let shim = bed.up(CONFIG, &[]);
     assert_eq!(bed.ping(20, "2 ms"), 0);
-    let table = stdout(&bed.run(&["shim", "status", "wire"]));
+    let table = bed.line("shim status wire").out;
     assert!(
         table.starts_with("wire: back end user, 100 Mbit/s"),
         "{table}"
     );
     let sample = "rtether_shim_frames_total{device=\"wire\",direction=\"transmit\"} ";
     wait_for("frames are counted", || {
-        let metrics = stdout(&bed.run(&["shim", "status", "wire", "--metrics"]));
+        let metrics = bed.line("shim status wire --metrics").out;
         let value = metrics.lines().find_map(|line| line.strip_prefix(sample));
         value.unwrap().parse::<u64>().unwrap() >= 20
     });
@@ -218,7 +210,7 @@ fn the_manager_of_services_hears_how_it_is() {
         "WATCHDOG=1" => false,
         other => panic!("{other}"),
     });
-    assert_eq!(finish(shim).status.code(), Some(0));
+    finish(shim).exits(0);
     std::fs::remove_file(path).unwrap();
 }
 
@@ -244,7 +236,7 @@ fn a_connection_survives_up_and_down() {
 
 #[test]
 fn editors_get_the_schema() {
-    let output = rtether().args(["schema", "--shim"]).output().unwrap();
+    let output = rtether().args(["schema", "--shim"]).run();
     let committed = include_str!("../../../../docs/reference/shim.schema.json");
-    assert_eq!(stdout(&output), committed);
+    assert_eq!(output.out, committed);
 }

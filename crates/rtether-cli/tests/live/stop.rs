@@ -5,13 +5,14 @@
 
 use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::skip;
-use crate::topic::Hosts;
+use rtether_testkit::{Folder, Run, namespaces, signal, skip};
+
+use crate::hosts::Hosts;
 
 /// Limit on the end after a signal, on an idle machine.
 const SOON: Duration = Duration::from_secs(1);
@@ -93,37 +94,16 @@ priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
 transmit_queues: { strategy: strict, ring: 1 }
 ";
 
-/// A folder with the plants and the drafts of output files; removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        std::fs::write(path.join("small.yaml"), SMALL).unwrap();
-        std::fs::write(path.join("large.yaml"), large()).unwrap();
-        let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
-        std::fs::write(path.join("more.yaml"), more).unwrap();
-        std::fs::write(path.join("result.json"), result()).unwrap();
-        std::fs::write(path.join("shim.yaml"), SHIM).unwrap();
-        Self(path)
-    }
-
-    /// Returns incomplete files.
-    fn drafts(&self, of: u32) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&self.0).unwrap();
-        let paths = entries.map(|entry| entry.unwrap().path());
-        let part = format!(".{of}-");
-        paths
-            .filter(|path| path.to_string_lossy().contains(&part))
-            .collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
+/// Creates a folder with the plants, for the drafts of output files.
+fn plants(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    folder.write("small.yaml", SMALL);
+    folder.write("large.yaml", large());
+    let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
+    folder.write("more.yaml", more);
+    folder.write("result.json", result());
+    folder.write("shim.yaml", SHIM);
+    folder
 }
 
 /// Verbs that need no rights and no network.
@@ -168,7 +148,7 @@ const TALKING: &[&str] = &[
 fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> Duration {
     let mut child: Child = program(hosts)
         .args(line.split(' '))
-        .current_dir(&folder.0)
+        .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -195,7 +175,9 @@ fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> D
     // It may have finished before, or not have handled signals yet.
     let is_known = matches!(status.code(), Some(0..=5 | 130)) || status.signal() == Some(15);
     assert!(is_known, "`rtether {line}` after {after:?}: {status:?}");
-    assert_eq!(folder.drafts(pid), [""; 0].map(PathBuf::from), "{line}");
+    let mut drafts = folder.names();
+    drafts.retain(|name| name.contains(&format!(".{pid}-")));
+    assert_eq!(drafts, [""; 0], "{line}");
     assert_eq!(left(pid), [""; 0], "`rtether {line}` after {after:?}");
     if let Some(hosts) = hosts.filter(|_| line.starts_with("shim")) {
         // The process that watches over a shim restores what the shim itself could not.
@@ -210,34 +192,22 @@ fn end(hosts: Option<&Hosts>, line: &str, folder: &Folder, after: Duration) -> D
 
 /// Returns whether a shim has left the place of its filters on the device of the near host.
 fn has_filters(hosts: &Hosts) -> bool {
-    let mut command = Command::new("ip");
-    command.args([
-        "netns",
-        "exec",
-        hosts.near(),
-        "tc",
-        "qdisc",
-        "show",
-        "dev",
-        "wire",
-    ]);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    crate::stdout(&output).contains("clsact")
+    let show = ["tc", "qdisc", "show", "dev", "wire"];
+    let output = Command::new("ip")
+        .args(["netns", "exec", &hosts.near])
+        .args(show)
+        .run();
+    output.exits(0);
+    output.out.contains("clsact")
 }
 
 /// Returns the namespaces that a process left behind.
 fn left(pid: u32) -> Vec<String> {
-    let entries = std::fs::read_dir("/run/netns")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let part = format!("-{pid}");
+    let mut names = namespaces(&part);
+    names.retain(|name| name.starts_with("rtether-") && !name.starts_with("rtether-top"));
+    names.retain(|name| name.ends_with(&part) || name.contains(&format!("{part}-")));
     names
-        .filter(|name| name.starts_with("rtether-") && !name.starts_with("rtether-top"))
-        .filter(|name| name.ends_with(&part) || name.contains(&format!("{part}-")))
-        .collect()
 }
 
 /// Returns the moments of one verb, determined by the seed and its command line alone.
@@ -261,7 +231,7 @@ fn program(hosts: Option<&Hosts>) -> Command {
         None => Command::new(program),
         Some(hosts) => {
             let mut command = Command::new("ip");
-            command.args(["netns", "exec", hosts.near()]).arg(program);
+            command.args(["netns", "exec", &hosts.near]).arg(program);
             command
         }
     }
@@ -269,7 +239,7 @@ fn program(hosts: Option<&Hosts>) -> Command {
 
 /// Ends each verb at `count` moments; returns the longest time with its verb.
 fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Duration, String) {
-    let folder = Folder::new(if hosts.is_some() { "stop-net" } else { "stop" });
+    let folder = plants(if hosts.is_some() { "stop-net" } else { "stop" });
     let of = |line: &str| {
         let all = moments(line, count).into_iter();
         let all = all.map(|after| {
@@ -323,14 +293,7 @@ fn sigterm_ends_a_verb_whose_output_is_not_read() {
         child.try_wait().unwrap().is_none(),
         "its output fits a pipe"
     );
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-TERM", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    signal(child.id(), "-TERM");
     let asked = Instant::now();
     while child.try_wait().unwrap().is_none() {
         assert!(asked.elapsed() < PATIENCE, "it does not end");

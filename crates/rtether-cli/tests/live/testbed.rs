@@ -6,10 +6,12 @@
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::skip;
+use rtether_testkit::{Ended, Finish, Folder, Run, is_root, namespaces, signal, signal_group};
+
+use crate::rtether;
 
 const SCENARIO: &str = "
 rtether: 1
@@ -22,36 +24,6 @@ flows:
   - { name: f, from: a, to: b, period: 2 ms, size: 64 B }
 ";
 
-fn is_root(test: &str) -> bool {
-    let id = Command::new("id").arg("-u").output().unwrap();
-    let is_root = id.stdout.trim_ascii() == b"0";
-    if !is_root {
-        skip(test, "needs root");
-    }
-    is_root
-}
-
-/// A scenario in a separate file, removed at the end.
-struct File(PathBuf);
-
-impl File {
-    fn new(test: &str) -> Self {
-        Self::with(test, SCENARIO)
-    }
-
-    fn with(test: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rtether-{test}-{}.yaml", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.0));
-    }
-}
-
 /// Anything that takes longer never ends.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Packets of the flow after which its warm-up, at most a second, is over: no packet is sent before
@@ -59,20 +31,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const WARM: u64 = 600;
 
 /// Starts a run of `seconds` and waits until it measures.
-fn start(file: &File, seconds: u32, backend: &str) -> Child {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+fn start(seconds: u32, backend: &str) -> Child {
+    let folder = Folder::new("start");
+    let mut child = rtether()
         .args(["live", "--json", "--priority", "0", "--backend", backend])
         .args(["--for", &format!("{seconds}s")])
-        .arg(&file.0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .arg(folder.write("plant.yaml", SCENARIO))
+        .start();
     let begun = Instant::now();
     while received(&namespace(&child, 1)) < WARM {
         if child.try_wait().unwrap().is_some() || begun.elapsed() > PATIENCE {
             drop(child.kill());
-            panic!("no test bed: {:?}", child.wait_with_output());
+            panic!("no test bed: {:?}", child.finish());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -82,8 +52,8 @@ fn start(file: &File, seconds: u32, backend: &str) -> Child {
 /// Returns how many packets a station's device has received.
 fn received(name: &str) -> u64 {
     let arguments = ["-n", name, "-s", "-j", "link", "show", "eth0"];
-    let shown = Command::new("ip").args(arguments).output().unwrap();
-    let document: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+    let shown = Command::new("ip").args(arguments).run().out;
+    let document: serde_json::Value = serde_json::from_str(&shown).unwrap_or_default();
     let packets = document.pointer("/0/stats64/rx/packets");
     packets
         .and_then(serde_json::Value::as_u64)
@@ -93,8 +63,7 @@ fn received(name: &str) -> u64 {
 /// Removes a station's device.
 fn remove_device(name: &str) {
     let arguments = ["-n", name, "link", "delete", "eth0"];
-    let removed = Command::new("ip").args(arguments).status();
-    assert!(removed.unwrap().success());
+    Command::new("ip").args(arguments).run().exits(0);
 }
 
 fn namespace(child: &Child, node: u32) -> String {
@@ -102,27 +71,11 @@ fn namespace(child: &Child, node: u32) -> String {
 }
 
 fn left(pid: u32) -> Vec<String> {
-    let entries = std::fs::read_dir("/run/netns")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| name.starts_with(&format!("rtether-live-{pid}-")))
-        .collect()
+    namespaces(&format!("rtether-live-{pid}-"))
 }
 
-fn signal(child: &Child, name: &str) {
-    let kill = Command::new("kill")
-        .args([name, &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-}
-
-fn delivered(output: &Output) -> u64 {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    document["streams"][0]["delivered"].as_u64().unwrap()
+fn delivered(ended: &Ended) -> u64 {
+    ended.json()["streams"][0]["delivered"].as_u64().unwrap()
 }
 
 #[test]
@@ -132,11 +85,11 @@ fn ctrl_c_ends_the_run_with_what_it_has() {
         return;
     }
     for backend in ["kernel", "emulated"] {
-        let child = start(&File::new("ctrl-c"), 60, backend);
-        signal(&child, "-INT");
+        let child = start(60, backend);
+        signal(child.id(), "-INT");
         let pid = child.id();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        let output = child.finish();
+        output.exits(130);
         assert!(delivered(&output) > 0, "{backend}");
         assert_eq!(left(pid), [""; 0], "{backend}");
     }
@@ -167,37 +120,33 @@ fn ctrl_c_during_the_set_up_leaves_nothing() {
     if !is_root(test) {
         return;
     }
-    let file = File::with("set-up", &many_stations());
+    let folder = Folder::new("set-up");
+    let file = folder.write("plant.yaml", many_stations());
     for (verb, backend) in [
         (&["live", "--backend"][..], "kernel"),
         (&["live", "--backend"], "emulated"),
         (&["check", "--for", "1s", "--live"], "kernel"),
     ] {
-        let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        let child = rtether()
             .args(verb)
             .args([backend, "--priority", "0"])
-            .arg(&file.0)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .arg(&file)
             .process_group(0)
-            .spawn()
-            .unwrap();
+            .start();
         let pid = child.id();
         let begun = Instant::now();
         while left(pid).len() < 5 {
             assert!(begun.elapsed() < PATIENCE, "no test bed");
             std::thread::sleep(Duration::from_millis(1));
         }
-        let group = format!("-{pid}");
-        let kill = Command::new("kill").args(["-INT", "--", &group]).status();
-        assert!(kill.unwrap().success());
-        let output = child.wait_with_output().unwrap();
-        let message = crate::stderr(&output);
-        let errors: Vec<&str> = message.lines().filter(|l| l.starts_with("error")).collect();
+        signal_group(pid, "-INT");
+        let output = child.finish();
+        let lines = output.err.lines();
+        let errors: Vec<&str> = lines.filter(|l| l.starts_with("error")).collect();
         assert_eq!(errors, [""; 0], "{verb:?}");
-        assert_eq!(output.status.code(), Some(130), "{verb:?}: {message}");
+        output.exits(130);
         // What was simulated before is shown.
-        assert_eq!(output.stdout.is_empty(), verb[0] == "live", "{message}");
+        assert_eq!(output.out.is_empty(), verb[0] == "live", "{output:?}");
         assert_eq!(left(pid), [""; 0], "{verb:?}");
     }
 }
@@ -213,54 +162,30 @@ fn listens(child: &Child) -> bool {
 #[test]
 fn ctrl_c_during_the_simulation_ends_check() {
     // A day of simulated time, which takes any machine a while.
-    let file = File::new("simulated");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+    let folder = Folder::new("simulated");
+    let mut child = rtether()
         .args(["check", "--live", "--for", "86400s", "--json"])
-        .arg(&file.0)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .arg(folder.write("plant.yaml", SCENARIO))
+        .start();
     let begun = Instant::now();
     while !listens(&child) {
         assert!(begun.elapsed() < PATIENCE, "not listening");
         std::thread::sleep(Duration::from_millis(5));
     }
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > PATIENCE {
-            signal(&child, "-INT");
+            signal(child.id(), "-INT");
             break;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(begun.elapsed() < PATIENCE, "it measures");
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output = child.finish();
+    output.exits(130);
+    let document = output.json();
     assert_eq!(document["partial"], true);
     assert!(document["flows"][0]["measured"].is_null());
-}
-
-/// A folder of a test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
 }
 
 /// Oracle: the counters of the same run.
@@ -270,39 +195,20 @@ fn packets_and_page_are_written() {
     if !is_root(test) {
         return;
     }
-    let (scenario, folder) = (File::new("files"), Folder::new("files"));
+    let folder = Folder::new("files");
+    let scenario = &folder.write("plant.yaml", SCENARIO);
     let (page, packets) = (folder.file("page.html"), folder.file("packets.csv"));
-    let scenario = scenario.0.to_str().unwrap();
-    let live = [
-        "live",
-        "--report",
-        &page,
-        "--packets",
-        &packets,
-        "--json",
-        "--priority",
-        "0",
-    ];
-    let check = [
-        "check",
-        "--live",
-        "--report",
-        &page,
-        "--live-packets",
-        &packets,
-        "--json",
-        "--priority",
-        "0",
-    ];
+    let live = ["live", "--packets", &packets];
+    let check = ["check", "--live", "--live-packets", &packets];
     for (arguments, place) in [(&live[..], "/streams/0"), (&check, "/flows/0/measured")] {
-        let output = crate::rtether()
+        let output = rtether()
             .args(arguments)
+            .args(["--report", &page, "--json", "--priority", "0"])
             .args(["--for", "1s", scenario])
-            .output()
-            .unwrap();
+            .run();
         // A busy host may lose packets.
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(matches!(output.code, Some(0 | 1)), "{output:?}");
+        let document = output.json();
         let stream = document.pointer(place).unwrap();
         let lines = std::fs::read_to_string(&packets).unwrap();
         let count = lines.lines().count() as u64 - 1;
@@ -317,17 +223,15 @@ fn packets_and_page_are_written() {
         std::fs::remove_file(&packets).unwrap();
         std::fs::remove_file(&page).unwrap();
     }
-    let twice = crate::rtether()
+    rtether()
         .args(["live", "--report", &page, "--packets", &page, scenario])
-        .output()
-        .unwrap();
-    assert_eq!(twice.status.code(), Some(2), "{twice:?}");
+        .run()
+        .exits(2);
     let nowhere = folder.file("missing/page.html");
-    let nowhere = crate::rtether()
+    rtether()
         .args(["live", "--report", &nowhere, scenario])
-        .output()
-        .unwrap();
-    assert_eq!(nowhere.status.code(), Some(4), "{nowhere:?}");
+        .run()
+        .exits(4);
 }
 
 #[test]
@@ -336,15 +240,11 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     if !is_root(test) {
         return;
     }
-    let mut child = start(&File::new("kill"), 60, "kernel");
-    signal(&child, "-KILL");
+    let mut child = start(60, "kernel");
+    signal(child.id(), "-KILL");
     child.wait().unwrap();
     assert_eq!(left(child.id()).len(), 3, "two stations and a switch");
-    let clean = Command::new(env!("CARGO_BIN_EXE_rtether"))
-        .args(["live", "--clean"])
-        .output();
-    let clean = clean.unwrap();
-    assert!(clean.status.success(), "{clean:?}");
+    rtether().args(["live", "--clean"]).run().exits(0);
     assert_eq!(left(child.id()), [""; 0]);
 }
 
@@ -373,13 +273,13 @@ fn clean_takes_what_other_verbs_left() {
     }
     process.kill().unwrap();
     process.wait().unwrap();
-    let clean = crate::rtether().args(["live", "--clean"]).output().unwrap();
+    let clean = rtether().args(["live", "--clean"]).run();
     let is_there = |name: &str| PathBuf::from("/run/netns").join(name).exists();
     let found = names.each_ref().map(|(name, _)| is_there(name));
     for (name, _) in names.iter().filter(|(name, _)| is_there(name)) {
         netns("delete", name);
     }
-    assert!(clean.status.success(), "{clean:?}");
+    clean.exits(0);
     assert_eq!(found, names.map(|(_, stays)| stays), "{clean:?}");
 }
 
@@ -396,18 +296,15 @@ fn a_device_that_goes_away_is_named() {
         ("emulated", 0, "a: sending"),
         ("emulated", 1, "emulator, at `b`: device `s1` is gone"),
     ] {
-        let child = start(&File::new("device"), 3_600, backend);
+        let child = start(3_600, backend);
         remove_device(&namespace(&child, node));
         if node == 0 {
             std::thread::sleep(Duration::from_secs(1));
-            signal(&child, "-INT");
+            signal(child.id(), "-INT");
         }
         let pid = child.id();
-        let output = child.wait_with_output().unwrap();
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(4), "{backend}: {message}");
-        assert!(message.contains("ended early"), "{backend}: {message}");
-        assert!(message.contains(named), "{backend}: {message}");
+        let output = child.finish();
+        output.exits(4).says("ended early").says(named);
         assert!(delivered(&output) > 0, "{backend}");
         assert_eq!(left(pid), [""; 0], "{backend}");
     }
@@ -419,11 +316,11 @@ fn without_rights_the_remedy_is_named() {
     if !is_root(test) {
         return;
     }
-    let file = File::new("rights");
-    let output = crate::without_rights(&["live", file.0.to_str().unwrap()]);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(4), "{message}");
-    assert!(message.contains("sudo"), "{message}");
+    let folder = Folder::new("rights");
+    let scenario = folder.write("plant.yaml", SCENARIO);
+    crate::without_rights(&["live", &scenario])
+        .exits(4)
+        .says("sudo");
 }
 
 /// Two stations for which 25 us are enough on the wire, and too little for any host.
@@ -449,17 +346,16 @@ fn a_measured_miss_fails_check_as_it_fails_live() {
     }
     let loose = format!("{HURRY}accept: [{{ flow: f, sim: deadline, live: 1 min, lost: 0 }}]\n");
     for (text, code) in [(HURRY, 1), (&loose, 0)] {
-        let file = File::with("hurry", text);
+        let folder = Folder::new("hurry");
+        let file = folder.write("plant.yaml", text);
         for verb in [&["live"][..], &["check", "--live"]] {
-            let output = Command::new(env!("CARGO_BIN_EXE_rtether"))
+            let output = rtether()
                 .args(verb)
                 .args(["--json", "--priority", "0"])
-                .arg(&file.0)
-                .output()
-                .unwrap();
-            let message = crate::stderr(&output);
-            assert_eq!(output.status.code(), Some(code), "{verb:?}: {message}");
-            let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                .arg(&file)
+                .run();
+            output.exits(code);
+            let document = output.json();
             if verb[0] == "live" {
                 assert_eq!(document["warmup_ns"], 700_000_000);
                 continue;

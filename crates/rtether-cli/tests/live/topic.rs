@@ -2,190 +2,73 @@
 //!
 //! Tests with two hosts need root and iproute2; a test that cannot run reports why.
 
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use rtether_testkit::{Ended, Finish, Run, signal};
 use serde_json::Value;
 
-use crate::{rtether, skip, stderr, stdout};
+use crate::hosts::{Hosts, ip};
+use crate::rtether;
 
-pub(crate) fn run(arguments: &[&str]) -> Output {
-    rtether().args(arguments).output().unwrap()
-}
-
-pub(crate) fn code(output: &Output) -> Option<i32> {
-    output.status.code()
+/// Runs the words of a line.
+pub(crate) fn line(line: &str) -> Ended {
+    rtether().args(line.split(' ')).run()
 }
 
 #[test]
 fn mistakes_are_told_before_anything_is_opened() {
     // Oracle: the documented exit code of wrong input.
     for (arguments, message) in [
-        (&["pub", ""][..], "1 to 255 octets"),
-        (&["pub", "Square", "--domain", "233"], "232"),
-        (&["pub", "Square", "--period", "10"], "unit"),
-        (&["pub", "Square", "--size", "17000000"], "16000000"),
-        (&["sub", "Square", "--deadline", "0 s"], "above zero"),
-        (&["sub", "Square", "--xcdr", "3"], "possible values"),
-        (
-            &["sub", "Square", "--filter", "2 s", "--deadline", "1 s"],
-            "miss each deadline",
-        ),
-        (&["sub", "Square", "--json", "--csv"], "cannot be used"),
-        (&["spy", "--interface", "wire"], "address"),
-        (&["sub", "Square", "--vlan", "7"], "--device"),
-        (&["spy", "--peer", "02:00:00:00:00"], "02:00:00:00:00:01"),
-        (
-            &["pub", "Square", "--peer", "02:00:00:00:00:01"],
-            "--device",
-        ),
-        (
-            &["spy", "--device", "lo", "--peer", "10.0.0.1"],
-            "no IP addresses",
-        ),
-        (&["spy", "--device", "lo", "--ethertype", "8100"], "0x0600"),
-        (&["spy", "--device", "lo", "--ethertype", "x"], "digits"),
-        (&["ping"], "a target is missing"),
-        (&["ping", "10.0.0.2", "--via", "rtps"], "--peer 10.0.0.2"),
-        (&["ping", "--via", "rtps", "--stamps"], "not possible"),
-        (
-            &["ping", "--via", "rtps", "--valentim", "100Mbit/s"],
-            "not possible",
-        ),
+        ("pub ", "1 to 255 octets"),
+        ("pub Square --domain 233", "232"),
+        ("pub Square --period 10", "unit"),
+        ("pub Square --size 17000000", "16000000"),
+        ("sub Square --deadline 0s", "above zero"),
+        ("sub Square --xcdr 3", "possible values"),
+        ("sub Square --filter 2s --deadline 1s", "miss each deadline"),
+        ("sub Square --json --csv", "cannot be used"),
+        ("spy --interface wire", "address"),
+        ("sub Square --vlan 7", "--device"),
+        ("spy --peer 02:00:00:00:00", "02:00:00:00:00:01"),
+        ("pub Square --peer 02:00:00:00:00:01", "--device"),
+        ("spy --device lo --peer 10.0.0.1", "no IP addresses"),
+        ("spy --device lo --ethertype 8100", "0x0600"),
+        ("spy --device lo --ethertype x", "digits"),
+        ("ping", "a target is missing"),
+        ("ping 10.0.0.2 --via rtps", "--peer 10.0.0.2"),
+        ("ping --via rtps --stamps", "not possible"),
+        ("ping --via rtps --valentim 100Mbit/s", "not possible"),
     ] {
-        let output = run(arguments);
-        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", stderr(&output));
-        let said = stderr(&output);
-        assert!(said.contains(message), "{arguments:?}: {said}");
-        assert_eq!(stdout(&output), "", "{arguments:?}");
+        let output = line(arguments);
+        output.exits(2).says(message);
+        assert_eq!(output.out, "");
     }
 }
 
 #[test]
 fn an_address_of_somebody_else_is_refused() {
     // Oracle: RFC 5737 reserves the address for documentation, so no host has it.
-    for verb in [&["pub", "Square"][..], &["sub", "Square"], &["spy"]] {
-        let output = run(&[verb, &["--interface", "203.0.113.7"]].concat());
-        assert_eq!(code(&output), Some(4), "{}", stderr(&output));
-        assert!(stderr(&output).contains("no device"), "{}", stderr(&output));
+    for verb in ["pub Square", "sub Square", "spy"] {
+        line(&format!("{verb} --interface 203.0.113.7"))
+            .exits(4)
+            .says("no device");
     }
 }
 
 #[test]
 fn nobody_there_is_no_answer() {
     // Oracle: the documented exit code; the domain is not used otherwise.
-    let alone = [
-        "--domain",
-        "223",
-        "--interface",
-        "127.0.0.1",
-        "--no-multicast",
-        "--for",
-        "300 ms",
-    ];
-    for verb in [&["pub", "Square"][..], &["sub", "Square"], &["spy"]] {
-        let output = run(&[verb, &alone].concat());
-        assert_eq!(code(&output), Some(3), "{}", stderr(&output));
+    let alone = "--domain 223 --interface 127.0.0.1 --no-multicast --for 300ms";
+    for verb in ["pub Square", "sub Square", "spy"] {
+        line(&format!("{verb} {alone}")).exits(3);
     }
 }
 
-const NEAR: &str = "10.78.31.1";
-const FAR: &str = "10.78.31.2";
-
-/// Two hosts with a wire; removed on drop.
-pub(crate) struct Hosts {
-    pub(crate) near: String,
-    pub(crate) far: String,
-}
-
-fn ip(arguments: &str) -> Result<String, String> {
-    let arguments = arguments.split_whitespace();
-    let output = Command::new("ip").args(arguments.clone()).output();
-    let output = output.map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(stdout(&output))
-    } else {
-        let line: Vec<&str> = arguments.collect();
-        Err(format!("ip {}: {}", line.join(" "), stderr(&output)))
-    }
-}
-
-impl Hosts {
-    pub(crate) fn new(test: &str) -> Option<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let tag = format!("rtether-top{}-{number}", std::process::id());
-        let hosts = Self {
-            near: format!("{tag}a"),
-            far: format!("{tag}b"),
-        };
-        match hosts.build() {
-            Ok(()) => Some(hosts),
-            Err(reason) => {
-                skip(test, &reason);
-                None
-            }
-        }
-    }
-
-    fn build(&self) -> Result<(), String> {
-        let Self { near, far } = self;
-        ip(&format!("netns add {near}"))?;
-        ip(&format!("netns add {far}"))?;
-        ip(&format!(
-            "link add wire netns {near} type veth peer name wire netns {far}"
-        ))?;
-        for (host, address) in [(near, NEAR), (far, FAR)] {
-            ip(&format!("-n {host} address add {address}/24 dev wire"))?;
-            ip(&format!("-n {host} link set wire up"))?;
-            // Two participants of one host communicate by it.
-            ip(&format!("-n {host} link set lo up"))?;
-        }
-        for host in [near, far] {
-            // Until the kernel has seen the carrier, it drops what is sent.
-            while !ip(&format!("-n {host} -br link show wire"))?.contains(" UP ") {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn near(&self) -> &str {
-        &self.near
-    }
-
-    pub(crate) fn start(host: &str, arguments: &[&str]) -> Child {
-        let program = env!("CARGO_BIN_EXE_rtether");
-        let mut command = Command::new("ip");
-        command
-            .args(["netns", "exec", host, program])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command.spawn().unwrap()
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for host in [&self.near, &self.far] {
-            // Missing if it could not be created.
-            let _ = ip(&format!("netns delete {host}"));
-        }
-    }
-}
-
-pub(crate) fn interrupt(child: &Child) {
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-}
-
-pub(crate) fn objects(output: &Output) -> Vec<Value> {
-    let text = stdout(output);
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+pub(crate) fn objects(output: &Ended) -> Vec<Value> {
+    let lines = output
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
     lines.collect()
 }
 
@@ -194,7 +77,7 @@ fn what_is_published_is_received() {
     let Some(hosts) = Hosts::new("what_is_published_is_received") else {
         return;
     };
-    publish_and_read(&hosts, &[], "10.78.31.2");
+    publish_and_read(&hosts, "", "10.78.31.2");
 }
 
 #[test]
@@ -205,61 +88,19 @@ fn what_is_published_in_frames_is_received() {
     for host in [&hosts.near, &hosts.far] {
         ip(&format!("-n {host} address flush dev wire")).unwrap();
     }
-    publish_and_read(
-        &hosts,
-        &["--device", "wire", "--vlan", "3"],
-        "vlan 3 port 7410",
-    );
+    publish_and_read(&hosts, " --device wire --vlan 3", "vlan 3 port 7410");
 }
 
-fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
+fn publish_and_read(hosts: &Hosts, place: &str, shown: &str) {
     // Oracle: the samples written, all of them and in order, since both are reliable.
-    let reading = Hosts::start(
-        &hosts.far,
-        &[
-            &[
-                "sub",
-                "Square",
-                "--reliable",
-                "--depth",
-                "0",
-                "-n",
-                "20",
-                "--for",
-                "30 s",
-                "--json",
-            ],
-            place,
-        ]
-        .concat(),
-    );
-    let writing = Hosts::start(
-        &hosts.near,
-        &[
-            &[
-                "pub",
-                "Square",
-                "--reliable",
-                "--depth",
-                "0",
-                "-n",
-                "20",
-                "--period",
-                "5 ms",
-                "--size",
-                "3000",
-                "--for",
-                "30 s",
-                "--csv",
-            ],
-            place,
-        ]
-        .concat(),
-    );
-    let read = reading.wait_with_output().unwrap();
-    let written = writing.wait_with_output().unwrap();
-    assert_eq!(code(&read), Some(0), "{}", stderr(&read));
-    assert_eq!(code(&written), Some(0), "{}", stderr(&written));
+    let read = "sub Square --reliable --depth 0 -n 20 --for 30s --json";
+    let reading = Hosts::start(&hosts.far, &format!("{read}{place}"));
+    let write = "pub Square --reliable --depth 0 -n 20 --for 30s --csv --period 5ms --size 3000";
+    let writing = Hosts::start(&hosts.near, &format!("{write}{place}"));
+    let read = reading.finish();
+    let written = writing.finish();
+    read.exits(0);
+    written.exits(0);
     let mut objects = objects(&read);
     let summary = objects.pop().unwrap();
     assert_eq!(summary["event"], "summary");
@@ -273,8 +114,8 @@ fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
     let first = &objects[0]["value"];
     assert_eq!(first["color"], "BLUE");
     assert_eq!(first["payload_bytes"], 3_000);
-    assert_eq!(stdout(&written).lines().count(), 21);
-    let said = stderr(&written);
+    assert_eq!(written.out.lines().count(), 21);
+    let said = written.err;
     let matched = said.lines().find(|line| line.contains("matched with"));
     let matched = matched.unwrap_or_default();
     assert!(
@@ -284,8 +125,8 @@ fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
 }
 
 /// Oracle: it runs as root, and gives up all rights.
-fn says_what_it_gave_up(output: &Output) {
-    let said = stderr(output);
+fn says_what_it_gave_up(output: &Ended) {
+    let said = &output.err;
     let first = said.lines().next().unwrap_or_default();
     assert!(first.contains(", as user 65534, without rights"), "{said}");
 }
@@ -297,32 +138,28 @@ fn who_does_not_match_is_told_why() {
     };
     // Oracle: DDS 1.4, 2.2.3.14: best effort is less than reliable.
     let expected = "reliability: best effort is offered, reliable is requested";
-    let reading = Hosts::start(&hosts.far, &["sub", "Square", "--reliable", "--for", "9 s"]);
-    let writing = Hosts::start(&hosts.near, &["pub", "Square", "--for", "9 s"]);
-    let other = Hosts::start(&hosts.far, &["sub", "Square", "--type", "octets"]);
-    let spying = Hosts::start(&hosts.near, &["spy", "--for", "4 s", "--json"]);
-    let spied = spying.wait_with_output().unwrap();
-    interrupt(&other);
-    let other = other.wait_with_output().unwrap();
-    let read = reading.wait_with_output().unwrap();
-    let written = writing.wait_with_output().unwrap();
-    assert_eq!(code(&other), Some(130), "{}", stderr(&other));
+    let reading = Hosts::start(&hosts.far, "sub Square --reliable --for 9s");
+    let writing = Hosts::start(&hosts.near, "pub Square --for 9s");
+    let other = Hosts::start(&hosts.far, "sub Square --type octets");
+    let spying = Hosts::start(&hosts.near, "spy --for 4s --json");
+    let spied = spying.finish();
+    signal(other.id(), "-INT");
+    let other = other.finish();
+    let read = reading.finish();
+    let written = writing.finish();
+    other.exits(130);
     for output in [&read, &written, &spied] {
         says_what_it_gave_up(output);
     }
     for output in [&read, &written] {
-        assert_eq!(code(output), Some(3), "{}", stderr(output));
-        assert!(stderr(output).contains(expected), "{}", stderr(output));
+        output.exits(3).says(expected);
     }
     // Both saw the other type, and the departure of its participant.
-    let said = stderr(&written);
-    assert!(
-        said.contains("type: ShapeType is written, rtether::Octets is read"),
-        "{said}"
-    );
-    assert!(said.contains("has left"), "{said}");
-    assert_eq!(code(&spied), Some(1), "{}", stderr(&spied));
-    let census: Value = serde_json::from_slice(&spied.stdout).unwrap();
+    written
+        .says("type: ShapeType is written, rtether::Octets is read")
+        .says("has left");
+    spied.exits(1);
+    let census = spied.json();
     assert_eq!(census["participants"].as_array().unwrap().len(), 3);
     assert_eq!(census["participants"][0]["vendor"], "rtether");
     assert_eq!(census["endpoints"].as_array().unwrap().len(), 3);
@@ -338,28 +175,24 @@ fn round_trips_over_topics() {
     };
     // Oracle: every request has one answer, and the documented exit codes. Only one is under way at
     // a time: of two that arrive together, a reader that keeps the last one loses the other.
-    let alone = Hosts::start(&hosts.near, &["ping", "--via", "rtps", "--domain", "9"]);
-    let echo = Hosts::start(&hosts.far, &["echo", "--via", "rtps"]);
-    let arguments = [
-        "ping", "--via", "rtps", "-n", "200", "--series", "2", "-s", "4000", "-i", "0 s", "--json",
-    ];
-    let ping = Hosts::start(&hosts.near, &arguments);
-    let ping = ping.wait_with_output().unwrap();
-    assert_eq!(code(&ping), Some(0), "{}", stderr(&ping));
-    let document: Value = serde_json::from_slice(&ping.stdout).unwrap();
+    let alone = Hosts::start(&hosts.near, "ping --via rtps --domain 9");
+    let echo = Hosts::start(&hosts.far, "echo --via rtps");
+    let ping = "ping --via rtps -n 200 --series 2 -s 4000 -i 0s --json";
+    let ping = Hosts::start(&hosts.near, ping);
+    let ping = ping.finish();
+    ping.exits(0);
+    let document = ping.json();
     assert_eq!(document["all"]["count"], 400, "{document:#}");
-    interrupt(&echo);
-    let echo = echo.wait_with_output().unwrap();
-    assert_eq!(code(&echo), Some(0), "{}", stderr(&echo));
+    signal(echo.id(), "-INT");
+    let echo = echo.finish();
+    echo.exits(0);
     says_what_it_gave_up(&echo);
     assert!(
-        stdout(&echo).starts_with("400 answered, 0 malformed"),
+        echo.out.starts_with("400 answered, 0 malformed"),
         "{}",
-        stdout(&echo)
+        echo.out
     );
-    let alone = alone.wait_with_output().unwrap();
-    assert_eq!(code(&alone), Some(3), "{}", stderr(&alone));
-    assert!(stdout(&alone).contains("no reply"), "{}", stdout(&alone));
+    alone.finish().exits(3).shows("no reply");
 }
 
 #[test]
@@ -368,18 +201,18 @@ fn round_trips_in_frames() {
         return;
     };
     // Oracle: every request has one answer.
-    let place = ["--via", "rtps", "--device", "wire", "--pcp", "5"];
-    let echo = Hosts::start(&hosts.far, &[&["echo"], &place[..]].concat());
-    let asking = ["ping", "-n", "200", "-s", "4000", "-i", "0 s", "--json"];
-    let ping = Hosts::start(&hosts.near, &[&asking[..], &place].concat());
-    let ping = ping.wait_with_output().unwrap();
-    assert_eq!(code(&ping), Some(0), "{}", stderr(&ping));
-    let document: Value = serde_json::from_slice(&ping.stdout).unwrap();
+    let place = "--via rtps --device wire --pcp 5";
+    let echo = Hosts::start(&hosts.far, &format!("echo {place}"));
+    let ping = format!("ping {place} -n 200 -s 4000 -i 0s --json");
+    let ping = Hosts::start(&hosts.near, &ping);
+    let ping = ping.finish();
+    ping.exits(0);
+    let document = ping.json();
     assert_eq!(document["all"]["count"], 200, "{document:#}");
-    interrupt(&echo);
-    let echo = echo.wait_with_output().unwrap();
-    assert_eq!(code(&echo), Some(0), "{}", stderr(&echo));
-    let answered = stdout(&echo);
+    signal(echo.id(), "-INT");
+    let echo = echo.finish();
+    echo.exits(0);
+    let answered = echo.out;
     assert!(
         answered.starts_with("200 answered, 0 malformed"),
         "{answered}"
@@ -392,19 +225,14 @@ fn ctrl_c_leaves_properly() {
         return;
     };
     // Oracle: the documented exit code, and the summary so far.
-    let writing = Hosts::start(&hosts.near, &["pub", "Square", "--period", "10 ms"]);
-    let reading = Hosts::start(&hosts.far, &["sub", "Square", "-n", "5", "--for", "30 s"]);
-    let read = reading.wait_with_output().unwrap();
-    assert_eq!(code(&read), Some(0), "{}", stderr(&read));
+    let writing = Hosts::start(&hosts.near, "pub Square --period 10ms");
+    let reading = Hosts::start(&hosts.far, "sub Square -n 5 --for 30s");
+    reading.finish().exits(0);
     std::thread::sleep(Duration::from_millis(300));
-    interrupt(&writing);
-    let written = writing.wait_with_output().unwrap();
-    assert_eq!(code(&written), Some(130), "{}", stderr(&written));
-    assert!(
-        stderr(&written).contains("has left"),
-        "{}",
-        stderr(&written)
-    );
-    let text = stdout(&written);
-    assert!(text.contains("written, 0 deadlines missed"), "{text}");
+    signal(writing.id(), "-INT");
+    writing
+        .finish()
+        .exits(130)
+        .says("has left")
+        .shows("written, 0 deadlines missed");
 }

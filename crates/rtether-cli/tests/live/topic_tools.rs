@@ -2,40 +2,14 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use rtether_testkit::{Finish, Folder, Run, signal, skip};
 use serde_json::{Value, json};
 
-use crate::topic::{Hosts, code, interrupt, objects, run};
-use crate::{rtether, skip, stderr, stdout};
-
-/// A folder for files; removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.path(name);
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
+use crate::hosts::Hosts;
+use crate::rtether;
+use crate::topic::{line, objects};
 
 const AXIS: &str = "module Cell {
     enum Mode { OFF, SLOW, FAST };
@@ -53,9 +27,9 @@ const AXIS: &str = "module Cell {
 fn mistakes_in_files_are_told_with_their_place() {
     // Oracle: the documented exit code of wrong input, and the place by hand.
     let folder = Folder::new("idl-mistakes");
-    let good = folder.file("good.idl", AXIS);
-    let bad = folder.file("bad.idl", &AXIS.replace("Mode mode", "Mood mode"));
-    let latin = folder.path("latin.idl");
+    let good = folder.write("good.idl", AXIS);
+    let bad = folder.write("bad.idl", AXIS.replace("Mode mode", "Mood mode"));
+    let latin = folder.file("latin.idl");
     fs::write(&latin, [0xE9]).unwrap();
     for (arguments, messages) in [
         (
@@ -78,14 +52,10 @@ fn mistakes_in_files_are_told_with_their_place() {
             &["--via rtps"],
         ),
     ] {
-        let output = run(arguments);
-        assert_eq!(code(&output), Some(2), "{arguments:?}: {}", stderr(&output));
+        let output = rtether().args(arguments).run();
+        output.exits(2);
         for message in messages {
-            assert!(
-                stderr(&output).contains(message),
-                "{arguments:?}: {}",
-                stderr(&output)
-            );
+            output.says(message);
         }
     }
 }
@@ -97,39 +67,24 @@ fn values_of_a_file_of_idl_arrive() {
     };
     // Oracle: the lines fed, all of them and in order; omitted members are zero or empty.
     let folder = Folder::new("idl-values");
-    let idl = folder.file("cell.idl", AXIS);
-    let common = [
-        "Axes",
-        "--idl",
-        &idl,
-        "--type",
-        "Axis",
-        "--reliable",
-        "--depth",
-        "0",
-    ];
-    let read = ["-n", "3", "--for", "30 s", "--json"];
-    let reading = Hosts::start(&hosts.far, &[&["sub"][..], &common, &read].concat());
-    let write = ["--values", "-", "--period", "1 ms", "--xcdr", "2"];
-    let program = env!("CARGO_BIN_EXE_rtether");
-    let mut writing = Command::new("ip")
-        .args(["netns", "exec", &hosts.near, program, "pub"])
-        .args(common)
-        .args(write)
+    let idl = folder.write("cell.idl", AXIS);
+    let common = format!("Axes --idl {idl} --type Axis --reliable --depth 0");
+    let read = format!("sub {common} -n 3 --for 30s --json");
+    let reading = Hosts::start(&hosts.far, &read);
+    let write = format!("pub {common} --values - --period 1ms --xcdr 2");
+    let write: Vec<&str> = write.split(' ').collect();
+    let mut writing = Hosts::command(&hosts.near, &write)
         .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .start();
     let lines =
         "number: 1, mode: FAST\n{\"number\": 2, \"path\": [{\"x\": 0.5}]}\nname: \"\u{fc}\"\n";
     let mut input = writing.stdin.take().unwrap();
     input.write_all(lines.as_bytes()).unwrap();
     drop(input);
-    let read = reading.wait_with_output().unwrap();
-    let written = writing.wait_with_output().unwrap();
-    assert_eq!(code(&read), Some(0), "{}", stderr(&read));
-    assert_eq!(code(&written), Some(0), "{}", stderr(&written));
+    let read = reading.finish();
+    let written = writing.finish();
+    read.exits(0);
+    written.exits(0);
     let objects = objects(&read);
     let values: Vec<&Value> = objects
         .iter()
@@ -142,7 +97,7 @@ fn values_of_a_file_of_idl_arrive() {
         json!({"number": 0, "mode": "OFF", "path": [], "name": "\u{fc}"}),
     ];
     assert_eq!(values, expected.iter().collect::<Vec<_>>());
-    assert!(stdout(&written).contains("FAST"), "{}", stdout(&written));
+    written.shows("FAST");
 }
 
 #[test]
@@ -152,26 +107,14 @@ fn rates_are_those_of_the_writer() {
     };
     // Oracle: the writer's own count, since it begins at the first match: every sample arrived or
     // was counted as missed. A shape without octets has 36 or 40 in XCDR1, depending on the color.
-    let arguments = [
-        "pub", "Square", "--period", "10 ms", "--count", "100", "--json",
-    ];
-    let spying = Hosts::start(
-        &hosts.far,
-        &["spy", "--rates", "--for", "2500 ms", "--json"],
-    );
-    let writing = Hosts::start(
-        &hosts.near,
-        &[
-            &arguments[..],
-            &["--durability", "transient-local", "--for", "6 s"],
-        ]
-        .concat(),
-    );
-    let spied = spying.wait_with_output().unwrap();
-    interrupt(&writing);
+    let spying = Hosts::start(&hosts.far, "spy --rates --for 2500ms --json");
+    let write = "pub Square --period 10ms --count 100 --durability transient-local --for 6s --json";
+    let writing = Hosts::start(&hosts.near, write);
+    let spied = spying.finish();
+    signal(writing.id(), "-INT");
     drop(writing.wait_with_output());
-    assert_eq!(code(&spied), Some(0), "{}", stderr(&spied));
-    let census: Value = serde_json::from_slice(&spied.stdout).unwrap();
+    spied.exits(0);
+    let census = spied.json();
     let rate = &census["endpoints"][0]["rate"];
     let samples = rate["samples"].as_u64().unwrap();
     let missed = rate["missed"].as_u64().unwrap();
@@ -202,43 +145,23 @@ fn a_trace_is_read_by_tshark() {
         return;
     };
     let folder = Folder::new("trace");
-    let trace = folder.path("sub.pcapng");
-    let read = [
-        "sub", "Square", "-n", "5", "--depth", "0", "--for", "30 s", "--trace", &trace,
-    ];
+    let trace = folder.file("sub.pcapng");
+    let read = format!("sub Square -n 5 --depth 0 --for 30s --trace {trace}");
     let reading = Hosts::start(&hosts.far, &read);
-    let writing = Hosts::start(
-        &hosts.near,
-        &["pub", "Square", "-n", "5", "--period", "5 ms"],
-    );
-    let read = reading.wait_with_output().unwrap();
+    let writing = Hosts::start(&hosts.near, "pub Square -n 5 --period 5ms");
+    let read = reading.finish();
     drop(writing.wait_with_output());
-    assert_eq!(code(&read), Some(0), "{}", stderr(&read));
-    assert!(
-        stderr(&read).contains("datagrams in the trace"),
-        "{}",
-        stderr(&read)
-    );
+    read.exits(0).says("datagrams in the trace");
     // Oracle: the dissector: every packet is RTPS, none is malformed or has a wrong checksum, and
     // it contains the samples and the discovery data of both sides.
     let dissect = |filter: &str| {
         let output = Command::new("tshark")
-            .args([
-                "-r",
-                &trace,
-                "-o",
-                "ip.check_checksum:TRUE",
-                "-o",
-                "udp.check_checksum:TRUE",
-            ])
+            .args(["-r", &trace, "-o", "ip.check_checksum:TRUE"])
+            .args(["-o", "udp.check_checksum:TRUE"])
             .args(["-T", "fields", "-e", "ip.src", "-Y", filter])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        stdout(&output)
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+            .run();
+        output.exits(0);
+        output.out.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let all = dissect("frame");
     assert!(all.contains(&"10.78.31.1".to_owned()), "{all:?}");
@@ -250,19 +173,10 @@ fn a_trace_is_read_by_tshark() {
     let samples = dissect("rtps.sm.id == 0x15 && rtps.sm.wrEntityId.entityKind == 0x02");
     assert_eq!(samples.len(), 5);
     let times = Command::new("tshark")
-        .args([
-            "-r",
-            &trace,
-            "-T",
-            "fields",
-            "-e",
-            "frame.time_epoch",
-            "-c",
-            "1",
-        ])
-        .output()
-        .unwrap();
-    let first: f64 = stdout(&times).trim().parse().unwrap();
+        .args(["-r", &trace, "-T", "fields"])
+        .args(["-e", "frame.time_epoch", "-c", "1"])
+        .run();
+    let first: f64 = times.out.trim().parse().unwrap();
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     assert!((now - 60.0..now).contains(&first), "{first} of {now}");
 }
@@ -270,25 +184,9 @@ fn a_trace_is_read_by_tshark() {
 #[test]
 fn a_trace_that_cannot_be_written_is_told() {
     // Oracle: `/dev/full` has no room; the participant still runs to its end.
-    let alone = [
-        "--domain",
-        "224",
-        "--interface",
-        "127.0.0.1",
-        "--no-multicast",
-    ];
-    let arguments = ["spy", "--for", "200 ms", "--trace", "/dev/full"];
-    let output = rtether().args(arguments).args(alone).output().unwrap();
-    assert_eq!(code(&output), Some(3), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("the trace ended"),
-        "{}",
-        stderr(&output)
-    );
-    let output = rtether()
-        .args(["spy", "--trace", "/nowhere/at.all"])
-        .args(alone)
-        .output()
-        .unwrap();
-    assert_eq!(code(&output), Some(4), "{}", stderr(&output));
+    let alone = "spy --domain 224 --interface 127.0.0.1 --no-multicast";
+    line(&format!("{alone} --for 200ms --trace /dev/full"))
+        .exits(3)
+        .says("the trace ended");
+    line(&format!("{alone} --trace /nowhere/at.all")).exits(4);
 }

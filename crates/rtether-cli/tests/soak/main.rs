@@ -29,8 +29,6 @@ mod report;
 mod run;
 mod schedule;
 mod shim;
-#[path = "../common/skip.rs"]
-mod skip;
 mod tcp;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,8 +36,8 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use bed::Bed;
+use rtether_testkit::skip;
 use run::{Soak, Wish};
-use skip::skip;
 
 /// Seconds of a soak among other tests, and in a long run.
 const SHORT: u64 = 20;

@@ -16,7 +16,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::BitRate;
 
-use crate::skip::skip;
+use rtether_testkit::skip;
 
 /// Device of every host.
 pub(crate) const DEVICE: &str = "eth";

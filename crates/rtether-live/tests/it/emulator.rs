@@ -257,7 +257,8 @@ fn collisions_told() -> u64 {
         .unwrap();
     let mut collisions = 0;
     let mut buffer = [0; 2_000];
-    let read = |buffer: &mut [u8]| crate::repeated(|| std::io::Read::read(&mut &socket, buffer));
+    let read =
+        |buffer: &mut [u8]| rtether_testkit::repeated(|| std::io::Read::read(&mut &socket, buffer));
     while let Ok(length) = read(&mut buffer) {
         let report = CollisionReport::parse(&buffer[..length]).unwrap();
         assert_eq!(report.collisions, collisions + 1);
@@ -285,8 +286,9 @@ fn datagrams(bed: &Bed) -> (usize, EmulatorReport) {
                 }
             });
             let mut buffer = [0; 100];
-            let received =
-                std::iter::from_fn(|| crate::repeated(|| receiver.recv(&mut buffer)).ok());
+            let received = std::iter::from_fn(|| {
+                rtether_testkit::repeated(|| receiver.recv(&mut buffer)).ok()
+            });
             received.count()
         },
     );

@@ -48,7 +48,7 @@ fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
     let (mut held, mut last) = (None::<Vec<u8>>, None);
     let mut buffer = [0; 2_000];
     while !stop.load(Ordering::Relaxed) {
-        let Ok((len, peer)) = crate::repeated(|| socket.recv_from(&mut buffer)) else {
+        let Ok((len, peer)) = rtether_testkit::repeated(|| socket.recv_from(&mut buffer)) else {
             if let (Some(reply), Some(peer)) = (held.take(), last) {
                 socket.send_to(&reply, peer).unwrap();
             }

@@ -225,12 +225,13 @@ fn echo(wire: &Wire, count: usize, longest: usize) -> usize {
     for number in 0..count {
         let text = vec![b'x'; (longest - number * 20 % longest).max(1)];
         near.send_to(&text, (FAR, PORT)).unwrap();
-        let Ok((length, peer)) = crate::repeated(|| far.recv_from(&mut buffer)) else {
+        let Ok((length, peer)) = rtether_testkit::repeated(|| far.recv_from(&mut buffer)) else {
             continue;
         };
         far.send_to(&buffer[..length], peer).unwrap();
         came_back += usize::from(
-            crate::repeated(|| near.recv(&mut buffer)).is_ok_and(|read| read == text.len()),
+            rtether_testkit::repeated(|| near.recv(&mut buffer))
+                .is_ok_and(|read| read == text.len()),
         );
     }
     came_back

@@ -143,7 +143,7 @@ fn udp(host: &Namespace, at: (Ipv4Addr, u16)) -> UdpSocket {
 
 /// Receives a datagram, despite signals.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<usize> {
-    crate::repeated(|| socket.recv(buffer))
+    rtether_testkit::repeated(|| socket.recv(buffer))
 }
 
 /// Two classes, the higher one for one port, each with a queue.

@@ -110,7 +110,7 @@ fn send(socket: &UdpSocket, number: u32, released_at: Instant) {
 
 /// Receives a payload, despite signals; returns its octets.
 fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
-    crate::repeated(|| socket.recv(payload)).unwrap()
+    rtether_testkit::repeated(|| socket.recv(payload)).unwrap()
 }
 
 /// Oracles: the flow asks for 100 million packets, which take a host a minute at least; what the

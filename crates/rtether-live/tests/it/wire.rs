@@ -9,7 +9,7 @@ use std::time::Duration;
 use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{CommandError, Namespace, join};
 
-use crate::skip::skip;
+use rtether_testkit::skip;
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {

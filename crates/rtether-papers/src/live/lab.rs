@@ -321,10 +321,8 @@ pub(crate) fn fidelity(emulations: &[Emulation]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-    use std::process::Command;
-
     use rtether_live::namespace::CommandLine;
+    use rtether_testkit::is_root;
 
     use super::*;
     use rtether::scenario;
@@ -339,28 +337,12 @@ links:
 flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B }]
 ";
 
-    /// Reports why a test does not run, where skips are counted (`CONTRIBUTING.md`).
-    #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-    fn skip(test: &str, reason: &str) {
-        let line = format!("SKIP: {test}: {reason}\n");
-        eprint!("{line}");
-        if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-            let mut options = std::fs::OpenOptions::new();
-            let log = options.append(true).create(true).open(path);
-            log.unwrap().write_all(line.as_bytes()).unwrap();
-        }
-    }
-
     /// Oracle: the device that the test itself removes. Round trips end as well: a thousand
     /// unanswered ones would take a second each.
     #[test]
     fn a_network_that_goes_away_is_an_error_of_the_experiment() {
-        let id = Command::new("id").arg("-u").output().unwrap();
-        if id.stdout.trim_ascii() != b"0" {
-            return skip(
-                "a_network_that_goes_away_is_an_error_of_the_experiment",
-                "needs root",
-            );
+        if !is_root("a_network_that_goes_away_is_an_error_of_the_experiment") {
+            return;
         }
         let network = scenario::load("wire.yaml", WIRE).scenario.unwrap().network;
         let ends = ["a", "b"].map(|name| network.find(name).unwrap());

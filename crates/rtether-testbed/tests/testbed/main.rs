@@ -8,8 +8,6 @@ mod layers;
 mod sizes;
 mod stacks;
 
-use std::io::Write;
-use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rtether::report::format::{Format, Render};
@@ -19,6 +17,7 @@ use rtether::{bound, run};
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_testbed::testbed::{self, Backend, Measured, Options, Plan, Progress, TestbedError};
+use rtether_testkit::{is_root, namespaces};
 
 const STAR: &str = "
 rtether: 1
@@ -48,27 +47,6 @@ fn scenario(text: &str) -> Scenario {
     loaded.scenario.expect("no errors")
 }
 
-fn is_root() -> bool {
-    let id = Command::new("id").arg("-u").output();
-    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
-}
-
-/// Reports, where skips are counted, that a test could not run.
-#[allow(clippy::print_stdout, reason = "a skipped test says why")]
-fn skip(reason: &str) {
-    let reason = format!("SKIP: {reason}");
-    println!("{reason}");
-    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let mut options = std::fs::OpenOptions::new();
-        let mut log = options
-            .create(true)
-            .append(true)
-            .open(log)
-            .expect("the skip log");
-        writeln!(log, "{reason}").expect("the skip log");
-    }
-}
-
 fn options(scenario: &Scenario, backend: Backend) -> Options {
     Options {
         backend,
@@ -81,8 +59,7 @@ fn options(scenario: &Scenario, backend: Backend) -> Options {
 /// Runs a scenario; `None` if that is not possible.
 fn measure(test: &str, text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    if !is_root() {
-        skip(&format!("{test}: needs root"));
+    if !is_root(test) {
         return None;
     }
     let scenario = scenario(text);
@@ -138,15 +115,6 @@ fn assert_not_faster(scenario: &Scenario, measured: &Measured) {
             record.flow
         );
     }
-}
-
-fn namespaces(tag: &str) -> Vec<String> {
-    let entries = std::fs::read_dir("/run/netns")
-        .into_iter()
-        .flatten()
-        .flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.contains(tag)).collect()
 }
 
 /// Asserts that everything sent has arrived, once.

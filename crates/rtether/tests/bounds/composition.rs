@@ -10,7 +10,7 @@ use rtether_sim::observe::{Delivery, PacketInfo};
 use rtether_sim::timeline::Trails;
 use rtether_sim::{Config, Simulation};
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::plant::{Plant, Variety};
 use crate::{adversarial, for_each_case_of};
 
@@ -81,7 +81,7 @@ fn parts_add_up_to_the_bound() {
 /// Checks that all timelines of one run add up to their latencies and keep to the limits; returns
 /// how many there are.
 fn timelines_keep_to(plant: &Plant, number: u64, limits: &[Option<Duration>]) -> u64 {
-    let mut dice = Dice::new(!number);
+    let mut dice = dice(!number);
     let flows = adversarial(plant, &mut dice, number % 8);
     let config = Config {
         seed: number,

@@ -6,8 +6,7 @@ use rtether_model::network::{
     QueueMap, RtosStack, Selection, Servers, Spread, Stack, Switch, TagHandling,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-
-use crate::dice::Dice;
+use rtether_testkit::Dice;
 
 /// Returns a store-and-forward switch that serves in order of arrival, with unlimited memory.
 pub(crate) fn plain_switch() -> Switch {
@@ -20,8 +19,8 @@ pub(crate) fn plain_switch() -> Switch {
 
 /// Draws a transmission selection.
 pub(crate) fn selection(dice: &mut Dice) -> Selection {
-    let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
-    let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 4_000)).unwrap());
+    let weights = [(); 8].map(|()| u8::try_from(dice.between(1, 5)).unwrap());
+    let quanta = [(); 8].map(|()| u16::try_from(dice.between(64, 4_000)).unwrap());
     match dice.index(8) {
         0 => Selection::Fcfs,
         1 | 2 => Selection::StrictPriority,
@@ -44,7 +43,7 @@ pub(crate) fn shaped(dice: &mut Dice, mbps: u64) -> Selection {
         let percent = dice.pick(&[0, 3, 10, 25, 40, 75]).min(left);
         left -= percent;
         // Mostly no divisor of anything.
-        let odd = dice.range(0, 999) * percent.min(1);
+        let odd = dice.between(0, 999) * percent.min(1);
         *slope = BitRate::from_bps((mbps * percent * 10_000).saturating_sub(odd));
     }
     Selection::Cbs { idle_slopes }
@@ -59,7 +58,7 @@ pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     if dice.chance(30) {
         switch.mode = ForwardingMode::CutThrough;
     }
-    let count = u8::try_from(dice.range(1, 8)).unwrap();
+    let count = u8::try_from(dice.between(1, 8)).unwrap();
     switch.queues = QueueMap::standard(count).unwrap();
     switch.selection = selection(dice);
     if dice.chance(15) {

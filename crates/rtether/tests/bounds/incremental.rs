@@ -4,8 +4,9 @@ use rtether_bounds::{Analysis, Analyzer, Changes, Methods, Reason, StreamBound, 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Duration};
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::for_each_case;
 use crate::plant::{Plant, Variety};
 
@@ -89,9 +90,9 @@ fn an_analysis_again_is_a_full_one() {
             0 => Variety::Plain,
             _ => Variety::Full,
         };
-        let mut dice = Dice::new(number ^ 0xadd0);
+        let mut dice = dice(number ^ 0xadd0);
         let mut plant = Plant::random(number, variety);
-        for index in 0..dice.range(0, 20) {
+        for index in 0..dice.between(0, 20) {
             let flow = plant.flow(&mut dice, 100 + index, true, 100);
             plant.flows.push(flow);
         }

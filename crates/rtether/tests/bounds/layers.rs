@@ -12,8 +12,8 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{
     Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, TurnBucket,
 };
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
 use crate::draw::{selection, shaped};
 
 const PLENTY: u32 = 1_000_000;
@@ -31,17 +31,17 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
     if !(receive || transmit || smoother) {
         return;
     }
-    let count = u8::try_from(dice.range(1, 4)).unwrap();
+    let count = u8::try_from(dice.between(1, 4)).unwrap();
     let table = QueueMap::standard(count).unwrap();
-    let untagged = u8::try_from(dice.range(0, u64::from(count) - 1)).unwrap();
+    let untagged = u8::try_from(dice.between(0, u64::from(count) - 1)).unwrap();
     let mut layer = Layer {
         table: PriorityTable::new(table, untagged).unwrap(),
         icmp_unclassified: dice.chance(30),
         ..Layer::default()
     };
-    layer.rules = (0..dice.range(0, 3)).map(|_| rule(dice, count)).collect();
+    layer.rules = (0..dice.between(0, 3)).map(|_| rule(dice, count)).collect();
     // Sometimes fewer queues than classes.
-    let queues = usize::try_from(dice.range(1, u64::from(count))).unwrap();
+    let queues = usize::try_from(dice.between(1, u64::from(count))).unwrap();
     let queues = if dice.chance(80) {
         count.into()
     } else {
@@ -67,7 +67,7 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
 
 /// Returns a layer with shaped transmit queues alone.
 pub(crate) fn shaping_layer(dice: &mut Dice, mbps: u64) -> Layer {
-    let count = u8::try_from(dice.range(2, 4)).unwrap();
+    let count = u8::try_from(dice.between(2, 4)).unwrap();
     let table = QueueMap::standard(count).unwrap();
     Layer {
         table: PriorityTable::new(table, 0).unwrap(),
@@ -87,7 +87,7 @@ fn us(dice: &mut Dice, max: i64) -> Duration {
 
 fn rule(dice: &mut Dice, count: u8) -> Rule {
     let mut rule = Rule {
-        class: u8::try_from(dice.range(0, u64::from(count) - 1)).unwrap(),
+        class: u8::try_from(dice.between(0, u64::from(count) - 1)).unwrap(),
         ..Rule::default()
     };
     match dice.index(4) {
@@ -95,7 +95,7 @@ fn rule(dice: &mut Dice, count: u8) -> Rule {
         1 => rule.tos = Some(TosMatch::dscp(dice.pick(&[0, 46]))),
         2 => rule.protocol = Some(dice.pick(&[1, 6, 17])),
         _ => {
-            let first = 49_152 + u16::try_from(dice.range(0, 8)).unwrap();
+            let first = 49_152 + u16::try_from(dice.between(0, 8)).unwrap();
             let ports = rtether_model::endnode::PortRange {
                 first,
                 last: first + 4,
@@ -116,7 +116,7 @@ fn receive_side(dice: &mut Dice, queues: usize) -> Receive {
         0 => return Receive::Instances { queue_limits },
         1 => ReceiveSelection::HighestFirst,
         2 => ReceiveSelection::Promoting {
-            picks: NonZeroU32::new(u32::try_from(dice.range(1, 8)).unwrap()).unwrap(),
+            picks: NonZeroU32::new(u32::try_from(dice.between(1, 8)).unwrap()).unwrap(),
         },
         _ => ReceiveSelection::LowFlag {
             idle_release: (!dice.chance(10)).then(|| us(dice, 1_000)),
@@ -145,7 +145,7 @@ fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
         },
         5 => TransmitStrategy::Selection(queued(dice)),
         _ => TransmitStrategy::Rings {
-            count: u8::try_from(dice.range(1, top + 1)).unwrap(),
+            count: u8::try_from(dice.between(1, top + 1)).unwrap(),
         },
     };
     TransmitConfig {
@@ -153,7 +153,7 @@ fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
         queue_limits: vec![PLENTY; queues],
         high_from: dice
             .chance(40)
-            .then(|| u8::try_from(dice.range(0, top)).unwrap()),
+            .then(|| u8::try_from(dice.between(0, top)).unwrap()),
         strategy,
     }
 }

@@ -4,8 +4,9 @@ use rtether_bounds::{Reason, analyze};
 use rtether_model::flow::{Delivery, Flow, Reply, TcpParameters, Traffic};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::plant::{Plant, Variety};
 use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
 
@@ -19,7 +20,7 @@ impl Plant {
             Variety::Full
         };
         let mut plant = Self::random(number.wrapping_add(1 << 43), variety);
-        let mut dice = Dice::new(number.wrapping_add(1 << 44));
+        let mut dice = dice(number.wrapping_add(1 << 44));
         // One flow without a limit leaves most others without a bound.
         let is_calm = dice.chance(75);
         if is_calm {
@@ -66,11 +67,11 @@ fn connect(dice: &mut Dice, flow: &mut Flow, is_calm: bool) {
         return;
     }
     let size = |dice: &mut Dice| {
-        Bytes::new(match dice.range(0, 4) {
-            0..3 => dice.range(1, 300),
-            3 => dice.range(300, 1_500),
-            _ if is_calm => dice.range(1_500, 4_000),
-            _ => dice.range(1_500, 12_000),
+        Bytes::new(match dice.between(0, 4) {
+            0..3 => dice.between(1, 300),
+            3 => dice.between(300, 1_500),
+            _ if is_calm => dice.between(1_500, 4_000),
+            _ => dice.between(1_500, 12_000),
         })
     };
     flow.encapsulation = Encapsulation::Tcp;
@@ -85,7 +86,7 @@ fn connect(dice: &mut Dice, flow: &mut Flow, is_calm: bool) {
         segment: Bytes::new(dice.pick(&[536, 1_000, 1_460])),
         window: Bytes::new(dice.pick(&[20_000, 65_535])),
         initial_window: 10,
-        ack_every: u32::try_from(dice.range(1, 3)).unwrap(),
+        ack_every: u32::try_from(dice.between(1, 3)).unwrap(),
         ack_delay: us(dice.pick(&[0, 100, 1_000, 5_000, 40_000])),
         min_rto: us(200_000),
     });
@@ -109,7 +110,7 @@ fn messages_over_tcp_keep_to_their_bounds() {
             proved += usize::from(has_connection && stream.bound.is_ok());
             delayed += usize::from(matches!(stream.bound, Err(Reason::Connection { .. })));
         }
-        let mut dice = Dice::new(!number);
+        let mut dice = dice(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         for run in 0..RUNS {
             let flows = adversarial(&plant, &mut dice, run);

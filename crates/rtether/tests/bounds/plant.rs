@@ -9,8 +9,9 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::draw::{plain_switch, random_switch, selection, shaped, stack};
 use crate::layers::{add_layers, shaping_layer};
 
@@ -50,7 +51,7 @@ pub(crate) enum Variety {
 
 impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
-        let mut dice = Dice::new(number);
+        let mut dice = dice(number);
         let change = match variety {
             Variety::Deficit => Some(Self::share_octets as fn(&mut Self, &mut Dice)),
             Variety::Routed => Some(Self::route_at_random as _),
@@ -76,7 +77,7 @@ impl Plant {
         };
         plant.publishes = is_full && dice.chance(15);
         let switches = plant.topology(&mut dice, is_full, rate);
-        let stations = dice.range(3, 10);
+        let stations = dice.between(3, 10);
         for index in 0..stations {
             let stack = if is_full {
                 stack(&mut dice)
@@ -98,7 +99,7 @@ impl Plant {
             }
             plant.stations.push(station);
         }
-        let flows = dice.range(2, 16);
+        let flows = dice.between(2, 16);
         for index in 0..flows {
             let mut flow = plant.flow(&mut dice, index, is_full, rate);
             if variety == Variety::Layered {
@@ -138,9 +139,9 @@ impl Plant {
     fn share_octets(&mut self, dice: &mut Dice) {
         for node in &mut self.network.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind {
-                let count = u8::try_from(dice.range(2, 8)).unwrap();
+                let count = u8::try_from(dice.between(2, 8)).unwrap();
                 switch.queues = QueueMap::standard(count).unwrap();
-                let quanta = [(); 8].map(|()| u16::try_from(dice.range(64, 6_000)).unwrap());
+                let quanta = [(); 8].map(|()| u16::try_from(dice.between(64, 6_000)).unwrap());
                 switch.selection = Selection::Drr { quanta };
                 for port in &mut switch.ports {
                     port.selection = dice.chance(20).then(|| selection(dice));
@@ -154,7 +155,7 @@ impl Plant {
     fn shape(&mut self, dice: &mut Dice) {
         for node in &mut self.network.nodes {
             if let NodeKind::Switch(switch) = &mut node.kind {
-                let count = u8::try_from(dice.range(2, 8)).unwrap();
+                let count = u8::try_from(dice.between(2, 8)).unwrap();
                 switch.queues = QueueMap::standard(count).unwrap();
             }
         }
@@ -180,7 +181,7 @@ impl Plant {
     fn focus(&mut self, dice: &mut Dice) {
         self.is_focused = true;
         let switch = self.switch(plain_switch());
-        for index in 0..dice.range(3, 5) {
+        for index in 0..dice.between(3, 5) {
             let station = self.station(if index == 0 { stack(dice) } else { Stack::Zero });
             let rate = if index == 0 {
                 dice.pick(&[10, 100, 1000])
@@ -195,7 +196,7 @@ impl Plant {
             self.join(station, switch, rate, false);
             self.stations.push(station);
         }
-        for index in 0..dice.range(2, 8) {
+        for index in 0..dice.between(2, 8) {
             let mut flow = self.flow(dice, index, false, 10);
             let other = self.stations[1 + dice.index(self.stations.len() - 1)];
             let ends = [self.stations[0], other];
@@ -204,7 +205,7 @@ impl Plant {
             flow.listeners = vec![ends[usize::from(is_sent)]];
             if dice.chance(60) {
                 flow.tag = Some(Tag {
-                    pcp: Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap(),
+                    pcp: Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap(),
                     vid: Vid::PRIORITY_ONLY,
                 });
             }
@@ -220,7 +221,7 @@ impl Plant {
                 flow.traffic = Traffic::Sporadic {
                     min_gap: *period,
                     mean_gap: *period,
-                    burst: u32::try_from(dice.range(2, 5)).unwrap(),
+                    burst: u32::try_from(dice.between(2, 5)).unwrap(),
                 };
             }
             self.flows.push(flow);
@@ -229,7 +230,7 @@ impl Plant {
 
     /// Adds switches and the links between them.
     fn topology(&mut self, dice: &mut Dice, is_full: bool, rate: u64) -> Vec<NodeId> {
-        let count = dice.range(1, 6);
+        let count = dice.between(1, 6);
         let shape = dice.index(4);
         let model = random_switch(dice, is_full);
         let mut switches = Vec::new();
@@ -313,7 +314,7 @@ impl Plant {
         let others = self.stations.iter().filter(|&&node| node != talker);
         let mut others: Vec<NodeId> = others.copied().collect();
         let listeners = if is_full && dice.chance(25) {
-            dice.range(1, 3)
+            dice.between(1, 3)
         } else {
             1
         };
@@ -329,9 +330,9 @@ impl Plant {
             })
             .collect();
         let payload = if dice.chance(60) {
-            dice.range(0, 200)
+            dice.between(0, 200)
         } else {
-            dice.range(200, 1472)
+            dice.between(200, 1472)
         };
         let mut flow = plain_flow(&format!("f{index}"), talker, listeners, payload);
         let scale = if rate == 10 { 8 } else { 1 };
@@ -357,7 +358,7 @@ impl Plant {
 fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     if dice.chance(50) {
         flow.tag = Some(Tag {
-            pcp: Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap(),
+            pcp: Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap(),
             vid: Vid::PRIORITY_ONLY,
         });
     }
@@ -369,11 +370,11 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     }
     if dice.chance(25) {
         flow.reply = Some(Reply {
-            payload: Bytes::new(dice.range(0, 1000)),
+            payload: Bytes::new(dice.between(0, 1000)),
             after: Duration::from_us(dice.pick(&[0, 0, 10, 333])),
         });
     }
-    flow.traffic = match dice.range(0, 99) {
+    flow.traffic = match dice.between(0, 99) {
         0..60 => Traffic::Periodic {
             period,
             phase: Phase::Fixed(Duration::ZERO),
@@ -382,7 +383,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
         60..80 => Traffic::Sporadic {
             min_gap: period,
             mean_gap: period,
-            burst: u32::try_from(dice.range(1, 4)).unwrap(),
+            burst: u32::try_from(dice.between(1, 4)).unwrap(),
         },
         80..86 => Traffic::Flood { interval: period },
         86..94 if flow.reply.is_some() => Traffic::Adaptive {
@@ -415,10 +416,10 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
 
 /// Makes some flows send, or reply with, datagrams larger than one frame.
 fn fragment(dice: &mut Dice, flow: &mut Flow) {
-    let size = |dice: &mut Dice| match dice.range(0, 2) {
-        0 => Bytes::new(dice.range(1_473, 1_600)),
-        1 => Bytes::new(1_480 * dice.range(2, 4) - 8),
-        _ => Bytes::new(dice.range(1_473, 12_000)),
+    let size = |dice: &mut Dice| match dice.between(0, 2) {
+        0 => Bytes::new(dice.between(1_473, 1_600)),
+        1 => Bytes::new(1_480 * dice.between(2, 4) - 8),
+        _ => Bytes::new(dice.between(1_473, 12_000)),
     };
     if flow.encapsulation == Encapsulation::Udp && dice.chance(8) {
         flow.payload = size(dice);
@@ -440,20 +441,20 @@ pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
 }
 
 fn bulk(dice: &mut Dice) -> Bulk {
-    let transfers = (0..dice.range(1, 4)).map(|_| Transfer {
+    let transfers = (0..dice.between(1, 4)).map(|_| Transfer {
         start: Duration::from_us(dice.time(0, 15_000)),
-        size: dice.chance(80).then(|| Bytes::new(dice.range(1, 60_000))),
+        size: dice.chance(80).then(|| Bytes::new(dice.between(1, 60_000))),
     });
     let transfers = transfers.collect();
     Bulk {
         transfers,
         bursts: dice.chance(20).then(|| Bursts {
-            size: Bytes::new(dice.range(1, 20_000)),
+            size: Bytes::new(dice.between(1, 20_000)),
             mean_gap: None,
         }),
         rate: dice
             .chance(30)
-            .then(|| BitRate::from_mbps(dice.range(1, 50))),
+            .then(|| BitRate::from_mbps(dice.between(1, 50))),
         tcp: TcpParameters {
             segment: Bytes::new(dice.pick(&[536, 1000, 1460])),
             window: Bytes::new(dice.pick(&[2_000, 7_300, 20_000])),

@@ -4,8 +4,9 @@ use rtether_bounds::analyze;
 use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::network::{NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::plant::{Plant, Variety};
 use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate, with_phases};
 
@@ -18,7 +19,7 @@ impl Plant {
             Variety::Full
         };
         let mut plant = Self::random(number.wrapping_add(1 << 41), variety);
-        let mut dice = Dice::new(number.wrapping_add(1 << 42));
+        let mut dice = dice(number.wrapping_add(1 << 42));
         let has_stacks = dice.chance(60);
         for node in &mut plant.network.nodes {
             if let NodeKind::EndStation(station) = &mut node.kind
@@ -73,7 +74,7 @@ fn replies_keep_to_their_bounds() {
         answered += plant.flows.iter().filter(|f| f.reply.is_some()).count();
         flows += plant.flows.len();
         let analysis = analyze(&plant.network, &plant.flows);
-        let mut dice = Dice::new(!number);
+        let mut dice = dice(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         for run in 0..RUNS {
             // Requests that leave a master at about the same time, or as at other plants.

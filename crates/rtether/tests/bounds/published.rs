@@ -5,8 +5,8 @@ use rtether_model::flow::{Phase, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
 use crate::draw::plain_switch;
 use crate::plant::{Plant, Variety, plain_flow};
 
@@ -45,7 +45,7 @@ pub(crate) const KINDS: [Kind; 13] = [
 ];
 
 fn random(dice: &mut Dice) -> Plant {
-    Plant::random(dice.range(0, 1 << 40), Variety::Plain)
+    Plant::random(dice.between(0, 1 << 40), Variety::Plain)
 }
 
 impl Plant {
@@ -77,7 +77,7 @@ fn single(dice: &mut Dice) -> Plant {
     let mut plant = Plant::default();
     let (_, all) = plant.island(4);
     for &talker in &all[1..] {
-        let payload = dice.range(64, 1000);
+        let payload = dice.between(64, 1000);
         plant.add(talker, all[0], payload, Duration::from_ms(2));
     }
     plant
@@ -96,7 +96,7 @@ fn line(dice: &mut Dice) -> Plant {
             let (_, others) = &later[dice.index(later.len())];
             let listener = dice.pick(others);
             if listener != talker {
-                let payload = dice.range(64, 1000);
+                let payload = dice.between(64, 1000);
                 plant.add(talker, listener, payload, Duration::from_ms(4));
             }
         }
@@ -126,7 +126,7 @@ fn avionics(dice: &mut Dice) -> Plant {
         plant.join(pair[0].0, pair[1].0, 100, false);
     }
     for _ in 0..100 {
-        let period = Duration::from_ms(1 << dice.range(1, 7));
+        let period = Duration::from_ms(1 << dice.between(1, 7));
         plant.any(dice, period, 500);
     }
     plant
@@ -144,7 +144,7 @@ fn ring(dice: &mut Dice) -> Plant {
     for (index, (_, own)) in islands.iter().enumerate() {
         for &talker in own {
             let listener = dice.pick(&islands[(index + 2) % 6].1);
-            let payload = dice.range(64, 1000);
+            let payload = dice.between(64, 1000);
             plant.add(talker, listener, payload, Duration::from_ms(2));
         }
     }
@@ -157,7 +157,7 @@ impl Plant {
         let talker = dice.pick(&self.stations);
         let listener = dice.pick(&self.stations);
         if talker != listener {
-            let payload = dice.range(64, largest);
+            let payload = dice.between(64, largest);
             self.add(talker, listener, payload, period);
         }
     }
@@ -167,7 +167,7 @@ impl Plant {
 /// for more than two thirds of the time: busy periods hold several packets of a flow.
 fn loaded(dice: &mut Dice) -> Plant {
     let mut plant = Plant::default();
-    let count = dice.range(2, 5);
+    let count = dice.between(2, 5);
     let islands: Vec<_> = (0..count).map(|_| plant.island(2)).collect();
     for pair in islands.windows(2) {
         let rate = dice.pick(&[10, 100, 100, 1000]);
@@ -200,12 +200,12 @@ fn polls(dice: &mut Dice, slaves: usize) -> Plant {
         plant.stations.push(station);
     }
     for slave in plant.stations.split_off(1) {
-        let payload = dice.range(18, 200);
+        let payload = dice.between(18, 200);
         plant.add(plant.stations[0], slave, payload, Duration::from_ms(10));
     }
     for flow in &mut plant.flows {
         flow.reply = Some(Reply {
-            payload: Bytes::new(dice.range(18, 200)),
+            payload: Bytes::new(dice.between(18, 200)),
             after: Duration::ZERO,
         });
     }

@@ -8,8 +8,8 @@ use rtether_model::network::{
 };
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::Encapsulation;
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
 use crate::plant::Plant;
 
 impl Plant {
@@ -18,7 +18,7 @@ impl Plant {
         let nodes = self.network.iter_nodes();
         let switches = nodes.filter(|(id, _)| self.network.switch(*id).is_some());
         let switches: Vec<NodeId> = switches.map(|(id, _)| id).collect();
-        for _ in 0..dice.range(1, 4) {
+        for _ in 0..dice.between(1, 4) {
             let (a, b) = (dice.pick(&switches), dice.pick(&switches));
             if a != b {
                 self.join(a, b, dice.pick(&[100, 1000]), false);

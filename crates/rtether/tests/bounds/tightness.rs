@@ -11,8 +11,9 @@ use std::path::PathBuf;
 use rtether::phases::{Random, Search};
 use rtether_bounds::{Analysis, analyze};
 use rtether_model::quantity::Duration;
+use rtether_testkit::Dice;
 
-use crate::dice::Dice;
+use crate::dice;
 use crate::plant::Plant;
 use crate::published::{KINDS, Kind};
 use crate::{check, simulate, with_phases};
@@ -39,7 +40,7 @@ impl Figures {
     fn of(kind: &Kind, plants: u64, steps: u64) -> Self {
         let mut quotients = Vec::new();
         for number in 0..plants {
-            let mut dice = Dice::new(number);
+            let mut dice = dice(number);
             let plant = (kind.build)(&mut dice);
             let analysis = analyze(&plant.network, &plant.flows);
             let streams = analysis.streams.len();
@@ -90,10 +91,12 @@ impl Figures {
     }
 }
 
-impl Random for Dice {
+/// The numbers of a search.
+struct Numbers<'d>(&'d mut Dice);
+
+impl Random for Numbers<'_> {
     fn next(&mut self) -> u64 {
-        // The method of the type, which comes before that of the trait.
-        Self::next(self)
+        self.0.bits()
     }
 }
 
@@ -112,7 +115,7 @@ fn search(
     let listener = before.filter(|other| other.flow == own.flow).count();
     let of = (own.flow.index(), listener);
     let search = Search::new(&plant.network, &plant.flows, of, bound);
-    let best = search.run(steps, dice).unwrap();
+    let best = search.run(steps, &mut Numbers(dice)).unwrap();
     let never = Duration::from_secs(1);
     let flows = with_phases(&plant.flows, |number, _| {
         let own = search.flows().iter().position(|own| own.index() == number);

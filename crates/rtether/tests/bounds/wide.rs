@@ -14,7 +14,9 @@ use rtether_model::quantity::{BitRate, Duration};
 use rtether_sim::{Config, Simulation};
 
 use super::{RUNS, Tightness, check, for_each_case, simulate, with_phases};
-use crate::dice::Dice;
+use rtether_testkit::Dice;
+
+use crate::dice;
 use crate::plant::{Plant, Variety};
 
 const VLANS: [u16; 2] = [1, 10];
@@ -24,14 +26,14 @@ fn vid(number: u16) -> Vid {
 }
 
 fn random_pcp(dice: &mut Dice) -> Pcp {
-    Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap()
+    Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap()
 }
 
 impl Plant {
     /// Returns a full plant with additional variety.
     fn wide(number: u64) -> Self {
         let mut plant = Self::random(number, Variety::Full);
-        let mut dice = Dice::new(number.wrapping_add(1 << 40));
+        let mut dice = dice(number.wrapping_add(1 << 40));
         plant.vary_links(&mut dice);
         let is_aware = dice.chance(40);
         for node in &mut plant.network.nodes {
@@ -90,7 +92,7 @@ impl Plant {
 
 fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
     if dice.chance(50) {
-        let heavy = [(); 8].map(|()| u8::try_from(dice.range(1, 30)).unwrap());
+        let heavy = [(); 8].map(|()| u8::try_from(dice.between(1, 30)).unwrap());
         if let Selection::Wrr { weights } | Selection::StrictWrr { weights } = &mut switch.selection
         {
             *weights = heavy;
@@ -147,10 +149,10 @@ fn vary_flow(dice: &mut Dice, flow: &mut Flow, is_aware: bool) {
     } = &mut flow.traffic
     {
         if dice.chance(50) {
-            *mean_gap = *min_gap * i64::try_from(dice.range(2, 4)).unwrap();
+            *mean_gap = *min_gap * i64::try_from(dice.between(2, 4)).unwrap();
         }
         if dice.chance(30) {
-            *burst = u32::try_from(dice.range(1, 12)).unwrap();
+            *burst = u32::try_from(dice.between(1, 12)).unwrap();
         }
     }
 }
@@ -194,7 +196,7 @@ fn nothing_of_wider_plants_exceeds_its_bound() {
     for_each_case("nothing_of_wider_plants_exceeds_its_bound", |number| {
         let plant = Plant::wide(number);
         let analysis = analyze(&plant.network, &plant.flows);
-        let mut dice = Dice::new(!number);
+        let mut dice = dice(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         for run in 0..RUNS {
             let flows = meeting(&plant, &analysis, &mut dice);

@@ -1,6 +1,6 @@
 //! A headless browser, asked and led over its debugging pipe.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rtether_testkit::skip;
 use serde_json::{Value, json};
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -49,12 +50,7 @@ pub(crate) fn find(test: &str) -> Option<String> {
     let names = named.into_iter().chain(BROWSERS.map(String::from));
     let found = names.into_iter().find(answers);
     if found.is_none() {
-        let reason = format!("SKIP: {test}: no browser ({})", BROWSERS.join(", "));
-        println!("{reason}");
-        if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-            let log = OpenOptions::new().create(true).append(true).open(log);
-            writeln!(log.unwrap(), "{reason}").unwrap();
-        }
+        skip(test, &format!("no browser ({})", BROWSERS.join(", ")));
     }
     found
 }

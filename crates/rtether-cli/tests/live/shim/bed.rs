@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rtether_testkit::{Ended, Finish, Folder, Run, signal, skip};
 use serde_json::Value;
 
-use crate::{skip, stderr, stdout};
+use crate::hosts::ip;
 
 /// Priority queues and tags at 100 Mbit/s.
 pub(crate) const CONFIG: &str = "
@@ -44,25 +45,10 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-pub(crate) fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").args([name, &pid.to_string()]).status();
-    assert!(status.unwrap().success());
-}
-
-fn ip(arguments: &str) -> Result<String, String> {
-    let words = arguments.split_whitespace();
-    let output = Command::new("ip").args(words).output();
-    let output = output.map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(stdout(&output))
-    } else {
-        Err(format!("ip {arguments}: {}", stderr(&output)))
-    }
-}
-
 /// Two hosts; removed on drop, with what was started in them.
 pub(crate) struct Bed {
     tag: String,
+    folder: Folder,
     echoes: Vec<Child>,
 }
 
@@ -72,6 +58,7 @@ impl Bed {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut bed = Self {
             tag: format!("rtether-mts{}-{number}", std::process::id()),
+            folder: Folder::new("shim"),
             echoes: Vec::new(),
         };
         if !Path::new("/dev/net/tun").exists() {
@@ -177,17 +164,18 @@ impl Bed {
     }
 
     /// Runs the command in the near host.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
-        self.command(&self.near(), arguments).output().unwrap()
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(&self.near(), arguments).run()
+    }
+
+    /// Runs the words of a line.
+    pub(crate) fn line(&self, line: &str) -> Ended {
+        self.run(&line.split(' ').collect::<Vec<_>>())
     }
 
     /// Writes a configuration into a file that stays until the end.
-    pub(crate) fn file(&self, text: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("{}-files", self.tag));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("shim.yaml");
-        fs::write(&path, text).unwrap();
-        path
+    pub(crate) fn file(&self, text: &str) -> String {
+        self.folder.write("shim.yaml", text)
     }
 
     /// Starts a shim on the near device and waits until it is at work.
@@ -200,27 +188,24 @@ impl Bed {
     }
 
     fn start(&self, host: &str, config: &str, variables: &[(&str, &str)]) -> Child {
-        let path = self.file(config);
-        let arguments = ["shim", "up", "wire", "--config", path.to_str().unwrap()];
+        let arguments = ["shim", "up", "wire", "--config", &self.file(config)];
         let mut command = self.command(host, &arguments);
         command.envs(variables.iter().copied());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        until_at_work(command.spawn().unwrap())
+        until_at_work(command.start())
     }
 
     /// Ends a shim in order.
     pub(crate) fn end(&self, shim: Child) {
         signal(shim.id(), "-TERM");
-        let output = finish(shim);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        finish(shim).exits(0);
         assert_eq!(self.files(), [""; 0]);
     }
 
     /// Returns the status of the near shim.
     pub(crate) fn status(&self) -> Value {
-        let output = self.run(&["shim", "status", "wire", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        serde_json::from_slice(&output.stdout).unwrap()
+        let output = self.line("shim status wire --json");
+        output.exits(0);
+        output.json()
     }
 
     /// Starts requests to the far host.
@@ -317,8 +302,6 @@ impl Drop for Bed {
             drop(echo.wait());
         }
         drop(fs::remove_dir_all(self.runtime()));
-        let files = std::env::temp_dir().join(format!("{}-files", self.tag));
-        drop(fs::remove_dir_all(files));
     }
 }
 
@@ -338,22 +321,19 @@ pub(crate) fn until_at_work(mut shim: Child) -> Child {
 }
 
 /// Waits for the end of a process, and kills it if it takes too long.
-pub(crate) fn finish(child: Child) -> Output {
+pub(crate) fn finish(child: Child) -> Ended {
     let pid = child.id();
     let (ended, end) = std::sync::mpsc::channel();
-    std::thread::spawn(move || ended.send(child.wait_with_output()));
-    end.recv_timeout(PATIENCE).map_or_else(
-        |_| {
-            signal(pid, "-KILL");
-            panic!("process {pid} does not end");
-        },
-        Result::unwrap,
-    )
+    std::thread::spawn(move || ended.send(child.finish()));
+    end.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        signal(pid, "-KILL");
+        panic!("process {pid} does not end");
+    })
 }
 
 /// Waits for the requests started and returns how many were lost.
 pub(crate) fn lost(ping: Child) -> u64 {
     let output = finish(ping);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = output.json();
     document["counters"]["lost"].as_u64().unwrap()
 }

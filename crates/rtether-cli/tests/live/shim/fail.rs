@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::bed::{Bed, CONFIG, finish, lost, signal, wait_for};
-use crate::{stderr, stdout};
+use rtether_testkit::signal;
+
+use super::bed::{Bed, CONFIG, finish, lost, wait_for};
 
 /// Requests in one second, the longest interruption of traffic allowed.
 const SECOND: u64 = 200;
@@ -53,9 +54,9 @@ fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
     assert!(lost(ping) < SECOND);
     assert_ne!(bed.look(), before, "nobody has restored it");
     assert_eq!(bed.files().len(), 3);
-    let output = bed.run(&["shim", "down", "wire"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stdout(&output).contains("a shim that died"));
+    bed.line("shim down wire")
+        .exits(0)
+        .shows("a shim that died");
     assert_eq!(bed.look(), before);
     assert_eq!(bed.files(), [""; 0]);
 }
@@ -92,10 +93,7 @@ fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
         signal(shim.id(), "-STOP");
         let lost = lost(ping);
         assert!(lost < SECOND, "{lost} requests lost");
-        let output = bed.run(&["shim", "down", "wire"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let said = stdout(&output);
-        assert!(said.contains("was killed"), "{said}");
+        bed.line("shim down wire").exits(0).shows("was killed");
         shim.wait().unwrap();
         assert_eq!(bed.look(), before);
         wait_for("the watchdog ends", || bed.processes().is_empty());
@@ -138,10 +136,7 @@ fn a_device_that_goes_away_ends_its_shim() {
     };
     let shim = bed.up(CONFIG, &[]);
     bed.remove_device();
-    let output = finish(shim);
-    assert_eq!(output.status.code(), Some(4));
-    let said = stderr(&output);
-    assert!(said.contains("no network device `wire`"), "{said}");
+    finish(shim).exits(4).says("no network device `wire`");
     assert_eq!(bed.files(), [""; 0]);
     wait_for("the watchdog ends", || bed.processes().is_empty());
 }
@@ -154,11 +149,9 @@ fn a_shim_that_cannot_be_set_up_leaves_nothing() {
     };
     bed.take_name_of_tap();
     let before = bed.look();
-    let config = bed.file(CONFIG);
-    let config = config.to_str().unwrap();
+    let config = &bed.file(CONFIG);
     let output = bed.run(&["shim", "up", "wire", "--config", config]);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(4), "{said}");
+    let said = &output.exits(4).err;
     assert!(said.contains("TAP") || said.contains("rts"), "{said}");
     assert!(!said.contains("died"), "{said}");
     assert_eq!(bed.look(), before);

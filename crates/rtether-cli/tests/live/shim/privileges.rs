@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::bed::{Bed, CONFIG, KERNEL};
-use crate::stderr;
 
 /// `CAP_NET_ADMIN`, `CAP_NET_RAW`, `CAP_BPF` (`linux/capability.h`).
 const KEPT: u64 = 1 << 12 | 1 << 13 | 1 << 39;
@@ -79,14 +78,14 @@ fn a_real_time_thread_stays_one_without_rights() {
     assert_eq!(bed.ping(50, "2 ms"), 0);
     // Changing the core needs no rights.
     let config = bed.file(&format!("{CONFIG}priority: 10\ncore: 0\n"));
-    let output = bed.run(&["shim", "set", "wire", "--config", config.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", stderr(&output));
+    bed.run(&["shim", "set", "wire", "--config", &config])
+        .exits(0);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(scheduling(&pid, "shim"), real_time);
     let missing = bed.file(&format!("{CONFIG}priority: 10\ncore: 1000\n"));
-    let output = bed.run(&["shim", "set", "wire", "--config", missing.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("core 1000"), "{}", stderr(&output));
+    bed.run(&["shim", "set", "wire", "--config", &missing])
+        .exits(4)
+        .says("core 1000");
     assert_eq!(bed.ping(50, "2 ms"), 0, "it goes on");
     bed.end(shim);
 }

@@ -1,14 +1,14 @@
 //! Configuration changes of a running shim.
 
-use std::process::Output;
 use std::time::Duration;
 
-use super::bed::{Bed, CONFIG, KERNEL, lost, signal, wait_for};
-use crate::{stderr, stdout};
+use rtether_testkit::{Ended, signal};
 
-fn set(bed: &Bed, text: &str) -> Output {
+use super::bed::{Bed, CONFIG, KERNEL, lost, wait_for};
+
+fn set(bed: &Bed, text: &str) -> Ended {
     let path = bed.file(text);
-    bed.run(&["shim", "set", "wire", "--config", path.to_str().unwrap()])
+    bed.run(&["shim", "set", "wire", "--config", &path])
 }
 
 #[test]
@@ -25,15 +25,8 @@ fn a_configuration_changes_without_losing_a_frame() {
         CONFIG.replace("100 Mbit/s", "20 Mbit/s"),
         CONFIG.to_owned(),
     ];
-    for (number, text) in variants.iter().cycle().take(8).enumerate() {
-        let output = set(&bed, text);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{number}: {}",
-            stderr(&output)
-        );
-        assert!(stdout(&output).contains("in force"));
+    for text in variants.iter().cycle().take(8) {
+        set(&bed, text).exits(0).shows("in force");
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(lost(ping), 0);
@@ -53,8 +46,7 @@ fn counters_go_on_when_receive_queues_change() {
     let shim = bed.up(&queues("selection: highest-first"), &[]);
     assert_eq!(bed.ping(50, "2 ms"), 0);
     for text in ["selection: promoting", "selection: low-flag, limit: 20"] {
-        let output = set(&bed, &queues(text));
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        set(&bed, &queues(text)).exits(0);
         let status = bed.status();
         let all = status["queues"].as_array().unwrap().iter();
         let received = all.filter(|queue| queue["direction"] == "receive");
@@ -84,16 +76,14 @@ fn a_kernel_takes_other_rules() {
         KERNEL.replace("150 us", "200 us"),
         KERNEL.to_owned(),
     ];
-    for (number, text) in variants.iter().enumerate() {
-        let output = set(&bed, text);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(0), "{number}: {said}");
+    for text in &variants {
+        set(&bed, text).exits(0);
     }
     assert_eq!(lost(ping), 0);
     assert_eq!(bed.status()["reloads"]["taken"], 5);
-    let output = set(&bed, &KERNEL.replace("moderate", "strict"));
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("transmit_queues.strategy"));
+    set(&bed, &KERNEL.replace("moderate", "strict"))
+        .exits(2)
+        .says("transmit_queues.strategy");
     bed.end(shim);
     assert_eq!(bed.look(), before);
 }
@@ -115,11 +105,7 @@ fn a_wrong_configuration_changes_nothing() {
             "the kernel has a single stack",
         ),
     ] {
-        let output = set(&bed, text);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(words), "{said}");
-        assert!(said.contains("shim.yaml:"), "the place: {said}");
+        set(&bed, text).exits(2).says(words).says("shim.yaml:");
         assert_eq!(bed.status()["rate_bps"], 100_000_000);
     }
     // The first one was rejected before it was sent.

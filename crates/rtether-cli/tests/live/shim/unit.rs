@@ -1,34 +1,32 @@
 //! The systemd unit. Oracles: `systemd-analyze`, and that the rights it leaves are sufficient.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::bed::{Bed, CONFIG, finish, signal, until_at_work};
-use crate::{skip, stderr, stdout};
+use rtether_testkit::{Ended, Folder, Run, signal, skip};
+
+use super::bed::{Bed, CONFIG, finish, until_at_work};
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/rtether-shim@.service");
 
 /// Runs `systemd-analyze` on the unit, with its program replaced by an existing one.
-fn analyze(test: &str, arguments: &[&str]) -> Option<std::process::Output> {
-    let folder = std::env::temp_dir().join(format!("rtether-unit-{test}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("rtether-shim@.service");
+fn analyze(test: &str, arguments: &[&str]) -> Option<Ended> {
+    let folder = Folder::new("unit");
     let text = UNIT.replace("/usr/bin/rtether", env!("CARGO_BIN_EXE_rtether"));
-    std::fs::write(&path, text).unwrap();
+    let path = folder.write("rtether-shim@.service", text);
     let mut command = Command::new("systemd-analyze");
     let output = command.args(arguments).arg(&path).output();
-    std::fs::remove_dir_all(folder).unwrap();
     if output.is_err() {
         skip(test, "needs systemd-analyze");
     }
-    output.ok()
+    output.ok().map(Ended::from)
 }
 
 #[test]
 fn the_unit_has_no_mistake() {
     if let Some(output) = analyze("the_unit_has_no_mistake", &["verify"]) {
-        assert!(output.status.success(), "{}", stderr(&output));
-        assert_eq!(stderr(&output), "");
+        output.exits(0);
+        assert_eq!(output.err, "");
     }
 }
 
@@ -38,9 +36,7 @@ fn the_unit_has_little_in_its_reach() {
     let test = "the_unit_has_little_in_its_reach";
     let wish = ["security", "--offline=true", "--threshold=36", "--no-pager"];
     if let Some(output) = analyze(test, &wish) {
-        let text = stdout(&output);
-        assert!(output.status.success(), "{text}{}", stderr(&output));
-        assert!(text.contains("Overall exposure level"), "{text}");
+        output.exits(0).shows("Overall exposure level");
     }
 }
 
@@ -63,26 +59,22 @@ fn the_rights_of_the_unit_are_enough() {
     // systemd mounts a file system for programs there.
     let script = format!(
         "mount -t bpf none /sys/fs/bpf && exec setpriv --bounding-set {bounds} --no-new-privs \
-         {} shim up wire --config {}",
+         {} shim up wire --config {config}",
         env!("CARGO_BIN_EXE_rtether"),
-        config.display()
     );
     let mut command = bed.inside(Path::new("sh"));
     command.args(["-c", &script]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let shim = until_at_work(command.spawn().unwrap());
+    let shim = until_at_work(command.start());
     assert_eq!(bed.ping(50, "2 ms"), 0);
     let status = format!("/proc/{}/status", bed.status()["pid"]);
     let status = std::fs::read_to_string(status).unwrap();
     assert!(status.contains("CapEff:\t0000008000003000"), "{status}");
     signal(shim.id(), "-TERM");
-    let output = finish(shim);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    finish(shim).exits(0);
     assert_eq!(bed.look(), before);
     // `ExecStopPost` has the same rights.
     let mut down = bed.inside(Path::new("setpriv"));
     down.args(["--bounding-set", &bounds, "--no-new-privs"]);
     down.args([env!("CARGO_BIN_EXE_rtether"), "shim", "down", "wire"]);
-    let output = down.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    down.run().exits(0);
 }

@@ -2,11 +2,12 @@
 //! separate network from the coordinator to each, for ssh.
 
 use std::fs::read_to_string;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::{Folder, live};
-use crate::skip;
+use rtether_testkit::{Folder, Run, is_root, skip};
+
+use super::live;
 
 pub(super) struct Bed {
     name: String,
@@ -23,18 +24,15 @@ fn is_there(program: &str) -> bool {
 
 fn run(command: &str) {
     let mut words = command.split_whitespace();
-    let output = Command::new(words.next().unwrap()).args(words).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{command}: {output:?}");
+    let mut program = Command::new(words.next().unwrap());
+    program.args(words).run().exits(0);
 }
 
 impl Bed {
     /// Creates hosts `a` and `b`; the clock of `b` is ahead by `ahead` seconds. `None`, with the
     /// reason on standard error, if that is not possible.
     pub(super) fn new(test: &str, ahead: u32) -> Option<Self> {
-        let id = Command::new("id").arg("-u").output().unwrap();
-        if id.stdout.trim_ascii() != b"0" {
-            skip(test, "needs root");
+        if !is_root(test) {
             return None;
         }
         let programs = ["ip", "unshare", "ssh", "sshd", "ssh-keygen"];
@@ -96,29 +94,28 @@ impl Bed {
     }
 
     fn keys(&mut self) {
-        let at = self.folder.0.display().to_string();
+        let at = self.folder.path().display().to_string();
         for key in ["user", "host"] {
-            let output = Command::new("ssh-keygen")
+            Command::new("ssh-keygen")
                 .args(["-q", "-t", "ed25519", "-N", "", "-f"])
-                .arg(self.folder.0.join(key))
-                .output()
-                .unwrap();
-            assert!(output.status.success(), "{output:?}");
+                .arg(self.folder.path().join(key))
+                .run()
+                .exits(0);
         }
-        let programs = self.folder.0.join("programs");
+        let programs = self.folder.path().join("programs");
         std::fs::create_dir(&programs).unwrap();
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_rtether"), programs.join("rtether"))
             .unwrap();
-        self.folder.file(
+        self.folder.write(
             "sshd_config",
-            &format!(
+            format!(
                 "HostKey {at}/host\nAuthorizedKeysFile {at}/user.pub\nStrictModes no\nUsePAM no\n\
                  PidFile none\nPermitRootLogin yes\nSetEnv PATH={at}/programs:/usr/bin:/bin\n"
             ),
         );
-        self.folder.file(
+        self.folder.write(
             "ssh_config",
-            &format!(
+            format!(
                 "Host a\n  HostName 10.78.1.2\nHost b\n  HostName 10.78.2.2\nHost *\n  User root\n  \
                  IdentityFile {at}/user\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  \
                  LogLevel ERROR\n"
@@ -128,12 +125,12 @@ impl Bed {
         let real = std::env::split_paths(&real).map(|folder| folder.join("ssh"));
         let real = real.into_iter().find(|program| program.is_file()).unwrap();
         let script = format!("exec {} -F {at}/ssh_config \"$@\"", real.display());
-        self.path = self.folder.ssh(&script);
+        self.path = self.folder.script("ssh", &script);
     }
 
     /// Starts a daemon, which needs its own `/run`.
     fn daemon(&mut self, host: &str, ahead: u32) {
-        let config = self.folder.0.join("sshd_config");
+        let config = self.folder.path().join("sshd_config");
         let clock = match ahead {
             0 => String::new(),
             ahead => format!("unshare --time --monotonic {ahead} --fork --kill-child "),
@@ -143,7 +140,7 @@ impl Bed {
              exec {clock}$(command -v sshd) -D -e -f {}",
             config.display()
         );
-        let log = self.folder.file(&format!("sshd-{host}.log"), "");
+        let log = self.folder.file(&format!("sshd-{host}.log"));
         let daemon = Command::new("ip")
             .args(["netns", "exec", &self.namespace(host), "sh", "-c", &script])
             .stdin(Stdio::null())
@@ -159,8 +156,8 @@ impl Bed {
             let begun = Instant::now();
             let mut command = self.within("ssh");
             command.args(["-o", "BatchMode=yes", host, "true"]);
-            while !command.output().unwrap().status.success() {
-                let log = read_to_string(self.folder.0.join(format!("sshd-{host}.log")));
+            while command.run().code != Some(0) {
+                let log = read_to_string(self.folder.path().join(format!("sshd-{host}.log")));
                 assert!(begun.elapsed() < Duration::from_secs(20), "{log:?}");
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -178,19 +175,17 @@ impl Bed {
 
     /// Returns the command that runs a scenario between `a` and `b`.
     pub(super) fn live(&self, scenario: &str) -> Command {
-        let scenario = self.folder.file("plant.yaml", scenario);
+        let scenario = self.folder.write("plant.yaml", scenario);
         let live = live(&scenario, &["a=a%plant", "b=b%plant"]);
         let mut command = self.within(&live.get_program().to_string_lossy());
         command.args(live.get_args());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Returns the processes of a host, with their commands.
     fn processes(&self, host: &str) -> Vec<(String, String)> {
         let name = self.namespace(host);
-        let listed = Command::new("ip").args(["netns", "pids", &name]).output();
-        let listed = String::from_utf8_lossy(&listed.unwrap().stdout).into_owned();
+        let listed = Command::new("ip").args(["netns", "pids", &name]).run().out;
         let command = |pid: &str| {
             let line = read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             (pid.to_owned(), line.replace('\0', " "))
@@ -254,8 +249,4 @@ impl Drop for Bed {
             drop(Command::new("ip").args(["netns", "delete", &name]).output());
         }
     }
-}
-
-pub(super) fn finish(mut command: Command) -> Output {
-    command.output().unwrap()
 }

@@ -2,12 +2,13 @@
 //! remedy in the message.
 
 use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::{Folder, code, live};
-use crate::{rtether, skip, stderr, stdout};
+use rtether_testkit::{Ended, Finish, Folder, Run, is_root};
+
+use super::live;
+use crate::rtether;
 
 const SCENARIO: &str = "
 rtether: 1
@@ -24,11 +25,11 @@ fn on_this_host() -> String {
     format!("while [ \"$1\" != -- ]; do shift; done\nshift 3\nexec {program} \"$@\"")
 }
 
-fn run(test: &str, script: &str, hosts: &[&str]) -> Output {
+fn run(test: &str, script: &str, hosts: &[&str]) -> Ended {
     let folder = Folder::new(test);
-    let path = folder.ssh(script);
-    let scenario = folder.file("plant.yaml", SCENARIO);
-    live(&scenario, hosts).env("PATH", path).output().unwrap()
+    let path = folder.script("ssh", script);
+    let scenario = folder.write("plant.yaml", SCENARIO);
+    live(&scenario, hosts).env("PATH", path).run()
 }
 
 /// Checks that a program `ssh` with this script for `plant-a` ends a run with this exit code and
@@ -38,10 +39,9 @@ fn is_refused(test: &str, script: &str, exit: i32, parts: [&str; 2]) {
     let script = format!("case \"$*\" in *plant-b*) cat > /dev/null; exit;; esac\n{script}");
     let begun = Instant::now();
     let output = run(test, &script, &["a=plant-a", "b=plant-b"]);
-    let message = stderr(&output);
-    assert_eq!(code(&output), exit, "{test}: {message}");
+    output.exits(exit);
     for part in parts {
-        assert!(message.contains(part), "{test}: {message}");
+        output.says(part);
     }
     // A process that does not end by itself is killed after three seconds.
     assert!(begun.elapsed() < Duration::from_secs(25), "{test}");
@@ -105,8 +105,8 @@ fn an_agent_that_makes_no_sense_is_named() {
 fn an_agent_says_what_its_host_lacks() {
     let hosts = ["a=here%nosuch0", "b=here"];
     let output = run("device", &on_this_host(), &hosts);
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
-    let message = stderr(&output);
+    output.exits(2);
+    let message = output.err;
     let named = "`a` (here): no network device `nosuch0`; there are lo";
     // Both agents write at once, and `b` also has an error: it was not started by ssh.
     let other = "`b` (here): the device of the connection is not known";
@@ -115,53 +115,42 @@ fn an_agent_says_what_its_host_lacks() {
         "{message}"
     );
 
-    let output = run("lo", &on_this_host(), &["a=here%lo", "b=here%lo"]);
-    assert_eq!(code(&output), 2, "{}", stderr(&output));
-    let message = stderr(&output);
-    assert!(
-        message.contains("`a` and `b` are in the same network namespace"),
-        "{message}"
-    );
+    run("lo", &on_this_host(), &["a=here%lo", "b=here%lo"])
+        .exits(2)
+        .says("`a` and `b` are in the same network namespace");
 }
 
 #[test]
 fn an_agent_without_rights_names_the_remedy() {
     let test = "an_agent_without_rights_names_the_remedy";
-    let id = Command::new("id").arg("-u").output().unwrap();
-    if id.stdout.trim_ascii() != b"0" {
-        skip(test, "needs root");
+    if !is_root(test) {
         return;
     }
     let folder = Folder::new("rights");
     // Readable by others: the build folder may not be.
-    let program = folder.0.join("rtether");
+    let program = folder.file("rtether");
     std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
     // Each host is a separate network, with `lo` up.
     let script = format!(
         "while [ \"$1\" != -- ]; do shift; done\nshift 3\n\
          exec unshare --net sh -c 'ip link set lo up; \
-         exec setpriv --reuid 65534 --regid 65534 --clear-groups {} live-agent'",
-        program.display()
+         exec setpriv --reuid 65534 --regid 65534 --clear-groups {program} live-agent'"
     );
-    let path = folder.ssh(&script);
+    let path = folder.script("ssh", &script);
     let raw = SCENARIO.replace("name: f,", "name: f, over: raw,");
-    let scenario = folder.file("plant.yaml", &raw);
+    let scenario = folder.write("plant.yaml", &raw);
     // With a priority, memory is locked first, which has a separate limit.
     for (priority, expected, remedy) in [
         ("0", "opening a socket", "setcap"),
         ("40", "cannot", "`--priority 0`"),
     ] {
-        let output = live(&scenario, &["a=one%lo", "b=two%lo"])
+        live(&scenario, &["a=one%lo", "b=two%lo"])
             .args(["--priority", priority])
             .env("PATH", &path)
-            .output()
-            .unwrap();
-        let message = stderr(&output);
-        assert_eq!(code(&output), 4, "{message}");
-        assert!(
-            message.contains(expected) && message.contains(remedy),
-            "{message}"
-        );
+            .run()
+            .exits(4)
+            .says(expected)
+            .says(remedy);
     }
 }
 
@@ -169,39 +158,34 @@ fn an_agent_without_rights_names_the_remedy() {
 fn hosts_that_make_no_sense_are_refused_before_anything_is_started() {
     let script = "echo started >&2; exit 255";
     let output = run("wrong", script, &["c=x"]);
-    assert_eq!(code(&output), 2);
-    let message = stderr(&output);
-    assert!(message.contains("there is no node `c`"), "{message}");
-    assert!(
-        message.contains("`a` has no host; add `--host a="),
-        "{message}"
-    );
-    assert!(!message.contains("started"), "{message}");
+    output
+        .exits(2)
+        .says("there is no node `c`")
+        .says("`a` has no host; add `--host a=");
+    assert!(!output.err.contains("started"), "{output:?}");
 
     let folder = Folder::new("other");
-    let scenario = folder.file("plant.yaml", SCENARIO);
-    let output = rtether()
+    let scenario = folder.write("plant.yaml", SCENARIO);
+    rtether()
         .args(["live", "--dry-run", "--host", "a=x"])
         .arg(&scenario)
-        .output()
-        .unwrap();
-    assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("`--host` is for `--backend ssh`"));
+        .run()
+        .exits(2)
+        .says("`--host` is for `--backend ssh`");
 }
 
 #[test]
 fn a_dry_run_shows_the_commands() {
     let output = {
         let folder = Folder::new("dry");
-        let path = folder.ssh("echo started >&2; exit 255");
-        let scenario = folder.file("plant.yaml", SCENARIO);
+        let path = folder.script("ssh", "echo started >&2; exit 255");
+        let scenario = folder.write("plant.yaml", SCENARIO);
         live(&scenario, &["a=plant-a%eth1", "b=me@plant-b"])
             .arg("--dry-run")
             .env("PATH", path)
-            .output()
-            .unwrap()
+            .run()
     };
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    output.exits(0);
     let ssh = "ssh -o BatchMode=yes -o ConnectTimeout=10 -o ControlMaster=no \
                -o ServerAliveInterval=5 -o ServerAliveCountMax=3 --";
     let expected = format!(
@@ -209,43 +193,29 @@ fn a_dry_run_shows_the_commands() {
          # plays `a` on eth1\n{ssh} plant-a rtether live-agent\n\
          # plays `b` on the device of the connection\n{ssh} me@plant-b rtether live-agent\n"
     );
-    assert_eq!(stdout(&output), expected);
+    assert_eq!(output.out, expected);
 }
 
 /// The response of an agent to this input, as seen by a user who starts one by hand.
-fn agent(test: &str, input: &[u8]) -> Output {
-    let mut child = Command::new(Path::new(env!("CARGO_BIN_EXE_rtether")))
-        .arg("live-agent")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn agent(test: &str, input: &[u8]) -> Ended {
+    let mut child = rtether().arg("live-agent").stdin(Stdio::piped()).start();
     let begun = Instant::now();
     // It may have ended before reading everything.
     drop(child.stdin.take().unwrap().write_all(input));
-    let output = child.wait_with_output().unwrap();
+    let output = child.finish();
     assert!(begun.elapsed() < Duration::from_secs(10), "{test}");
     output
 }
 
 #[test]
 fn an_agent_ends_with_its_input() {
-    let output = agent("nothing", b"");
-    assert_eq!(code(&output), 4);
-    assert!(stderr(&output).contains("the coordinator is gone"));
-    let output = agent("malformed", b"GET / HTTP/1.1\r\n\r\n");
-    assert_eq!(code(&output), 2);
-    assert!(
-        stderr(&output).contains("not from a coordinator"),
-        "{}",
-        stderr(&output)
-    );
-    let output = agent("oversize", &vec![b'x'; 1 << 20]);
-    assert_eq!(code(&output), 2);
-    assert!(
-        stdout(&output).contains("{\"failed\":"),
-        "{}",
-        stdout(&output)
-    );
+    agent("nothing", b"")
+        .exits(4)
+        .says("the coordinator is gone");
+    agent("malformed", b"GET / HTTP/1.1\r\n\r\n")
+        .exits(2)
+        .says("not from a coordinator");
+    agent("oversize", &vec![b'x'; 1 << 20])
+        .exits(2)
+        .shows("{\"failed\":");
 }

@@ -2,14 +2,12 @@
 //! namespaces of the hosts.
 
 use std::os::unix::process::CommandExt;
-use std::process::Output;
 use std::time::Duration;
 
+use rtether_testkit::{Finish, Run, signal_group};
 use serde_json::Value;
 
-use super::bed::{Bed, finish};
-use super::code;
-use crate::{stderr, stdout};
+use super::bed::Bed;
 
 const SCENARIO: &str = "
 rtether: 1
@@ -25,11 +23,6 @@ flows:
 run: { for: 3 s }
 ";
 
-fn document(output: &Output) -> Value {
-    let text = stdout(output);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
-}
-
 fn stream<'d>(document: &'d Value, name: &str) -> &'d Value {
     let streams = document["streams"].as_array().unwrap();
     let found = streams.iter().find(|stream| stream["flow"] == name);
@@ -43,10 +36,10 @@ fn a_scenario_runs_between_hosts() {
     };
     let mut command = bed.live(SCENARIO);
     command.args(["--json", "--set", "flows.udp.period=4 ms", "--seed", "7"]);
-    let output = finish(command);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let output = command.run();
+    output.exits(0);
     assert_eq!(bed.left(), [""; 0]);
-    let document = document(&output);
+    let document = output.json();
     assert_eq!(document["backend"], "ssh");
     for (name, per_second) in [
         ("udp", 250),
@@ -96,8 +89,8 @@ run: { for: 2 s }
 ";
     let mut command = bed.live(scenario);
     command.arg("--json");
-    let output = finish(command);
-    let document = document(&output);
+    let output = command.run();
+    let document = output.json();
     // Oracle: `unshare` was given the offset. The rest is the time between two readings.
     let clock = &document["hosts"][1]["clock"];
     let offset = clock["offset_ns"].as_i64().unwrap();
@@ -133,12 +126,7 @@ run: { for: 2 s }
         trip["latency_ns"]["p50"].as_i64().unwrap() < 5_000_000,
         "{trip}"
     );
-    assert_eq!(
-        code(&output),
-        3,
-        "nothing can be said of one: {}",
-        stderr(&output)
-    );
+    output.exits(3);
 }
 
 #[test]
@@ -151,24 +139,20 @@ fn agents_end_with_the_coordinator() {
     command
         .args(["--json", "--for", "60s", "--priority", "0"])
         .process_group(0);
-    let child = command.spawn().unwrap();
+    let child = command.start();
     bed.until_agents_run();
     std::thread::sleep(Duration::from_secs(4));
-    let group = format!("-{}", child.id());
-    let kill = std::process::Command::new("kill")
-        .args(["-INT", "--", &group])
-        .status();
-    assert!(kill.unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 130, "{}", stderr(&output));
+    signal_group(child.id(), "-INT");
+    let output = child.finish();
+    output.exits(130);
     assert_eq!(bed.left(), [""; 0]);
-    let document = document(&output);
+    let document = output.json();
     assert_eq!(document["partial"], true);
     assert!(stream(&document, "udp")["delivered"].as_u64().unwrap() > 0);
 
     let mut command = bed.live(SCENARIO);
     command.args(["--for", "60s", "--priority", "0"]);
-    let mut child = command.spawn().unwrap();
+    let mut child = command.start();
     bed.until_agents_run();
     // `ip netns exec` becomes the program it runs.
     child.kill().unwrap();
@@ -184,18 +168,13 @@ fn a_host_that_falls_out_is_named() {
     };
     let mut command = bed.live(SCENARIO);
     command.args(["--json", "--for", "5s", "--priority", "0"]);
-    let child = command.spawn().unwrap();
+    let child = command.start();
     bed.until_agents_run();
     std::thread::sleep(Duration::from_secs(1));
     bed.kill_agent("b");
-    let output = child.wait_with_output().unwrap();
-    let message = stderr(&output);
-    assert_eq!(code(&output), 4, "{message}");
-    assert!(
-        message.contains("the connection to `b` (b) ended"),
-        "{message}"
-    );
-    let document = document(&output);
+    let output = child.finish();
+    output.exits(4).says("the connection to `b` (b) ended");
+    let document = output.json();
     assert!(document["hosts"][1]["clock"].is_null());
     let udp = stream(&document, "udp");
     assert_eq!(

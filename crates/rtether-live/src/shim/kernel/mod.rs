@@ -333,21 +333,5 @@ fn reading(source: io::Error) -> ShimError {
     ShimError::system("asking the kernel about queues")(source)
 }
 
-/// Reports that a test cannot run here, so that it is counted as skipped (CONTRIBUTING.md).
-#[cfg(test)]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn skip(test: &str, reason: &str) {
-    use std::io::Write;
-
-    let line = format!("SKIP: {test}: {reason}\n");
-    eprint!("{line}");
-    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let mut options = std::fs::OpenOptions::new();
-        let log = options.append(true).create(true).open(path);
-        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
-        written.expect("the log of skipped tests can be written");
-    }
-}
-
 #[cfg(test)]
 mod tests;

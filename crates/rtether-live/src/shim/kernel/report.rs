@@ -73,7 +73,7 @@ pub(super) fn status(sources: &Sources<'_>) -> Status {
 fn queue_status(classes: &[ClassCounters], queue: u8) -> QueueStatus {
     let own = classes.iter().filter(|class| {
         let is_leaf = class.minor >= Treatment::Passing as u16;
-        is_leaf && class.minor & 0xF == queue.into()
+        is_leaf && class.minor & 0xF == u16::from(queue)
     });
     let all = sum(own);
     QueueStatus {

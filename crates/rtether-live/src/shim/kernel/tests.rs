@@ -6,6 +6,7 @@ use std::process;
 use rtether_model::endnode::{Detector, Layer, TransmitConfig, TransmitStrategy};
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::smoother::{Adaptive, Config, Mode, Rule};
+use rtether_testkit::skip;
 
 use super::*;
 use crate::namespace::{CommandLine, Namespace};

@@ -76,7 +76,10 @@ fn a_registered_group_passes_by_who_does_not_listen() {
         let mut buffer = [0; 128];
         for _ in 0..200 {
             talker.send_to(&[7; 64], (ip, PORT)).unwrap();
-            assert_eq!(crate::repeated(|| listener.recv(&mut buffer)).unwrap(), 64);
+            assert_eq!(
+                rtether_testkit::repeated(|| listener.recv(&mut buffer)).unwrap(),
+                64
+            );
         }
     };
     let ((), report) = bed.run(

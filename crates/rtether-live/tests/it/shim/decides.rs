@@ -125,13 +125,13 @@ fn a_smoother_holds_bulk_back_and_lets_others_pass() {
     let near = udp(&wire.near, (NEAR, 0));
     let (took, status) = with_shim(&wire, settings(layer, 100), |_| {
         near.send_to(b"x", (FAR, PORT)).unwrap();
-        crate::repeated(|| far.recv(&mut [0])).unwrap();
+        rtether_testkit::repeated(|| far.recv(&mut [0])).unwrap();
         let start = Time::now();
         for _ in 0..30 {
             near.send_to(&[0; 1_000], (FAR, PORT)).unwrap();
         }
         for _ in 0..30 {
-            crate::repeated(|| far.recv(&mut [0; 1_000])).unwrap();
+            rtether_testkit::repeated(|| far.recv(&mut [0; 1_000])).unwrap();
         }
         start.elapsed()
     });

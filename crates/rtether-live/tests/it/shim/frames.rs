@@ -95,7 +95,7 @@ fn two_shims_talk_in_a_vlan_that_their_stacks_do_not_see() {
         let near = udp(&wire.near, (NEAR, PORT));
         near.send_to(b"x", (FAR, PORT)).unwrap();
         assert!(
-            crate::repeated(|| far.recv(&mut [0])).is_err(),
+            rtether_testkit::repeated(|| far.recv(&mut [0])).is_err(),
             "nobody takes the tag off"
         );
     });

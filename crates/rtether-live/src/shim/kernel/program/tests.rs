@@ -106,7 +106,7 @@ pub(super) fn is_possible(test: &str) -> bool {
         &crate::shim::strip::program(Vid::PRIORITY_ONLY),
     );
     if let Err(error) = &empty {
-        crate::shim::kernel::skip(test, &error.to_string());
+        rtether_testkit::skip(test, &error.to_string());
     }
     empty.is_ok()
 }

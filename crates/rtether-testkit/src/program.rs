@@ -1,0 +1,146 @@
+//! Programs that tests run, and what is expected of them.
+
+use std::io::{self, BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// Exit code and output of a program that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// What was run, for messages.
+    command: String,
+    /// Exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+        Self {
+            command: String::new(),
+            code: output.status.code(),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+}
+
+impl Ended {
+    /// Asserts the exit code.
+    #[track_caller]
+    pub fn exits(&self, code: i32) -> &Self {
+        let Self {
+            command, out, err, ..
+        } = self;
+        assert_eq!(self.code, Some(code), "{command}\n{out}{err}");
+        self
+    }
+
+    /// Asserts that standard error contains a text.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        let Self { command, err, .. } = self;
+        assert!(err.contains(text), "{command}\nnot `{text}`:\n{err}");
+        self
+    }
+
+    /// Asserts that standard output contains a text.
+    #[track_caller]
+    pub fn shows(&self, text: &str) -> &Self {
+        let Self { command, out, .. } = self;
+        assert!(out.contains(text), "{command}\nnot `{text}`:\n{out}");
+        self
+    }
+
+    /// Returns standard output as a JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Runs a program; a program that cannot be started ends the test.
+pub trait Run {
+    /// Runs it to its end.
+    fn run(&mut self) -> Ended;
+
+    /// Starts it, and keeps its output for [`Finish::finish`].
+    fn start(&mut self) -> Child;
+}
+
+impl Run for Command {
+    #[track_caller]
+    fn run(&mut self) -> Ended {
+        let output = self.output().expect("it can be started");
+        Ended {
+            command: format!("{self:?}"),
+            ..output.into()
+        }
+    }
+
+    #[track_caller]
+    fn start(&mut self) -> Child {
+        let piped = self.stdout(Stdio::piped()).stderr(Stdio::piped());
+        piped.spawn().expect("it can be started")
+    }
+}
+
+/// Waits for a program.
+pub trait Finish {
+    /// Waits for its end.
+    fn finish(self) -> Ended;
+}
+
+impl Finish for Child {
+    #[track_caller]
+    fn finish(self) -> Ended {
+        let output = self.wait_with_output();
+        output.expect("it can be waited for").into()
+    }
+}
+
+/// Waits until a program that was started says a line with a text; what it says later can be read
+/// from the lines returned, and has to be read or kept until its end.
+#[track_caller]
+pub fn until_says(child: &mut Child, text: &str) -> Lines<BufReader<ChildStderr>> {
+    let said = child.stderr.take().expect("its errors are piped");
+    let mut lines = BufReader::new(said).lines();
+    let mut words = lines.by_ref().map_while(Result::ok);
+    assert!(words.any(|line| line.contains(text)), "not `{text}`");
+    lines
+}
+
+/// Sends a process a signal, such as `-INT`.
+#[track_caller]
+pub fn signal(process: u32, name: &str) {
+    let mut kill = Command::new("kill");
+    kill.args([name, &process.to_string()]).run().exits(0);
+}
+
+/// Sends a signal to a process and all others of its group, as a terminal does.
+#[track_caller]
+pub fn signal_group(process: u32, name: &str) {
+    let mut kill = Command::new("kill");
+    kill.args([name, "--", &format!("-{process}")])
+        .run()
+        .exits(0);
+}
+
+/// Repeats a call that a signal has interrupted, such as that of any child that ends: the kernel
+/// does not restart calls with a time-out.
+///
+/// # Errors
+/// Any other error of the call.
+pub fn repeated<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
