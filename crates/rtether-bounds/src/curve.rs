@@ -19,6 +19,7 @@
 
 use alloc::vec::Vec;
 
+use crate::index::NONE;
 use crate::source::{INFINITE, add};
 
 /// Binary places of work.
@@ -57,7 +58,7 @@ pub(crate) struct Load {
     pub(crate) packets: i64,
     /// Infinite if nothing is known about its arrivals.
     pub(crate) jitter: i64,
-    /// Flows with the same number come from the same place; [`crate::index::NONE`] if unknown.
+    /// Flows with the same number come from the same place; [`NONE`] if unknown.
     pub(crate) group: u32,
     /// Work here per picosecond of service there, with [`PLACES`] binary places.
     pub(crate) ratio: i128,
@@ -71,6 +72,24 @@ pub(crate) struct Load {
 }
 
 impl Load {
+    /// Returns packets of one size that come once a period; where they come from is unknown.
+    pub(crate) const fn periodic(cost: i64, period: i64) -> Self {
+        Self {
+            cost,
+            least: cost,
+            period,
+            burst: 1,
+            packets: 1,
+            jitter: 0,
+            group: NONE,
+            ratio: 0,
+            spacing: 1,
+            slack: 0,
+            visit: 0,
+            in_flight: 0,
+        }
+    }
+
     pub(crate) const fn is_limited(&self) -> bool {
         if self.burst == 0 {
             return self.jitter < JITTER_MAX;
@@ -216,7 +235,7 @@ impl Group {
             });
         }
         let shape = own.iter().map(Line::of).reduce(Line::join);
-        let shape = shape.filter(|_| number != crate::index::NONE);
+        let shape = shape.filter(|_| number != NONE);
         Self {
             number,
             bucket,
@@ -242,7 +261,7 @@ pub(crate) fn group(loads: &mut [Load]) -> Vec<Group> {
     let mut start = 0;
     while start < loads.len() {
         let number = loads[start].group;
-        let end = if number == crate::index::NONE {
+        let end = if number == NONE {
             start + 1
         } else {
             let same = loads[start..].iter().take_while(|l| l.group == number);
@@ -397,22 +416,11 @@ pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Chang
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::NONE;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {
-            cost,
-            least: cost,
-            period,
-            burst: 1,
-            packets: 1,
             jitter,
-            group: NONE,
-            ratio: 0,
-            spacing: 1,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(cost, period)
         }
     }
 

@@ -334,18 +334,9 @@ mod tests {
 
     fn loaded(cost: i64) -> Load {
         Load {
-            cost,
-            least: cost,
-            period: 1,
-            burst: 1,
-            packets: 1,
             jitter: INFINITE,
             group: 7,
-            ratio: 0,
-            spacing: 1,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(cost, 1)
         }
     }
 

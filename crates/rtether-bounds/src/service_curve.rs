@@ -110,25 +110,17 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::NONE;
 
     /// Oracle: by hand. A quarter of 100 Mbit/s: work takes four times as long, on a third of it
     /// everything is rounded up but the own work that is subtracted.
     #[test]
     fn a_share_stretches_work() {
         let load = Load {
-            cost: 1_000,
             least: 100,
-            period: 1_000_000,
-            burst: 1,
-            packets: 1,
-            jitter: 0,
-            group: NONE,
             ratio: ONE,
             spacing: 100,
-            slack: 0,
-            visit: 0,
             in_flight: 7,
+            ..Load::periodic(1_000, 1_000_000)
         };
         let quarter = Share::of(25_000_000 * 80_000).unwrap();
         let slow = quarter.slow_down(&load);

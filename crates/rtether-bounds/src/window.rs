@@ -179,18 +179,9 @@ mod tests {
 
     fn load(cost: i64, period: i64, in_flight: i64) -> Load {
         Load {
-            cost,
-            least: cost,
-            period,
-            burst: 1,
-            packets: 1,
             jitter: if in_flight > 0 { INFINITE } else { 0 },
-            group: NONE,
-            ratio: 0,
-            spacing: 1,
-            slack: 0,
-            visit: 0,
             in_flight,
+            ..Load::periodic(cost, period)
         }
     }
 

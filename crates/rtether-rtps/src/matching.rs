@@ -5,10 +5,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Display};
 
 use crate::discovery::EndpointData;
-use crate::qos::{
-    AccessScope, DestinationOrder, Durability, LivelinessKind, Ownership, Qos, Reliability,
-    Representation,
-};
+use crate::qos::{AccessScope, DestinationOrder, LivelinessKind, Ownership, Qos, Representation};
 use crate::time::Duration;
 
 mod partition;
@@ -108,7 +105,7 @@ pub fn mismatches(offered: &Qos, requested: &Qos) -> Vec<Mismatch> {
     check(
         Policy::Durability,
         o.durability >= r.durability,
-        [&durability(o.durability), &durability(r.durability)],
+        [&o.durability.name(), &r.durability.name()],
     );
     check(
         Policy::Presentation,
@@ -138,7 +135,7 @@ pub fn mismatches(offered: &Qos, requested: &Qos) -> Vec<Mismatch> {
     check(
         Policy::Reliability,
         o.reliability >= r.reliability,
-        [&reliability(o.reliability), &reliability(r.reliability)],
+        [&o.reliability.name(), &r.reliability.name()],
     );
     check(
         Policy::DestinationOrder,
@@ -165,26 +162,10 @@ fn is_presented(offered: &Qos, requested: &Qos) -> bool {
         && offered.is_ordered >= requested.is_ordered
 }
 
-const fn durability(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Volatile => "volatile",
-        Durability::TransientLocal => "transient local",
-        Durability::Transient => "transient",
-        Durability::Persistent => "persistent",
-    }
-}
-
 const fn ownership(ownership: Ownership) -> &'static str {
     match ownership {
         Ownership::Shared => "shared",
         Ownership::Exclusive => "exclusive",
-    }
-}
-
-const fn reliability(reliability: Reliability) -> &'static str {
-    match reliability {
-        Reliability::BestEffort => "best effort",
-        Reliability::Reliable => "reliable",
     }
 }
 

@@ -15,6 +15,16 @@ pub enum Reliability {
     Reliable,
 }
 
+impl Reliability {
+    /// Returns its name in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BestEffort => "best effort",
+            Self::Reliable => "reliable",
+        }
+    }
+}
+
 /// Which earlier samples a late-joining reader gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Durability {
@@ -28,6 +38,18 @@ pub enum Durability {
     Transient,
     /// Those that outlive the system, on disk.
     Persistent,
+}
+
+impl Durability {
+    /// Returns its name in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Volatile => "volatile",
+            Self::TransientLocal => "transient local",
+            Self::Transient => "transient",
+            Self::Persistent => "persistent",
+        }
+    }
 }
 
 /// How many samples of each instance are kept.

@@ -123,44 +123,23 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use super::super::port::Visits;
+    use super::super::port::Unasked;
     use super::*;
     use crate::curve::Load;
-    use crate::index::NONE;
 
     /// Picoseconds per octet at 100 Mbit/s.
     const OCTET: i64 = 80_000;
     const FULL: i64 = 1_518;
     const MS: i64 = 1_000_000_000;
 
-    struct Unasked;
-
-    impl Visits for Unasked {
-        fn sizes(&self, _: u32) -> [i64; 2] {
-            unreachable!("the loads say all")
-        }
-
-        fn local_deadline(&self, _: u32) -> i64 {
-            unreachable!("the loads say all")
-        }
-    }
-
     /// Frames of one size, `burst` at once, on a link with `octet` picoseconds per octet.
     fn load(octet: i64, octets: i64, burst: i64, period: i64) -> Load {
         let cost = (octets + 20) * octet;
         Load {
-            cost,
-            least: cost,
-            period,
             burst,
             packets: burst,
-            jitter: 0,
-            group: NONE,
-            ratio: 0,
             spacing: cost,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(cost, period)
         }
     }
 

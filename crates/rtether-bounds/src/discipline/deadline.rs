@@ -190,22 +190,11 @@ fn begin(loads: &[(Load, i64)], base: i64, deadline: i64, time: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::NONE;
 
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {
-            cost,
-            least: cost,
-            period,
-            burst: 1,
-            packets: 1,
             jitter,
-            group: NONE,
-            ratio: 0,
-            spacing: 1,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(cost, period)
         }
     }
 

@@ -115,38 +115,17 @@ const fn greatest_common_divisor(mut one: i64, mut other: i64) -> i64 {
 mod tests {
     use alloc::vec;
 
-    use super::super::port::Visits;
+    use super::super::port::Unasked;
     use super::*;
-    use crate::index::NONE;
     use crate::service_curve::ServiceCurve;
-
-    struct Unasked;
-
-    impl Visits for Unasked {
-        fn sizes(&self, _: u32) -> [i64; 2] {
-            unreachable!("the loads say all")
-        }
-
-        fn local_deadline(&self, _: u32) -> i64 {
-            unreachable!("the loads say all")
-        }
-    }
 
     /// Frames of one size, `burst` at once, on a link of one octet per picosecond.
     fn load(octets: i64, burst: i64, period: i64) -> Load {
         Load {
-            cost: octets + 20,
-            least: octets + 20,
-            period,
             burst,
             packets: burst,
-            jitter: 0,
-            group: NONE,
-            ratio: 0,
             spacing: octets + 20,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(octets + 20, period)
         }
     }
 

@@ -67,7 +67,6 @@ use super::port::{Port, Waits, smaller, waits_behind};
 use crate::analysis::LayerPart;
 use crate::classify::Level;
 use crate::curve::Load;
-use crate::index::NONE;
 use crate::source::add;
 use crate::wait::{Unbounded, backlog};
 
@@ -272,18 +271,8 @@ impl Driver {
     fn strict_high(&self, port: &Port<'_>, queue: u8, idle: Option<i64>) -> Waits {
         let low = port.longest(|other| other < self.high_from);
         let alone = idle.filter(|_| low > 0).map(|idle| Load {
-            cost: low,
-            least: low,
-            period: idle.max(1),
-            burst: 1,
-            packets: 1,
-            jitter: 0,
-            group: NONE,
-            ratio: 0,
-            spacing: 1,
-            slack: 0,
             visit: port.of(|_| true)[0].visit,
-            in_flight: 0,
+            ..Load::periodic(low, idle.max(1))
         });
         let found = self.high(port, queue, 0, low, alone)?;
         Ok(found.into_iter().map(|wait| (wait - low).max(0)).collect())

@@ -135,41 +135,37 @@ fn waits_in(
     Ok(own.iter().map(wait_of).collect())
 }
 
+/// Visits of tests whose loads say all.
+#[cfg(test)]
+pub(super) struct Unasked;
+
+#[cfg(test)]
+impl Visits for Unasked {
+    fn sizes(&self, _: u32) -> [i64; 2] {
+        unreachable!("the loads say all")
+    }
+
+    fn local_deadline(&self, _: u32) -> i64 {
+        unreachable!("the loads say all")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::curve::ONE;
     use alloc::vec;
 
-    struct Unasked;
-
-    impl Visits for Unasked {
-        fn sizes(&self, _: u32) -> [i64; 2] {
-            unreachable!("not for an order of arrival")
-        }
-
-        fn local_deadline(&self, _: u32) -> i64 {
-            unreachable!("not for an order of arrival")
-        }
-    }
-
     /// Oracle: by hand. Packets of one link keep their spacing, so that there is at most 10 ps of
     /// work, of which a packet of 2 ps finds 8 in front, even if its flow also has packets of 10.
     #[test]
     fn the_small_packet_of_a_flow_waits_longest() {
         let load = |least| Load {
-            cost: 10,
             least,
-            period: 1_000,
-            burst: 1,
-            packets: 1,
-            jitter: 0,
             group: 1,
             ratio: ONE,
             spacing: 10,
-            slack: 0,
-            visit: 0,
-            in_flight: 0,
+            ..Load::periodic(10, 1_000)
         };
         let port = Port {
             visits: &Unasked,

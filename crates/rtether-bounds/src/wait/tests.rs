@@ -3,20 +3,7 @@ use crate::index::NONE;
 use alloc::vec;
 
 fn load(cost: i64, period: i64) -> Load {
-    Load {
-        cost,
-        least: cost,
-        period,
-        burst: 1,
-        packets: 1,
-        jitter: 0,
-        group: NONE,
-        ratio: 0,
-        spacing: 1,
-        slack: 0,
-        visit: 0,
-        in_flight: 0,
-    }
+    Load::periodic(cost, period)
 }
 
 fn wait_of(base: i64, own: &[Load], higher: &[Load], cost: i64) -> i64 {

@@ -9,9 +9,7 @@ use core::marker::PhantomData;
 use super::handle::Token;
 use super::notice::{Notice, PublicationCounters, RawSample, Untyped};
 use super::options::{Mode, PublicationOptions, SubscriptionOptions};
-use super::slots::{
-    Listener, Pattern, PublicationSlot, Raw, ReaderSlot, SubscriptionSlot, TypePattern, Typed,
-};
+use super::slots::{Listener, Pattern, PublicationSlot, Raw, ReaderSlot, SubscriptionSlot, Typed};
 use super::{Context, NoRoom, PublicationHandle, SubscriptionHandle};
 use crate::cdr::Data;
 use crate::discovery::EndpointData;
@@ -45,20 +43,6 @@ impl Context<'_> {
         let name = typed::name::<T>(topic);
         let new = (options.qos(), options.separates);
         let (number, token) = self.add_publication(name, T::HAS_KEY, new)?;
-        Ok(PublicationHandle::new(number, token))
-    }
-
-    /// Creates a publication of a topic with any policies.
-    ///
-    /// # Errors
-    /// The limit of endpoints is reached.
-    pub fn publish_with<T: Data>(
-        &mut self,
-        topic: &str,
-        qos: Qos,
-    ) -> Result<PublicationHandle<T>, NoRoom> {
-        let name = typed::name::<T>(topic);
-        let (number, token) = self.add_publication(name, T::HAS_KEY, (qos, false))?;
         Ok(PublicationHandle::new(number, token))
     }
 
@@ -200,31 +184,15 @@ impl Context<'_> {
     ) -> SubscriptionHandle<T> {
         let listener = typed_listener(callback);
         let keys: Option<KeyOf> = T::HAS_KEY.then_some(KeyOf::Function(typed::key_of::<T>));
-        let types = TypePattern::One(T::NAME);
-        let (number, token) = self.add_pattern(pattern, types, keys, Box::new(accepts), listener);
-        SubscriptionHandle::new(number, token)
-    }
-
-    /// Like [`Self::subscribe_pattern`] for octets and a pattern of type names: types with a key if
-    /// `keys` is given, otherwise types without.
-    pub fn subscribe_raw_pattern(
-        &mut self,
-        pattern: &PatternOptions<'_>,
-        type_name: &str,
-        keys: Option<KeyOf>,
-        accepts: impl FnMut(&EndpointData) -> bool + Send + 'static,
-        callback: impl FnMut(&mut Context<'_>, &str, Notice<RawSample<'_>>) + Send + 'static,
-    ) -> SubscriptionHandle<Untyped> {
-        let listener = raw_listener(callback);
-        let types = TypePattern::Any(type_name.to_owned());
-        let (number, token) = self.add_pattern(pattern, types, keys, Box::new(accepts), listener);
+        let accepts = Box::new(accepts);
+        let (number, token) = self.add_pattern(pattern, T::NAME, keys, accepts, listener);
         SubscriptionHandle::new(number, token)
     }
 
     fn add_pattern(
         &mut self,
         pattern: &PatternOptions<'_>,
-        type_name: TypePattern,
+        type_name: &'static str,
         keys: Option<KeyOf>,
         accepts: super::slots::Accepts,
         listener: Box<dyn Listener>,

@@ -195,7 +195,7 @@ pub(super) struct ReaderSlot {
 /// Topics that a subscription takes as they are found.
 pub(super) struct Pattern {
     pub(super) topic: String,
-    pub(super) type_name: TypePattern,
+    pub(super) type_name: &'static str,
     pub(super) keys: Option<KeyOf>,
     pub(super) qos: Qos,
     pub(super) readers_max: usize,
@@ -204,22 +204,10 @@ pub(super) struct Pattern {
 
 pub(super) type Accepts = Box<dyn FnMut(&EndpointData) -> bool + Send>;
 
-/// Types that a pattern takes.
-pub(super) enum TypePattern {
-    /// The type with this name.
-    One(&'static str),
-    /// Types whose names match.
-    Any(String),
-}
-
 impl Pattern {
     /// Returns whether a publication matches the pattern.
     pub(super) fn is_match(&self, writer: &EndpointData) -> bool {
-        let is_type = match &self.type_name {
-            TypePattern::One(name) => *name == writer.type_name,
-            TypePattern::Any(pattern) => crate::matching::is_match(pattern, &writer.type_name),
-        };
-        is_type
+        self.type_name == writer.type_name
             && writer.guid.entity.has_key() == self.keys.is_some()
             && crate::matching::is_match(&self.topic, &writer.topic)
     }

@@ -53,13 +53,21 @@ fn immutable(old: &Qos, new: &Qos) -> Vec<&'static str> {
     differ.map(|(_, name)| name).collect()
 }
 
-fn check(endpoint: Option<&EndpointData>, new: &Qos) -> Result<(), ChangeError> {
-    let differ = immutable(&endpoint.ok_or(ChangeError::Unknown)?.qos, new);
-    if differ.is_empty() {
-        Ok(())
-    } else {
-        Err(ChangeError::Immutable(differ))
+/// Changes the policies of an endpoint; returns it if any differs.
+fn change(
+    endpoint: Option<&mut EndpointData>,
+    new: &Qos,
+) -> Result<Option<EndpointData>, ChangeError> {
+    let endpoint = endpoint.ok_or(ChangeError::Unknown)?;
+    let differ = immutable(&endpoint.qos, new);
+    if !differ.is_empty() {
+        return Err(ChangeError::Immutable(differ));
     }
+    if endpoint.qos == *new {
+        return Ok(None);
+    }
+    endpoint.qos.clone_from(new);
+    Ok(Some(endpoint.clone()))
 }
 
 impl Participant {
@@ -78,13 +86,9 @@ impl Participant {
         let qos = self.policies(qos, true);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(ChangeError::Unknown)?;
-        check(local.endpoint.as_ref(), &qos)?;
-        let endpoint = local.endpoint.as_mut().ok_or(ChangeError::Unknown)?;
-        if endpoint.qos == qos {
+        let Some(endpoint) = change(local.endpoint.as_mut(), &qos)? else {
             return Ok(());
-        }
-        endpoint.qos.clone_from(&qos);
-        let endpoint = endpoint.clone();
+        };
         local.writer.set_qos(now, qos);
         self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
         self.match_own_writer(now, id);
@@ -105,13 +109,9 @@ impl Participant {
         let qos = self.policies(qos, false);
         let local = self.readers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(ChangeError::Unknown)?;
-        check(local.endpoint.as_ref(), &qos)?;
-        let endpoint = local.endpoint.as_mut().ok_or(ChangeError::Unknown)?;
-        if endpoint.qos == qos {
+        let Some(endpoint) = change(local.endpoint.as_mut(), &qos)? else {
             return Ok(());
-        }
-        endpoint.qos.clone_from(&qos);
-        let endpoint = endpoint.clone();
+        };
         local.reader.set_qos(now, qos);
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
         self.match_own_reader(now, id);

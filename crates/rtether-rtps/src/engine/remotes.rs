@@ -213,37 +213,49 @@ impl Participant {
                 continue;
             }
             let guid = Guid::new(prefix, entity);
-            if is_writer {
-                let remote = RemoteWriter {
-                    guid,
-                    group: None,
-                    is_reliable: true,
-                    strength: 0,
-                    deadline: Duration::INFINITE,
-                    lifespan: Duration::INFINITE,
-                    liveliness: Liveliness::default(),
-                    persistence: None,
-                    unicast: unicast.clone(),
-                };
-                if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
-                    local.reader.add_writer(now, remote);
-                }
-            } else {
-                let remote = RemoteReader {
-                    guid,
-                    reliability: Reliability::Reliable,
-                    wants_history: true,
-                    unicast: unicast.clone(),
-                    multicast: multicast.clone(),
-                    filter: None,
-                    separation: Duration::ZERO,
-                };
-                if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
-                    local.writer.add_reader(now, remote);
-                }
-            }
+            let locators = (unicast.clone(), multicast.clone());
+            self.match_built_in(now, (guid, is_writer), place, locators);
         }
         self.take_in_expected(now, prefix);
+    }
+
+    /// Matches a built-in endpoint of another participant with ours at a place.
+    pub(super) fn match_built_in(
+        &mut self,
+        now: Instant,
+        (guid, is_writer): (Guid, bool),
+        place: usize,
+        (unicast, multicast): (Vec<Locator>, Vec<Locator>),
+    ) {
+        if is_writer {
+            let remote = RemoteWriter {
+                guid,
+                group: None,
+                is_reliable: true,
+                strength: 0,
+                deadline: Duration::INFINITE,
+                lifespan: Duration::INFINITE,
+                liveliness: Liveliness::default(),
+                persistence: None,
+                unicast,
+            };
+            if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
+                local.reader.add_writer(now, remote);
+            }
+        } else {
+            let remote = RemoteReader {
+                guid,
+                reliability: Reliability::Reliable,
+                wants_history: true,
+                unicast,
+                multicast,
+                filter: None,
+                separation: Duration::ZERO,
+            };
+            if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
+                local.writer.add_reader(now, remote);
+            }
+        }
     }
 
     /// Removes participants whose lease has expired.

@@ -4,6 +4,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::qos::{Durability, Reliability};
 use crate::qos::{Liveliness, Presentation};
 
 fn policies(offered: &Qos, requested: &Qos) -> Vec<Policy> {

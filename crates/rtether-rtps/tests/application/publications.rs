@@ -5,14 +5,7 @@ use rtether_rtps::engine::Running;
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::types::Ping;
 
-use crate::world::{Log, MS, World};
-
-fn ping(sequence: u32) -> Ping {
-    Ping {
-        sequence,
-        ..Ping::default()
-    }
-}
+use crate::world::{Log, MS, World, ping};
 
 #[test]
 fn a_send_callback_is_called_each_period_and_what_it_fills_in_is_sent() {
@@ -31,10 +24,8 @@ fn a_send_callback_is_called_each_period_and_what_it_fills_in_is_sent() {
     );
     world.run_until(MS);
     let log = called.clone();
+    let publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    let publication = context
-        .publish::<Ping>("ping", &PublicationOptions::default())
-        .unwrap();
     let period = Duration::from_ms(10);
     context.send_every(&publication, period, ping(0), move |context, value| {
         log.push(context.now().as_ns());
@@ -60,10 +51,8 @@ fn periods_that_are_over_are_left_out_and_the_others_stay_where_they_were() {
     let mut world = World::new(1);
     let called = Log::new();
     let log = called.clone();
+    let publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    let publication = context
-        .publish::<Ping>("ping", &PublicationOptions::default())
-        .unwrap();
     context.send_every(
         &publication,
         Duration::from_ms(10),
@@ -90,10 +79,8 @@ fn periods_that_are_over_are_left_out_and_the_others_stay_where_they_were() {
 fn callbacks_own_handles_and_a_handle_that_is_dropped_takes_its_endpoint_along() {
     let mut world = World::new(2);
     // The other node echoes: its subscription owns the publication.
+    let pong = world.publish(1, "pong");
     let mut context = world.at(1);
-    let pong = context
-        .publish::<Ping>("pong", &PublicationOptions::default())
-        .unwrap();
     let echo = context.subscribe::<Ping>(
         "ping",
         &SubscriptionOptions::default(),
@@ -105,10 +92,8 @@ fn callbacks_own_handles_and_a_handle_that_is_dropped_takes_its_endpoint_along()
     );
     let had = Log::new();
     let log = had.clone();
+    let ping_publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    let ping_publication = context
-        .publish::<Ping>("ping", &PublicationOptions::default())
-        .unwrap();
     let answers =
         context.subscribe::<Ping>("pong", &SubscriptionOptions::default(), move |_, notice| {
             if let Notice::Sample(received) = &notice {
@@ -202,10 +187,8 @@ fn what_is_suspended_neither_announces_nor_receives_nor_sends() {
     let mut world = World::new(2);
     world.node(0).participant.suspend();
     let (called, had) = (Log::new(), Log::new());
+    let publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    let publication = context
-        .publish::<Ping>("ping", &PublicationOptions::default())
-        .unwrap();
     let log = called.clone();
     context.send_every(
         &publication,
@@ -254,10 +237,8 @@ fn an_endpoint_that_a_callback_makes_is_told_of_in_the_same_call() {
     let mut world = World::new(1);
     let had = Log::new();
     let log = had.clone();
+    let publication = world.publish(0, "ping");
     let mut context = world.at(0);
-    let publication = context
-        .publish::<Ping>("ping", &PublicationOptions::default())
-        .unwrap();
     context.call_every(&publication, Duration::from_s(1), move |context| {
         let log = log.clone();
         let options = SubscriptionOptions::default();

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-use rtether_rtps::application::{Application, Context};
+use rtether_rtps::application::{Application, Context, PublicationHandle, PublicationOptions};
 use rtether_rtps::engine::{Config, Participant};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::{Duration, Instant};
+use rtether_rtps::types::Ping;
 
 pub(crate) const MS: i64 = 1_000_000;
 /// Lease of each node.
@@ -81,6 +82,12 @@ impl World {
         let now = self.clock();
         let node = self.node(node);
         node.application.context(&mut node.participant, now)
+    }
+
+    /// Creates a publication with ordinary options.
+    pub(crate) fn publish(&mut self, node: usize, topic: &str) -> PublicationHandle<Ping> {
+        let options = PublicationOptions::default();
+        self.at(node).publish(topic, &options).unwrap()
     }
 
     /// Runs what is due at a node and sends its datagrams; returns whether there were any.
@@ -186,6 +193,13 @@ impl World {
     /// Advances time while all hosts stand still.
     pub(crate) fn stall(&mut self, time: i64) {
         self.now += time;
+    }
+}
+
+pub(crate) fn ping(sequence: u32) -> Ping {
+    Ping {
+        sequence,
+        ..Ping::default()
     }
 }
 

@@ -157,6 +157,13 @@ impl Net {
         self.run(host);
     }
 
+    /// Returns the reading of a host's clock, and its participant.
+    pub(crate) fn at(&mut self, host: usize) -> (Instant, &mut Participant) {
+        let now = self.now;
+        let one = self.hosts[host].as_mut().unwrap();
+        (one.clock(now), &mut one.participant)
+    }
+
     /// Removes a host without a good-bye.
     pub(crate) fn crash(&mut self, host: usize) {
         self.hosts[host] = None;
@@ -270,5 +277,10 @@ impl Net {
         self.run(host);
         self.touched = Some(host);
         Some(host)
+    }
+    /// Runs for a time.
+    pub(crate) fn run_for(&mut self, ms: i64) {
+        let until = self.now + ms * 1_000_000;
+        while self.step(until).is_some() {}
     }
 }

@@ -14,8 +14,6 @@ use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::typed::{Publication, PublicationOptions, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
-const MS: i64 = 1_000_000;
-
 /// Samples that a subscription has received: positions and sizes.
 type Had = Vec<(i32, i32)>;
 
@@ -56,25 +54,21 @@ impl Plant {
         let mut subscriptions = Vec::new();
         for (host, filter) in filters.iter().enumerate() {
             net.start(host + 1, |_| {});
-            let one = net.hosts[host + 1].as_mut().unwrap();
-            let now = one.clock(net.now);
+            let (now, participant) = net.at(host + 1);
             let options = SubscriptionOptions {
                 filter: *filter,
                 subscriber: None,
             };
-            let participant = &mut one.participant;
             let made = Subscription::open(participant, now, "shapes", qos.clone(), options);
             subscriptions.push(made.unwrap());
         }
         net.start(0, |_| {});
-        let one = net.hosts[0].as_mut().unwrap();
-        let now = one.clock(net.now);
+        let (now, participant) = net.at(0);
         let options = PublicationOptions {
             judge,
             publisher: None,
             separates: false,
         };
-        let participant = &mut one.participant;
         let publication = Publication::open(participant, now, "shapes", qos.clone(), options);
         let publication = publication.unwrap();
         let mut this = Self {
@@ -83,7 +77,7 @@ impl Plant {
             publication,
             subscriptions,
         };
-        this.run(500);
+        this.net.run_for(500);
         this.net.faults = faults;
         let one = this.net.hosts[0].as_ref().unwrap();
         assert_eq!(
@@ -93,14 +87,8 @@ impl Plant {
         this
     }
 
-    fn run(&mut self, ms: i64) {
-        let until = self.net.now + ms * MS;
-        while self.net.step(until).is_some() {}
-    }
-
     fn write(&mut self, x: i32, shapesize: i32) {
-        let one = self.net.hosts[0].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(0);
         let shape = ShapeType {
             color: "RED".into(),
             x,
@@ -108,17 +96,14 @@ impl Plant {
             ..ShapeType::default()
         };
         let publication = &mut self.publication;
-        publication
-            .publish(&mut one.participant, now, &shape)
-            .unwrap();
+        publication.publish(participant, now, &shape).unwrap();
         self.net.run(0);
     }
 
     fn take(&mut self) {
         for (host, subscription) in self.subscriptions.iter_mut().enumerate() {
-            let one = self.net.hosts[host + 1].as_mut().unwrap();
-            let now = one.clock(self.net.now);
-            while let Some(received) = subscription.take(&mut one.participant, now) {
+            let (now, participant) = self.net.at(host + 1);
+            while let Some(received) = subscription.take(participant, now) {
                 let shape = received.value.unwrap();
                 self.had[host].push((shape.x, shape.shapesize));
             }
@@ -149,12 +134,12 @@ fn a_subscription_gets_what_passes_and_all_of_it() {
         let all: Had = (0..200).map(|x| (x, x % 10)).collect();
         for (x, size) in &all {
             plant.write(*x, *size);
-            plant.run(1);
+            plant.net.run_for(1);
             plant.take();
         }
         plant.net.faults = Faults::default();
         for _ in 0..20 {
-            plant.run(200);
+            plant.net.run_for(200);
             plant.take();
         }
         let of = |passes: fn(&(i32, i32)) -> bool| all.iter().copied().filter(passes).collect();
@@ -177,9 +162,9 @@ fn what_does_not_pass_takes_no_place() {
             let mut plant = Plant::new(judge, &qos, &filters, 1, Faults::default());
             for (x, size) in [(1, 10), (2, 9), (3, 8), (4, 7), (5, 6), (6, 5)] {
                 plant.write(x, size);
-                plant.run(1);
+                plant.net.run_for(1);
             }
-            plant.run(1_000);
+            plant.net.run_for(1_000);
             plant.take();
             assert_eq!(plant.had, [[(1, 10)]], "{judge:?} {reliability:?}");
         }
@@ -195,21 +180,18 @@ fn what_does_not_pass_is_not_sent() {
         let mut plant = Plant::new(judge, &qos, &filters, 1, Faults::default());
         let before = plant.net.octets;
         for x in 0..100 {
-            let one = plant.net.hosts[0].as_mut().unwrap();
-            let now = one.clock(plant.net.now);
+            let (now, participant) = plant.net.at(0);
             let shape = ShapeType {
                 x,
                 additional_payload_size: vec![0; 1_000],
                 ..ShapeType::default()
             };
             let publication = &mut plant.publication;
-            publication
-                .publish(&mut one.participant, now, &shape)
-                .unwrap();
+            publication.publish(participant, now, &shape).unwrap();
             plant.net.run(0);
-            plant.run(2);
+            plant.net.run_for(2);
         }
-        plant.run(100);
+        plant.net.run_for(100);
         plant.take();
         assert_eq!(plant.had, [[(50, 0)]]);
         plant.net.octets - before
@@ -230,14 +212,13 @@ fn what_does_not_pass_is_not_sent() {
 fn a_filter_that_does_not_fit_is_refused() {
     let mut net = Net::new(1, 1, Faults::default());
     net.start(0, |_| {});
-    let one = net.hosts[0].as_mut().unwrap();
-    let now = one.clock(net.now);
+    let (now, participant) = net.at(0);
     let mut kind = |expression: &str| {
         let options = SubscriptionOptions {
             filter: Some(filter(expression, &[])),
             subscriber: None,
         };
-        let (participant, qos) = (&mut one.participant, Qos::reader());
+        let qos = Qos::reader();
         let made = Subscription::<ShapeType>::open(participant, now, "shapes", qos, options);
         match made {
             Err(CreateError::Filter(error)) => Some(error.kind),

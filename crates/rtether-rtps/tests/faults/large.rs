@@ -19,15 +19,12 @@ fn matched(seed: u64, faults: Faults) -> (Net, Publication<Octets>, Subscription
     for host in 0..2 {
         net.start(host, |_| {});
     }
-    let now = net.now;
-    let one = net.hosts[0].as_mut().unwrap();
-    let clock = one.clock(now);
+    let (clock, participant) = net.at(0);
     let publication: Publication<Octets> =
-        Publication::create(&mut one.participant, clock, "large", qos.clone()).unwrap();
-    let one = net.hosts[1].as_mut().unwrap();
-    let clock = one.clock(now);
+        Publication::create(participant, clock, "large", qos.clone()).unwrap();
+    let (clock, participant) = net.at(1);
     let subscription: Subscription<Octets> =
-        Subscription::create(&mut one.participant, clock, "large", qos).unwrap();
+        Subscription::create(participant, clock, "large", qos).unwrap();
     net.run(0);
     net.run(1);
     let is_matched = |net: &Net| {
@@ -63,10 +60,8 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
         }
         net.run(0);
         while net.step(until).is_some() {
-            let now = net.now;
-            let one = net.hosts[1].as_mut().unwrap();
-            let clock = one.clock(now);
-            while let Some(received) = subscription.take(&mut one.participant, clock) {
+            let (clock, participant) = net.at(1);
+            while let Some(received) = subscription.take(participant, clock) {
                 let value = received.value.unwrap();
                 let fill = u8::try_from(had % 251).unwrap();
                 assert_eq!(value.octets.len(), SIZE);
@@ -118,13 +113,12 @@ fn after_a_rest_no_more_is_sent_at_once_than_before() {
     let (mut net, mut publication, _subscription) = matched(1, Faults::default());
     let until = net.now + 5_000 * MS;
     while net.step(until).is_some() {}
-    let one = net.hosts[0].as_mut().unwrap();
-    let clock = one.clock(net.now);
+    let (clock, participant) = net.at(0);
     for _ in 0..50 {
         let value = Octets {
             octets: vec![7; SIZE],
         };
-        let written = publication.publish(&mut one.participant, clock, &value);
+        let written = publication.publish(participant, clock, &value);
         assert!(written.is_ok(), "{written:?}");
     }
     let before = net.octets;

@@ -11,6 +11,7 @@
 
 mod large;
 #[path = "../common/net.rs"]
+#[allow(dead_code, reason = "shared with tests that need more of it")]
 mod net;
 mod v1;
 
@@ -103,11 +104,8 @@ impl Plant {
             config.datagram_max = 1_000;
             shape.adapt(config);
         });
-        let now = self.net.now;
-        let one = self.net.hosts[host].as_mut().unwrap();
-        let clock = one.clock(now);
+        let (clock, participant) = self.net.at(host);
         let qos = qos(Reliability::Reliable, self.durability);
-        let participant = &mut one.participant;
         self.sides[host] = Some(Side {
             publication: Publication::create(participant, clock, "faults", qos.clone()).unwrap(),
             subscription: Subscription::create(participant, clock, "faults", qos).unwrap(),

@@ -59,8 +59,7 @@ impl Plant {
     fn new(seed: u64, reliability: Reliability) -> Self {
         let mut net = Net::new(4, seed, Faults::default());
         net.start(0, |_| {});
-        let one = net.hosts[0].as_mut().unwrap();
-        let (now, participant) = (one.clock(net.now), &mut one.participant);
+        let (now, participant) = net.at(0);
         let publisher = participant.create_publisher().unwrap();
         let options = PublicationOptions {
             judge: None,
@@ -86,8 +85,7 @@ impl Plant {
 
     fn hear(&mut self, host: usize, topics: &[usize]) {
         self.net.start(host, |_| {});
-        let one = self.net.hosts[host].as_mut().unwrap();
-        let (now, participant) = (one.clock(self.net.now), &mut one.participant);
+        let (now, participant) = self.net.at(host);
         let id = participant.create_subscriber().unwrap();
         let options = SubscriptionOptions {
             filter: None,
@@ -114,12 +112,9 @@ impl Plant {
             session: set,
             ..Ping::default()
         };
-        let one = self.net.hosts[0].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(0);
         let publication = &mut self.publications[topic];
-        publication
-            .publish(&mut one.participant, now, &value)
-            .unwrap();
+        publication.publish(participant, now, &value).unwrap();
         self.net.run(0);
     }
 
@@ -127,16 +122,15 @@ impl Plant {
     fn write_set(&mut self, random: &mut Random) {
         self.sets += 1;
         let publisher = self.publisher;
-        let one = self.net.hosts[0].as_mut().unwrap();
-        one.participant.begin_group_set(publisher);
+        let (_, participant) = self.net.at(0);
+        participant.begin_group_set(publisher);
         for _ in 0..=random.below(5) {
             let topic = usize::try_from(random.below(3)).unwrap();
             self.write(topic, self.sets);
             self.run(i64::try_from(random.below(3)).unwrap());
         }
-        let one = self.net.hosts[0].as_mut().unwrap();
-        let now = one.clock(self.net.now);
-        one.participant.end_group_set(now, publisher).unwrap();
+        let (now, participant) = self.net.at(0);
+        participant.end_group_set(now, publisher).unwrap();
         self.net.run(0);
     }
 
@@ -151,13 +145,12 @@ impl Plant {
     fn check(&mut self, host: usize) {
         let hearers = self.hearers.iter_mut();
         for hearer in hearers.filter(|hearer| hearer.host == host) {
-            let one = self.net.hosts[host].as_mut().unwrap();
-            let now = one.clock(self.net.now);
+            let (now, participant) = self.net.at(host);
             let mut taken = Vec::new();
-            while let Some(reader) = one.participant.next_in_group(now, hearer.id) {
+            while let Some(reader) = participant.next_in_group(now, hearer.id) {
                 let mut all = hearer.subscriptions.iter_mut();
                 let next = all.find(|one| one.id() == reader).unwrap();
-                let received = next.take(&mut one.participant, now).unwrap();
+                let received = next.take(participant, now).unwrap();
                 let value = received.value.unwrap();
                 assert!(received.info.group_sequence.is_some());
                 taken.push((value.sequence, value.session));
@@ -292,14 +285,13 @@ fn groups_that_are_not_there() {
     // Oracle: ids of one participant are invalid at another.
     let mut plant = Plant::new(1, Reliability::Reliable);
     plant.hear(1, &[0]);
-    let one = plant.net.hosts[1].as_mut().unwrap();
-    let now = one.clock(plant.net.now);
+    let (now, participant) = plant.net.at(1);
     let options = PublicationOptions {
         judge: None,
         publisher: Some(plant.publisher),
         separates: false,
     };
-    let (participant, qos) = (&mut one.participant, qos(Reliability::Reliable));
+    let qos = qos(Reliability::Reliable);
     let made = Publication::<Ping>::open(participant, now, "a", qos, options);
     assert_eq!(made.err(), Some(CreateError::Group));
     assert!(participant.end_group_set(now, plant.publisher).is_err());

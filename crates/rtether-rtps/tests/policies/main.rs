@@ -16,8 +16,6 @@ use rtether_rtps::time::Duration;
 use rtether_rtps::typed::{Publication, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
-const MS: i64 = 1_000_000;
-
 /// A subscription on host 0, and publications on others.
 struct Plant {
     net: Net,
@@ -53,8 +51,7 @@ impl Plant {
         let subscription = Subscription::open(participant, now, "t", requested, options).unwrap();
         let mut publications = Vec::new();
         for (host, qos) in offered.iter().enumerate() {
-            let one = net.hosts[host + 1].as_mut().unwrap();
-            let (now, participant) = (one.clock(net.now), &mut one.participant);
+            let (now, participant) = net.at(host + 1);
             publications.push(Publication::create(participant, now, "t", qos.clone()).unwrap());
         }
         let mut this = Self {
@@ -62,53 +59,42 @@ impl Plant {
             publications,
             subscription,
         };
-        this.run(2_000);
+        this.net.run_for(2_000);
         this
     }
 
-    fn run(&mut self, ms: i64) {
-        let until = self.net.now + ms * MS;
-        while self.net.step(until).is_some() {}
-    }
-
     fn set_writer(&mut self, number: usize, qos: Qos) -> Result<(), ChangeError> {
-        let one = self.net.hosts[number + 1].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(number + 1);
         let id = self.publications[number].id();
-        let done = one.participant.set_writer_qos(now, id, qos);
+        let done = participant.set_writer_qos(now, id, qos);
         self.net.run(number + 1);
         done
     }
 
     fn set_reader(&mut self, qos: Qos) -> Result<(), ChangeError> {
-        let one = self.net.hosts[0].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(0);
         let id = self.subscription.id();
-        let done = one.participant.set_reader_qos(now, id, qos);
+        let done = participant.set_reader_qos(now, id, qos);
         self.net.run(0);
         done
     }
 
     fn write(&mut self, number: usize, x: i32) {
-        let one = self.net.hosts[number + 1].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(number + 1);
         let shape = ShapeType {
             x,
             ..ShapeType::default()
         };
         let publication = &mut self.publications[number];
-        publication
-            .publish(&mut one.participant, now, &shape)
-            .unwrap();
+        publication.publish(participant, now, &shape).unwrap();
         self.net.run(number + 1);
-        self.run(300);
+        self.net.run_for(300);
     }
 
     fn taken(&mut self) -> Vec<i32> {
-        let one = self.net.hosts[0].as_mut().unwrap();
-        let now = one.clock(self.net.now);
+        let (now, participant) = self.net.at(0);
         let next = || {
-            let received = self.subscription.take(&mut one.participant, now)?;
+            let received = self.subscription.take(participant, now)?;
             Some(received.value.filter(|_| received.info.is_valid))
         };
         let taken = std::iter::from_fn(next).flatten();
@@ -117,8 +103,8 @@ impl Plant {
 
     /// Events at a host: matched, unmatched, or the incompatible policy.
     fn told(&mut self, host: usize) -> Vec<&'static str> {
-        let one = self.net.hosts[host].as_mut().unwrap();
-        let events = std::iter::from_fn(|| one.participant.poll_event());
+        let (_, participant) = self.net.at(host);
+        let events = std::iter::from_fn(|| participant.poll_event());
         events
             .filter_map(|event| match event {
                 Event::ReaderMatched { .. } | Event::WriterMatched { .. } => Some("matched"),
@@ -150,16 +136,16 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
             ..qos()
         };
         plant.set_writer(0, elsewhere.clone()).unwrap();
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         assert_eq!(plant.told(0), ["unmatched"], "loss {loss}");
         assert_eq!(plant.told(1), ["unmatched"]);
         plant.write(0, 2);
         plant.set_reader(elsewhere).unwrap();
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         assert_eq!(plant.told(0), ["matched"]);
         assert_eq!(plant.told(1), ["matched"]);
         plant.write(0, 3);
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         assert_eq!(plant.taken(), [1, 3], "loss {loss}");
         // A longer deadline than offered.
         let asked = Qos {
@@ -168,16 +154,16 @@ fn who_no_longer_fits_is_unmatched_and_comes_back() {
             ..qos()
         };
         plant.set_reader(asked.clone()).unwrap();
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         let name = Policy::Deadline.name();
         assert_eq!(plant.told(0), ["unmatched", name]);
         assert_eq!(plant.told(1), ["unmatched", name]);
         plant.set_writer(0, asked).unwrap();
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         assert_eq!(plant.told(0), ["matched"]);
         assert_eq!(plant.told(1), ["matched"]);
         plant.write(0, 4);
-        plant.run(2_000);
+        plant.net.run_for(2_000);
         assert_eq!(plant.taken(), [4], "loss {loss}");
     }
 }
@@ -196,7 +182,7 @@ fn what_may_not_change_is_refused_with_its_name() {
     let refused = Err(ChangeError::Immutable(names));
     assert_eq!(plant.set_writer(0, other.clone()), refused);
     assert_eq!(plant.set_reader(other), refused);
-    plant.run(1_000);
+    plant.net.run_for(1_000);
     plant.write(0, 1);
     assert_eq!(plant.taken(), [1], "nothing has changed");
 }
@@ -214,7 +200,7 @@ fn strength_that_changes_decides_who_is_heard() {
     plant.write(1, 2);
     assert_eq!(plant.taken(), [1]);
     plant.set_writer(0, of(0)).unwrap();
-    plant.run(500);
+    plant.net.run_for(500);
     plant.write(1, 3);
     plant.write(0, 4);
     assert_eq!(plant.taken(), [3]);
@@ -232,19 +218,19 @@ fn times_that_change_hold_from_then_on() {
     plant.write(0, 2);
     plant.write(0, 3);
     assert_eq!(plant.taken(), [1]);
-    plant.run(1_000);
+    plant.net.run_for(1_000);
     assert_eq!(plant.taken(), [3], "the last one within the second");
     // A deadline that is added later can be missed.
-    let one = plant.net.hosts[1].as_mut().unwrap();
-    while one.participant.poll_event().is_some() {}
+    let (_, participant) = plant.net.at(1);
+    while participant.poll_event().is_some() {}
     let due = Qos {
         deadline: Duration::from_ms(400),
         ..qos()
     };
     plant.set_writer(0, due).unwrap();
-    plant.run(1_000);
-    let one = plant.net.hosts[1].as_mut().unwrap();
-    let events = std::iter::from_fn(|| one.participant.poll_event());
+    plant.net.run_for(1_000);
+    let (_, participant) = plant.net.at(1);
+    let events = std::iter::from_fn(|| participant.poll_event());
     let missed = events.filter(|event| matches!(event, Event::OfferedDeadlineMissed { .. }));
     assert_eq!(missed.count(), 2);
 }
@@ -266,7 +252,7 @@ fn parameters_of_filters_change() {
         one.participant.set_filter_parameters(now, id, parameters)
     };
     set(&mut plant, &["1"]).unwrap();
-    plant.run(100);
+    plant.net.run_for(100);
     plant.write(0, 6);
     for (parameters, kind) in [
         (&[][..], FilterErrorKind::Parameter(0)),

@@ -19,7 +19,6 @@ use rtether_rtps::typed::{Publication, Subscription};
 use rtether_rtps::types::Ping;
 use rtether_rtps::wire::v1::{ISSUE_HEADS, Role, Source};
 
-const MS: i64 = 1_000_000;
 const PORT: u16 = 40_000;
 
 fn config(role: Role, own: Ipv4Addr, number: u32) -> Config {
@@ -60,11 +59,6 @@ fn host(applications: usize) -> Net {
     net
 }
 
-fn run(net: &mut Net, ms: i64) {
-    let until = net.now + ms * MS;
-    while net.step(until).is_some() {}
-}
-
 fn qos(reliability: Reliability) -> Qos {
     Qos {
         reliability,
@@ -83,19 +77,15 @@ fn strong(strength: i32, persistence: Duration) -> Qos {
 }
 
 fn publication(net: &mut Net, at: usize, qos: Qos) -> Publication<Ping> {
-    let now = net.now;
-    let one = net.hosts[at].as_mut().unwrap();
-    let clock = one.clock(now);
-    let made = Publication::create(&mut one.participant, clock, "T", qos).unwrap();
+    let (clock, participant) = net.at(at);
+    let made = Publication::create(participant, clock, "T", qos).unwrap();
     net.run(at);
     made
 }
 
 fn subscription(net: &mut Net, at: usize, qos: Qos) -> Subscription<Ping> {
-    let now = net.now;
-    let one = net.hosts[at].as_mut().unwrap();
-    let clock = one.clock(now);
-    let made = Subscription::create(&mut one.participant, clock, "T", qos).unwrap();
+    let (clock, participant) = net.at(at);
+    let made = Subscription::create(participant, clock, "T", qos).unwrap();
     net.run(at);
     made
 }
@@ -107,25 +97,19 @@ fn write(
     sequence: u32,
     octets: usize,
 ) {
-    let now = net.now;
-    let one = net.hosts[at].as_mut().unwrap();
-    let clock = one.clock(now);
+    let (clock, participant) = net.at(at);
     let value = Ping {
         sequence,
         payload: vec![5; octets],
         ..Ping::default()
     };
-    publication
-        .publish(&mut one.participant, clock, &value)
-        .unwrap();
+    publication.publish(participant, clock, &value).unwrap();
     net.run(at);
 }
 
 fn taken(net: &mut Net, at: usize, subscription: &mut Subscription<Ping>) -> Vec<u32> {
-    let now = net.now;
-    let one = net.hosts[at].as_mut().unwrap();
-    let clock = one.clock(now);
-    let next = || subscription.take(&mut one.participant, clock);
+    let (clock, participant) = net.at(at);
+    let next = || subscription.take(participant, clock);
     let all = std::iter::from_fn(next).filter_map(|one| one.value);
     all.map(|value| value.sequence).collect()
 }
@@ -139,14 +123,14 @@ fn a_weaker_publication_takes_over_when_the_persistence_of_the_stronger_ends() {
     let mut strongest = publication(&mut net, 0, strong(5, Duration::from_ms(500)));
     let mut weaker = publication(&mut net, 1, strong(2, Duration::from_ms(500)));
     let mut reader = subscription(&mut net, 2, qos(Reliability::BestEffort));
-    run(&mut net, 2_000);
+    net.run_for(2_000);
     let mut seen = Vec::new();
     for tick in 0..15 {
         if tick < 5 {
             write(&mut net, 0, &mut strongest, 100 + tick, 0);
         }
         write(&mut net, 1, &mut weaker, 200 + tick, 0);
-        run(&mut net, 100);
+        net.run_for(100);
         for sequence in taken(&mut net, 2, &mut reader) {
             seen.push((tick, sequence));
         }
@@ -170,21 +154,21 @@ fn separation_and_deadline_are_those_of_the_subscription() {
         ..qos(Reliability::BestEffort)
     };
     let mut reader = subscription(&mut net, 1, wish);
-    run(&mut net, 2_000);
+    net.run_for(2_000);
     let mut seen = Vec::new();
     for tick in 0..100 {
         write(&mut net, 0, &mut writer, tick, 0);
-        run(&mut net, 10);
+        net.run_for(10);
         seen.extend(taken(&mut net, 1, &mut reader));
     }
     assert!((9..=12).contains(&seen.len()), "{seen:?}");
-    let one = net.hosts[1].as_mut().unwrap();
-    while one.participant.poll_event().is_some() {}
-    run(&mut net, 1_000);
+    let (_, participant) = net.at(1);
+    while participant.poll_event().is_some() {}
+    net.run_for(1_000);
     seen.extend(taken(&mut net, 1, &mut reader));
     assert_eq!(seen.last(), Some(&99), "the last value arrives");
-    let one = net.hosts[1].as_mut().unwrap();
-    let events = std::iter::from_fn(|| one.participant.poll_event());
+    let (_, participant) = net.at(1);
+    let events = std::iter::from_fn(|| participant.poll_event());
     let missed = events.filter(|event| matches!(event, Event::DeadlineMissed { .. }));
     assert_eq!(missed.count(), 3);
 }
@@ -194,9 +178,9 @@ fn a_large_sample_is_one_datagram_and_a_larger_one_is_refused() {
     let mut net = host(2);
     let mut writer = publication(&mut net, 0, qos(Reliability::Reliable));
     let mut reader = subscription(&mut net, 1, qos(Reliability::Reliable));
-    run(&mut net, 2_000);
+    net.run_for(2_000);
     write(&mut net, 0, &mut writer, 1, 60_000);
-    run(&mut net, 200);
+    net.run_for(200);
     assert_eq!(taken(&mut net, 1, &mut reader), [1]);
     assert_eq!(
         SAMPLE_MAX_V1 - 4 + ISSUE_HEADS + 28,
@@ -219,18 +203,18 @@ fn a_late_reader_begins_with_what_is_written_then_and_has_lost_nothing() {
     let mut net = host(3);
     let mut writer = publication(&mut net, 0, qos(Reliability::Reliable));
     let mut early = subscription(&mut net, 1, qos(Reliability::Reliable));
-    run(&mut net, 2_000);
+    net.run_for(2_000);
     for sequence in 0..50 {
         write(&mut net, 0, &mut writer, sequence, 0);
-        run(&mut net, 5);
+        net.run_for(5);
     }
     let mut late = subscription(&mut net, 2, qos(Reliability::Reliable));
-    run(&mut net, 500);
+    net.run_for(500);
     for sequence in 50..60 {
         write(&mut net, 0, &mut writer, sequence, 0);
-        run(&mut net, 5);
+        net.run_for(5);
     }
-    run(&mut net, 500);
+    net.run_for(500);
     assert_eq!(taken(&mut net, 1, &mut early), (0..60).collect::<Vec<_>>());
     assert_eq!(taken(&mut net, 2, &mut late), (50..60).collect::<Vec<_>>());
     let one = net.hosts[2].as_ref().unwrap();

@@ -46,10 +46,7 @@ fn start(net: &mut Net, host: usize) -> Side {
         config.lease = Duration::from_s(10);
         config.announce_period = Duration::from_s(3);
     });
-    let now = net.now;
-    let one = net.hosts[host].as_mut().unwrap();
-    let clock = one.clock(now);
-    let participant = &mut one.participant;
+    let (clock, participant) = net.at(host);
     let topics: Vec<String> = (0..TOPICS).map(|topic| format!("scale/{topic}")).collect();
     let side = Side {
         publications: topics

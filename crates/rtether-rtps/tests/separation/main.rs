@@ -41,8 +41,7 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
         net.start(host + 1, |config| {
             config.announce_period = Duration::from_s(100);
         });
-        let one = net.hosts[host + 1].as_mut().unwrap();
-        let (now, participant) = (one.clock(net.now), &mut one.participant);
+        let (now, participant) = net.at(host + 1);
         let made = Subscription::<ShapeType>::create(participant, now, "t", qos.clone());
         subscriptions.push(made.unwrap());
     }
@@ -77,18 +76,15 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
                 ..ShapeType::default()
             };
             outcome.last.insert(color.to_owned(), x);
-            let one = net.hosts[0].as_mut().unwrap();
-            let now = one.clock(net.now);
-            let participant = &mut one.participant;
+            let (now, participant) = net.at(0);
             publication.publish(participant, now, &shape).unwrap();
             net.run(0);
         }
         let next = net.now + 4 * MS;
         while net.step(next).is_some() {
             for (host, subscription) in subscriptions.iter_mut().enumerate() {
-                let one = net.hosts[host + 1].as_mut().unwrap();
-                let now = one.clock(net.now);
-                while let Some(received) = subscription.take(&mut one.participant, now) {
+                let (now, participant) = net.at(host + 1);
+                while let Some(received) = subscription.take(participant, now) {
                     let shape = received.value.unwrap();
                     outcome.had[host].push((now.as_ns(), shape.color, shape.x));
                 }

@@ -39,6 +39,24 @@ fn outputs(emulation: &mut Emulation, until: Instant) -> Vec<Output> {
     std::iter::from_fn(|| emulation.poll_output()).collect()
 }
 
+/// When a frame arrives, its token, where, and with which tag.
+type Delivered = (Instant, u64, NodeId, Option<(Pcp, Vid)>);
+
+fn delivered(emulation: &mut Emulation, until: Instant) -> Vec<Delivered> {
+    let outputs = outputs(emulation, until).into_iter();
+    let delivered = outputs.filter_map(|output| match output {
+        Output::Delivered {
+            at,
+            token,
+            station,
+            tag,
+            ..
+        } => Some((at, token, station, tag)),
+        Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
+    });
+    delivered.collect()
+}
+
 /// A switch with stations at 100 Mbit/s; returns the stations.
 fn star(stations: usize) -> (Plant, Vec<NodeId>) {
     let mut plant = Plant::default();
@@ -179,11 +197,8 @@ fn a_managed_group_goes_to_its_listeners_alone() {
         assert_eq!(inject(nodes[1], 4, group), refused);
         assert_eq!(inject(nodes[0], 4, Destination::Group(FlowId(0))), refused);
         assert_eq!(inject(nodes[0], 4, Destination::Group(FlowId(2))), refused);
-        let delivered = outputs(&mut emulation, at(1_000)).into_iter();
-        let delivered = delivered.filter_map(|output| match output {
-            Output::Delivered { token, station, .. } => Some((token, station)),
-            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
-        });
+        let delivered = delivered(&mut emulation, at(1_000)).into_iter();
+        let delivered = delivered.map(|(_, token, station, _)| (token, station));
         let mut delivered: Vec<_> = delivered.collect();
         delivered.sort_unstable();
         let expected = [
@@ -226,12 +241,10 @@ fn tags_leave_as_the_switch_sends_them() {
     }
     let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     let tags = |emulation: &mut Emulation| -> Vec<_> {
-        let outputs = outputs(emulation, emulation.now() + US * 1_000);
-        let tags = outputs.into_iter().filter_map(|output| match output {
-            Output::Delivered { station, tag, .. } => Some((station, tag)),
-            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
-        });
-        tags.collect()
+        let delivered = delivered(emulation, emulation.now() + US * 1_000).into_iter();
+        delivered
+            .map(|(_, _, station, tag)| (station, tag))
+            .collect()
     };
     let plain = frame(1, 100, Destination::All);
     emulation.inject(nodes[0], at(0), plain).unwrap();
@@ -274,13 +287,8 @@ fn priority_passes_what_waits() {
     emulation
         .inject(nodes[0], at(1), Foreign { tag, ..high })
         .unwrap();
-    let order: Vec<u64> = outputs(&mut emulation, at(1_000))
-        .iter()
-        .filter_map(|output| match output {
-            Output::Delivered { token, .. } => Some(*token),
-            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
-        })
-        .collect();
+    let delivered = delivered(&mut emulation, at(1_000)).into_iter();
+    let order: Vec<u64> = delivered.map(|(_, token, ..)| token).collect();
     // Frames 0 and 1 arrive together, 2 and 3 right after, the urgent one behind 2.
     assert_eq!(order, [0, 1, 9, 2, 3]);
 }
@@ -300,13 +308,8 @@ fn an_emulated_port_waits_for_its_credit() {
         let one = frame(token, 1_000, Destination::One(nodes[2]));
         emulation.inject(sender, at(0), one).unwrap();
     }
-    let times: Vec<Instant> = outputs(&mut emulation, at(1_000))
-        .iter()
-        .filter_map(|output| match output {
-            Output::Delivered { at, .. } => Some(*at),
-            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
-        })
-        .collect();
+    let delivered = delivered(&mut emulation, at(1_000)).into_iter();
+    let times: Vec<Instant> = delivered.map(|(at, ..)| at).collect();
     let first = at(0) + Duration::from_ns(161_280);
     assert_eq!(times, [first, first + Duration::from_ns(326_400)]);
 }

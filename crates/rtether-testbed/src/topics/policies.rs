@@ -2,8 +2,7 @@
 
 use rtether_rtps::discovery::EndpointData;
 use rtether_rtps::qos::{
-    AccessScope, DestinationOrder, Durability, History, LivelinessKind, Ownership, Qos,
-    Reliability, Representation,
+    AccessScope, DestinationOrder, History, LivelinessKind, Ownership, Qos, Representation,
 };
 use rtether_rtps::time;
 
@@ -42,12 +41,12 @@ fn kept(qos: &Qos, usual: &Qos) -> [Policy; 3] {
         (
             qos.reliability != usual.reliability,
             "reliability",
-            reliability(qos.reliability).to_owned(),
+            qos.reliability.name().to_owned(),
         ),
         (
             qos.durability != usual.durability,
             "durability",
-            durability(qos.durability).to_owned(),
+            qos.durability.name().to_owned(),
         ),
         (
             qos.history != usual.history,
@@ -126,22 +125,6 @@ fn words(span: time::Duration) -> String {
         return "infinite".to_owned();
     }
     in_words(shown(span))
-}
-
-const fn reliability(reliability: Reliability) -> &'static str {
-    match reliability {
-        Reliability::BestEffort => "best effort",
-        Reliability::Reliable => "reliable",
-    }
-}
-
-const fn durability(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Volatile => "volatile",
-        Durability::TransientLocal => "transient local",
-        Durability::Transient => "transient",
-        Durability::Persistent => "persistent",
-    }
 }
 
 fn history(history: History) -> String {

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use Encoding::{Xcdr1, Xcdr2};
+
 use super::*;
 use crate::types::{Octets, ShapeType};
 
@@ -46,14 +48,15 @@ struct Swapped {
     b: u32,
 }
 
+fn hash<T: Data>(value: &T) -> String {
+    hex(&key_hash(value).expect("a key"))
+}
+
 #[test]
 fn short_keys_are_their_own_hash() {
     // Oracle: big-endian, alignment at most 4 in XCDR2 and 8 in XCDR1, zeros up to 16.
     let value = Eight { a: 1, b: 2 };
-    assert_eq!(
-        hex(&key_hash(&value).expect("a key")),
-        "00000001000000000000000200000000"
-    );
+    assert_eq!(hash(&value), "00000001000000000000000200000000");
     let mut room = Vec::new();
     let xcdr1 = key_hash_in(&value, Encoding::Xcdr1, &mut room).expect("a key");
     assert_eq!(hex(&xcdr1), "00000001000000000000000000000002");
@@ -62,17 +65,11 @@ fn short_keys_are_their_own_hash() {
         other: 1,
         inner: Eleven { text: "abc".into() },
     };
-    assert_eq!(
-        hex(&key_hash(&value).expect("a key")),
-        "00000004616263000000000000000000"
-    );
+    assert_eq!(hash(&value), "00000004616263000000000000000000");
     assert!(is_key_short::<Text<1>>(Encoding::Xcdr2));
     // By member id, not by position.
     let value = Swapped { a: 1, b: 2 };
-    assert_eq!(
-        hex(&key_hash(&value).expect("a key")),
-        "00000002010000000000000000000000"
-    );
+    assert_eq!(hash(&value), "00000002010000000000000000000000");
     assert_eq!(key_hash(&Octets::default()), Ok([0; 16]));
 }
 
@@ -84,15 +81,9 @@ fn keys_that_could_be_long_are_hashed() {
         x: 1,
         ..ShapeType::default()
     };
-    assert_eq!(
-        hex(&key_hash(&shape).expect("a key")),
-        "cac217c318363f8ef1160eeedef9e886"
-    );
+    assert_eq!(hash(&shape), "cac217c318363f8ef1160eeedef9e886");
     let twelve = Twelve { text: "abc".into() };
-    assert_eq!(
-        hex(&key_hash(&twelve).expect("a key")),
-        "1a6974cae0ba21bf15f88d759c31eaf8"
-    );
+    assert_eq!(hash(&twelve), "1a6974cae0ba21bf15f88d759c31eaf8");
     // A key above its bound has no hash.
     let shape = ShapeType {
         color: "B".repeat(129),
@@ -108,6 +99,10 @@ fn key_payload<T: Data>(value: &T, encoding: Encoding) -> Vec<u8> {
     out
 }
 
+fn key_hex<T: Data>(value: &T, encoding: Encoding) -> String {
+    hex(&key_payload(value, encoding))
+}
+
 #[test]
 fn payloads_of_keys_are_those_of_cyclone() {
     // Oracle: payloads that Cyclone DDS 11.0.1 produces for the same keys; header and padding by
@@ -118,17 +113,14 @@ fn payloads_of_keys_are_those_of_cyclone() {
         x: 1,
         ..ShapeType::default()
     };
+    assert_eq!(key_hex(&shape, Xcdr1), "0001000305000000424c554500000000");
     assert_eq!(
-        hex(&key_payload(&shape, Encoding::Xcdr1)),
-        "0001000305000000424c554500000000"
-    );
-    assert_eq!(
-        hex(&key_payload(&shape, Encoding::Xcdr2)),
+        key_hex(&shape, Xcdr2),
         "000900030900000005000000424c554500000000"
     );
     for (encoding, expected) in [
-        (Encoding::Xcdr1, "0001000305000000424c554500000000"),
-        (Encoding::Xcdr2, "0009000305000000424c554500000000"),
+        (Xcdr1, "0001000305000000424c554500000000"),
+        (Xcdr2, "0009000305000000424c554500000000"),
     ] {
         let mut bare = Vec::new();
         to_bare_key_payload(&shape, encoding, &mut bare).expect("a key");
@@ -137,27 +129,22 @@ fn payloads_of_keys_are_those_of_cyclone() {
         assert_eq!(read.color, "BLUE");
     }
     assert_eq!(
-        hex(&key_payload(&mix(), Encoding::Xcdr1)),
-        "00010002010000000000000008070605040302010300\
-         0000"
+        key_hex(&mix(), Xcdr1),
+        "000100020100000000000000080706050403020103000000"
     );
     assert_eq!(
-        hex(&key_payload(&mix(), Encoding::Xcdr2)),
-        "00070002010000000807060504030201020000000300\
-         0000"
+        key_hex(&mix(), Xcdr2),
+        "000700020100000008070605040302010200000003000000"
     );
     assert_eq!(
-        hex(&key_payload(&mutable(), Encoding::Xcdr1)),
+        key_hex(&mutable(), Xcdr1),
         "00030000017f0800050000000400000009000000027f0000"
     );
     assert_eq!(
-        hex(&key_payload(&mutable(), Encoding::Xcdr2)),
+        key_hex(&mutable(), Xcdr2),
         "000b0000080000000500002009000000"
     );
-    assert_eq!(
-        hex(&key_payload(&Octets::default(), Encoding::Xcdr1)),
-        "00010000"
-    );
+    assert_eq!(key_hex(&Octets::default(), Xcdr1), "00010000");
 }
 
 #[test]

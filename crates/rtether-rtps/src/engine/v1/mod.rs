@@ -14,14 +14,14 @@ use alloc::vec::Vec;
 
 use super::{LocalReader, LocalWriter, PUBLICATIONS, Participant, Protocol, Remote, SUBSCRIPTIONS};
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::qos::{Liveliness, Qos, Reliability};
-use crate::reader::{Reader, RemoteWriter};
-use crate::time::{Duration, Instant};
+use crate::qos::Qos;
+use crate::reader::Reader;
+use crate::time::Instant;
 use crate::wire::v1::object::{
     APPLICATIONS_READER, APPLICATIONS_WRITER, MANAGERS_READER, MANAGERS_WRITER, SELF_WRITER,
 };
 use crate::wire::v1::{ISSUE_HEADS, Role, Source};
-use crate::writer::{RemoteReader, Sending, Writer};
+use crate::writer::{Sending, Writer};
 
 /// Indices of the built-in writers and readers that 2.5 does not have.
 const APPLICATIONS: usize = 2;
@@ -142,35 +142,8 @@ impl Participant {
         let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
         for (is_writer, entity, place) in matching(own, other, remote.via.is_none()) {
             let guid = Guid::new(prefix, entity);
-            if is_writer {
-                let writer = RemoteWriter {
-                    guid,
-                    group: None,
-                    is_reliable: true,
-                    strength: 0,
-                    deadline: Duration::INFINITE,
-                    lifespan: Duration::INFINITE,
-                    liveliness: Liveliness::default(),
-                    persistence: None,
-                    unicast: unicast.clone(),
-                };
-                if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
-                    local.reader.add_writer(now, writer);
-                }
-            } else {
-                let reader = RemoteReader {
-                    guid,
-                    reliability: Reliability::Reliable,
-                    wants_history: true,
-                    unicast: unicast.clone(),
-                    multicast: Vec::new(),
-                    filter: None,
-                    separation: Duration::ZERO,
-                };
-                if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
-                    local.writer.add_reader(now, reader);
-                }
-            }
+            let locators = (unicast.clone(), Vec::new());
+            self.match_built_in(now, (guid, is_writer), place, locators);
         }
     }
 

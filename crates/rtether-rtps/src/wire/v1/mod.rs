@@ -19,7 +19,7 @@ mod tests;
 
 pub use build::Builder;
 pub(crate) use convert::{list_head, value_head};
-pub use parameters::{Parameters, check_parameters, span, span_to_wire};
+pub use parameters::{Parameters, span, span_to_wire};
 pub use read::Submessages;
 pub use submessage::{Ack, Address, Gap, Heartbeat, Issue, Stamp, Submessage, Var};
 

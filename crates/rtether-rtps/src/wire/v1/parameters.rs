@@ -59,17 +59,6 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Reads a list with its sentinel from the start of `octets`.
-///
-/// # Errors
-/// The list does not end, or a value is longer than the rest.
-pub fn check_parameters(
-    octets: &[u8],
-    is_little_endian: bool,
-) -> Result<Parameters<'_>, Malformed> {
-    Parameters::parse(&mut Cursor::new(octets, 0, is_little_endian))
-}
-
 /// Seconds from which on a span counts as infinite. ORTE adds spans to its clock in 32 bits, so that
 /// the largest would be over at once; eight years are as good.
 const FOREVER_S: i32 = 1 << 28;

@@ -4,6 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Flow;
 use rtether_model::network::{Duplex, NodeKind, PortId};
 use rtether_model::quantity::BitRate;
+use rtether_model::record::Record;
 use rtether_model::smoother::{self, Mode, Rule, TurnBucket};
 use rtether_model::wire::Encapsulation;
 
@@ -66,21 +67,29 @@ fn a_late_collision_by_hand() {
     // first hears the second at 70 us, after the slot of 51.2 us, and gives its frame up at the end
     // of the jam of 3.2 us.
     for is_hub in [false, true] {
-        let (plant, ends) = far_apart(is_hub, 1_000);
-        let mut seen = Seen::default();
-        let record = plant.run_with(20, 1, &mut seen);
-        assert_eq!(seen.dropped, [(0, NS(73_200), DropReason::LateCollision)]);
-        let [first, second] = &record.streams[..] else {
-            panic!("two streams")
-        };
-        assert_eq!((first.delivered, first.dropped), (0, 1));
-        assert_eq!((second.delivered, second.dropped), (1, 0));
-        let port = |node: NodeId| record.ports.iter().find(|port| port.port.node == node);
-        let port = port(ends[0]).unwrap();
+        let (record, port) = first_is_lost(is_hub, 1_000, 73_200, DropReason::LateCollision);
+        let port = &record.ports[port];
         assert_eq!((port.offered, port.sent, port.dropped), (1, 0, 1));
         assert_eq!((port.queues[0].sent, port.queues[0].dropped), (0, 1));
         assert_eq!(port.access.unwrap().late_collisions, 1);
     }
+}
+
+/// Asserts that only the second frame arrives, and when and why the first is lost; also returns the
+/// port of the first.
+fn first_is_lost(is_hub: bool, payload: u64, ns: i64, reason: DropReason) -> (Record, usize) {
+    let (plant, ends) = far_apart(is_hub, payload);
+    let mut seen = Seen::default();
+    let record = plant.run_with(20, 1, &mut seen);
+    assert_eq!(seen.dropped, [(0, NS(ns), reason)]);
+    let [first, second] = &record.streams[..] else {
+        panic!("two streams")
+    };
+    assert_eq!((first.delivered, first.dropped), (0, 1));
+    assert_eq!((second.delivered, second.dropped), (1, 0));
+    let mut ports = record.ports.iter();
+    let port = ports.position(|port| port.port.node == ends[0]);
+    (record, port.unwrap())
 }
 
 #[test]
@@ -89,18 +98,9 @@ fn a_garbled_frame_by_hand() {
     // hears the other one at 70 us. In the middle, 20 us from both, the first signal ends at 77.6
     // us and the second begins at 50 us.
     for is_hub in [false, true] {
-        let (plant, ends) = far_apart(is_hub, 1);
-        let mut seen = Seen::default();
-        let record = plant.run_with(20, 1, &mut seen);
-        assert_eq!(seen.dropped, [(0, NS(57_600), DropReason::Garbled)]);
-        let [first, second] = &record.streams[..] else {
-            panic!("two streams")
-        };
-        assert_eq!((first.delivered, first.dropped), (0, 1));
-        assert_eq!((second.delivered, second.dropped), (1, 0));
+        let (record, port) = first_is_lost(is_hub, 1, 57_600, DropReason::Garbled);
         // The frame was sent, and the next node received fragments of it.
-        let port = |node: NodeId| record.ports.iter().find(|port| port.port.node == node);
-        let port = port(ends[0]).unwrap();
+        let port = &record.ports[port];
         assert_eq!((port.sent, port.dropped), (1, 0));
         let next = if is_hub { 2 } else { 1 };
         assert_eq!(record.nodes[next].discarded, 1);

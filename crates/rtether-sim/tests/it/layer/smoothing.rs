@@ -4,6 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Traffic;
 use rtether_model::network::{NodeId, PortId, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::record::{Record, SmootherRecord};
 use rtether_model::smoother::{Adaptive, Config, Fixed, Mode, Nt, Rule, TurnBucket};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{NoObserver, Observer, PacketInfo};
@@ -25,6 +26,11 @@ fn smoother(mode: Mode, ring: u32, detector: Detector) -> Layer {
         }),
         ..Layer::default()
     }
+}
+
+fn smoother_of(record: &Record, node: NodeId) -> SmootherRecord {
+    let layer = record.nodes[node.index()].layer.as_ref().unwrap();
+    layer.smoother.unwrap()
 }
 
 /// A station with more to send than its smoother lets through, in packets of several sizes.
@@ -81,12 +87,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
         }
         let total: i64 = sent.iter().map(|&(_, size)| size).sum();
         assert!(total >= depth * (2_000 / ms) - 1_500, "{total}");
-        let smoother = record.nodes[a.index()]
-            .layer
-            .as_ref()
-            .unwrap()
-            .smoother
-            .unwrap();
+        let smoother = smoother_of(&record, a);
         // The last frame may have been handed to the port and not be sent yet.
         let total = u64::try_from(total).unwrap();
         assert_eq!(
@@ -118,12 +119,7 @@ fn real_time_packets_wait_for_one_frame_only() {
         assert!(stream.latency.max <= US(1_231) + FRAME * 20);
     }
     assert!(record.streams[0].latency.max > Duration::from_ms(100));
-    let smoother = record.nodes[a.index()]
-        .layer
-        .as_ref()
-        .unwrap()
-        .smoother
-        .unwrap();
+    let smoother = smoother_of(&record, a);
     assert_eq!(smoother.real_time, Bytes::new(2_000 * 88));
 }
 
@@ -168,12 +164,7 @@ fn detectors_of_full_duplex_links_report() {
         // Without pacing the flows use 3.9 + 3.4 + 0.5 Mbit/s, in bunches.
         let (plant, a, _) = greedy(Mode::None, 3, detector);
         let record = plant.run(1_000);
-        let smoother = record.nodes[a.index()]
-            .layer
-            .as_ref()
-            .unwrap()
-            .smoother
-            .unwrap();
+        let smoother = smoother_of(&record, a);
         assert_eq!(smoother.signals > 0, is_congested, "{detector:?}");
     }
 }
@@ -204,12 +195,7 @@ fn adaptive_smoothers_speed_up_without_collisions() {
     let (mut plant, a, b) = greedy(Mode::Adaptive(Adaptive::HIMD), 2, EVERY_COLLISION);
     plant.flow(periodic("more", a, b)).payload = Bytes::new(1_472);
     let record = plant.run(3_000);
-    let smoother = record.nodes[a.index()]
-        .layer
-        .as_ref()
-        .unwrap()
-        .smoother
-        .unwrap();
+    let smoother = smoother_of(&record, a);
     assert!(
         (1_497_000..=1_503_000).contains(&smoother.bulk.get()),
         "{smoother:?}"
