@@ -44,7 +44,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &["live", "ping", "echo", "load", "calibrate", "doctor"],
     ),
     ("Run", &["shim"]),
-    ("Publish and subscribe", &["pub", "sub", "spy"]),
+    ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),
     (
         "Tools",
         &["new", "schema", "reproduce", "completions", "man"],

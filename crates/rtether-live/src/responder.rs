@@ -8,6 +8,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::cndep::{Board, Profile};
 use rtether_proto::probe::details;
 use rtether_proto::probe::message::{self, Kind, Message};
+use rtether_rtps::engine::Versions;
 
 use crate::clock::{Clock, to_std};
 use crate::informant::Informant;
@@ -52,6 +53,8 @@ pub struct Answered {
     pub unsent: u64,
     /// Requests that never arrived here.
     pub turned: Turned,
+    /// Over topics: datagrams of versions of RTPS that are not spoken here.
+    pub versions: Versions,
 }
 
 /// Expected times of requests, from the last ones.

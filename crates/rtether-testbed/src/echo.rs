@@ -51,6 +51,7 @@ impl Render for Answers {
             "overrun": turned.overrun,
             "connections_refused": turned.refused,
             "connections_idle": turned.idle,
+            "other_versions": topics::by_version(&self.answered.versions),
         });
         format!("{document:#}\n")
     }
@@ -63,6 +64,7 @@ fn line(answered: &Answered, via: Via) -> String {
         malformed,
         unsent,
         turned,
+        versions,
     } = answered;
     let more = match via {
         Via::Udp | Via::Cndep => format!(", {} dropped by the socket's buffer", turned.overrun),
@@ -70,6 +72,7 @@ fn line(answered: &Answered, via: Via) -> String {
             ", {} connections turned away, {} closed idle",
             turned.refused, turned.idle
         ),
+        Via::Rtps if !versions.is_empty() => format!(", dropped: {versions}"),
         Via::Raw | Via::Xdp | Via::Icmp | Via::Rtps => String::new(),
     };
     format!("{answered} answered, {malformed} malformed, {unsent} not sent{more}\n")

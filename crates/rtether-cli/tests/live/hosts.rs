@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rtether_testkit::{Ended, Run, skip};
 
-const NEAR: &str = "10.78.31.1";
+pub(crate) const NEAR: &str = "10.78.31.1";
 pub(crate) const FAR: &str = "10.78.31.2";
 
 /// Two hosts with a wire; removed on drop.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rtether_testkit::{Ended, Finish, Run, signal};
 use serde_json::Value;
 
-use crate::hosts::{Hosts, ip};
+use crate::hosts::{FAR, Hosts, NEAR, ip};
 use crate::rtether;
 
 /// Runs the words of a line.
@@ -34,6 +34,9 @@ fn mistakes_are_told_before_anything_is_opened() {
         ("spy --device lo --peer 10.0.0.1", "no IP addresses"),
         ("spy --device lo --ethertype 8100", "0x0600"),
         ("spy --device lo --ethertype x", "digits"),
+        ("sub Square --rtps 1.0 --device lo", "over UDP only"),
+        ("manager --rtps 2.5", "possible values"),
+        ("pub Square --strength 2 --persistence 1s", "--rtps 1.0"),
         ("ping", "a target is missing"),
         ("ping 10.0.0.2 --via rtps", "--peer 10.0.0.2"),
         ("ping --via rtps --stamps", "not possible"),
@@ -122,6 +125,54 @@ fn publish_and_read(hosts: &Hosts, place: &str, shown: &str) {
         matched.contains("`rtether sub` at ") && matched.contains(shown),
         "{said}"
     );
+}
+
+#[test]
+fn rtps_1_0_has_managers() {
+    let Some(hosts) = Hosts::new("rtps_1_0_has_managers") else {
+        return;
+    };
+    // Oracle: the samples written, all of them and in order, since both sides are strict; the
+    // strength and the persistence that the publication was given.
+    let managing = [(&hosts.near, FAR), (&hosts.far, NEAR)]
+        .map(|(host, peer)| Hosts::start(host, &format!("manager --peer {peer} --json")));
+    let v1 = "Square --reliable --depth 0 -n 200 --rtps 1.0 --for 30s --json";
+    let reading = Hosts::start(&hosts.far, &format!("sub {v1}"));
+    let owner = "--period 25ms --strength 7 --persistence 30ms";
+    let writing = Hosts::start(&hosts.near, &format!("pub {v1} {owner}"));
+    let spying = Hosts::start(&hosts.far, "spy --rtps 1.0 --for 4s --json");
+    let spied = spying.finish();
+    let read = reading.finish();
+    let written = writing.finish();
+    let managed = managing.map(|child| {
+        signal(child.id(), "-INT");
+        child.finish()
+    });
+    for output in [&read, &written, &spied] {
+        output.exits(0);
+    }
+    for output in managed.iter().chain([&read, &written, &spied]) {
+        says_what_it_gave_up(output);
+    }
+    let objects = objects(&read);
+    let sequences = objects.iter().filter_map(|one| one["sequence"].as_i64());
+    assert_eq!(
+        sequences.collect::<Vec<_>>(),
+        (1..=200).collect::<Vec<i64>>()
+    );
+    let census = spied.json();
+    let participants = census["participants"].as_array().unwrap();
+    assert!(
+        participants.iter().all(|one| one["version"] == "1.0"),
+        "{census:#}"
+    );
+    let text = census.to_string();
+    for part in [NEAR, FAR, "\"strength\":\"7\"", "\"persistence\":\"30 ms\""] {
+        assert!(text.contains(part), "{part}: {census:#}");
+    }
+    for output in managed {
+        output.exits(130);
+    }
 }
 
 /// Oracle: it runs as root, and gives up all rights.

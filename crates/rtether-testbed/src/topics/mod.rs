@@ -24,7 +24,9 @@ mod values;
 use rtether_live::confine::Confined;
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
+use rtether_rtps::engine::Versions;
 use rtether_rtps::time;
+use serde_json::{Map, Value};
 
 pub use happening::Happening;
 pub use output::Lines;
@@ -33,9 +35,11 @@ pub use publish::publish;
 pub use rates::Rate;
 pub use relation::{Reason, reason};
 pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
+pub use rtether_rtps::engine::Protocol;
 pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
+pub use rtether_rtps::wire::v1::Role;
 pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
 pub use subscribe::subscribe;
 pub use topic_type::{Member, TopicType};
@@ -52,6 +56,17 @@ use super::{LiveError, Thread, keep_cores_awake};
 pub const SIZE_MAX: u32 = 16_000_000;
 /// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
+/// Lease in RTPS 1.0, as of ORTE: best-effort subscriptions give no sign of life by themselves.
+const LEASE_V1: time::Duration = time::Duration::from_s(180);
+/// Announcement period in RTPS 1.0: a new manager learns of everybody within it.
+const PERIOD_V1: time::Duration = time::Duration::from_s(3);
+
+/// Returns counts of datagrams as an object, by version.
+pub(super) fn by_version(versions: &Versions) -> Value {
+    let counts = versions.iter();
+    let counts = counts.map(|([major, minor], count)| (format!("{major}.{minor}"), count.into()));
+    Value::Object(counts.collect::<Map<_, _>>())
+}
 
 impl ParticipantOptions {
     /// Opens a participant, and places the calling thread; also returns what was given up.
@@ -81,7 +96,16 @@ impl ParticipantOptions {
                 return Err(LiveError::Topic(why.to_owned()));
             }
         }
+        let is_v1 = self.protocol.role().is_some();
+        if is_v1 && ethernet.is_some() {
+            let why = "RTPS 1.0 is spoken over UDP only: leave out `--device`";
+            return Err(LiveError::Topic(why.to_owned()));
+        }
+        let usual = DomainOptions::default();
         let mut domain = Domain::open(&DomainOptions {
+            protocol: self.protocol,
+            lease: if is_v1 { LEASE_V1 } else { usual.lease },
+            announce_period: is_v1.then_some(PERIOD_V1),
             domain: self.domain,
             name: name.to_owned(),
             interface: self.interface,
@@ -90,7 +114,7 @@ impl ParticipantOptions {
             multicast: self.multicast,
             any_source: self.any_source,
             waiting: thread.waiting,
-            ..DomainOptions::default()
+            ..usual
         })?;
         if let Some(trace) = &self.trace {
             domain.watch(trace.watch());
@@ -180,6 +204,8 @@ pub struct Summary {
     pub deadlines_missed: u64,
     /// Parts of datagrams from source addresses that the named participant has not announced.
     pub impostors: u64,
+    /// Datagrams of versions of RTPS that are not spoken here.
+    pub versions: Versions,
     /// Datagrams received over other devices than the chosen one.
     pub elsewhere: u64,
     /// Fragments without room, and samples given up for others.

@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
 use super::text::clean;
-use super::{Member, Sample, Summary, TopicType};
+use super::{Member, Sample, Summary, TopicType, by_version};
 use rtether::characters::is_unseen;
 use rtether::report::format::Format;
 use rtether::report::text::{plural, time};
@@ -156,6 +156,9 @@ impl Lines {
                 _ = write!(text, ", {count} {name}");
             }
         }
+        if !summary.versions.is_empty() {
+            _ = write!(text, ", dropped: {}", summary.versions);
+        }
         let other = if summary.is_writer {
             "reader"
         } else {
@@ -186,6 +189,7 @@ fn object(summary: &Summary) -> Value {
         "malformed": summary.malformed,
         "deadlines_missed": summary.deadlines_missed,
         "impostors": summary.impostors,
+        "other_versions": by_version(&summary.versions),
         "elsewhere": summary.elsewhere,
         "crowded": summary.crowded,
         "matched": summary.matched,

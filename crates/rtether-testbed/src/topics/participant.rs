@@ -6,6 +6,7 @@ use std::str::FromStr;
 use rtether_live::confine::Confinement;
 use rtether_live::link::{MacAddress, ParseMacError};
 use rtether_live::rtps::EthernetOptions;
+use rtether_rtps::engine::Protocol;
 
 use super::trace::Trace;
 
@@ -14,6 +15,8 @@ use super::trace::Trace;
 pub struct ParticipantOptions {
     /// The domain.
     pub domain: u16,
+    /// The version of the protocol.
+    pub protocol: Protocol,
     /// Address of the network it uses; `None` for the first that is not loopback.
     pub interface: Option<Ipv4Addr>,
     /// Peers that multicast does not reach.
@@ -52,6 +55,7 @@ impl Default for ParticipantOptions {
     fn default() -> Self {
         Self {
             domain: 0,
+            protocol: Protocol::default(),
             interface: None,
             peers: Vec::new(),
             multicast: true,

@@ -17,6 +17,9 @@ type Policy = (bool, &'static str, String);
 /// Returns the policies of an endpoint that differ from the standard's defaults.
 pub(super) fn differences(endpoint: &EndpointData, is_writer: bool) -> Vec<(&'static str, String)> {
     let qos = &endpoint.qos;
+    if let Some(persistence) = qos.persistence.filter(|_| is_writer) {
+        return of_publication(qos, persistence);
+    }
     let usual = if is_writer {
         Qos::writer()
     } else {
@@ -33,6 +36,15 @@ pub(super) fn differences(endpoint: &EndpointData, is_writer: bool) -> Vec<(&'st
     differing
         .chain(filter.map(|filter| ("content filter", filter)))
         .collect()
+}
+
+/// Returns the properties that every publication of RTPS 1.0 has.
+fn of_publication(qos: &Qos, persistence: time::Duration) -> Vec<(&'static str, String)> {
+    vec![
+        ("strength", qos.strength.to_string()),
+        ("persistence", words(persistence)),
+        ("reliability", qos.reliability.name().to_owned()),
+    ]
 }
 
 /// Policies on retention and retransmission.

@@ -60,6 +60,7 @@ pub fn publish(
         mismatched: session.mismatched,
         deadlines_missed: session.deadlines_missed,
         impostors: session.domain.participant().counters().impostors,
+        versions: session.domain.participant().counters().versions,
         elsewhere: session.domain.elsewhere(),
         crowded: session.domain.participant().counters().crowded,
         unacknowledged: if is_acknowledged {

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display};
 
 use rtether_rtps::discovery::EndpointData;
-use rtether_rtps::matching::{Mismatch, mismatches, partitions_match};
+use rtether_rtps::matching::{Mismatch, mismatches_between, partitions_match};
 
 use super::text::clean;
 
@@ -55,7 +55,7 @@ pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
         let is_writer = writer.guid.entity.has_key();
         return Some(Reason::Key { is_writer });
     }
-    let policies = mismatches(&writer.qos, &reader.qos);
+    let policies = mismatches_between(writer, reader);
     (!policies.is_empty()).then_some(Reason::Policies(policies))
 }
 

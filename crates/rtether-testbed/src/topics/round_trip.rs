@@ -174,12 +174,26 @@ pub(crate) fn ask(
         ("foreign", asking.foreign),
         ("unsent", asking.unsent + asking.domain.unsent()),
     ]);
+    let participant = asking.domain.participant();
+    let versions = participant.counters().versions;
+    measurement.oddities.extend(versions.iter().map(odd));
     measurement.ended = match ended {
         Err(error) => Some(why_ended(&error)),
         Ok(()) if !prober.is_finished() => Some("interrupted".to_owned()),
         Ok(()) => None,
     };
     Ok(measurement)
+}
+
+/// Returns the name and the count of datagrams of a version that is not spoken.
+const fn odd(([major, minor], count): ([u8; 2], u64)) -> (&'static str, u64) {
+    let name = match (major, minor) {
+        (1, 0) => "of RTPS 1.0",
+        (1, _) => "of RTPS 1",
+        (2, _) => "of RTPS 2",
+        _ => "of other versions of RTPS",
+    };
+    (name, count)
 }
 
 /// The requesting side.
@@ -281,6 +295,7 @@ pub(crate) fn answer(
             }
         }
     }
+    answered.versions = domain.participant().counters().versions;
     answered.malformed = ends.back.malformed();
     answered.unsent += domain.unsent();
     Ok(answered)

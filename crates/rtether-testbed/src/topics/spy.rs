@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rtether_live::rtps::Domain;
 use rtether_model::quantity::Duration;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
-use rtether_rtps::engine::{Event, Participant};
+use rtether_rtps::engine::{Event, Participant, Protocol, Versions};
 use rtether_rtps::guid::Guid;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::time;
+use rtether_rtps::wire::v1::Role;
 
 use super::policies::differences;
 use super::rates::{Rate, Rates};
@@ -30,8 +31,8 @@ const LISTED_MAX: usize = 1_000;
 pub struct SpyOptions {
     /// Where to join.
     pub participant: ParticipantOptions,
-    /// How long to look.
-    pub duration: Duration,
+    /// How long to look; `None`: until stopped.
+    pub duration: Option<Duration>,
     /// Whether to read all topics, to count what is sent.
     pub rates: bool,
 }
@@ -51,6 +52,8 @@ pub struct Census {
     pub has_rates: bool,
     /// Parts of datagrams from source addresses that the named participant has not announced.
     pub impostors: u64,
+    /// Datagrams of versions of RTPS that are not spoken here.
+    pub versions: Versions,
     /// Whether there are more pairs than were compared or listed.
     pub is_cut: bool,
     /// Why it ended early, if it did.
@@ -115,7 +118,11 @@ pub fn spy(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Happening),
 ) -> Result<Census, LiveError> {
-    let (mut domain, confined) = options.participant.open("rtether spy", Thread::default())?;
+    let name = match options.participant.protocol {
+        Protocol::Rtps1(Role::Manager) => "rtether manager",
+        Protocol::Rtps2 | Protocol::Rtps1(_) => "rtether spy",
+    };
+    let (mut domain, confined) = options.participant.open(name, Thread::default())?;
     tell(&Happening::Opened {
         address: place(&domain.address()),
         domain: options.participant.domain,
@@ -125,12 +132,14 @@ pub fn spy(
         rates: options.rates.then(Rates::default),
         ..Look::default()
     };
-    let ended = look.run(&mut domain, span(options.duration), stop, &mut tell);
+    let duration = options.duration.map_or(time::Duration::INFINITE, span);
+    let ended = look.run(&mut domain, duration, stop, &mut tell);
     let now = domain.now();
     let rate = |writer| look.rates.as_ref().and_then(|rates| rates.of(writer, now));
     let mut census = Census::of(domain.participant(), rate);
     census.has_rates = options.rates;
-    census.impostors = domain.participant().counters().impostors;
+    let counters = domain.participant().counters();
+    (census.impostors, census.versions) = (counters.impostors, counters.versions);
     census.domain = options.participant.domain;
     census.ended = ended.err().map(|error| why_ended(&error));
     Ok(census)

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
+use super::by_version;
 use super::rates::Rate;
 use super::spy::{Census, EndpointRow};
 use rtether::report::format::{Part, Render};
@@ -65,6 +66,9 @@ impl Render for Census {
                 plural(count, "message")
             );
         }
+        if !self.versions.is_empty() {
+            _ = writeln!(text, "\nDatagrams dropped: {}{}", self.versions, hint(self));
+        }
         mismatches(&mut text, self);
         parts.push(text.into());
         parts
@@ -86,6 +90,15 @@ impl Render for Census {
 
     fn json(&self) -> String {
         json(self)
+    }
+}
+
+/// Returns how to see more, if there is a way.
+fn hint(census: &Census) -> &'static str {
+    if census.versions.iter().any(|(version, _)| version == [1, 0]) {
+        "; `--rtps 1.0` joins the manager of a host"
+    } else {
+        ""
     }
 }
 
@@ -211,6 +224,7 @@ fn json(census: &Census) -> String {
         "mismatches": apart.collect::<Vec<_>>(),
         "mismatches_cut": census.is_cut,
         "impostors": census.impostors,
+        "other_versions": by_version(&census.versions),
         "ended_early": census.ended,
     });
     format!("{document:#}\n")

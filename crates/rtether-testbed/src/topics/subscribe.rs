@@ -51,6 +51,7 @@ pub fn subscribe(
         malformed: counters.malformed + subscription.malformed(),
         deadlines_missed: session.deadlines_missed,
         impostors: participant.counters().impostors,
+        versions: participant.counters().versions,
         elsewhere: session.domain.elsewhere(),
         crowded: participant.counters().crowded,
         unacknowledged: 0,

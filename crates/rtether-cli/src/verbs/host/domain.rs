@@ -3,9 +3,11 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rtether_testbed::Vid;
-use rtether_testbed::topics::{EthernetOptions, Happening, ParticipantOptions, Peer, Ports, Trace};
+use rtether_testbed::topics::{
+    EthernetOptions, Happening, ParticipantOptions, Peer, Ports, Protocol, Role, Trace,
+};
 
 use super::quantity::vid;
 use crate::drafts;
@@ -18,6 +20,10 @@ pub(crate) struct DomainArgs {
     /// RTPS: the domain
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u16..=Ports::DOMAIN_MAX))]
     pub(crate) domain: u16,
+    /// RTPS: version of the protocol: 2.5, or 1.0 as of ORTE, whose applications need a manager on
+    /// their host, or at --peer
+    #[arg(long = "rtps", value_name = "VERSION", default_value = "2.5")]
+    pub(crate) version: Version,
     /// RTPS: address of this host that selects the network [default: the first that is not
     /// loopback]
     #[arg(long, value_name = "ADDRESS", value_parser = number::ipv4)]
@@ -39,6 +45,17 @@ pub(crate) struct DomainArgs {
     /// RTPS: write everything sent and received to this pcapng file, up to 1 GiB
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+/// Version of RTPS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Version {
+    /// 2.5.
+    #[value(name = "2.5")]
+    Two,
+    /// 1.0.
+    #[value(name = "1.0")]
+    One,
 }
 
 /// Frames on a device.
@@ -102,6 +119,10 @@ pub(crate) fn participant(
     ParticipantOptions {
         ethernet,
         domain: domain.domain,
+        protocol: match domain.version {
+            Version::Two => Protocol::Rtps2,
+            Version::One => Protocol::Rtps1(Role::Application),
+        },
         interface: domain.interface,
         peers: domain.peer.clone(),
         multicast: !domain.no_multicast,

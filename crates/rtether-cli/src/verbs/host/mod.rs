@@ -10,6 +10,7 @@ mod domain;
 mod echo;
 mod live;
 mod load;
+mod manager;
 mod ping;
 mod progress;
 mod publish;
@@ -43,6 +44,8 @@ pub(crate) enum HostVerb {
     Sub(subscribe::SubArgs),
     /// List the participants of an RTPS domain and what does not match
     Spy(spy::SpyArgs),
+    /// Manage the applications of this host in a domain of RTPS 1.0
+    Manager(manager::ManagerArgs),
     /// Run a scenario in network namespaces or on hosts, and measure it
     Live(live::LiveArgs),
     /// Play an end station for `live --backend ssh` of another host, over standard input and output
@@ -67,6 +70,7 @@ impl HostVerb {
             Self::Pub(arguments) => publish::run(arguments),
             Self::Sub(arguments) => subscribe::run(arguments),
             Self::Spy(arguments) => spy::run(arguments),
+            Self::Manager(arguments) => manager::run(arguments),
             Self::Live(arguments) => live::run(arguments),
             Self::LiveAgent => agent::run(),
             Self::Load(arguments) => load::run(arguments),

@@ -7,12 +7,12 @@ use rtether_testbed::Duration;
 use rtether_testbed::topics::{self, Ownership, PublishOptions, Representation, SIZE_MAX, span};
 
 use super::confine;
-use super::domain::tracing;
+use super::domain::{Version, tracing};
 use super::quantity::{positive, time};
 use super::topic::{TopicArgs, options, qos, run_topic};
 use super::types;
 use crate::exit::Exit;
-use crate::number;
+use crate::{number, terminal};
 
 /// Arguments of `pub`.
 #[derive(Args, Debug)]
@@ -45,6 +45,10 @@ pub(crate) struct PubArgs {
     /// Exclusive ownership with this strength: the strongest writer of an instance owns it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number::strength)]
     pub(crate) strength: Option<i32>,
+    /// With --rtps 1.0 and --strength: how long its last sample keeps weaker writers away [default:
+    /// --deadline, or for ever]
+    #[arg(long, value_name = "TIME", requires = "strength", value_parser = time)]
+    pub(crate) persistence: Option<Duration>,
     /// Time after which a sample expires [default: never]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) lifespan: Option<Duration>,
@@ -63,6 +67,11 @@ missed or a reliable reader has not acknowledged everything within --linger, 3 n
 /// Runs `pub`.
 pub(crate) fn run(arguments: &PubArgs) -> Exit {
     let topic = &arguments.topic;
+    if arguments.persistence.is_some() && topic.domain.version != Version::One {
+        // In 2.5 the deadline that a writer offers is how long its last sample counts.
+        terminal::complain("`--persistence` needs `--rtps 1.0`; RTPS 2.5 has `--deadline`");
+        return Exit::WrongInput;
+    }
     let prepared = types::kind(topic).and_then(|kind| {
         let values = types::values(
             arguments.value.as_deref(),
@@ -82,6 +91,7 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
     if let Some(strength) = arguments.strength {
         qos.ownership = Ownership::Exclusive;
         qos.strength = strength;
+        qos.persistence = arguments.persistence.map(span);
     }
     if let Some(lifespan) = arguments.lifespan {
         qos.lifespan = span(lifespan);

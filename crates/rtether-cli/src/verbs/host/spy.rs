@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
             confinement,
             ..participant_of(&arguments.domain, &arguments.frames, trace)
         },
-        duration: arguments.duration,
+        duration: Some(arguments.duration),
         rates: arguments.rates,
     };
     let census = topics::spy(&options, &stop, tell);
