@@ -121,8 +121,30 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-bounds",
-        purpose: "bounds against the simulator: 10 000 random plants",
-        tests: &["rtether bounds"],
+        purpose: "bounds against the simulator: 10 000 random plants of each kind",
+        tests: &[
+            "rtether bounds::bounds_of_plain_plants",
+            "rtether bounds::nothing_simulated",
+            "rtether bounds::deficit_round_robin",
+            "rtether bounds::flows_with_routes",
+            "rtether bounds::layers_keep",
+            "rtether bounds::shaped_ports",
+            "rtether bounds::switches_of_varying_latency",
+            "rtether bounds::wide::",
+        ],
+    },
+    Long {
+        name: "long-proofs",
+        purpose: "bounds of replies and of messages over TCP, parts of bounds, edits, and how tight bounds are",
+        tests: &[
+            "rtether bounds::composition::",
+            "rtether bounds::counterexamples::",
+            "rtether bounds::incremental::",
+            "rtether bounds::messages::",
+            "rtether bounds::polls::",
+            "rtether bounds::routed::",
+            "rtether bounds::tightness::",
+        ],
     },
     Long {
         name: "long-papers",

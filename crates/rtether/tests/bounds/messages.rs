@@ -104,6 +104,9 @@ fn messages_over_tcp_keep_to_their_bounds() {
     let (mut tightness, mut proved, mut delayed) = (Tightness::default(), 0, 0);
     for_each_case(test, |number| {
         let plant = Plant::connected(number);
+        if plant.flows.is_empty() {
+            return;
+        }
         let analysis = analyze(&plant.network, &plant.flows);
         for stream in &analysis.streams {
             let has_connection = plant.flows[stream.flow.index()].connection.is_some();
