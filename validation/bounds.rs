@@ -18,9 +18,8 @@ use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::quantity::{BitRate, Duration};
 
 fn load(text: &str) -> Scenario {
-    let loaded = scenario::load("published.yaml", text);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load("published.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn bounds(scenario: &Scenario, flows: &[Flow]) -> Vec<Bound> {

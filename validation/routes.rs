@@ -19,9 +19,8 @@ use rtether_sim::observe::NoObserver;
 use rtether_sim::{Config, Simulation};
 
 fn load(text: &str) -> Scenario {
-    let loaded = scenario::load("published.yaml", text);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load("published.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn analysis_of(scenario: &Scenario) -> Analysis {

@@ -284,7 +284,7 @@ impl Composer {
                 passages.push(Passage {
                     place: Place {
                         segment: Segment::Application,
-                        port: PortId { node, port: 0 },
+                        port: PortId::first(node),
                     },
                     time: Duration::from_ps(thinking),
                 });

@@ -325,10 +325,7 @@ impl Walker<'_> {
         self.pass_tasks(way.from, station, &mut token, true);
         self.pass_stack(way.from, station, way, &mut token, true);
         let queue = self.pass_smoother(station, way, &mut token);
-        let port = PortId {
-            node: way.from,
-            port: 0,
-        };
+        let port = PortId::first(way.from);
         let mut under_way = Vec::new();
         self.emit(port, queue, token, &mut under_way)?;
         while let Some((port, token)) = under_way.pop() {
@@ -409,7 +406,7 @@ impl Walker<'_> {
                 node,
                 port: u16::MAX,
             };
-            let own = table.range(PortId { node, port: 0 }..=last);
+            let own = table.range(PortId::first(node)..=last);
             own.copied().collect()
         };
         let mut ways: Vec<PortId> = match to {

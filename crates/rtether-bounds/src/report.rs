@@ -235,10 +235,7 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
             hops.push(HopBound {
                 place: Place {
                     segment: Segment::Application,
-                    port: PortId {
-                        node: at.port.node,
-                        port: 0,
-                    },
+                    port: PortId::first(at.port.node),
                 },
                 queueing: Duration::ZERO,
                 passage: Duration::from_ps(visit.thinking),
@@ -263,7 +260,7 @@ pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
         },
         ServerKind::Tasks { node } => Place {
             segment: Segment::Application,
-            port: PortId { node, port: 0 },
+            port: PortId::first(node),
         },
         ServerKind::Stack { node, .. } => Place {
             segment: if visit.is_inbound && visit.service.max() == 0 {
@@ -273,7 +270,7 @@ pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
             } else {
                 Segment::TalkerStack
             },
-            port: PortId { node, port: 0 },
+            port: PortId::first(node),
         },
     }
 }

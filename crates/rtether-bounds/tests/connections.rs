@@ -41,11 +41,7 @@ fn messages(payload: u64) -> Flow {
             NodeId(1),
             vec![NodeId(2)],
             Bytes::new(payload),
-            Traffic::Periodic {
-                period: Duration::from_ms(10),
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            },
+            Traffic::periodic(Duration::from_ms(10), Phase::Random),
         )
     }
 }

@@ -58,11 +58,7 @@ fn flow(talker: u32, listener: u32) -> Flow {
         NodeId(talker),
         vec![NodeId(listener)],
         Bytes::new(100),
-        Traffic::Periodic {
-            period: Duration::from_ms(1),
-            phase: Phase::Random,
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(1), Phase::Random),
     )
 }
 
@@ -140,10 +136,7 @@ fn a_port_with_bulk_and_priorities_has_a_limit() {
     });
     let analysis = analyze(&network, &flows);
     assert!(analysis.streams[1].bound.is_ok());
-    let port = PortId {
-        node: NodeId(0),
-        port: 0,
-    };
+    let port = PortId::first(NodeId(0));
     let port = analysis.ports.iter().find(|found| found.port == port);
     let backlog = port.unwrap().backlog.expect("a limit").get();
     assert!((7_000..24_000).contains(&backlog), "{backlog}");

@@ -26,11 +26,7 @@ fn star(stations: u16) -> Network {
 
 /// Requests of 64 octets from station 1, and replies of the same size: 5.76 us on each link.
 fn polls(listeners: Vec<NodeId>, period: Duration) -> Flow {
-    let traffic = Traffic::Periodic {
-        period,
-        phase: Phase::Random,
-        release_jitter: Duration::ZERO,
-    };
+    let traffic = Traffic::periodic(period, Phase::Random);
     let payload = Bytes::new(18);
     Flow {
         reply: Some(Reply {

@@ -30,10 +30,7 @@ fn pair(stations: [EndStation; 2]) -> Network {
             kind: NodeKind::EndStation(station),
         });
     }
-    let ends = [0, 1].map(|node| PortId {
-        node: NodeId(node),
-        port: 0,
-    });
+    let ends = [0, 1].map(|node| PortId::first(NodeId(node)));
     network.links.push(Link::new(ends, BitRate::from_mbps(100)));
     network
 }
@@ -102,11 +99,7 @@ fn flow(payload: u64, pcp: Option<u8>) -> Flow {
             NodeId(0),
             vec![NodeId(1)],
             Bytes::new(payload),
-            Traffic::Periodic {
-                period: Duration::from_ms(10),
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            },
+            Traffic::periodic(Duration::from_ms(10), Phase::Random),
         )
     }
 }
@@ -282,11 +275,7 @@ fn a_smoother_by_hand() {
     let mut real_time = flow(954, None);
     real_time.dscp = 46;
     let mut bulk = flow(954, None);
-    bulk.traffic = Traffic::Periodic {
-        period: Duration::from_ms(100),
-        phase: Phase::Random,
-        release_jitter: Duration::ZERO,
-    };
+    bulk.traffic = Traffic::periodic(Duration::from_ms(100), Phase::Random);
     let analysis = analyze(&pair([station.clone(), plain()]), &[bulk.clone()]);
     let expected = Duration::from_ms(36) + FRAME * 3;
     assert_eq!(waits(&analysis, 0, Segment::DriverQueue), expected);

@@ -44,11 +44,7 @@ fn flow(talker: u32, traffic: Traffic) -> Flow {
 }
 
 fn every(period: Duration) -> Traffic {
-    Traffic::Periodic {
-        period,
-        phase: Phase::Random,
-        release_jitter: Duration::ZERO,
-    }
+    Traffic::periodic(period, Phase::Random)
 }
 
 #[test]

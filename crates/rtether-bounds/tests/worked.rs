@@ -32,10 +32,7 @@ fn star(stack: &Stack, selection: Selection) -> Network {
         kind: NodeKind::Switch(switch),
     });
     for index in 0..4u16 {
-        let station = PortId {
-            node: NodeId(u32::from(index)),
-            port: 0,
-        };
+        let station = PortId::first(NodeId(u32::from(index)));
         let port = PortId {
             node: NodeId(4),
             port: index,
@@ -54,11 +51,7 @@ fn flow(talker: u32, listener: u32, payload: u64) -> Flow {
         NodeId(talker),
         vec![NodeId(listener)],
         Bytes::new(payload),
-        Traffic::Periodic {
-            period: Duration::from_ms(1),
-            phase: Phase::Random,
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(1), Phase::Random),
     )
 }
 
@@ -149,13 +142,7 @@ fn too_much_has_a_reason_and_a_place() {
     else {
         panic!("{:?}", reason(&analysis, 0));
     };
-    assert_eq!(
-        place.port,
-        PortId {
-            node: NodeId(4),
-            port: 0
-        }
-    );
+    assert_eq!(place.port, PortId::first(NodeId(4)));
     assert!(
         utilization_ppm.abs_diff(1_599_520) < 20,
         "{utilization_ppm}"

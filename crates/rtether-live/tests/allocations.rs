@@ -249,7 +249,7 @@ fn carry([one, other]: &mut [Domain; 2], writer: WriterId, reader: ReaderId, cou
 fn sockets_and_frames_allocate_nothing() {
     let host = match Namespace::create(&format!("al{}", std::process::id())) {
         Ok(host) => host,
-        Err(error) => return skip("sockets_and_frames_allocate_nothing", &error.to_string()),
+        Err(error) => return skip(&error.to_string()),
     };
     host.enter().unwrap();
     for ethernet in [None, Some(EthernetOptions::on("lo"))] {

@@ -8,7 +8,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration as Real, Instant as RealInstant};
 
@@ -23,7 +23,7 @@ use rtether_rtps::typed::PublishError;
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
-use rtether_testkit::skip;
+use rtether_testkit::{example, skip};
 
 /// A domain used only by one of these tests.
 fn options(domain: u16) -> DomainOptions {
@@ -33,16 +33,6 @@ fn options(domain: u16) -> DomainOptions {
         lease: Duration::from_s(2),
         ..DomainOptions::default()
     }
-}
-
-/// Returns the example `skeleton`. Cargo builds it with all tests, but not with this one alone.
-fn skeleton() -> PathBuf {
-    let build = ["build", "-q", "-p", "rtether-live", "--example", "skeleton"];
-    let built = Command::new(env!("CARGO")).args(build).status().unwrap();
-    assert!(built.success(), "the example skeleton cannot be built");
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    folder.join("examples/skeleton")
 }
 
 /// A process that is killed at the end of the test.
@@ -66,7 +56,7 @@ fn start(program: &Path, role: &str, seconds: &str) -> Process {
 #[test]
 fn the_skeletons_of_the_paper_meet_and_part() {
     // Oracle: the output of both.
-    let program = skeleton();
+    let program = example("rtether-live", "skeleton");
     let mut subscriber = start(&program, "subscriber", "6");
     let mut publisher = start(&program, "publisher", "2");
     let output = BufReader::new(subscriber.0.stdout.take().unwrap());
@@ -148,10 +138,9 @@ fn a_dead_subscription_holds_up_nobody_for_longer_than_the_limit_or_its_lease() 
 
 #[test]
 fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
-    let name = "a_spinning_thread_of_real_time_priority_is_not_stopped";
     let throttle = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
     if throttle.ok().is_none_or(|share| share.trim() == "-1") {
-        return skip(name, "the kernel stops no thread of real-time priority");
+        return skip("the kernel stops no thread of real-time priority");
     }
     let placement = Placement {
         priority: Some(10),
@@ -189,7 +178,7 @@ fn a_spinning_thread_of_real_time_priority_is_not_stopped() {
         Some((longest, had.load(std::sync::atomic::Ordering::Relaxed)))
     });
     let Some((longest, had)) = measured.join().unwrap() else {
-        return skip(name, "no right to a real-time priority");
+        return skip("no right to a real-time priority");
     };
     // Oracle: the kernel throttles it for the rest of each second, 50 ms; it is called every
     // millisecond.

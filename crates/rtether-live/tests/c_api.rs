@@ -9,13 +9,14 @@
     reason = "a test that cannot go on may panic, and says what it has seen"
 )]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use rtether_testkit::skip;
+use rtether_testkit::{example, skip};
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// Private libraries listed in `rtether.pc`.
@@ -122,20 +123,10 @@ fn compiled(source: &str, name: &str, is_static: bool, extra: &[&str]) -> PathBu
     out
 }
 
-/// Returns the example `rtps_peer`. Cargo builds it with all tests, but not with this one alone.
-fn peer() -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let example = ["-p", "rtether-live", "--example", "rtps_peer"];
-        done(
-            Command::new(env!("CARGO"))
-                .args(["build", "-q"])
-                .args(example),
-        );
-    });
-    let test = std::env::current_exe().unwrap();
-    let target = test.parent().and_then(Path::parent).unwrap();
-    target.join("examples/rtps_peer")
+/// Returns the peer without C.
+fn peer() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| example("rtether-live", "rtps_peer"))
 }
 
 /// Returns a domain that concurrent runs on this host are unlikely to use.
@@ -159,7 +150,7 @@ fn exchange(mut subscriber: Command, mut publisher: Command) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn program(path: PathBuf, args: &[&str]) -> Command {
+fn program(path: impl AsRef<OsStr>, args: &[&str]) -> Command {
     let mut command = Command::new(path);
     command.args(args);
     command
@@ -184,7 +175,7 @@ fn all_of_the_example(count: u32, color: &str) -> Vec<String> {
 #[test]
 fn c_programs_exchange_samples() {
     if !has("cc") {
-        return skip("c_programs_exchange_samples", "needs cc");
+        return skip("needs cc");
     }
     let publisher = "examples/c/publisher.c";
     let subscriber = "examples/c/subscriber.c";
@@ -216,7 +207,7 @@ fn c_programs_exchange_samples() {
 #[test]
 fn c_and_rust_exchange_samples() {
     if !has("cc") {
-        return skip("c_and_rust_exchange_samples", "needs cc");
+        return skip("needs cc");
     }
     let publisher = compiled("examples/c/publisher.c", "to-rust", false, &[]);
     let subscriber = compiled("examples/c/subscriber.c", "from-rust", false, &[]);
@@ -262,9 +253,8 @@ fn c_and_rust_exchange_samples() {
 
 #[test]
 fn misuse_is_refused_and_leaves_memory_alone() {
-    let test = "misuse_is_refused_and_leaves_memory_alone";
     if !has("cc") {
-        return skip(test, "needs cc");
+        return skip("needs cc");
     }
     let source = "tests/c/misuse.c";
     let probe = libraries().join("probe.c");
@@ -289,22 +279,18 @@ fn misuse_is_refused_and_leaves_memory_alone() {
     } else {
         let misuse = compiled(source, "misuse", false, &[]);
         done(Command::new(misuse).env("MALLOC_PERTURB_", "165"));
-        skip(
-            test,
-            "memory is watched by its filling alone: needs libasan",
-        );
+        skip("memory is watched by its filling alone: needs libasan");
     }
 }
 
 /// Oracle: valgrind, which sees every memory access of library and program.
 #[test]
 fn valgrind_finds_nothing() {
-    let test = "valgrind_finds_nothing";
     if !has("cc") {
-        return skip(test, "needs cc");
+        return skip("needs cc");
     }
     let Some(valgrind) = std::env::var_os("RTETHER_VALGRIND") else {
-        return skip(test, "needs RTETHER_VALGRIND, the path of valgrind");
+        return skip("needs RTETHER_VALGRIND, the path of valgrind");
     };
     let watched = |path: &Path, args: &[&str]| {
         let mut command = Command::new(&valgrind);
@@ -338,7 +324,7 @@ fn valgrind_finds_nothing() {
 #[test]
 fn the_header_is_cpp_too() {
     if !has("c++") {
-        return skip("the_header_is_cpp_too", "needs c++");
+        return skip("needs c++");
     }
     for source in ["publisher.c", "subscriber.c", "shape.c"] {
         let mut command = compiler("c++", "-std=c++17");

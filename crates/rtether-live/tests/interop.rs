@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use rtether_testkit::skip;
+use rtether_testkit::{example, skip};
 
 /// Cases that every pair must pass.
 const CASES: &[&str] = &[
@@ -77,36 +77,22 @@ fn peers() -> Result<&'static Path, String> {
     built.as_deref().map_err(Clone::clone)
 }
 
-/// Returns the example `rtps_peer`. Cargo builds it with all tests, but not with this one alone.
-fn own() -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let build = [
-            "build",
-            "-q",
-            "-p",
-            "rtether-live",
-            "--example",
-            "rtps_peer",
-        ];
-        let built = Command::new(env!("CARGO")).args(build).status().unwrap();
-        assert!(built.success(), "the example rtps_peer cannot be built");
-    });
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    folder.join("examples/rtps_peer")
+/// Returns our peer.
+fn own() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| example("rtether-live", "rtps_peer"))
 }
 
-fn check(test: &str, [publisher, subscriber]: [&str; 2], cases: &[&[&str]], lossy: &[&str]) {
+fn check([publisher, subscriber]: [&str; 2], cases: &[&[&str]], lossy: &[&str]) {
     let is_root = rustix::process::geteuid().is_root();
     let peers = match peers() {
         Ok(peers) if is_root => peers,
-        Ok(_) => return skip(test, "needs root"),
-        Err(reason) => return skip(test, &reason),
+        Ok(_) => return skip("needs root"),
+        Err(reason) => return skip(&reason),
     };
     let program = |name: &str| {
         if name == "rtether" {
-            own()
+            own().to_owned()
         } else {
             peers.join(format!("peer-{name}"))
         }
@@ -140,43 +126,41 @@ fn check(test: &str, [publisher, subscriber]: [&str; 2], cases: &[&[&str]], loss
 #[test]
 fn samples_go_to_cyclone_dds() {
     let pair = ["rtether", "cyclone"];
-    check("samples_go_to_cyclone_dds", pair, &[CASES], LOSSY);
+    check(pair, &[CASES], LOSSY);
 }
 
 #[test]
 fn samples_come_from_cyclone_dds() {
     let pair = ["cyclone", "rtether"];
-    check("samples_come_from_cyclone_dds", pair, &[CASES], LOSSY);
+    check(pair, &[CASES], LOSSY);
 }
 
 #[test]
 fn samples_go_to_fast_dds() {
     let pair = ["rtether", "fastdds"];
-    check("samples_go_to_fast_dds", pair, &[CASES], LOSSY);
+    check(pair, &[CASES], LOSSY);
 }
 
 #[test]
 fn samples_come_from_fast_dds() {
     let pair = ["fastdds", "rtether"];
-    check("samples_come_from_fast_dds", pair, &[CASES], LOSSY);
+    check(pair, &[CASES], LOSSY);
 }
 
 #[test]
 #[ignore = "nightly"]
 fn further_cases_hold_with_cyclone_dds() {
-    let test = "further_cases_hold_with_cyclone_dds";
     let (there, back) = (["rtether", "cyclone"], ["cyclone", "rtether"]);
-    check(test, there, &[LONG, REPRESENTATION], LONG_LOSSY);
-    check(test, back, &[LONG, REPRESENTATION, FILTER], LONG_LOSSY);
+    check(there, &[LONG, REPRESENTATION], LONG_LOSSY);
+    check(back, &[LONG, REPRESENTATION, FILTER], LONG_LOSSY);
 }
 
 #[test]
 #[ignore = "nightly"]
 fn further_cases_hold_with_fast_dds() {
-    let test = "further_cases_hold_with_fast_dds";
     let (there, back) = (["rtether", "fastdds"], ["fastdds", "rtether"]);
-    check(test, there, &[LONG], LONG_LOSSY);
-    check(test, back, &[LONG, FILTER], LONG_LOSSY);
+    check(there, &[LONG], LONG_LOSSY);
+    check(back, &[LONG, FILTER], LONG_LOSSY);
 }
 
 #[test]
@@ -184,5 +168,5 @@ fn further_cases_hold_with_fast_dds() {
 fn all_cases_hold_with_ourselves() {
     let all = &[CASES, LONG, REPRESENTATION, FILTER, &["leave"]];
     let pair = ["rtether", "rtether"];
-    check("all_cases_hold_with_ourselves", pair, all, LONG_LOSSY);
+    check(pair, all, LONG_LOSSY);
 }

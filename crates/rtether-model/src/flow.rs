@@ -164,6 +164,17 @@ pub enum Traffic {
     Bulk(Bulk),
 }
 
+impl Traffic {
+    /// Traffic at every `period`, never late.
+    pub const fn periodic(period: Duration, phase: Phase) -> Self {
+        Self::Periodic {
+            period,
+            phase,
+            release_jitter: Duration::ZERO,
+        }
+    }
+}
+
 /// Position of the first release of a periodic flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {

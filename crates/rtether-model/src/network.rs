@@ -45,6 +45,13 @@ pub struct PortId {
     pub port: u16,
 }
 
+impl PortId {
+    /// Returns the first port of a node; an end station has no other.
+    pub const fn first(node: NodeId) -> Self {
+        Self { node, port: 0 }
+    }
+}
+
 /// The whole plant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {

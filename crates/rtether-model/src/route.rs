@@ -606,11 +606,7 @@ mod tests {
                 NodeId(3),
                 vec![NodeId(5)],
                 Bytes::new(100),
-                Traffic::Periodic {
-                    period: Duration::from_ms(1),
-                    phase: Phase::Random,
-                    release_jitter: Duration::ZERO,
-                },
+                Traffic::periodic(Duration::from_ms(1), Phase::Random),
             )
         };
         assert_eq!(routing.local_deadline(&network, &flow), None);

@@ -92,9 +92,8 @@ flows:
         let mut holds = true;
         for (name, plant) in [("two nodes", TWO), ("four nodes", FOUR)] {
             let text = format!("rtether: 1\nname: {name}\n{profile}{plant}run: {{ for: 20 s }}\n");
-            let loaded = scenario::load("prediction.yaml", &text);
-            let words = loaded.text(scenario::render::Style::Plain);
-            holds &= rows(&loaded.scenario.ok_or(words)?)?;
+            let scenario = scenario::load("prediction.yaml", &text).into_scenario()?;
+            holds &= rows(&scenario)?;
         }
         Ok(holds)
     }

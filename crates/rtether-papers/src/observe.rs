@@ -18,8 +18,7 @@ pub(crate) fn load(name: &str, text: &str, set: &[String]) -> Result<Scenario, R
     let overrides: Option<Vec<Override>> = set.iter().map(|set| Override::parse(set)).collect();
     let overrides = overrides.ok_or_else(|| ReproduceError::Scenario(set.join(", ")))?;
     let loaded = scenario::load_with(name, text, &overrides);
-    let complaint = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.ok_or(ReproduceError::Scenario(complaint))
+    loaded.into_scenario().map_err(ReproduceError::Scenario)
 }
 
 /// A delivered packet.

@@ -70,11 +70,7 @@ pub(crate) fn scenario(
 
 /// Returns releases at multiples of a period.
 pub(crate) const fn periodic(period: Duration) -> Traffic {
-    Traffic::Periodic {
-        period,
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    }
+    Traffic::periodic(period, Phase::Fixed(Duration::ZERO))
 }
 
 /// Returns a store-and-forward switch, not VLAN-aware, with one queue per port and 8 MB of frame

@@ -131,6 +131,15 @@ impl Loaded {
         render::all(&self.diagnostics, &self.sources, style)
     }
 
+    /// Returns the scenario.
+    ///
+    /// # Errors
+    /// All diagnostics as text, if any is an error.
+    pub fn into_scenario(self) -> Result<Scenario, String> {
+        let words = self.text(render::Style::Plain);
+        self.scenario.ok_or(words)
+    }
+
     /// Returns the flows that were added to those of the file.
     pub fn added(&self) -> Vec<FlowId> {
         let flows = (0u32..).map(FlowId).zip(&self.places.flows);

@@ -24,10 +24,8 @@ fn text(hub: &str, flows: &str) -> String {
 
 fn scenario(hub: &str, flows: &str) -> Scenario {
     let loaded = load("test.yaml", &text(hub, flows));
-    let words = loaded.text(render::Style::Plain);
-    let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
-    assert_eq!(words, "");
-    scenario
+    assert_eq!(loaded.text(render::Style::Plain), "");
+    loaded.into_scenario().expect("it has no mistake")
 }
 
 const HUB: &str = "{ ports: 4, rate: 10 Mbit/s }";
@@ -109,11 +107,7 @@ fn requests_that_wait_for_answers() {
 #[test]
 fn messages_over_tcp() {
     let period = Duration::from_ms(2);
-    let periodic = Traffic::Periodic {
-        period,
-        phase: Phase::Random,
-        release_jitter: Duration::ZERO,
-    };
+    let periodic = Traffic::periodic(period, Phase::Random);
     let plain = flow("over: tcp, period: 2 ms, size: 100 B");
     assert_eq!(
         (&plain.traffic, plain.payload),
@@ -248,9 +242,8 @@ fn overrides_reach_hubs_and_links() {
     ];
     let sets = sets.map(|set| Override::parse(set).unwrap());
     let text = text(HUB, "- { name: x, from: a, to: b, kind: bulk }\n");
-    let loaded = load_with("test.yaml", &text, &sets);
-    let words = loaded.text(render::Style::Plain);
-    let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
+    let loaded = load_with("test.yaml", &text, &sets).into_scenario();
+    let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
     let id = scenario.network.find("hub1").unwrap();
     assert_eq!(
         scenario.network.hub(id).unwrap().delay,

@@ -245,10 +245,7 @@ impl Rest {
 
 /// Returns the worst packet; place and seed are filled in at the end.
 fn worst_of(packet: &Packet, latency: i64) -> Worst {
-    let nowhere = PortId {
-        node: rtether_model::network::NodeId(0),
-        port: 0,
-    };
+    let nowhere = PortId::first(rtether_model::network::NodeId(0));
     Worst {
         released_at: Instant::from_ps(packet.released_at),
         latency: Duration::from_ps(latency),

@@ -14,10 +14,10 @@ fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-fn tshark_is_missing(test: &str) -> bool {
+fn tshark_is_missing() -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
-        skip(test, "tshark is not installed");
+        skip("tshark is not installed");
     }
     is_missing
 }
@@ -134,7 +134,7 @@ fn capture_of_all() -> Vec<u8> {
 
 #[test]
 fn tshark_reads_every_encapsulation() {
-    if tshark_is_missing("tshark_reads_every_encapsulation") {
+    if tshark_is_missing() {
         return;
     }
     let names = [
@@ -229,7 +229,7 @@ fn transfer(octets: u64, lost: usize) -> Vec<u8> {
 
 #[test]
 fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
-    if tshark_is_missing("tshark_finds_nothing_to_object_to_in_a_tcp_transfer") {
+    if tshark_is_missing() {
         return;
     }
     let capture = transfer(100_000, 0);
@@ -249,7 +249,7 @@ fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
 
 #[test]
 fn tshark_recognizes_a_fast_retransmission() {
-    if tshark_is_missing("tshark_recognizes_a_fast_retransmission") {
+    if tshark_is_missing() {
         return;
     }
     let capture = transfer(100_000, 4);

@@ -31,9 +31,11 @@ impl Folder {
         path.expect("a path in UTF-8")
     }
 
-    /// Writes a file in it, and returns its path.
+    /// Writes a file in it or in a folder below, and returns its path.
     pub fn write(&self, name: &str, octets: impl AsRef<[u8]>) -> String {
         let path = self.file(name);
+        let parent = Path::new(&path).parent().expect("a folder");
+        fs::create_dir_all(parent).expect("a folder that can be made");
         fs::write(&path, octets).expect("a file that can be written");
         path
     }

@@ -4,9 +4,11 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::Command;
 
-/// Reports that a test cannot run here, so that it is counted as skipped.
+/// Reports that the test of this thread cannot run here, so that it is counted as skipped.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-pub fn skip(test: &str, reason: &str) {
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
     let line = format!("SKIP: {test}: {}\n", reason.replace('\n', " "));
     eprint!("{line}");
     if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
@@ -17,11 +19,11 @@ pub fn skip(test: &str, reason: &str) {
 }
 
 /// Returns whether a test runs as root; if not, it is skipped.
-pub fn is_root(test: &str) -> bool {
+pub fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     if !is_root {
-        skip(test, "needs root");
+        skip("needs root");
     }
     is_root
 }

@@ -1,6 +1,7 @@
 //! Programs that tests run, and what is expected of them.
 
 use std::io::{self, BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 use serde_json::Value;
@@ -88,6 +89,21 @@ impl Run for Command {
         let piped = self.stdout(Stdio::piped()).stderr(Stdio::piped());
         piped.spawn().expect("it can be started")
     }
+}
+
+/// Builds an example of a package, and returns its path. Cargo builds examples with all tests, but
+/// not with one alone.
+pub fn example(package: &str, name: &str) -> PathBuf {
+    Command::new(env!("CARGO"))
+        .args(["build", "-q", "-p", package, "--example", name])
+        .run()
+        .exits(0);
+    let test = std::env::current_exe().expect("the program of the test");
+    let folder = test.parent().and_then(Path::parent);
+    folder
+        .expect("a folder of builds")
+        .join("examples")
+        .join(name)
 }
 
 /// Waits for a program.

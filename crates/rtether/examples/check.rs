@@ -24,10 +24,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Checks a scenario file.
 pub fn run(file: &str) -> Result<Checked, Box<dyn Error>> {
     let written = Written::from(std::fs::read_to_string(file)?);
-    let plant = scenario::load(file, &written.text).scenario;
+    let plant = scenario::load(file, &written.text).into_scenario()?;
     let options = Options {
         source: Some(written),
         ..Options::default()
     };
-    Ok(check(&plant.ok_or("the scenario has errors")?, options)?)
+    Ok(check(&plant, options)?)
 }

@@ -38,9 +38,8 @@ fn flow(name: &str, from: &str, more: &str) -> String {
 }
 
 fn load(text: &str) -> Scenario {
-    let loaded = scenario::load("star.yaml", text);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load("star.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn us(span: f64) -> Duration {

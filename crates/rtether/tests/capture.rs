@@ -15,10 +15,10 @@ fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-fn tshark_is_missing(test: &str) -> bool {
+fn tshark_is_missing() -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
-        skip(test, "tshark is not installed");
+        skip("tshark is not installed");
     }
     is_missing
 }
@@ -33,8 +33,7 @@ fn capture(scenario: &Scenario) -> Vec<u8> {
 
 #[test]
 fn connections_at_a_hub_are_told_apart() {
-    let test = "connections_at_a_hub_are_told_apart";
-    if tshark_is_missing(test) {
+    if tshark_is_missing() {
         return;
     }
     let text = include_str!("../../../scenarios/hub.yaml");
@@ -90,8 +89,7 @@ fn connections_at_a_hub_are_told_apart() {
 /// Oracle: `tshark`, which reassembles the fragments and verifies the checksums of IP and UDP.
 #[test]
 fn fragments_are_put_together() {
-    let test = "fragments_are_put_together";
-    if tshark_is_missing(test) {
+    if tshark_is_missing() {
         return;
     }
     let text = "

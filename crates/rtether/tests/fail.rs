@@ -10,16 +10,15 @@ use rtether::Checked;
 use rtether::check::{self, check};
 use rtether::fail::{self, Element, Failures, Question, Row, Which};
 use rtether::run::Progress;
-use rtether::scenario::{Override, Scenario, load, load_with, render};
+use rtether::scenario::{Override, Scenario, load, load_with};
 use rtether::verdict::{Conclusion, Standing, Verdict};
 use rtether_model::flow::{Bulk, Flow, Phase, Traffic};
 use rtether_model::network::{NodeKind, PortId, Stack};
 use rtether_model::quantity::Duration;
 
 fn read(text: &str) -> Scenario {
-    let loaded = load("test.yaml", text);
-    let words = loaded.text(render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}\n{text}"))
+    let loaded = load("test.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}\n{text}"))
 }
 
 fn judge(scenario: &Scenario, which: Which, recovery: Option<Duration>) -> Failures {

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rtether::run::{Progress, Results, simulate};
-use rtether::scenario::{Scenario, load, render};
+use rtether::scenario::{Scenario, load};
 
 fn scenario(run: &str) -> Scenario {
     let loaded = load(
@@ -19,9 +19,9 @@ flows: [{{ name: flow, from: a, to: b, period: 10 us, jitter: 1 us, size: 64 B }
 run: {{ {run} }}
 "
         ),
-    );
-    let words = loaded.text(render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    )
+    .into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 /// Cancels a run after half a second; returns its results and how long it took to end.

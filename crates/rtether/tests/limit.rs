@@ -45,9 +45,8 @@ run: { for: 1 s }
 ";
 
 fn port() -> Scenario {
-    let loaded = scenario::load("port.yaml", PORT);
-    let text = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{text}"))
+    let loaded = scenario::load("port.yaml", PORT).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn question() -> Question {

@@ -41,9 +41,8 @@ fn plant(factor: f64) -> Scenario {
         .unwrap();
     }
     text += "run: { for: 100 s, warmup: 1 s, seeds: 2 }\n";
-    let loaded = scenario::load("hub.yaml", &text);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load("hub.yaml", &text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn find(scenario: &Scenario) -> Limit {

@@ -22,9 +22,8 @@ fn load_text(text: &str, set: &[String]) -> Scenario {
         .iter()
         .map(|set| rtether::scenario::Override::parse(set).unwrap())
         .collect();
-    let loaded = scenario::load_with("hub.yaml", text, &overrides);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load_with("hub.yaml", text, &overrides).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 /// Six stations on a hub that send requests to their neighbors, with other traffic to a sink;
@@ -52,9 +51,8 @@ fn asking(factor: f64) -> Scenario {
     text += "flows:\n";
     text += &flows;
     text += "run: { for: 200 s, warmup: 1 s, seeds: 2 }\n";
-    let loaded = scenario::load("hub.yaml", &text);
-    let words = loaded.text(scenario::render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = scenario::load("hub.yaml", &text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 /// Prediction and observation for some messages of a plant at one deadline.

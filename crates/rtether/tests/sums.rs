@@ -8,7 +8,7 @@ use rtether::measured::{Distribution, Evidence, Measurement};
 use rtether::report::sums::Summed;
 use rtether::report::{Verdicts, format::Render};
 use rtether::run::Progress;
-use rtether::scenario::{Scenario, load, render};
+use rtether::scenario::{Scenario, load};
 use rtether::verdict::{Column, Conclusion, Standing, Verdict};
 use rtether::{Checked, report};
 use rtether_model::quantity::Duration;
@@ -34,9 +34,8 @@ accept:
 {accept}run: {{ for: 20 ms }}
 "
     );
-    let loaded = load("test.yaml", &text);
-    let words = loaded.text(render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = load("test.yaml", &text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 /// Judges one sum, with these measured maxima.

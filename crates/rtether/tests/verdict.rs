@@ -6,7 +6,7 @@ use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::report::{Checked, Verdicts, json};
 use rtether::run::{Progress, Results, simulate};
-use rtether::scenario::{Scenario, Statistic, load, render};
+use rtether::scenario::{Scenario, Statistic, load};
 use rtether::verdict::{
     Assessment, Column, Standing, Verdict, add_measured, assess, assess_measured, assess_with,
     name_of,
@@ -32,9 +32,8 @@ flows:
 }
 
 fn judged(text: &str) -> (Scenario, Results, Vec<Assessment>) {
-    let loaded = load("test.yaml", text);
-    let words = loaded.text(render::Style::Plain);
-    let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
+    let loaded = load("test.yaml", text).into_scenario();
+    let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
     let results = simulate(&scenario, &Progress::default()).unwrap();
     let assessments = assess(&scenario, &results);
     (scenario, results, assessments)

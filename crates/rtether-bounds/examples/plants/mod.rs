@@ -106,10 +106,6 @@ pub(crate) fn flow(layout: Layout, switches: u32, index: u32) -> Flow {
         NodeId(switches + talker),
         vec![NodeId(switches + listener)],
         Bytes::new(u64::from(18 + mix(3) % 500)),
-        Traffic::Periodic {
-            period: Duration::from_ms(1 << (3 + mix(4) % 5)),
-            phase: Phase::Random,
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(1 << (3 + mix(4) % 5)), Phase::Random),
     )
 }

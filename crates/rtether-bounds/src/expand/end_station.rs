@@ -100,19 +100,13 @@ impl Walker<'_> {
         let (level, class) = station::level_and_class(layer, way, &token.frame);
         let server = self.sites.inside(way.from).smoother;
         if layer.transmit.is_some() {
-            let own = PortId {
-                node: way.from,
-                port: 0,
-            };
+            let own = PortId::first(way.from);
             let port = self.sites.wire(own).map_or(NONE, |wire| wire.server);
             for server in [server, port] {
                 self.tell_fragments_apart(way.from, layer, way, &token.frame, server);
             }
         }
-        let port = PortId {
-            node: way.from,
-            port: 0,
-        };
+        let port = PortId::first(way.from);
         if let (Some(wire), true) = (self.sites.wire(port), server != NONE) {
             let cost = transmission(&token.frame, wire.octet);
             let spacing = token.spacing;

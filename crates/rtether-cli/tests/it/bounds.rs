@@ -1,5 +1,7 @@
 //! `rtether bound`, and bounds beside a simulation.
 
+use rtether_testkit::Folder;
+
 use super::{line, run};
 
 #[test]
@@ -84,47 +86,20 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
 
 #[test]
 fn bounds_have_a_page() {
-    let directory = std::env::temp_dir().join(format!("rtether-bound-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let page = directory.join("bounds.html");
-    let path = page.to_str().unwrap();
-    run(&["bound", "goose-multicast.yaml", "--report", path]).exits(1);
-    let text = std::fs::read_to_string(&page).unwrap();
+    let folder = Folder::new("bound");
+    let page = folder.file("bounds.html");
+    line(&format!("bound goose-multicast.yaml --report {page}")).exits(1);
+    let text = folder.read("bounds.html");
     for words in ["id=\"bounds\"", "id=\"ports\"", "id=\"stacks\"", "hop-mark"] {
         assert!(text.contains(words), "{words}");
     }
-    run(&[
-        "check",
-        "goose-multicast.yaml",
-        "--for",
-        "2s",
-        "--report",
-        path,
-    ])
-    .exits(0);
-    let text = std::fs::read_to_string(&page).unwrap();
+    let run = "goose-multicast.yaml --for 2s --report";
+    line(&format!("check {run} {page}")).exits(0);
+    let text = folder.read("bounds.html");
     assert!(text.contains("id=\"bounds\"") && text.contains("Bounds of ports"));
     // Without bounds there is no section.
-    run(&[
-        "sim",
-        "goose-multicast.yaml",
-        "--for",
-        "2s",
-        "--report",
-        path,
-    ]);
-    assert!(
-        !std::fs::read_to_string(&page)
-            .unwrap()
-            .contains("id=\"bounds\"")
-    );
-    let missing = directory.join("missing").join("bounds.html");
-    run(&[
-        "bound",
-        "goose-multicast.yaml",
-        "--report",
-        missing.to_str().unwrap(),
-    ])
-    .exits(4);
-    std::fs::remove_dir_all(&directory).unwrap();
+    line(&format!("sim {run} {page}"));
+    assert!(!folder.read("bounds.html").contains("id=\"bounds\""));
+    let missing = folder.file("missing/bounds.html");
+    line(&format!("bound goose-multicast.yaml --report {missing}")).exits(4);
 }

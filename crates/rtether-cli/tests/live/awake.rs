@@ -6,12 +6,11 @@ use crate::without_rights;
 
 #[test]
 fn a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence() {
-    let test = "a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     if !std::path::Path::new("/dev/cpu_dma_latency").exists() {
-        return skip(test, "the kernel has no /dev/cpu_dma_latency");
+        return skip("the kernel has no /dev/cpu_dma_latency");
     }
     // There is no responder, and none of them gets far; the warning comes before that.
     let ping = ["ping", "127.0.0.1:9", "-n", "1", "--awake"];

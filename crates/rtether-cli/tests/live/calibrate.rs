@@ -9,14 +9,14 @@ use rtether_testkit::{Finish, Folder, Run, signal, skip};
 use crate::rtether;
 
 /// Returns whether this host can be calibrated; reports why not.
-fn is_possible(test: &str) -> bool {
+fn is_possible() -> bool {
     let asked = rtether()
         .args(["doctor", "--watch", "0s", "--for", "calibrate"])
         .run();
     if asked.code == Some(0) {
         return true;
     }
-    skip(test, &asked.err);
+    skip(&asked.err);
     false
 }
 
@@ -29,7 +29,7 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
     // Oracle: arithmetic. The parts of both ends and the far end's own code add up to the round
     // trip, so twice the sum of the smallest parts is at most its median; and the profile loads and
     // runs.
-    if !is_possible("calibrate") {
+    if !is_possible() {
         return;
     }
     let folder = Folder::new("calibrate");
@@ -76,7 +76,7 @@ fn parts_make_up_the_round_trip_and_the_profile_is_a_scenario() {
 #[test]
 fn nothing_is_left_behind_after_ctrl_c() {
     // Oracle: the list of namespaces; those of the process contain its number.
-    if !is_possible("nothing_is_left_behind_after_ctrl_c") {
+    if !is_possible() {
         return;
     }
     let child = rtether()

@@ -27,7 +27,7 @@ pub(crate) fn ip(line: &str) -> Result<String, String> {
 }
 
 impl Hosts {
-    pub(crate) fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("rtether-top{}-{number}", std::process::id());
@@ -38,7 +38,7 @@ impl Hosts {
         match hosts.build() {
             Ok(()) => Some(hosts),
             Err(reason) => {
-                skip(test, &reason);
+                skip(&reason);
                 None
             }
         }

@@ -43,9 +43,7 @@ fn rows(path: &str) -> usize {
 
 #[test]
 fn ctrl_c_gives_what_was_measured() {
-    let Some(hosts) = Hosts::new("ctrl_c") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let folder = Folder::new("ping");
     let samples = folder.file("samples.csv");
     let echo = hosts.echo(&[]);
@@ -66,9 +64,7 @@ fn ctrl_c_gives_what_was_measured() {
 
 #[test]
 fn a_device_removed_meanwhile_leaves_partial_results() {
-    let Some(hosts) = Hosts::new("removed") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let folder = Folder::new("ping");
     let samples = folder.file("samples.csv");
     let echo = hosts.echo(&[]);
@@ -88,9 +84,7 @@ fn a_device_removed_meanwhile_leaves_partial_results() {
 
 #[test]
 fn a_killed_responder_leaves_no_program_behind() {
-    let Some(hosts) = Hosts::new("killed") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let peer = hosts.far_ethernet();
     let xdp = ["--via", "xdp", "--device", "wire"];
     let short = ["-n", "20", "--timeout", "200ms"];
@@ -121,9 +115,7 @@ fn a_killed_responder_leaves_no_program_behind() {
 
 #[test]
 fn stamps_of_both_sides_add_up_in_the_file() {
-    let Some(hosts) = Hosts::new("stamps") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let folder = Folder::new("ping");
     let file = folder.file("parts.csv");
     let echo = hosts.echo(&["--stamps"]);
@@ -144,9 +136,7 @@ fn stamps_of_both_sides_add_up_in_the_file() {
 
 #[test]
 fn one_way_delays_need_a_peer_that_knows_its_clock() {
-    let Some(hosts) = Hosts::new("one_way") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let echo = hosts.echo(&[]);
     let output = hosts.ping(&[FAR, "-n", "50", "--one-way", "--json"]);
     let document = output.json();
@@ -193,16 +183,14 @@ fn without_rights_the_remedy_is_named() {
                 .unwrap()
                 .says("run as root");
         }
-        Err(error) => skip("without_rights", &format!("cannot become nobody: {error}")),
+        Err(error) => skip(&format!("cannot become nobody: {error}")),
     }
 }
 
 #[test]
 fn valentims_parts_add_up() {
     // Over loopback in both roles; a slow wire contradicts the figures, a fast one does not.
-    let Some(hosts) = Hosts::new("valentim") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     ip(&format!("-n {} link set lo up", hosts.near)).unwrap();
     let echo = hosts.echo(&[]);
     let run = |rate: &str| {

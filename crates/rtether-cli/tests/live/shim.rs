@@ -21,11 +21,9 @@ use bed::{Bed, CONFIG, finish, lost, wait_for};
 
 #[test]
 fn a_device_is_after_it_as_it_was_before() {
-    let Some(bed) = Bed::new("a_device_is_after_it_as_it_was_before") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
-    let configs = bed.configs("a_device_is_after_it_as_it_was_before");
+    let configs = bed.configs();
     for (config, name) in configs
         .iter()
         .flat_map(|config| ["-INT", "-TERM", "down"].map(|name| (config, name)))
@@ -50,9 +48,7 @@ fn a_device_is_after_it_as_it_was_before() {
 
 #[test]
 fn a_dry_run_changes_nothing() {
-    let Some(bed) = Bed::new("a_dry_run_changes_nothing") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let config = &bed.file(CONFIG);
     bed.run(&["shim", "up", "wire", "--config", config, "--dry-run"])
@@ -77,9 +73,7 @@ fn a_dry_run_changes_nothing() {
 
 #[test]
 fn there_is_one_shim_for_each_device_of_each_namespace() {
-    let Some(bed) = Bed::new("there_is_one_shim_for_each_device_of_each_namespace") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let near = bed.up(CONFIG, &[]);
     let config = &bed.file(CONFIG);
     bed.run(&["shim", "up", "wire", "--config", config])
@@ -99,9 +93,7 @@ fn there_is_one_shim_for_each_device_of_each_namespace() {
 
 #[test]
 fn without_a_shim_there_is_nothing_to_ask() {
-    let Some(bed) = Bed::new("without_a_shim_there_is_nothing_to_ask") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let config = &bed.file(CONFIG);
     for (arguments, code, words) in [
         (&["status", "wire"] as &[&str], 3, "rtether shim up wire"),
@@ -137,9 +129,7 @@ fn without_a_shim_there_is_nothing_to_ask() {
 
 #[test]
 fn a_status_has_three_forms() {
-    let Some(bed) = Bed::new("a_status_has_three_forms") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     assert_eq!(bed.ping(20, "2 ms"), 0);
     let table = bed.line("shim status wire").out;
@@ -164,9 +154,7 @@ fn a_status_has_three_forms() {
 
 #[test]
 fn the_socket_belongs_to_its_user() {
-    let Some(bed) = Bed::new("the_socket_belongs_to_its_user") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     for name in bed.files() {
         let path = bed.runtime().join(name);
@@ -178,9 +166,7 @@ fn the_socket_belongs_to_its_user() {
 
 #[test]
 fn the_manager_of_services_hears_how_it_is() {
-    let Some(bed) = Bed::new("the_manager_of_services_hears_how_it_is") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let path = bed.runtime().with_extension("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
     manager
@@ -218,12 +204,9 @@ fn the_manager_of_services_hears_how_it_is() {
 fn a_connection_survives_up_and_down() {
     // Oracle: no message on one TCP connection is lost while shims come and go between stack and
     // device. Frames may be: the kernel stops the device for a moment when hooks change.
-    let test = "a_connection_survives_up_and_down";
-    let Some(mut bed) = Bed::new(test) else {
-        return;
-    };
+    let Some(mut bed) = Bed::new() else { return };
     bed.echo_over_tcp();
-    for config in bed.configs(test) {
+    for config in bed.configs() {
         let ping = bed.ping_over_tcp(2000, "1 ms");
         for _ in 0..2 {
             let shim = bed.up(config, &[]);

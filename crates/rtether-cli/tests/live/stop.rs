@@ -311,9 +311,7 @@ fn sigterm_ends_every_verb_that_computes() {
 
 #[test]
 fn sigterm_ends_every_verb_that_talks() {
-    let Some(hosts) = Hosts::new("sigterm_ends_every_verb_that_talks") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     assert_soon(longest(TALKING, Some(&hosts), 1), PATIENCE);
 }
 
@@ -321,13 +319,10 @@ fn sigterm_ends_every_verb_that_talks() {
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "what was measured is wanted")]
 fn sigterm_ends_every_verb_within_a_second() {
-    let test = "sigterm_ends_every_verb_within_a_second";
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
-        return skip(test, "needs two cores");
+        return skip("needs two cores");
     }
-    let Some(hosts) = Hosts::new(test) else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     for (lines, hosts) in [(COMPUTING, None), (TALKING, Some(&hosts))] {
         for line in lines {
             let found = longest(&[line], hosts, 10);

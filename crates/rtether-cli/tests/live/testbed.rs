@@ -80,8 +80,7 @@ fn delivered(ended: &Ended) -> u64 {
 
 #[test]
 fn ctrl_c_ends_the_run_with_what_it_has() {
-    let test = "ctrl_c_ends_the_run_with_what_it_has";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     for backend in ["kernel", "emulated"] {
@@ -116,8 +115,7 @@ fn many_stations() -> String {
 /// As at a terminal: the signal reaches the whole process group, including all running commands.
 #[test]
 fn ctrl_c_during_the_set_up_leaves_nothing() {
-    let test = "ctrl_c_during_the_set_up_leaves_nothing";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let folder = Folder::new("set-up");
@@ -191,8 +189,7 @@ fn ctrl_c_during_the_simulation_ends_check() {
 /// Oracle: the counters of the same run.
 #[test]
 fn packets_and_page_are_written() {
-    let test = "packets_and_page_are_written";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let folder = Folder::new("files");
@@ -236,8 +233,7 @@ fn packets_and_page_are_written() {
 
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next() {
-    let test = "what_a_killed_run_leaves_is_removed_by_the_next";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let mut child = start(60, "kernel");
@@ -251,8 +247,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
 /// Oracle: a process that has ended, and one that has not: this one.
 #[test]
 fn clean_takes_what_other_verbs_left() {
-    let test = "clean_takes_what_other_verbs_left";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     // Alive while they are created: other tests clean up, too.
@@ -285,8 +280,7 @@ fn clean_takes_what_other_verbs_left() {
 
 #[test]
 fn a_device_that_goes_away_is_named() {
-    let test = "a_device_that_goes_away_is_named";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     // A station without its device ends by itself, and the others must be ended. Without the
@@ -312,8 +306,7 @@ fn a_device_that_goes_away_is_named() {
 
 #[test]
 fn without_rights_the_remedy_is_named() {
-    let test = "without_rights_the_remedy_is_named";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let folder = Folder::new("rights");
@@ -340,8 +333,7 @@ run: { for: 2 s, warmup: 700 ms }
 /// never a minute. `check` once said `ok` where `live` said `late`.
 #[test]
 fn a_measured_miss_fails_check_as_it_fails_live() {
-    let test = "a_measured_miss_fails_check_as_it_fails_live";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let loose = format!("{HURRY}accept: [{{ flow: f, sim: deadline, live: 1 min, lost: 0 }}]\n");

@@ -77,17 +77,13 @@ pub(crate) fn objects(output: &Ended) -> Vec<Value> {
 
 #[test]
 fn what_is_published_is_received() {
-    let Some(hosts) = Hosts::new("what_is_published_is_received") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     publish_and_read(&hosts, "", "10.78.31.2");
 }
 
 #[test]
 fn what_is_published_in_frames_is_received() {
-    let Some(hosts) = Hosts::new("what_is_published_in_frames_is_received") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     for host in [&hosts.near, &hosts.far] {
         ip(&format!("-n {host} address flush dev wire")).unwrap();
     }
@@ -129,9 +125,7 @@ fn publish_and_read(hosts: &Hosts, place: &str, shown: &str) {
 
 #[test]
 fn rtps_1_0_has_managers() {
-    let Some(hosts) = Hosts::new("rtps_1_0_has_managers") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: the samples written, all of them and in order, since both sides are strict; the
     // strength and the persistence that the publication was given.
     let managing = [(&hosts.near, FAR), (&hosts.far, NEAR)]
@@ -184,9 +178,7 @@ fn says_what_it_gave_up(output: &Ended) {
 
 #[test]
 fn who_does_not_match_is_told_why() {
-    let Some(hosts) = Hosts::new("who_does_not_match_is_told_why") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: DDS 1.4, 2.2.3.14: best effort is less than reliable.
     let expected = "reliability: best effort is offered, reliable is requested";
     let reading = Hosts::start(&hosts.far, "sub Square --reliable --for 9s");
@@ -221,9 +213,7 @@ fn who_does_not_match_is_told_why() {
 
 #[test]
 fn round_trips_over_topics() {
-    let Some(hosts) = Hosts::new("round_trips_over_topics") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: every request has one answer, and the documented exit codes. Only one is under way at
     // a time: of two that arrive together, a reader that keeps the last one loses the other.
     let alone = Hosts::start(&hosts.near, "ping --via rtps --domain 9");
@@ -248,9 +238,7 @@ fn round_trips_over_topics() {
 
 #[test]
 fn round_trips_in_frames() {
-    let Some(hosts) = Hosts::new("round_trips_in_frames") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: every request has one answer.
     let place = "--via rtps --device wire --pcp 5";
     let echo = Hosts::start(&hosts.far, &format!("echo {place}"));
@@ -272,9 +260,7 @@ fn round_trips_in_frames() {
 
 #[test]
 fn ctrl_c_leaves_properly() {
-    let Some(hosts) = Hosts::new("ctrl_c_leaves_properly") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: the documented exit code, and the summary so far.
     let writing = Hosts::start(&hosts.near, "pub Square --period 10ms");
     let reading = Hosts::start(&hosts.far, "sub Square -n 5 --for 30s");

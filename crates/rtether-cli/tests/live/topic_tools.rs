@@ -62,9 +62,7 @@ fn mistakes_in_files_are_told_with_their_place() {
 
 #[test]
 fn values_of_a_file_of_idl_arrive() {
-    let Some(hosts) = Hosts::new("values_of_a_file_of_idl_arrive") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: the lines fed, all of them and in order; omitted members are zero or empty.
     let folder = Folder::new("idl-values");
     let idl = folder.write("cell.idl", AXIS);
@@ -102,9 +100,7 @@ fn values_of_a_file_of_idl_arrive() {
 
 #[test]
 fn rates_are_those_of_the_writer() {
-    let Some(hosts) = Hosts::new("rates_are_those_of_the_writer") else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     // Oracle: the writer's own count, since it begins at the first match: every sample arrived or
     // was counted as missed. A shape without octets has 36 or 40 in XCDR1, depending on the color.
     let spying = Hosts::start(&hosts.far, "spy --rates --for 2500ms --json");
@@ -136,14 +132,11 @@ fn rates_are_those_of_the_writer() {
 
 #[test]
 fn a_trace_is_read_by_tshark() {
-    let test = "a_trace_is_read_by_tshark";
     let version = Command::new("tshark").arg("--version").output();
     if !version.is_ok_and(|output| output.status.success()) {
-        return skip(test, "there is no tshark; `apt-get install tshark`");
+        return skip("there is no tshark; `apt-get install tshark`");
     }
-    let Some(hosts) = Hosts::new(test) else {
-        return;
-    };
+    let Some(hosts) = Hosts::new() else { return };
     let folder = Folder::new("trace");
     let trace = folder.file("sub.pcapng");
     let read = format!("sub Square -n 5 --depth 0 --for 30s --trace {trace}");

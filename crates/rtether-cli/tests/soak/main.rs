@@ -82,7 +82,7 @@ fn soak(backend: &'static str) {
     };
     let bed = match Bed::new().and_then(|bed| bed.can_do(backend).map(|()| bed)) {
         Ok(bed) => bed,
-        Err(reason) => return skip(&format!("soak of {backend}"), &reason),
+        Err(reason) => return skip(&format!("back end {backend}: {reason}")),
     };
     let before = bed.look();
     let mut soak = Soak::start(wish, bed, &IS_STOPPED).unwrap();

@@ -180,10 +180,7 @@ mod tests {
             backoff: Backoff::Standard,
             ports: 2,
         });
-        let end = |node| PortId {
-            node: NodeId(node),
-            port: 0,
-        };
+        let end = |node| PortId::first(NodeId(node));
         let link = |one, other| Link::new([end(one), end(other)], BitRate::from_mbps(10));
         Network {
             nodes: vec![node(hub), station(), station(), station()],

@@ -58,8 +58,8 @@ pub(crate) struct Bed {
 
 impl Bed {
     /// Creates the hosts of a star; if that is not possible, prints why and returns `None`.
-    pub(crate) fn new(test: &str, network: Network) -> Option<Self> {
-        let bed = Self::with_offloads(test, network)?;
+    pub(crate) fn new(network: Network) -> Option<Self> {
+        let bed = Self::with_offloads(network)?;
         for host in &bed.hosts {
             inside(host, || offloads_off(DEVICE).unwrap());
         }
@@ -67,11 +67,11 @@ impl Bed {
     }
 
     /// Like [`Self::new`], with the offloads of the hosts' devices unchanged.
-    pub(crate) fn with_offloads(test: &str, network: Network) -> Option<Self> {
+    pub(crate) fn with_offloads(network: Network) -> Option<Self> {
         match Self::build(network) {
             Ok(bed) => Some(bed),
             Err(reason) => {
-                skip(test, &reason.to_string());
+                skip(&reason.to_string());
                 None
             }
         }

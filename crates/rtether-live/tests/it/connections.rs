@@ -32,11 +32,7 @@ const END: Duration = Duration::from_ms(1_500);
 const EVER: Duration = Duration::from_secs(10);
 
 fn messages(answer: Option<usize>) -> TcpOutgoing {
-    let releases = releases(Traffic::Periodic {
-        period: PERIOD,
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    });
+    let releases = releases(Traffic::periodic(PERIOD, Phase::Fixed(Duration::ZERO)));
     TcpOutgoing {
         stream: STREAM,
         peer: PEER,
@@ -50,8 +46,8 @@ fn messages(answer: Option<usize>) -> TcpOutgoing {
 }
 
 /// Two hosts whose kernels buffer at most two messages of a connection, on either side.
-fn small_wire(test: &str) -> Option<Wire> {
-    let wire = Wire::new(test)?;
+fn small_wire() -> Option<Wire> {
+    let wire = Wire::new()?;
     for host in [&wire.near, &wire.far] {
         for buffer in ["tcp_rmem", "tcp_wmem"] {
             let path = format!("/proc/sys/net/ipv4/{buffer}");
@@ -104,9 +100,7 @@ fn wait<T>(thread: &ScopedJoinHandle<'_, T>, stop: &AtomicBool, mut work: impl F
 /// Oracles: the clock; conservation.
 #[test]
 fn a_talker_ends_in_time_though_nobody_reads() {
-    let Some(wire) = small_wire("unread_messages") else {
-        return;
-    };
+    let Some(wire) = small_wire() else { return };
     let listener = inside(&wire.far, || patient(|| TcpListener::bind((FAR, PORT))));
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -125,9 +119,7 @@ fn a_talker_ends_in_time_though_nobody_reads() {
 /// Oracle: the clock.
 #[test]
 fn a_server_ends_in_time_though_nobody_reads_its_answers() {
-    let Some(wire) = small_wire("unread_answers") else {
-        return;
-    };
+    let Some(wire) = small_wire() else { return };
     let (server, stop) = (server(&wire), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let server = scope.spawn(|| serve(server, END, &stop));
@@ -160,9 +152,7 @@ fn a_server_ends_in_time_though_nobody_reads_its_answers() {
 /// messages that the kernels buffer in both directions.
 #[test]
 fn an_overloaded_talker_takes_answers() {
-    let Some(wire) = small_wire("overloaded_talker") else {
-        return;
-    };
+    let Some(wire) = small_wire() else { return };
     let (server, stop) = (server(&wire), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let server = scope.spawn(|| serve(server, END * 2, &stop));

@@ -58,9 +58,7 @@ fn check(report: &EmulatorReport) {
 #[test]
 fn udp_round_trips_over_a_switch() {
     let network = star(switch(2), 2, 100);
-    let Some(bed) = Bed::new("udp_round_trips_over_a_switch", network) else {
-        return;
-    };
+    let Some(bed) = Bed::new(network) else { return };
     for (payload, waiting) in [(64, Waiting::Block), (1_472, Waiting::Spin)] {
         let (least, report) = bed.run(
             |options| options.waiting = waiting,
@@ -150,9 +148,7 @@ fn an_urgent_frame_passes_those_that_wait() {
     // Transmitting all 400 frames of the others takes half a second, longer than sending them.
     let mbps = 10;
     let network = star(switch(4), 4, mbps);
-    let Some(bed) = Bed::new("an_urgent_frame_passes_those_that_wait", network) else {
-        return;
-    };
+    let Some(bed) = Bed::new(network) else { return };
     let to = bed.addresses[3];
     let (marks, report) = bed.run(
         |_| {},
@@ -211,9 +207,7 @@ fn an_urgent_frame_passes_those_that_wait() {
 fn stations_of_a_hub_collide() {
     const EACH: u32 = 60;
     let network = star(hub(4), 4, 10);
-    let Some(bed) = Bed::new("stations_of_a_hub_collide", network) else {
-        return;
-    };
+    let Some(bed) = Bed::new(network) else { return };
     let (told, report) = bed.run(
         |options| options.reports_collisions = true,
         || {
@@ -299,17 +293,14 @@ fn datagrams(bed: &Bed) -> (usize, EmulatorReport) {
 /// checksums to hardware.
 #[test]
 fn checksums_left_to_hardware_are_noticed() {
-    let test = "checksums_left_to_hardware_are_noticed";
     let network = star(switch(2), 2, 100);
-    let Some(bed) = Bed::with_offloads(test, network.clone()) else {
+    let Some(bed) = Bed::with_offloads(network.clone()) else {
         return;
     };
     let (count, report) = datagrams(&bed);
     assert_eq!((count, report.counts.unchecked), (0, 5), "{report:?}");
     drop(bed);
-    let Some(bed) = Bed::new(test, network) else {
-        return;
-    };
+    let Some(bed) = Bed::new(network) else { return };
     let (count, report) = datagrams(&bed);
     assert_eq!(count, 5);
     check(&report);
@@ -318,7 +309,7 @@ fn checksums_left_to_hardware_are_noticed() {
 #[test]
 fn a_device_that_goes_away_ends_the_run_with_its_name() {
     let network = star(switch(2), 2, 100);
-    let Some(mut bed) = Bed::new("a_device_that_goes_away", network) else {
+    let Some(mut bed) = Bed::new(network) else {
         return;
     };
     let gone = bed.hosts.pop().unwrap();
@@ -346,7 +337,7 @@ fn a_device_that_goes_away_ends_the_run_with_its_name() {
 #[test]
 fn ports_that_make_no_sense_are_named() {
     let network = star(switch(2), 2, 100);
-    let Some(bed) = Bed::new("ports_that_make_no_sense_are_named", network.clone()) else {
+    let Some(bed) = Bed::new(network.clone()) else {
         return;
     };
     let port = |node, device: &str, address| Port {

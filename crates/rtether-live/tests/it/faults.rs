@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration as Sleep;
 
 use rtether_live::clock::Clock;
-use rtether_live::link::{
-    Link, MacAddress, Raw, RawOptions, Tcp, TcpLimits, TcpService, Udp, UdpOptions, Xdp,
-};
+use rtether_live::link::{Link, MacAddress, Raw, RawOptions, Tcp, Udp, UdpOptions, Xdp};
 use rtether_live::meter::{Meter, Oddities};
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
@@ -17,7 +15,7 @@ use rtether_proto::probe::{Codec, Config, Counters, Event, Interval, Prober};
 use rtether_testkit::Dice;
 
 use crate::bed::inside;
-use crate::meter::{PORT, SLEEPS_MIN, sleeps, with_responder};
+use crate::meter::{PORT, SLEEPS_MIN, sleeps, tcp_service, with_responder};
 use crate::wire::{DEVICE, FAR, Wire, patient};
 
 const CONFIG: Config = Config {
@@ -107,9 +105,7 @@ fn meter<L: Link>(link: L, config: Config, waiting: Waiting) -> Meter<L> {
 
 #[test]
 fn each_fault_of_the_peer_is_counted() {
-    let Some(wire) = Wire::new("faults") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     for seed in [1, 20_261_121] {
         let stop = AtomicBool::new(false);
         let socket = inside(&wire.far, || patient(|| UdpSocket::bind((FAR, PORT))));
@@ -148,9 +144,7 @@ fn each_fault_of_the_peer_is_counted() {
 /// Oracle: the kernel's account of the thread. Some reply is missing at any time.
 #[test]
 fn a_spinning_meter_sleeps_though_replies_are_lost() {
-    let Some(wire) = Wire::new("lost") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let config = Config {
         interval: Interval::Fixed(Duration::from_ms(1)),
         ..CONFIG
@@ -210,15 +204,13 @@ fn a_removed_device_ends_the_run() {
     let raw = || Raw::connect(DEVICE, peer, RawOptions::default()).unwrap();
     let xdp = || Xdp::connect(DEVICE, peer, RawOptions::default()).unwrap();
     let udp = || Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
-    let Some(wire) = Wire::new("removed_raw") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let error = without_device(&wire, raw);
     assert_eq!(error.raw_os_error(), Some(100), "network down: {error}");
-    let wire = Wire::new("removed_xdp").unwrap();
+    let wire = Wire::new().unwrap();
     let error = without_device(&wire, xdp);
     assert!([6, 100].contains(&error.raw_os_error().unwrap()), "{error}");
-    let wire = Wire::new("removed_udp").unwrap();
+    let wire = Wire::new().unwrap();
     let error = without_device(&wire, udp);
     assert_eq!(
         error.raw_os_error(),
@@ -229,9 +221,7 @@ fn a_removed_device_ends_the_run() {
 
 #[test]
 fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
-    let Some(wire) = Wire::new("ended") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     // Over UDP the rest is lost, and the far host reports the port as unreachable.
     let config = Config {
         samples: 200,
@@ -271,28 +261,15 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
         assert!(oddities.unreachable > 0, "{oddities:?}");
     });
     // Over TCP the connection is closed.
-    let (mut near, _) = with_responder(
-        &wire,
-        || {
-            patient(|| {
-                TcpService::bind(
-                    (FAR, PORT).into(),
-                    UdpOptions::default(),
-                    TcpLimits::default(),
-                )
-            })
-        },
-        false,
-        || {
-            let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
-            let mut meter = meter(link, config, Waiting::Block);
-            let stop = AtomicBool::new(false);
-            meter
-                .run(&stop, |_| stop.store(true, Ordering::Relaxed))
-                .unwrap();
-            meter
-        },
-    );
+    let (mut near, _) = with_responder(&wire, tcp_service, false, || {
+        let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+        let mut meter = meter(link, config, Waiting::Block);
+        let stop = AtomicBool::new(false);
+        meter
+            .run(&stop, |_| stop.store(true, Ordering::Relaxed))
+            .unwrap();
+        meter
+    });
     let error = near
         .run(&AtomicBool::new(false), |_| {})
         .expect_err("closed");

@@ -38,8 +38,8 @@ fn open(host: &Namespace, options: &DomainOptions) -> Domain {
 }
 
 /// Ensures that no IP packet can pass between the hosts.
-fn without_ip(test: &str) -> Option<Wire> {
-    let wire = Wire::new(test)?;
+fn without_ip() -> Option<Wire> {
+    let wire = Wire::new()?;
     for host in [&wire.near, &wire.far] {
         host.run(&format!("ip address flush dev {DEVICE}")).unwrap();
     }
@@ -77,6 +77,14 @@ fn until(domains: &mut [Domain], mut is_so: impl FnMut(&mut [Domain]) -> bool) {
     }
 }
 
+/// Steps all domains until the second has a sample.
+fn until_taken(domains: &mut [Domain], back: ReaderId) {
+    until(domains, |all| {
+        let (now, participant) = (all[1].now(), all[1].participant_mut());
+        participant.take(now, back, |_, _, _| ()).is_some()
+    });
+}
+
 fn go_on_for(domains: &mut [Domain], span: Duration) {
     let end = domains[0].now() + span;
     until(domains, |domains| domains[0].now() >= end);
@@ -104,9 +112,7 @@ fn payload(number: usize, size: usize) -> Vec<u8> {
 /// Oracle: the samples written; with a tenth of all frames lost each way, also in fragments.
 #[test]
 fn participants_of_two_hosts_and_of_one_talk_in_frames() {
-    let Some(wire) = without_ip("participants_of_two_hosts_and_of_one_talk_in_frames") else {
-        return;
-    };
+    let Some(wire) = without_ip() else { return };
     let options = DomainOptions {
         loss: 100,
         ..on(DEVICE)
@@ -158,9 +164,7 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
 /// Oracle: a station that receives nothing from the others finds none.
 #[test]
 fn devices_types_and_transports_stay_apart() {
-    let Some(wire) = Wire::new("devices_types_and_transports_stay_apart") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let pair = "ip link add other type veth peer name end";
     wire.near.run(pair).unwrap();
     wire.near.run("ip link set end up").unwrap();
@@ -237,9 +241,7 @@ fn tags(frames: &[Vec<u8>], message: &[u8]) -> Vec<u16> {
 /// class 5.
 #[test]
 fn priorities_are_in_tags() {
-    let Some(wire) = without_ip("priorities_are_in_tags") else {
-        return;
-    };
+    let Some(wire) = without_ip() else { return };
     for (vlan, expected) in [(0, 5 << 13), (7, 5 << 13 | 7)] {
         let options = DomainOptions {
             ethernet: Some(EthernetOptions {
@@ -260,13 +262,7 @@ fn priorities_are_in_tags() {
         });
         let capture = capture(&wire.near);
         write(&mut domains, out, b"this is urgent");
-        until(&mut domains, |all| {
-            let now = all[1].now();
-            all[1]
-                .participant_mut()
-                .take(now, back, |_, _, _| ())
-                .is_some()
-        });
+        until_taken(&mut domains, back);
         let frames = frames(&capture);
         assert_eq!(tags(&frames, b"this is urgent"), [expected], "VLAN {vlan}");
     }
@@ -288,9 +284,7 @@ fn mutated(frame: &[u8], port: u16, dice: &mut Dice) -> Vec<u8> {
 /// other ports are not received at all.
 #[test]
 fn frames_that_make_no_sense_are_counted() {
-    let Some(wire) = without_ip("frames_that_make_no_sense_are_counted") else {
-        return;
-    };
+    let Some(wire) = without_ip() else { return };
     // The EtherType of the meter, whose socket plays the attacker.
     let options = DomainOptions {
         ethernet: Some(EthernetOptions {
@@ -350,21 +344,13 @@ fn frames_that_make_no_sense_are_counted() {
     let back = reader(&mut fresh[1]);
     until(&mut fresh, |all| all[0].participant().readers_of(out) == 1);
     write(&mut fresh, out, b"still here");
-    until(&mut fresh, |all| {
-        let now = all[1].now();
-        all[1]
-            .participant_mut()
-            .take(now, back, |_, _, _| ())
-            .is_some()
-    });
+    until_taken(&mut fresh, back);
 }
 
 /// Oracle: the documented remedies.
 #[test]
 fn why_there_are_no_frames_is_said() {
-    let Some(wire) = without_ip("why_there_are_no_frames_is_said") else {
-        return;
-    };
+    let Some(wire) = without_ip() else { return };
     let refused = |options: &DomainOptions| {
         inside(&wire.near, || match Domain::open(options) {
             Ok(_) => "it is open".to_owned(),
@@ -396,9 +382,7 @@ fn why_there_are_no_frames_is_said() {
 /// unsent.
 #[test]
 fn a_device_may_go_down_and_come_back() {
-    let Some(wire) = without_ip("a_device_may_go_down_and_come_back") else {
-        return;
-    };
+    let Some(wire) = without_ip() else { return };
     let mut domains = [&wire.near, &wire.far].map(|host| open(host, &on(DEVICE)));
     let out = writer(&mut domains[0], reliable());
     let back = reader(&mut domains[1]);
@@ -412,11 +396,5 @@ fn a_device_may_go_down_and_come_back() {
     go_on_for(&mut domains, Duration::from_ms(100));
     assert!(domains[0].unsent() > 0);
     wire.near.run(&format!("ip link set {DEVICE} up")).unwrap();
-    until(&mut domains, |all| {
-        let now = all[1].now();
-        all[1]
-            .participant_mut()
-            .take(now, back, |_, _, _| ())
-            .is_some()
-    });
+    until_taken(&mut domains, back);
 }

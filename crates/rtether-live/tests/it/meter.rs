@@ -93,52 +93,47 @@ fn check(samples: &[Sample]) {
     }
 }
 
-#[test]
-fn udp() {
-    let Some(wire) = Wire::new("udp") else { return };
-    for (waiting, size) in [(Waiting::Block, 0), (Waiting::Spin, 1_400)] {
-        let (samples, answered) = with_responder(
-            &wire,
-            || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default())),
-            false,
-            || {
-                let options = UdpOptions {
-                    dscp: 46,
-                    priority: Some(6),
-                };
-                let link = Udp::connect((FAR, PORT).into(), options).unwrap();
-                measure(link, Codec::Message { session: 1 }, waiting, size)
-            },
-        );
-        check(&samples);
-        assert_eq!((answered.answered, answered.malformed), (100, 0));
-    }
-}
-
-#[test]
-fn raw_ethernet() {
-    let Some(wire) = Wire::new("raw_ethernet") else {
-        return;
-    };
-    let peer = wire.far_address();
-    let (samples, answered) = with_responder(
-        &wire,
-        || Raw::bind(DEVICE, RawOptions::default()).unwrap(),
-        false,
-        || {
-            let link = Raw::connect(DEVICE, peer, RawOptions::default()).unwrap();
-            measure(link, Codec::Message { session: 1 }, Waiting::Block, 0)
-        },
-    );
+/// Measures round trips from the near host to a service in the far one.
+fn round_trips<S: Service, L: Link>(
+    wire: &Wire,
+    service: impl FnOnce() -> S + Send,
+    link: impl FnOnce() -> L + Send,
+    waiting: Waiting,
+    size: usize,
+) {
+    let codec = Codec::Message { session: 1 };
+    let near = || measure(link(), codec, waiting, size);
+    let (samples, answered) = with_responder(wire, service, false, near);
     check(&samples);
     assert_eq!((answered.answered, answered.malformed), (100, 0));
 }
 
 #[test]
+fn udp() {
+    let Some(wire) = Wire::new() else { return };
+    for (waiting, size) in [(Waiting::Block, 0), (Waiting::Spin, 1_400)] {
+        let service = || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default()));
+        let options = UdpOptions {
+            dscp: 46,
+            priority: Some(6),
+        };
+        let link = || Udp::connect((FAR, PORT).into(), options).unwrap();
+        round_trips(&wire, service, link, waiting, size);
+    }
+}
+
+#[test]
+fn raw_ethernet() {
+    let Some(wire) = Wire::new() else { return };
+    let peer = wire.far_address();
+    let service = || Raw::bind(DEVICE, RawOptions::default()).unwrap();
+    let link = || Raw::connect(DEVICE, peer, RawOptions::default()).unwrap();
+    round_trips(&wire, service, link, Waiting::Block, 0);
+}
+
+#[test]
 fn icmp_is_answered_by_the_kernel() {
-    let Some(wire) = Wire::new("icmp") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     std::thread::scope(|scope| {
         let near = scope.spawn(|| {
             wire.near.enter().unwrap();
@@ -151,9 +146,7 @@ fn icmp_is_answered_by_the_kernel() {
 
 #[test]
 fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
-    let Some(wire) = Wire::new("xdp") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let peer = wire.far_address();
     let tag = (Pcp::new(5).unwrap(), Vid::new(7).unwrap());
     for tag in [None, Some(tag)] {
@@ -192,9 +185,7 @@ fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
 
 #[test]
 fn a_frame_that_is_too_large_is_refused_by_xdp() {
-    let Some(wire) = Wire::new("xdp_large") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     std::thread::scope(|scope| {
         let near = scope.spawn(|| {
             wire.near.enter().unwrap();
@@ -212,28 +203,17 @@ fn a_frame_that_is_too_large_is_refused_by_xdp() {
 
 #[test]
 fn tcp() {
-    let Some(wire) = Wire::new("tcp") else { return };
+    let Some(wire) = Wire::new() else { return };
     for (waiting, size) in [(Waiting::Spin, 0), (Waiting::Block, 40_000)] {
-        let (samples, answered) = with_responder(
-            &wire,
-            || {
-                patient(|| {
-                    TcpService::bind(
-                        (FAR, PORT).into(),
-                        UdpOptions::default(),
-                        TcpLimits::default(),
-                    )
-                })
-            },
-            false,
-            || {
-                let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
-                measure(link, Codec::Message { session: 1 }, waiting, size)
-            },
-        );
-        check(&samples);
-        assert_eq!((answered.answered, answered.malformed), (100, 0));
+        let link = || Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+        round_trips(&wire, tcp_service, link, waiting, size);
     }
+}
+
+/// Returns a service over TCP with its usual limits.
+pub(crate) fn tcp_service() -> TcpService {
+    let (udp, limits) = (UdpOptions::default(), TcpLimits::default());
+    patient(|| TcpService::bind((FAR, PORT).into(), udp, limits))
 }
 
 /// Lower limit of sleeps for a thousand requests a millisecond apart. A thread sleeps before nearly
@@ -253,9 +233,7 @@ pub(crate) fn sleeps() -> u32 {
 /// leave no time to sleep, so several runs are made; a spinning responder sleeps in none.
 #[test]
 fn a_spinning_responder_sleeps_between_requests() {
-    let Some(wire) = Wire::new("spinning") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let seen: Vec<u32> = (0..5).map(|_| sleeps_of_a_responder(&wire)).collect();
     assert!(seen.iter().any(|&count| count > SLEEPS_MIN), "{seen:?}");
 }
@@ -339,9 +317,7 @@ fn measure_stamps(link: impl Link) -> Collector {
 
 #[test]
 fn kernel_stamps_of_both_sides() {
-    let Some(wire) = Wire::new("stamps") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let (collector, _) = with_responder(
         &wire,
         || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default())),

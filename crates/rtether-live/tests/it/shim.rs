@@ -43,8 +43,8 @@ const PORT: u16 = 7_300;
 const URGENT: u16 = 7_301;
 
 /// A wire between hosts that send nothing unprompted.
-fn quiet_wire(test: &str) -> Option<Wire> {
-    let wire = Wire::new(test)?;
+pub(crate) fn quiet_wire() -> Option<Wire> {
+    let wire = Wire::new()?;
     for host in [&wire.near, &wire.far] {
         // IPv6 addresses would change their state over time.
         let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
@@ -67,7 +67,7 @@ fn state(host: &Namespace) -> String {
 }
 
 /// Stops a shim, also when its test fails.
-struct Stop(Handle);
+pub(crate) struct Stop(pub(crate) Handle);
 
 impl Drop for Stop {
     fn drop(&mut self) {
@@ -139,16 +139,20 @@ fn conserved(status: &Status) {
     assert_eq!(received.taken, received.frames + lost, "{status:?}");
 }
 
-/// Two classes, the higher one for one port.
-fn layer() -> Layer {
-    let urgent = Rule {
+/// Puts datagrams to a port into the higher of two classes.
+pub(crate) fn urgent(port: u16) -> Rule {
+    Rule {
         protocol: Some(17),
-        destination_port: Some(PortRange::one(URGENT)),
+        destination_port: Some(PortRange::one(port)),
         class: 1,
         ..Rule::default()
-    };
+    }
+}
+
+/// Two classes, the higher one for one port.
+fn layer() -> Layer {
     Layer {
-        rules: vec![urgent],
+        rules: vec![urgent(URGENT)],
         ..Layer::default()
     }
 }
@@ -177,7 +181,7 @@ fn receiving(selection: ReceiveSelection) -> Layer {
     }
 }
 
-fn settings(layer: Layer, mbps: u64) -> Settings {
+pub(crate) fn settings(layer: Layer, mbps: u64) -> Settings {
     Settings::new(layer, BitRate::from_mbps(mbps))
 }
 
@@ -281,30 +285,46 @@ fn received(host: &Namespace) -> u64 {
     column.unwrap().parse().unwrap()
 }
 
-fn smoothing(mode: Mode, detector: Detector) -> Smoothing {
-    Smoothing {
+/// A backlog of one frame is low, of five or six high.
+const BACKLOG: Detector = Detector::Backlog {
+    low: Bytes::new(1_500),
+    high: Bytes::new(6_000),
+};
+
+/// Puts a smoother before a layer.
+fn smoothed(mode: Mode, detector: Detector, layer: Layer) -> Layer {
+    let smoother = Smoothing {
         config: smoother::Config::new(mode),
         rule: smoother::Rule::LINUX,
         ring: 4,
         detector,
+    };
+    Layer {
+        smoother: Some(smoother),
+        ..layer
     }
 }
 
-/// Returns priority, VLAN and destination port of the UDP datagrams that a host receives.
-fn datagrams(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u16)> {
+/// Returns the frames that a host receives, up to a thousand.
+pub(crate) fn captured(host: &Namespace, work: impl FnOnce()) -> Vec<Vec<u8>> {
     let stop = AtomicBool::new(false);
     let (send, ready) = mpsc::channel();
-    let frames = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let capture = scope.spawn(|| {
             host.enter().unwrap();
             capture(DEVICE, 1_000, &stop, || send.send(()).unwrap()).unwrap()
         });
         ready.recv().unwrap();
         work();
-        std::thread::sleep(Sleep::from_millis(50));
+        std::thread::sleep(Sleep::from_millis(100));
         stop.store(true, Ordering::Relaxed);
         capture.join().unwrap()
-    });
+    })
+}
+
+/// Returns priority, VLAN and destination port of the UDP datagrams that a host receives.
+fn datagrams(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u16)> {
+    let frames = captured(host, work);
     let keys = frames.iter().map(|frame| parse(frame).key);
     let read = |key: rtether_proto::endnode::FrameKey| {
         let tag = key.tag.map(|tag| (tag.pcp.get(), tag.vid.get()));
@@ -317,7 +337,7 @@ fn datagrams(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u
 }
 
 /// Classes 0 and 1 get priorities 2 and 6 in a VLAN.
-fn tags(vid: u16) -> Tags {
+pub(crate) fn tags(vid: u16) -> Tags {
     let pcp = |class| Pcp::new(if class == 1 { 6 } else { 2 }).unwrap();
     Tags {
         insert: Some([0, 1, 2, 3, 4, 5, 6, 7].map(pcp)),

@@ -10,22 +10,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration as Sleep, Instant as Time};
 
-use rtether_live::emulator::capture;
 use rtether_live::link::{Link, Raw, RawOptions};
 use rtether_live::namespace::Namespace;
 use rtether_live::shim::kernel::{Recording, Shim};
-use rtether_live::shim::{Handle, Settings, ShimError, Signal, Status, Tags};
+use rtether_live::shim::{Handle, Settings, ShimError, Signal, Status};
 use rtether_live::thread::Placement;
-use rtether_model::endnode::{
-    Detector, Layer, PortRange, Rule, Smoothing, TransmitConfig, TransmitStrategy,
-};
+use rtether_model::endnode::{Detector, Layer, Smoothing, TransmitConfig, TransmitStrategy};
 use rtether_model::network::{Pcp, Vid};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::smoother::{self, Adaptive, Fixed, Mode};
 use rtether_proto::endnode::parse;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::bed::{self, Bed, hub, inside, star};
+use crate::shim::{self, Stop, captured, settings, tags, urgent};
 use crate::wire::{DEVICE, FAR, NEAR, Wire};
 
 const PORT: u16 = 7_310;
@@ -37,12 +35,8 @@ const HEADERS: usize = 28;
 const FULL: usize = 1_500 - HEADERS;
 
 /// A wire between hosts that send nothing unprompted.
-fn quiet_wire(test: &str) -> Option<Wire> {
-    let wire = Wire::new(test)?;
-    for host in [&wire.near, &wire.far] {
-        let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
-        inside(host, || drop(std::fs::write(switch, "1")));
-    }
+fn quiet_wire() -> Option<Wire> {
+    let wire = shim::quiet_wire()?;
     // Resolves addresses before anything is counted.
     let (near, far) = (udp(&wire.near, (NEAR, PORT)), udp(&wire.far, (FAR, PORT)));
     near.send_to(b"x", (FAR, PORT)).unwrap();
@@ -50,15 +44,6 @@ fn quiet_wire(test: &str) -> Option<Wire> {
     far.send_to(b"x", (NEAR, PORT)).unwrap();
     receive(&near, &mut [0]).unwrap();
     Some(wire)
-}
-
-/// Stops a shim, also when its test fails.
-struct Stop(Handle);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 /// Runs a shim at a host while `work` runs in the calling thread.
@@ -148,14 +133,8 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<usize> {
 
 /// Two classes, the higher one for one port, each with a queue.
 fn layer() -> Layer {
-    let urgent = Rule {
-        protocol: Some(17),
-        destination_port: Some(PortRange::one(URGENT)),
-        class: 1,
-        ..Rule::default()
-    };
     Layer {
-        rules: vec![urgent],
+        rules: vec![urgent(URGENT)],
         transmit: Some(TransmitConfig {
             ring_limit: 16,
             queue_limits: vec![1_000, 100],
@@ -182,37 +161,6 @@ const COLLISIONS: Detector = Detector::OwnCollisions {
     visibility_per_million: 1_000_000,
 };
 
-fn settings(layer: Layer, mbps: u64) -> Settings {
-    Settings::new(layer, BitRate::from_mbps(mbps))
-}
-
-/// Classes 0 and 1 get priorities 2 and 6 in a VLAN.
-fn tags(vid: u16) -> Tags {
-    let pcp = |class| Pcp::new(if class == 1 { 6 } else { 2 }).unwrap();
-    Tags {
-        insert: Some([0, 1, 2, 3, 4, 5, 6, 7].map(pcp)),
-        vid: Vid::new(vid).unwrap(),
-        strip: true,
-    }
-}
-
-/// Returns the frames that a host receives, up to a thousand.
-fn captured(host: &Namespace, work: impl FnOnce()) -> Vec<Vec<u8>> {
-    let stop = AtomicBool::new(false);
-    let (send, ready) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let capture = scope.spawn(|| {
-            host.enter().unwrap();
-            capture(DEVICE, 1_000, &stop, || send.send(()).unwrap()).unwrap()
-        });
-        ready.recv().unwrap();
-        work();
-        std::thread::sleep(Sleep::from_millis(100));
-        stop.store(true, Ordering::Relaxed);
-        capture.join().unwrap()
-    })
-}
-
 /// Returns the octets of the frames that a host receives, without tag and check sequence.
 fn lengths(host: &Namespace, work: impl FnOnce()) -> Vec<usize> {
     captured(host, work).iter().map(Vec::len).collect()
@@ -234,9 +182,7 @@ fn frames(host: &Namespace, work: impl FnOnce()) -> Vec<(Option<(u8, u16)>, u16)
 /// Oracle: the list of refusals; nothing was changed.
 #[test]
 fn what_the_kernel_cannot_do_is_refused() {
-    let Some(wire) = quiet_wire("what_the_kernel_cannot_do_is_refused") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let queues = || wire.near.run("tc qdisc show").unwrap();
     let before = queues();
     let mut strict = layer();

@@ -117,9 +117,7 @@ fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
 /// far host sends before the end arrives; packets are sent or counted.
 #[test]
 fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
-    let Some(wire) = Wire::new("overload") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let flood = Traffic::Flood {
         interval: Duration::from_ns(10),
     };
@@ -160,9 +158,7 @@ fn a_station_that_cannot_keep_up_receives_and_ends_in_time() {
 /// the station reports for it.
 #[test]
 fn a_delayed_answer_tells_what_receiving_its_request_took() {
-    let Some(wire) = Wire::new("delayed") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let after = Duration::from_ms(5);
     let answer = Answer {
         peer: PEER,

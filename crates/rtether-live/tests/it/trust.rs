@@ -153,10 +153,7 @@ fn carry_large(wire: &Wire) -> (u64, u64) {
 /// to it at once, and most were lost in its socket buffer.
 #[test]
 fn large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken() {
-    let test = "large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken";
-    let Some(wire) = Wire::new(test) else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let (sent, fragments) = carry_large(&wire);
     println!("{sent} datagrams for {fragments} fragments");
     assert!(
@@ -184,10 +181,7 @@ fn forged(writer: Guid, number: i64) -> Vec<u8> {
 /// sample arrived and nothing after it.
 #[test]
 fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
-    let Some(wire) = Wire::new("a_forged_sample_neither_arrives_nor_silences_a_subscription")
-    else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     let add = format!("ip address add {STRANGER}/24 dev {DEVICE}");
     wire.near.run(&add).unwrap();
     let (mut near, mut far) = (open(&wire.near, NEAR), open(&wire.far, FAR));
@@ -283,15 +277,14 @@ fn flood(wire: &Wire, count: u32) -> usize {
 /// leases.
 #[test]
 fn a_publisher_is_found_after_300_announcements_from_one_address() {
-    if let Some(wire) = Wire::new("a_publisher_is_found_after_300_announcements_from_one_address") {
+    if let Some(wire) = Wire::new() {
         assert!(flood(&wire, 300) >= 1);
     }
 }
 
 #[test]
 fn a_publisher_is_found_after_100000_announcements_from_one_address() {
-    let name = "a_publisher_is_found_after_100000_announcements_from_one_address";
-    if let Some(wire) = Wire::new(name) {
+    if let Some(wire) = Wire::new() {
         // One in ten seconds.
         assert!((1..=12).contains(&flood(&wire, 100_000)));
     }

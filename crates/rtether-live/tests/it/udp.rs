@@ -36,9 +36,7 @@ fn known(domain: &Domain) -> Vec<String> {
 /// Participants on the other device find only each other.
 #[test]
 fn what_comes_over_another_device_is_counted_and_dropped() {
-    let Some(wire) = Wire::new("what_comes_over_another_device_is_counted_and_dropped") else {
-        return;
-    };
+    let Some(wire) = Wire::new() else { return };
     for command in [
         "ip link add aside type veth peer name end",
         "ip link set end up",

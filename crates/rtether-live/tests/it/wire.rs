@@ -23,11 +23,11 @@ pub(crate) const DEVICE: &str = "wire";
 
 impl Wire {
     /// Creates both hosts; if that is not possible, prints why and returns `None`.
-    pub(crate) fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         match Self::build() {
             Ok(wire) => Some(wire),
             Err(reason) => {
-                skip(test, &reason.to_string());
+                skip(&reason.to_string());
                 None
             }
         }

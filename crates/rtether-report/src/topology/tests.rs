@@ -31,10 +31,7 @@ fn switch(name: String) -> Node {
 }
 
 fn join(a: usize, b: usize) -> Link {
-    let port = |node: usize| PortId {
-        node: NodeId(u32::try_from(node).unwrap()),
-        port: 0,
-    };
+    let port = |node: usize| PortId::first(NodeId(u32::try_from(node).unwrap()));
     Link::new([port(a), port(b)], BitRate::from_mbps(100))
 }
 

@@ -14,13 +14,13 @@ pub(super) const SUBMESSAGES_MAX: usize = 1_024;
 
 /// Interpreter state set by preceding submessages (8.3.4).
 #[derive(Clone, Copy, Debug)]
-struct Context {
-    from: GuidPrefix,
-    origin: Origin,
+pub(super) struct Context {
+    pub(super) from: GuidPrefix,
+    pub(super) origin: Origin,
     /// Whether the participant may send from this address.
-    may_speak: bool,
-    is_for_us: bool,
-    time: Option<WallTime>,
+    pub(super) may_speak: bool,
+    pub(super) is_for_us: bool,
+    pub(super) time: Option<WallTime>,
 }
 
 impl Participant {

@@ -7,7 +7,6 @@ use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
 use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::time::Duration;
-use rtether_rtps::wire::{InlineQos, Status};
 
 use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
@@ -164,17 +163,7 @@ fn good_bye_from_another() {
     // next announcement.
     let (mut world, victim, _, _) = matched();
     let other = Forger::new(1, ON_LINK);
-    let gone = InlineQos {
-        key_hash: Some(victim.guid(EntityId::PARTICIPANT).octets()),
-        status: Status {
-            is_disposed: true,
-            is_unregistered: true,
-        },
-        ..InlineQos::default()
-    };
-    let mut key = vec![0, 3, 0, 0, 0x50, 0, 16, 0];
-    key.extend_from_slice(&victim.guid(EntityId::PARTICIPANT).octets());
-    key.extend_from_slice(&[1, 0, 0, 0]);
+    let (gone, key) = victim.end_of(EntityId::PARTICIPANT);
     world.feed(&other.announcement());
     assert_eq!(world.participants(), 2);
     world.feed(&other.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
@@ -193,17 +182,7 @@ fn end_of_endpoints_of_another() {
     let (mut world, victim, writer, _) = matched();
     let other = Forger::new(1, ON_LINK);
     world.feed(&other.announcement());
-    let gone = InlineQos {
-        key_hash: Some(victim.guid(writer).octets()),
-        status: Status {
-            is_disposed: true,
-            is_unregistered: true,
-        },
-        ..InlineQos::default()
-    };
-    let mut key = vec![0, 3, 0, 0, 0x5A, 0, 16, 0];
-    key.extend_from_slice(&victim.guid(writer).octets());
-    key.extend_from_slice(&[1, 0, 0, 0]);
+    let (gone, key) = victim.end_of(writer);
     let before = world.participant.counters().forged;
     world.feed(&other.sample(EntityId::PUBLICATIONS_WRITER, 1, &gone, &key));
     assert_eq!(world.participant.writers_of(world.reader), 1);

@@ -5,9 +5,9 @@ use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::sequence::{NumberSet, SequenceNumber};
 use rtether_rtps::time::WallTime;
-use rtether_rtps::wire::{AckNack, Content, Gap, Heartbeat, InlineQos, NackFrag, Status};
+use rtether_rtps::wire::{AckNack, Content, Gap, Heartbeat, InlineQos, NackFrag};
 
-use crate::world::{Forger, MS, ON_LINK, VALUE, World, endpoint, matched};
+use crate::world::{ENDED, Forger, MS, ON_LINK, VALUE, World, endpoint, matched};
 
 const HUGE: i64 = 1 << 62;
 const ANY: EntityId = EntityId::UNKNOWN;
@@ -259,10 +259,7 @@ fn heartbeat_and_end_in_the_name_of_another() {
     let other = Forger::new(1, ON_LINK);
     world.feed(&other.announcement());
     let gone = InlineQos {
-        status: Status {
-            is_disposed: true,
-            is_unregistered: true,
-        },
+        status: ENDED,
         ..InlineQos::default()
     };
     world.feed(&other.message(|message| {

@@ -7,7 +7,7 @@ use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::sequence::{NumberSet, SequenceNumber};
-use rtether_rtps::wire::{AckNack, Fragment, Gap, Heartbeat, InlineQos, NackFrag, Status};
+use rtether_rtps::wire::{AckNack, Fragment, Gap, Heartbeat, InlineQos, NackFrag};
 
 use crate::world::{Forger, MS, NAME, ON_LINK, VALUE, World, endpoint, matched, qos};
 
@@ -160,17 +160,8 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
         is_final: true,
         is_liveliness: false,
     };
-    let gone = |entity: EntityId| InlineQos {
-        key_hash: Some(forger.guid(entity).octets()),
-        status: Status {
-            is_disposed: true,
-            is_unregistered: true,
-        },
-        ..InlineQos::default()
-    };
-    let mut key = vec![0, 3, 0, 0, 0x5A, 0, 16, 0];
-    key.extend_from_slice(&forger.guid(writer).octets());
-    key.extend_from_slice(&[1, 0, 0, 0]);
+    let (endpoint, endpoint_key) = forger.end_of(writer);
+    let (participant, participant_key) = forger.end_of(EntityId::PARTICIPANT);
     let mut moved = Forger::new(0, ELSEWHERE);
     moved.data.metatraffic_unicast.push(ON_LINK);
     moved.data.default_unicast.push(ON_LINK);
@@ -190,9 +181,9 @@ fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> 
             let (first, inline) = (SequenceNumber::FIRST, InlineQos::default());
             assert!(message.data_frag(ANY, writer, first, &inline, part));
         }),
-        forger.sample(EntityId::PUBLICATIONS_WRITER, 2, &gone(writer), &key),
+        forger.sample(EntityId::PUBLICATIONS_WRITER, 2, &endpoint, &endpoint_key),
         // The good-bye, the announcement again, and one that adds the attacker's address.
-        forger.sample(EntityId::SPDP_WRITER, 2, &gone(EntityId::PARTICIPANT), &key),
+        forger.sample(EntityId::SPDP_WRITER, 2, &participant, &participant_key),
         forger.announcement(),
         moved.announcement(),
     ]

@@ -10,7 +10,7 @@ use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::sequence::SequenceNumber;
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::wire::{Builder, Content, InlineQos};
+use rtether_rtps::wire::{Builder, Content, InlineQos, Status};
 
 pub(crate) const MS: i64 = 1_000_000;
 /// A locator on the network of the participant.
@@ -21,6 +21,11 @@ pub(crate) const NAME: TopicName<'_> = TopicName {
 };
 /// `CDR_LE` and four octets.
 pub(crate) const VALUE: [u8; 8] = [0, 1, 0, 0, 1, 2, 3, 4];
+/// Of an instance whose writer unregisters and disposes of it.
+pub(crate) const ENDED: Status = Status {
+    is_disposed: true,
+    is_unregistered: true,
+};
 const DATAGRAM_MAX: usize = 65_000;
 
 pub(crate) fn qos(reliability: Reliability) -> Qos {
@@ -211,6 +216,22 @@ impl Forger {
         let mut payload = Vec::new();
         self.data.encode(&mut payload);
         self.sample(EntityId::SPDP_WRITER, 1, &InlineQos::default(), &payload)
+    }
+
+    /// What ends the announcement of an entity: parameters in line, and a key as payload.
+    pub(crate) fn end_of(&self, entity: EntityId) -> (InlineQos, Vec<u8>) {
+        let guid = self.guid(entity).octets();
+        let inline = InlineQos {
+            key_hash: Some(guid),
+            status: ENDED,
+            ..InlineQos::default()
+        };
+        let is_participant = entity == EntityId::PARTICIPANT;
+        let parameter = if is_participant { 0x50 } else { 0x5A };
+        let mut key = vec![0, 3, 0, 0, parameter, 0, 16, 0];
+        key.extend_from_slice(&guid);
+        key.extend_from_slice(&[1, 0, 0, 0]);
+        (inline, key)
     }
 
     /// A sample of any writer, with any number.

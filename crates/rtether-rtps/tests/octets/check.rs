@@ -27,9 +27,7 @@ pub(crate) fn check(octets: &[u8]) {
 }
 
 fn message(octets: &[u8]) {
-    let Ok(message) = parse(octets) else {
-        return;
-    };
+    let Ok(message) = parse(octets) else { return };
     let mut has_failed = false;
     for (count, part) in message.submessages().enumerate() {
         assert!(!has_failed, "nothing follows an error");

@@ -79,10 +79,7 @@ pub(super) fn nodes(reader: &mut Reader<'_>, plant: &mut Plant, p: &Parameters, 
                 return;
             }
         }
-        let uplink = PortId {
-            node: switch,
-            port: 0,
-        };
+        let uplink = PortId::first(switch);
         let port = u16::try_from(bay + 1).unwrap_or(u16::MAX);
         build.link(uplink, PortId { node: top, port });
     }
@@ -105,7 +102,7 @@ impl Build<'_, '_> {
     fn attach(&mut self, name: &str, station: &EndStation, to: NodeId, port: u16) -> Option<()> {
         let kind = NodeKind::EndStation(station.clone());
         let node = self.plant.add_node(self.reader, name, self.span, kind)?;
-        self.link(PortId { node, port: 0 }, PortId { node: to, port });
+        self.link(PortId::first(node), PortId { node: to, port });
         Some(())
     }
 
@@ -116,11 +113,7 @@ impl Build<'_, '_> {
 
     /// Adds a stream of single packets.
     fn stream(&mut self, stream: Contract, class: &str, from: &str, to: &str) {
-        let traffic = Traffic::Periodic {
-            period: stream.period,
-            phase: self.p.phase,
-            release_jitter: Duration::ZERO,
-        };
+        let traffic = Traffic::periodic(stream.period, self.p.phase);
         let name = format!("{from} > {to}");
         let payload = stream.payload;
         self.flow(
@@ -282,11 +275,7 @@ fn streams(build: &mut Build<'_, '_>, bay: u64) {
 /// parallel.
 fn exchange(build: &mut Build<'_, '_>, from: &str, to: &str) {
     let stream = build.p.exchange;
-    let traffic = Traffic::Periodic {
-        period: stream.period,
-        phase: build.p.phase,
-        release_jitter: Duration::ZERO,
-    };
+    let traffic = Traffic::periodic(stream.period, build.p.phase);
     let name = format!("exchange {from} > {to}");
     let flow = (name, "exchange", from, to);
     build.flow(flow, Encapsulation::Udp, stream.payload, traffic);

@@ -285,7 +285,7 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
     let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
     let free = || first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
     match (port, plant.ports_of(node)) {
-        (None, None) => Some(PortId { node, port: 0 }),
+        (None, None) => Some(PortId::first(node)),
         (Some(port), _) => port_number(reader, plant, (node, port), span, free),
         (None, Some((kind, _))) => {
             let title = format!("the port of {kind} {} is missing", quote(name));

@@ -8,12 +8,11 @@ use std::path::Path;
 
 use rtether_model::flow::Traffic;
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_scenario::{Scenario, load, render};
+use rtether_scenario::{Scenario, load};
 
 fn scenario(text: &str) -> Scenario {
-    let loaded = load("test.yaml", text);
-    let words = loaded.text(render::Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+    let loaded = load("test.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn file(path: &str) -> Scenario {

@@ -29,9 +29,8 @@ fn text(stacks: &str, node: &str) -> String {
 /// Returns node `a` of a plant with these stacks.
 fn node_with(stacks: &str, node: &str) -> EndStation {
     let loaded = load("test.yaml", &text(stacks, node));
-    let words = loaded.text(render::Style::Plain);
-    let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
-    assert_eq!(words, "");
+    assert_eq!(loaded.text(render::Style::Plain), "");
+    let scenario = loaded.scenario.expect("no errors");
     let id = scenario.network.find("a").expect("declared");
     scenario.network.end_station(id).expect("a station").clone()
 }
@@ -285,9 +284,8 @@ fn overrides_reach_the_keys_of_a_station() {
         "s: { datagram: 1 us, segment: 1 us, acknowledgement: 1 us }",
         "stack: s",
     );
-    let loaded = load_with("test.yaml", &text, &sets);
-    let words = loaded.text(render::Style::Plain);
-    let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
+    let loaded = load_with("test.yaml", &text, &sets).into_scenario();
+    let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
     let id = scenario.network.find("a").unwrap();
     let station = scenario.network.end_station(id).unwrap();
     assert!(matches!(&station.stack, Stack::Rtos(s) if s.datagram.base == Duration::from_us(3)));

@@ -58,11 +58,7 @@ impl Workload {
                 talker,
                 vec![listener],
                 Bytes::new(60),
-                Traffic::Periodic {
-                    period,
-                    phase,
-                    release_jitter: Duration::ZERO,
-                },
+                Traffic::periodic(period, phase),
             )
         });
     }

@@ -185,17 +185,11 @@ impl Simulation {
             Segment::DriverQueue | Segment::MediumAccess | Segment::Wire | Segment::SwitchQueue => {
                 self.port_id(index)
             }
-            Segment::SwitchLatency => PortId {
-                node: self.peer_node(index),
-                port: 0,
-            },
+            Segment::SwitchLatency => PortId::first(self.peer_node(index)),
             Segment::TalkerStack
             | Segment::ReceiveQueue
             | Segment::ReceiveStack
-            | Segment::Application => PortId {
-                node: self.stations[index as usize].node(),
-                port: 0,
-            },
+            | Segment::Application => PortId::first(self.stations[index as usize].node()),
         };
         (segment, port)
     }

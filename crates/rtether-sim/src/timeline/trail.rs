@@ -405,10 +405,7 @@ impl<'a, W> Parts<'a, W> {
         let of_port = || port.and_then(|port| ports.get(&port));
         let mut server = None;
         let mut service = None;
-        let mut place = PortId {
-            node: station,
-            port: 0,
-        };
+        let mut place = PortId::first(station);
         match segment {
             Segment::Wire => place = port.unwrap_or(place),
             Segment::SwitchLatency => place.node = of_port().map_or(station, |own| own.peer),

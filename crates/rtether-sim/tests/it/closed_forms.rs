@@ -150,14 +150,7 @@ fn two_transfers_share_a_link_by_tail_drop() {
     // departure (phase effects; Floyd and Jacobson, 1992).
     assert!(shares.iter().all(|&share| share > 0.01), "{shares:?}");
     assert!(record.streams.iter().any(|stream| stream.dropped > 0));
-    let busy = port(
-        &record,
-        PortId {
-            node: switch,
-            port: 0,
-        },
-    )
-    .utilization(record.duration);
+    let busy = port(&record, PortId::first(switch)).utilization(record.duration);
     assert_within(busy, 0.98, 1.0);
 }
 
@@ -191,10 +184,7 @@ fn waiting_times_are_those_of_m_d_1() {
     // spread of the means of independent runs.
     for percent in [30, 60, 80] {
         let plant = many_to_one(percent);
-        let sink = PortId {
-            node: NodeId(0),
-            port: 0,
-        };
+        let sink = PortId::first(NodeId(0));
         assert!(matches!(plant.network.nodes[0].kind, NodeKind::Switch(_)));
         let means: Vec<f64> = (1..=20)
             .map(|seed| {

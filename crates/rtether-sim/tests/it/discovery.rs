@@ -76,11 +76,7 @@ fn plant(stations: usize) -> Plant {
             let mut flow = periodic(&format!("{number}/{topic}"), talker, listener);
             flow.encapsulation = Encapsulation::Rtps { is_reliable: true };
             flow.payload = Bytes::new(64);
-            flow.traffic = Traffic::Periodic {
-                period: Duration::from_ms(10),
-                phase: Phase::Fixed(Duration::ZERO),
-                release_jitter: Duration::ZERO,
-            };
+            flow.traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::ZERO));
             plant.flow(flow);
         }
     }

@@ -23,11 +23,7 @@ const NEXT: i64 = 1_538 * OCTET;
 fn datagrams(stack: &Stack, payload: u64) -> Plant {
     let mut plant = two_stations(stack);
     plant.flows[0].payload = Bytes::new(payload);
-    plant.flows[0].traffic = Traffic::Periodic {
-        period: Duration::from_ms(10),
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    };
+    plant.flows[0].traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::ZERO));
     plant
 }
 

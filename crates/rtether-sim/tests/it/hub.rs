@@ -101,11 +101,7 @@ fn half_duplex_takes_turns() {
         for (name, a, b) in [("a", 0, 1), ("b", 1, 0)] {
             plant.flow(Flow {
                 payload: Bytes::new(1000),
-                traffic: Traffic::Periodic {
-                    period: Duration::from_ms(20),
-                    phase: Phase::Fixed(Duration::ZERO),
-                    release_jitter: Duration::ZERO,
-                },
+                traffic: Traffic::periodic(Duration::from_ms(20), Phase::Fixed(Duration::ZERO)),
                 ..periodic(name, ends[a], ends[b])
             });
         }

@@ -264,11 +264,8 @@ fn urgent_messages_overtake_in_both_directions() {
     let service = US(100);
     for (layer, until) in [(true, NS(1_009_120)), (false, NS(2_009_120))] {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service }]);
-        plant.flow(periodic("flood", a, b)).traffic = Traffic::Periodic {
-            period: US(50),
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        };
+        plant.flow(periodic("flood", a, b)).traffic =
+            Traffic::periodic(US(50), Phase::Fixed(Duration::ZERO));
         plant.flow(once("message", b, a, US(1_000))).tag = tag(7, 0);
         if layer {
             let layer = queues(ReceiveSelection::HighestFirst);

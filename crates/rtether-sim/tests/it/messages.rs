@@ -23,11 +23,7 @@ fn messages(period: Duration, after: Option<Duration>) -> Plant {
     flow.encapsulation = Encapsulation::Tcp;
     flow.payload = Bytes::new(100);
     flow.connection = Some(TcpParameters::default());
-    flow.traffic = Traffic::Periodic {
-        period,
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    };
+    flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
     flow.reply = after.map(|after| Reply {
         payload: Bytes::new(100),
         after,

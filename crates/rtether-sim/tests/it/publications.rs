@@ -22,11 +22,7 @@ fn issues(is_reliable: bool) -> Plant {
     let flow = &mut plant.flows[0];
     flow.encapsulation = over(is_reliable);
     flow.payload = Bytes::new(1_024);
-    flow.traffic = Traffic::Periodic {
-        period: Duration::from_ms(10),
-        phase: Phase::Fixed(Duration::from_ms(3)),
-        release_jitter: Duration::ZERO,
-    };
+    flow.traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::from_ms(3)));
     plant
 }
 

@@ -295,11 +295,7 @@ fn a_lonely_packet_takes_what_its_path_takes() {
             }
             case.plant.flows = vec![flow];
             let flow = &mut case.plant.flows[0];
-            flow.traffic = Traffic::Periodic {
-                period: Duration::from_ms(20),
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            };
+            flow.traffic = Traffic::periodic(Duration::from_ms(20), Phase::Random);
             flow.start = Duration::ZERO;
             flow.stop = Some(Duration::from_ms(20));
             flow.listeners.truncate(1);

@@ -28,11 +28,7 @@ pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
         talker,
         vec![listener],
         Bytes::new(60),
-        Traffic::Periodic {
-            period: Duration::from_ms(1),
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(1), Phase::Fixed(Duration::ZERO)),
     )
 }
 

@@ -160,20 +160,19 @@ mod tests {
              host-udp-block }}\nlinks:\n  - {{ ends: [a, b], rate: 1 Gbit/s }}\nflows:\n  - {{ \
              name: f, from: a, to: b, period: 1 ms, size: 60 B }}\nrun: {{ for: 1 s }}\n"
         );
-        let loaded = rtether::scenario::load("profile.yaml", &text);
-        let words = loaded.text(rtether::scenario::render::Style::Plain);
-        let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
+        let loaded = rtether::scenario::load("profile.yaml", &text).into_scenario();
+        let scenario = loaded.unwrap_or_else(|words| panic!("{words}"));
         let id = scenario.network.find("a").expect("declared");
         let station = scenario.network.end_station(id).expect("a station");
         let Stack::Linear(stack) = &station.stack else {
-            panic!("{words}")
+            panic!("{:?}", station.stack)
         };
         assert_eq!(stack.servers, Servers::PerDirection);
         assert_eq!(stack.send.base, Duration::from_ns(3_000 - 46));
         assert_eq!(stack.send.per_octet, Duration::from_ns(1));
         assert_eq!(stack.receive.base, Duration::from_ns(9_000 - 2 * 46));
         let Spread::Empirical(measured) = &stack.jitter.spread else {
-            panic!("{words}")
+            panic!("{:?}", stack.jitter)
         };
         assert_eq!(measured.send.max(), Duration::ZERO);
         assert_eq!(measured.receive.max(), Duration::from_ns(499));

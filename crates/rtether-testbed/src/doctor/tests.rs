@@ -1,46 +1,29 @@
 //! Oracle: made-up hosts whose state the test writes down.
 
-use std::path::PathBuf;
-
 use rtether_live::confine::Allowed;
 use rtether_live::host::device::{Coalescing, Settings};
 use rtether_live::host::features::Feature;
 use rtether_live::host::files::Files;
 use rtether_live::host::rights::{Rights, capability};
+use rtether_testkit::Folder;
 
 use super::machine::Ticks;
 use super::*;
 
-/// A directory tree removed at the end of the test.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn new(name: &str, files: &[(&str, &str)]) -> Self {
-        let root = std::env::temp_dir().join(format!("rtether-ho-{name}-{}", std::process::id()));
-        for (path, text) in files {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().expect("a directory")).expect("it is writable");
-            std::fs::write(path, text).expect("it is writable");
-        }
-        Self(root)
+/// Returns a directory tree with these files.
+fn tree(files: &[(&str, &str)]) -> Folder {
+    let folder = Folder::new("doctor");
+    for (path, text) in files {
+        folder.write(path, text);
     }
-
-    fn files(&self) -> Files {
-        Files::under(&self.0)
-    }
-}
-
-impl Drop for Tree {
-    fn drop(&mut self) {
-        drop(std::fs::remove_dir_all(&self.0));
-    }
+    folder
 }
 
 #[test]
 fn rights_are_read_from_the_status() {
     let status = "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000002000\n";
-    let tree = Tree::new("rights", &[("proc/self/status", status)]);
-    let rights = Rights::read(&tree.files()).expect("it is complete");
+    let tree = tree(&[("proc/self/status", status)]);
+    let rights = Rights::read(&Files::under(tree.path())).expect("it is complete");
     assert!(!rights.is_root);
     assert!(rights.has(capability::NET_RAW) && !rights.has(capability::NET_ADMIN));
     let findings = rights::of_process(rights);
@@ -79,26 +62,23 @@ fn what_services_cannot_give_up_is_said() {
 #[test]
 fn processors_are_judged_by_their_files() {
     let cpu = "sys/devices/system/cpu/cpu0";
-    let tree = Tree::new(
-        "cpu",
-        &[
-            (&format!("{cpu}/cpufreq/scaling_governor"), "powersave\n"),
-            (&format!("{cpu}/cpuidle/state0/latency"), "2\n"),
-            (&format!("{cpu}/cpuidle/state0/name"), "C1\n"),
-            (&format!("{cpu}/cpuidle/state1/latency"), "133\n"),
-            (&format!("{cpu}/cpuidle/state1/name"), "C6\n"),
-            ("proc/stat", "cpu  10 0 20 60 1 2 3 4 5 6\ncpu0 1 1\n"),
-        ],
-    );
-    let governor = machine::governor(&tree.files());
+    let tree = tree(&[
+        (&format!("{cpu}/cpufreq/scaling_governor"), "powersave\n"),
+        (&format!("{cpu}/cpuidle/state0/latency"), "2\n"),
+        (&format!("{cpu}/cpuidle/state0/name"), "C1\n"),
+        (&format!("{cpu}/cpuidle/state1/latency"), "133\n"),
+        (&format!("{cpu}/cpuidle/state1/name"), "C6\n"),
+        ("proc/stat", "cpu  10 0 20 60 1 2 3 4 5 6\ncpu0 1 1\n"),
+    ]);
+    let governor = machine::governor(&Files::under(tree.path()));
     assert_eq!(
         (governor.state, governor.found.as_str()),
         (State::Note, "powersave")
     );
-    let idle = machine::idle(&tree.files());
+    let idle = machine::idle(&Files::under(tree.path()));
     assert_eq!(idle.found, "C6, 133 us to leave");
     assert_eq!(idle.state, State::Note);
-    let before = machine::ticks(&tree.files()).expect("it is complete");
+    let before = machine::ticks(&Files::under(tree.path())).expect("it is complete");
     assert_eq!((before.all, before.stolen), (100, 4));
     let after = Ticks {
         all: 200,

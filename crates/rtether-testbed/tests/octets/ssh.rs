@@ -4,7 +4,6 @@
 
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
-use rtether::scenario::render::Style;
 use rtether::scenario::{Scenario, load};
 use rtether_testbed::testbed::Run;
 use rtether_testbed::testbed::ssh::heard;
@@ -23,9 +22,8 @@ flows:
 ";
 
 fn plant() -> Scenario {
-    let loaded = load("plant.yaml", PLANT);
-    let said = loaded.text(Style::Plain);
-    loaded.scenario.unwrap_or_else(|| panic!("{said}"))
+    let loaded = load("plant.yaml", PLANT).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 /// Returns how many lines were orders or words.

@@ -75,8 +75,7 @@ flows:
   - { name: second file, from: a, to: c, bursts: { size: 10 kB } }
 run: { for: 2 s }
 ";
-    let test = "smoothers_stand_on_an_emulated_hub";
-    let Some((scenario, measured)) = measure(test, text, Backend::Emulated) else {
+    let Some((scenario, measured)) = measure(text, Backend::Emulated) else {
         return;
     };
     assert_carried(&scenario, &measured);
@@ -133,9 +132,8 @@ flows:
   - { name: file, from: a, to: b, bursts: { size: 100 kB, mean_gap: 50 ms } }
 run: { for: 2 s }
 ";
-    let test = "tags_of_ordinary_sockets_reach_the_queues_of_shims";
     for backend in [Backend::Kernel, Backend::Emulated] {
-        let Some((scenario, measured)) = measure(test, text, backend) else {
+        let Some((scenario, measured)) = measure(text, backend) else {
             return;
         };
         assert_carried(&scenario, &measured);

@@ -38,13 +38,8 @@ run: { for: 1 s }
 ";
 
 fn scenario(text: &str) -> Scenario {
-    let loaded = scenario::load("test.yaml", text);
-    assert!(
-        !loaded.has_errors(),
-        "{}",
-        loaded.text(scenario::render::Style::Plain)
-    );
-    loaded.scenario.expect("no errors")
+    let loaded = scenario::load("test.yaml", text).into_scenario();
+    loaded.unwrap_or_else(|words| panic!("{words}"))
 }
 
 fn options(scenario: &Scenario, backend: Backend) -> Options {
@@ -57,9 +52,9 @@ fn options(scenario: &Scenario, backend: Backend) -> Options {
 }
 
 /// Runs a scenario; `None` if that is not possible.
-fn measure(test: &str, text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
+fn measure(text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    if !is_root(test) {
+    if !is_root() {
         return None;
     }
     let scenario = scenario(text);
@@ -177,8 +172,7 @@ fn assert_packets(scenario: &Scenario, measured: &Measured) {
 /// Oracle: conservation, from the totals each application sent and received.
 #[test]
 fn the_kernel_carries_everything() {
-    let test = "the_kernel_carries_everything";
-    if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
+    if let Some((scenario, measured)) = measure(STAR, Backend::Kernel) {
         assert_complete(&scenario, &measured);
         assert_packets(&scenario, &measured);
         // Cores were not kept awake, and the reader must be told.
@@ -196,8 +190,7 @@ fn the_kernel_carries_everything() {
 /// can be faster than its fastest, whatever the host adds.
 #[test]
 fn an_emulated_network_carries_everything_and_takes_its_time() {
-    let test = "an_emulated_network_carries_everything_and_takes_its_time";
-    let Some((scenario, measured)) = measure(test, STAR, Backend::Emulated) else {
+    let Some((scenario, measured)) = measure(STAR, Backend::Emulated) else {
         return;
     };
     assert_complete(&scenario, &measured);
@@ -226,10 +219,9 @@ flows:
   - { name: flood, from: c, to: b, kind: flood, rate: 15 Mbit/s, size: 1400 B }
 run: { for: 1 s }
 ";
-    let test = "tags_of_ordinary_sockets_count_on_both_backends";
     for backend in [Backend::Kernel, Backend::Emulated] {
         on_a_calm_host(|_| {
-            let (_, measured) = measure(test, text, backend)?;
+            let (_, measured) = measure(text, backend)?;
             let lost = measured.streams[0].lost;
             assert_eq!(lost, 0, "{backend:?} {:?}", measured.emulation);
             // The queue grows by 6 Mbit/s: 300 ms after half a second.
@@ -259,12 +251,11 @@ flows:
   - { name: group, from: a, to: [b], over: OVER, delivery: multicast, kind: flood, rate: 15 Mbit/s, size: 1400 B }
 run: { for: 2 s, overload: allow }
 ";
-    let test = "an_emulated_switch_keeps_a_group_to_its_listeners";
     for over in ["udp", "goose"] {
         on_a_calm_host(|_| {
             let run = |how: &str| {
                 let text = text.replace("HOW", how).replace("OVER", over);
-                let (_, measured) = measure(test, &text, Backend::Emulated)?;
+                let (_, measured) = measure(&text, Backend::Emulated)?;
                 let dropped = measured.emulation.as_ref().expect("emulated").dropped;
                 Some((median(&measured, 0), dropped))
             };
@@ -301,8 +292,7 @@ flows:
   - { name: z, from: c, to: a, period: 3 ms, phase: 0 us, size: 500 B }
 run: { for: 1 s }
 ";
-    let test = "an_emulated_hub_carries_everything";
-    if let Some((scenario, measured)) = measure(test, text, Backend::Emulated) {
+    if let Some((scenario, measured)) = measure(text, Backend::Emulated) {
         assert_complete(&scenario, &measured);
     }
 }
@@ -325,7 +315,7 @@ flows:
 run: { for: 1 s }
 ";
     for backend in [Backend::Kernel, Backend::Emulated] {
-        let Some((_, measured)) = measure("flows_over_tcp_arrive_whole", text, backend) else {
+        let Some((_, measured)) = measure(text, backend) else {
             return;
         };
         assert_eq!(measured.errors, [""; 0], "{backend:?}");
@@ -370,10 +360,7 @@ flows:
   - { name: file, from: a, to: b, over: tcp }
   - { name: topic, from: a, to: b, over: rtps, period: 1 ms, size: 64 B, pcp: 3 }
 ";
-    let loaded = scenario::load("test.yaml", text);
-    let Some(scenario) = loaded.scenario else {
-        panic!("{}", loaded.text(scenario::render::Style::Plain));
-    };
+    let scenario = scenario(text);
     let refused = Plan::new(&scenario, Backend::Kernel, "0").expect_err("impossible");
     let TestbedError::Unsupported { reasons, .. } = &refused else {
         panic!("{refused}");
@@ -434,10 +421,9 @@ flows:
   - { name: other, from: b, to: a, period: 10 ms, size: 64 B, dscp: 46 }
 run: { for: 1 s }
 ";
-    let test = "echo_requests_are_answered_by_the_kernel";
     for (backend, emulate) in [(Backend::Kernel, "false"), (Backend::Emulated, "true")] {
         let text = text.replace("EMULATE", &format!("emulate: {emulate}"));
-        let Some((scenario, measured)) = measure(test, &text, backend) else {
+        let Some((scenario, measured)) = measure(&text, backend) else {
             return;
         };
         assert_complete(&scenario, &measured);

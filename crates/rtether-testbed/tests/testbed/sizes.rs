@@ -28,12 +28,11 @@ run: { for: 2 s }
 /// still may carry few files; the next run is longer.
 #[test]
 fn messages_of_any_size_arrive_whole() {
-    let test = "messages_of_any_size_arrive_whole";
     for backend in [Backend::Kernel, Backend::Emulated] {
         on_a_calm_host(|number| {
             let seconds = 2 << number.min(3);
             let text = SIZES.replace("for: 2 s", &format!("for: {seconds} s"));
-            let (_, measured) = measure(test, &text, backend)?;
+            let (_, measured) = measure(&text, backend)?;
             assert_whole(&measured);
             let sent = measured.streams.iter().map(|stream| stream.released);
             let fewest = sent.min().unwrap_or(0);
@@ -103,8 +102,7 @@ fn samples_of_topics_arrive() {
         ("think", "b", ms(2) + wire(80)),
     ];
     for backend in [Backend::Kernel, Backend::Emulated] {
-        let Some((scenario, measured)) = measure("samples_of_topics_arrive", TOPICS, backend)
-        else {
+        let Some((scenario, measured)) = measure(TOPICS, backend) else {
             return;
         };
         assert_eq!(measured.errors, [""; 0]);

@@ -27,9 +27,8 @@ run: { for: 2 s }
 /// quarter of the packets, so at least half of the packets stay below the sum.
 #[test]
 fn emulated_stacks_take_as_long_as_the_scenario_says() {
-    let test = "emulated_stacks_take_as_long_as_the_scenario_says";
     on_a_calm_host(|_| {
-        let (scenario, measured) = measure(test, STACKS, Backend::Emulated)?;
+        let (scenario, measured) = measure(STACKS, Backend::Emulated)?;
         assert_complete(&scenario, &measured);
         assert_not_faster(&scenario, &measured);
         Some(takes_as_long(&scenario, &measured))
@@ -101,8 +100,7 @@ flows:
   - { name: ordinary, from: c, to: a, period: 11 ms, size: 1000 B }
 run: { for: 1 s }
 ";
-    let test = "emulated_layers_carry_everything";
-    let Some((scenario, measured)) = measure(test, text, Backend::Emulated) else {
+    let Some((scenario, measured)) = measure(text, Backend::Emulated) else {
         return;
     };
     assert_complete(&scenario, &measured);

@@ -200,10 +200,7 @@ mod tests {
             name: name.into(),
             kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
         };
-        let ends = [0, 1].map(|node| PortId {
-            node: NodeId(node),
-            port: 0,
-        });
+        let ends = [0, 1].map(|node| PortId::first(NodeId(node)));
         let network = Network {
             nodes: vec![node("a"), node("b")],
             links: vec![Link {
@@ -235,10 +232,7 @@ mod tests {
             ..MediumRecord::default()
         };
         let port = PortRecord {
-            port: rtether_model::network::PortId {
-                node: NodeId(0),
-                port: 0,
-            },
+            port: rtether_model::network::PortId::first(NodeId(0)),
             link: LinkId(0),
             offered: 100,
             sent: 100,

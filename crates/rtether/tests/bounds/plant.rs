@@ -342,11 +342,7 @@ impl Plant {
             [250, 500, 1_000, 2_000, 4_000]
         };
         let period = Duration::from_us(scale * dice.pick(&periods));
-        flow.traffic = Traffic::Periodic {
-            period,
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        };
+        flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
         if is_full {
             vary(dice, &mut flow, period, self.publishes);
         }
@@ -471,10 +467,6 @@ pub(crate) fn plain_flow(name: &str, talker: NodeId, listeners: Vec<NodeId>, pay
         talker,
         listeners,
         Bytes::new(payload),
-        Traffic::Periodic {
-            period: Duration::from_ms(1),
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(1), Phase::Fixed(Duration::ZERO)),
     )
 }

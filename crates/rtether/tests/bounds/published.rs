@@ -63,11 +63,7 @@ impl Plant {
     fn add(&mut self, talker: NodeId, listener: NodeId, payload: u64, period: Duration) {
         let name = format!("f{}", self.flows.len());
         let mut flow = plain_flow(&name, talker, vec![listener], payload);
-        flow.traffic = Traffic::Periodic {
-            period,
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        };
+        flow.traffic = Traffic::periodic(period, Phase::Fixed(Duration::ZERO));
         self.flows.push(flow);
     }
 }

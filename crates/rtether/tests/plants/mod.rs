@@ -122,11 +122,7 @@ impl Builder {
                 from,
                 to.to_vec(),
                 Bytes::new(64),
-                Traffic::Periodic {
-                    period: Duration::from_ms(2),
-                    phase: Phase::Random,
-                    release_jitter: Duration::ZERO,
-                },
+                Traffic::periodic(Duration::from_ms(2), Phase::Random),
             )
         });
     }
@@ -244,15 +240,13 @@ fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) ->
         .max_by_key(|s| segments[s.index()])
         .unwrap();
     let port = match segment {
-        Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => PortId {
-            node: flow.talker,
-            port: 0,
-        },
+        Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => {
+            PortId::first(flow.talker)
+        }
         Segment::Wire | Segment::SwitchLatency | Segment::SwitchQueue => last,
-        Segment::ReceiveQueue | Segment::ReceiveStack | Segment::Application => PortId {
-            node: flow.listeners[0],
-            port: 0,
-        },
+        Segment::ReceiveQueue | Segment::ReceiveStack | Segment::Application => {
+            PortId::first(flow.listeners[0])
+        }
     };
     Place { segment, port }
 }

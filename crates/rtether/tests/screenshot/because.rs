@@ -36,7 +36,7 @@ const EXPANDED: &str = "document.querySelector('#opened tbody .open').ariaExpand
 #[test]
 fn a_click_opens_the_timelines_of_a_stream() {
     let test = "a_click_opens_the_timelines_of_a_stream";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let checked = substation();
     let page = html::render(&checked);
     keep("because.html", page.as_bytes());
@@ -76,7 +76,7 @@ fn a_click_opens_the_timelines_of_a_stream() {
 #[test]
 fn timelines_open_by_keyboard_and_close_with_other_rows() {
     let test = "timelines_open_by_keyboard_and_close_with_other_rows";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let checked = substation();
     let mut tab = Tab::open(&browser, test);
     tab.show(&html::render(&checked), Screen::DESKTOP);

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rtether_testkit::skip;
+use rtether_testkit::{Folder, skip};
 use serde_json::{Value, json};
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -38,7 +38,7 @@ const FLAGS: [&str; 15] = [
 ];
 
 /// Returns a browser, or `None` after reporting that there is none.
-pub(crate) fn find(test: &str) -> Option<String> {
+pub(crate) fn find() -> Option<String> {
     let answers = |name: &String| {
         let version = Command::new(name)
             .arg("--version")
@@ -50,18 +50,9 @@ pub(crate) fn find(test: &str) -> Option<String> {
     let names = named.into_iter().chain(BROWSERS.map(String::from));
     let found = names.into_iter().find(answers);
     if found.is_none() {
-        skip(test, &format!("no browser ({})", BROWSERS.join(", ")));
+        skip(&format!("no browser ({})", BROWSERS.join(", ")));
     }
     found
-}
-
-/// A test's directory, removed at the end.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Size and scheme of a screen.
@@ -92,7 +83,7 @@ pub(crate) struct Tab {
     messages: Receiver<Value>,
     session: Option<String>,
     calls: u64,
-    scratch: Scratch,
+    folder: Folder,
     _one: MutexGuard<'static, ()>,
 }
 
@@ -107,17 +98,12 @@ impl Tab {
     /// Starts the browser; the shell gives it the pipes where it expects them.
     pub(crate) fn open(browser: &str, test: &str) -> Self {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = format!("rtether-{test}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
+        let folder = Folder::new(test);
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null"])
             .arg(browser)
             .args(FLAGS)
-            .arg(format!(
-                "--user-data-dir={}",
-                path.join("profile").display()
-            ))
+            .arg(format!("--user-data-dir={}", folder.file("profile")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -143,7 +129,7 @@ impl Tab {
             messages,
             session: None,
             calls: 0,
-            scratch: Scratch(path),
+            folder,
             _one: one,
         };
         let target = tab.call("Target.createTarget", &json!({ "url": "about:blank" }));
@@ -181,9 +167,8 @@ impl Tab {
     /// Loads a page.
     pub(crate) fn show(&mut self, page: &str, screen: Screen) {
         self.turn(screen);
-        let file = self.scratch.0.join("page.html");
-        fs::write(&file, page).unwrap();
-        let url = json!({ "url": format!("file://{}", file.display()) });
+        let file = self.folder.write("page.html", page);
+        let url = json!({ "url": format!("file://{file}") });
         // The answer may come after the event.
         self.calls += 1;
         let session = self.session.as_deref();
@@ -339,13 +324,12 @@ fn base64_as_in_the_standard() {
 /// Oracle: the page counts the clicks. Its script is busy while the browser scrolls, as on a slow machine.
 #[test]
 fn a_click_lands_although_the_page_glides() {
-    let test = "a_click_lands_although_the_page_glides";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let page = "<!doctype html><html style='scroll-behavior:smooth'><body style='margin:0'>\
         <div style='height:500px'></div><button id='top' onclick='count++'>x</button>\
         <div style='height:9000px'></div><button id='bottom'>y</button>\
         <div style='height:3000px'></div><script>let count = 0</script>";
-    let mut tab = Tab::open(&browser, test);
+    let mut tab = Tab::open(&browser, "glides");
     for busy in [0, 20, 100, 200, 300] {
         tab.show(page, Screen::DESKTOP);
         tab.eval("document.getElementById('bottom').focus()");

@@ -46,7 +46,7 @@ impl Picture {
 #[test]
 fn pages_look_like_something_in_both_schemes() {
     let test = "pages_look_like_something_in_both_schemes";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let mut tab = Tab::open(&browser, test);
     let plants = [
         ("line", plants::line()),
@@ -87,7 +87,7 @@ fn pages_look_like_something_in_both_schemes() {
 #[test]
 fn nothing_sticks_out_and_controls_work() {
     let test = "nothing_sticks_out_and_controls_work";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let mut tab = Tab::open(&browser, test);
     for plant in [
         plants::line(),
@@ -121,7 +121,7 @@ fn nothing_sticks_out_and_controls_work() {
 #[test]
 fn nothing_glides_for_those_who_ask_for_less_motion() {
     let test = "nothing_glides_for_those_who_ask_for_less_motion";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let mut tab = Tab::open(&browser, test);
     tab.show(&page(&plants::line()), Screen::DESKTOP);
     for (motion, behavior) in [("no-preference", "smooth"), ("reduce", "auto")] {
@@ -138,7 +138,7 @@ fn nothing_glides_for_those_who_ask_for_less_motion() {
 #[test]
 fn without_scripts_everything_is_there() {
     let test = "without_scripts_everything_is_there";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let mut tab = Tab::open(&browser, test);
     let source = page(&plants::line());
     let policy =

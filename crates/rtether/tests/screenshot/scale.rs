@@ -59,7 +59,7 @@ const SAID: &str = "document.querySelector('#opened .more span').textContent";
 #[test]
 fn six_thousand_streams_fit_ten_screens() {
     let test = "six_thousand_streams_fit_ten_screens";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let (_, page) = &*LARGE;
     keep("large.html", page.as_bytes());
     assert!(page.len() < SIZE, "{} octets", page.len());
@@ -91,7 +91,7 @@ fn six_thousand_streams_fit_ten_screens() {
 #[test]
 fn rows_are_found_sorted_and_shown() {
     let test = "rows_are_found_sorted_and_shown";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let (checked, page) = &*LARGE;
     let mut tab = Tab::open(&browser, test);
     tab.show(page, Screen::DESKTOP);
@@ -146,7 +146,7 @@ fn rows_are_found_sorted_and_shown() {
 #[test]
 fn made_rows_are_like_written_ones() {
     let test = "made_rows_are_like_written_ones";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let (_, page) = &*LARGE;
     let mut tab = Tab::open(&browser, test);
     tab.show(page, Screen::DESKTOP);
@@ -171,7 +171,7 @@ fn made_rows_are_like_written_ones() {
 #[test]
 fn columns_are_sorted_by_keyboard() {
     let test = "columns_are_sorted_by_keyboard";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let (checked, page) = &*LARGE;
     let mut tab = Tab::open(&browser, test);
     tab.show(page, Screen::DESKTOP);
@@ -217,7 +217,7 @@ fn columns_are_sorted_by_keyboard() {
 #[test]
 fn a_click_on_a_link_lists_its_streams() {
     let test = "a_click_on_a_link_lists_its_streams";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let (checked, page) = &*LARGE;
     let mut tab = Tab::open(&browser, test);
     tab.show(page, Screen::DESKTOP);
@@ -261,7 +261,7 @@ fn a_click_on_a_link_lists_its_streams() {
 #[test]
 fn hostile_names_in_data_stay_names() {
     let test = "hostile_names_in_data_stay_names";
-    let Some(browser) = find(test) else { return };
+    let Some(browser) = find() else { return };
     let mut plant = plants::hostile();
     let [a, b] = [0, 1].map(NodeId);
     for number in 0..60 {

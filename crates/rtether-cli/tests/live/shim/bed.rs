@@ -53,7 +53,7 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    pub(crate) fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut bed = Self {
@@ -62,11 +62,11 @@ impl Bed {
             echoes: Vec::new(),
         };
         if !Path::new("/dev/net/tun").exists() {
-            skip(test, "needs /dev/net/tun");
+            skip("needs /dev/net/tun");
             return None;
         }
         if let Err(reason) = bed.build() {
-            skip(test, &reason);
+            skip(&reason);
             return None;
         }
         bed.echoes.push(bed.start_echo(&[]));
@@ -74,7 +74,7 @@ impl Bed {
     }
 
     /// Returns the configurations of the back ends that this machine supports.
-    pub(crate) fn configs(&self, test: &str) -> Vec<&'static str> {
+    pub(crate) fn configs(&self) -> Vec<&'static str> {
         let near = self.near();
         let tc = |what: &str| {
             ip(&format!(
@@ -82,7 +82,7 @@ impl Bed {
             ))
         };
         if let Err(reason) = tc("add").and_then(|_| tc("del")) {
-            skip(test, &format!("back end kernel: {reason}"));
+            skip(&format!("back end kernel: {reason}"));
             return vec![CONFIG];
         }
         vec![CONFIG, KERNEL]

@@ -13,11 +13,9 @@ const SECOND: u64 = 200;
 fn a_killed_shim_leaves_nothing_and_traffic_flows() {
     // Oracle: requests every 5 ms are lost for less than a second, and `tc` and `ip` report the
     // same as before, without a call of `down`.
-    let Some(bed) = Bed::new("a_killed_shim_leaves_nothing_and_traffic_flows") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
-    for config in bed.configs("a_killed_shim_leaves_nothing_and_traffic_flows") {
+    for config in bed.configs() {
         let mut shim = bed.up(config, &[]);
         let ping = bed.start_ping(600, "5 ms");
         std::thread::sleep(Duration::from_millis(700));
@@ -36,11 +34,7 @@ fn a_killed_shim_leaves_nothing_and_traffic_flows() {
 
 #[test]
 fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
-    let Some(bed) =
-        Bed::new("without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores")
-    else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let mut shim = bed.up(CONFIG, &[]);
     // Stopped, it cannot start another watchdog.
@@ -63,9 +57,7 @@ fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
 
 #[test]
 fn a_new_shim_takes_over_from_a_dead_one() {
-    let Some(bed) = Bed::new("a_new_shim_takes_over_from_a_dead_one") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let mut shim = bed.up(CONFIG, &[]);
     signal(shim.id(), "-STOP");
@@ -82,11 +74,9 @@ fn a_new_shim_takes_over_from_a_dead_one() {
 #[test]
 fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
     // Oracle: a stopped process answers no requests and gives no sign of life.
-    let Some(bed) = Bed::new("a_shim_that_hangs_is_bypassed_and_can_be_ended") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
-    for config in bed.configs("a_shim_that_hangs_is_bypassed_and_can_be_ended") {
+    for config in bed.configs() {
         let mut shim = bed.up(config, &[]);
         let ping = bed.start_ping(400, "5 ms");
         std::thread::sleep(Duration::from_millis(300));
@@ -103,9 +93,7 @@ fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
 
 #[test]
 fn a_watchdog_that_ends_is_started_again() {
-    let Some(bed) = Bed::new("a_watchdog_that_ends_is_started_again") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let mut shim = bed.up(CONFIG, &[]);
     let watchdog = || {
@@ -131,9 +119,7 @@ fn a_watchdog_that_ends_is_started_again() {
 
 #[test]
 fn a_device_that_goes_away_ends_its_shim() {
-    let Some(bed) = Bed::new("a_device_that_goes_away_ends_its_shim") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     bed.remove_device();
     finish(shim).exits(4).says("no network device `wire`");
@@ -144,9 +130,7 @@ fn a_device_that_goes_away_ends_its_shim() {
 #[test]
 fn a_shim_that_cannot_be_set_up_leaves_nothing() {
     // Oracle: another kind of device has the TAP name that the shim needs.
-    let Some(bed) = Bed::new("a_shim_that_cannot_be_set_up_leaves_nothing") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     bed.take_name_of_tap();
     let before = bed.look();
     let config = &bed.file(CONFIG);

@@ -14,10 +14,8 @@ fn mask(status: &str, name: &str) -> u64 {
 
 #[test]
 fn all_threads_and_the_watchdog_give_up_their_rights() {
-    let Some(bed) = Bed::new("all_threads_and_the_watchdog_give_up_their_rights") else {
-        return;
-    };
-    for config in bed.configs("all_threads_and_the_watchdog_give_up_their_rights") {
+    let Some(bed) = Bed::new() else { return };
+    for config in bed.configs() {
         let shim = bed.up(config, &[]);
         // Kernel filters are loaded again when rules change (`CAP_PERFMON`).
         let kept = if config == KERNEL {
@@ -67,9 +65,7 @@ fn scheduling(pid: &str, name: &str) -> Option<(String, String)> {
 #[test]
 fn a_real_time_thread_stays_one_without_rights() {
     // Oracle: 1 is `SCHED_FIFO`.
-    let Some(bed) = Bed::new("a_real_time_thread_stays_one_without_rights") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(&format!("{CONFIG}priority: 10\n"), &[]);
     let pid = shim.id().to_string();
     std::thread::sleep(Duration::from_millis(300));

@@ -14,9 +14,7 @@ fn set(bed: &Bed, text: &str) -> Ended {
 #[test]
 fn a_configuration_changes_without_losing_a_frame() {
     // Oracle: no request is lost while rates, queues and smoothers change.
-    let Some(bed) = Bed::new("a_configuration_changes_without_losing_a_frame") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     let ping = bed.start_ping(1500, "1 ms");
     let variants = [
@@ -39,9 +37,7 @@ fn a_configuration_changes_without_losing_a_frame() {
 #[test]
 fn counters_go_on_when_receive_queues_change() {
     // Oracle: at least as many frames as answered requests, whichever queues were added since.
-    let Some(bed) = Bed::new("counters_go_on_when_receive_queues_change") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let queues = |text: &str| format!("{CONFIG}receive_queues: {{ {text} }}\n");
     let shim = bed.up(&queues("selection: highest-first"), &[]);
     assert_eq!(bed.ping(50, "2 ms"), 0);
@@ -60,10 +56,8 @@ fn counters_go_on_when_receive_queues_change() {
 fn a_kernel_takes_other_rules() {
     // Oracle: as before. Changed rules need a new filter, which the kernel must accept from a
     // process that has given up most rights; a changed link rate needs new classes.
-    let Some(bed) = Bed::new("a_kernel_takes_other_rules") else {
-        return;
-    };
-    if !bed.configs("a_kernel_takes_other_rules").contains(&KERNEL) {
+    let Some(bed) = Bed::new() else { return };
+    if !bed.configs().contains(&KERNEL) {
         return;
     }
     let before = bed.look();
@@ -90,9 +84,7 @@ fn a_kernel_takes_other_rules() {
 
 #[test]
 fn a_wrong_configuration_changes_nothing() {
-    let Some(bed) = Bed::new("a_wrong_configuration_changes_nothing") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     for (text, words) in [
         ("rtether: 1\nrate: 5\n", "needs a unit"),
@@ -115,9 +107,7 @@ fn a_wrong_configuration_changes_nothing() {
 
 #[test]
 fn sighup_reads_the_file_again() {
-    let Some(bed) = Bed::new("sighup_reads_the_file_again") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let shim = bed.up(CONFIG, &[]);
     bed.file(&CONFIG.replace("100 Mbit/s", "50 Mbit/s"));
     signal(shim.id(), "-HUP");

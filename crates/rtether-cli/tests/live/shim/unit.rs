@@ -10,21 +10,21 @@ use super::bed::{Bed, CONFIG, finish, until_at_work};
 const UNIT: &str = include_str!("../../../../../packaging/systemd/rtether-shim@.service");
 
 /// Runs `systemd-analyze` on the unit, with its program replaced by an existing one.
-fn analyze(test: &str, arguments: &[&str]) -> Option<Ended> {
+fn analyze(arguments: &[&str]) -> Option<Ended> {
     let folder = Folder::new("unit");
     let text = UNIT.replace("/usr/bin/rtether", env!("CARGO_BIN_EXE_rtether"));
     let path = folder.write("rtether-shim@.service", text);
     let mut command = Command::new("systemd-analyze");
     let output = command.args(arguments).arg(&path).output();
     if output.is_err() {
-        skip(test, "needs systemd-analyze");
+        skip("needs systemd-analyze");
     }
     output.ok().map(Ended::from)
 }
 
 #[test]
 fn the_unit_has_no_mistake() {
-    if let Some(output) = analyze("the_unit_has_no_mistake", &["verify"]) {
+    if let Some(output) = analyze(&["verify"]) {
         output.exits(0);
         assert_eq!(output.err, "");
     }
@@ -33,18 +33,15 @@ fn the_unit_has_no_mistake() {
 #[test]
 fn the_unit_has_little_in_its_reach() {
     // 0 is the least exposure, 10 the most; a unit without restrictions has 9.6.
-    let test = "the_unit_has_little_in_its_reach";
     let wish = ["security", "--offline=true", "--threshold=36", "--no-pager"];
-    if let Some(output) = analyze(test, &wish) {
+    if let Some(output) = analyze(&wish) {
         output.exits(0).shows("Overall exposure level");
     }
 }
 
 #[test]
 fn the_rights_of_the_unit_are_enough() {
-    let Some(bed) = Bed::new("the_rights_of_the_unit_are_enough") else {
-        return;
-    };
+    let Some(bed) = Bed::new() else { return };
     let before = bed.look();
     let line = UNIT
         .lines()

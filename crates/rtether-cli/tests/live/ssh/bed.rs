@@ -32,23 +32,20 @@ impl Bed {
     /// Creates hosts `a` and `b`; the clock of `b` is ahead by `ahead` seconds. `None`, with the
     /// reason on standard error, if that is not possible.
     pub(super) fn new(test: &str, ahead: u32) -> Option<Self> {
-        if !is_root(test) {
+        if !is_root() {
             return None;
         }
         let programs = ["ip", "unshare", "ssh", "sshd", "ssh-keygen"];
         if let Some(missing) = programs.into_iter().find(|program| !is_there(program)) {
-            skip(
-                test,
-                &format!(
-                    "needs `{missing}`: iproute2, util-linux, openssh-client and openssh-server"
-                ),
-            );
+            skip(&format!(
+                "needs `{missing}`: iproute2, util-linux, openssh-client and openssh-server"
+            ));
             return None;
         }
         let time = ["unshare", "--time", "--monotonic", "1", "--fork", "true"];
         let probe = Command::new(time[0]).args(&time[1..]).output();
         if ahead > 0 && !probe.is_ok_and(|output| output.status.success()) {
-            skip(test, "needs time namespaces (CONFIG_TIME_NS)");
+            skip("needs time namespaces (CONFIG_TIME_NS)");
             return None;
         }
         let name = format!("rtether-ssh-{}-{test}", std::process::id());

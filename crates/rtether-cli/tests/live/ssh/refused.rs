@@ -122,8 +122,7 @@ fn an_agent_says_what_its_host_lacks() {
 
 #[test]
 fn an_agent_without_rights_names_the_remedy() {
-    let test = "an_agent_without_rights_names_the_remedy";
-    if !is_root(test) {
+    if !is_root() {
         return;
     }
     let folder = Folder::new("rights");

@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rtether_model::endnode::{Detector, Layer, TransmitConfig, TransmitStrategy};
 use rtether_model::network::{Pcp, Vid};
@@ -21,9 +22,11 @@ const DEVICE: &str = "near";
 
 impl Bed {
     /// Moves the calling thread to a new namespace; reports if that is not possible.
-    fn enter(test: &str) -> Option<Self> {
+    fn enter() -> Option<Self> {
         let make = || -> Result<Self, Box<dyn std::error::Error>> {
-            let namespace = Namespace::create(&format!("sk{}-{test}", process::id()))?;
+            static NUMBER: AtomicU32 = AtomicU32::new(0);
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let namespace = Namespace::create(&format!("sk{}-{number}", process::id()))?;
             namespace.run("ip link add near type veth peer name far")?;
             namespace.run("ip link set near up")?;
             namespace.run("ip link set far up")?;
@@ -39,9 +42,7 @@ impl Bed {
             std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
             Ok(Self { namespace })
         };
-        make()
-            .inspect_err(|error| skip(test, &error.to_string()))
-            .ok()
+        make().inspect_err(|error| skip(&error.to_string())).ok()
     }
 
     /// Returns the state of everything that a shim touches.
@@ -91,9 +92,7 @@ fn settings() -> Settings {
 /// Oracle: the output of `tc`, `ip` and the driver before.
 #[test]
 fn the_device_is_restored() {
-    let Some(bed) = Bed::enter("restored") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     let foreign = "tc filter add dev near egress pref 7 protocol all u32 match u32 0 0 classid 1:1";
     for has_clsact in [false, true] {
         if has_clsact {
@@ -130,9 +129,7 @@ fn the_device_is_restored() {
 /// leaks its shim.
 #[test]
 fn what_a_dead_shim_has_left_is_removed() {
-    let Some(bed) = Bed::enter("dead") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     let before = bed.state();
     std::mem::forget(Shim::up(DEVICE, settings()).unwrap());
     assert_ne!(bed.state(), before);
@@ -144,9 +141,7 @@ fn what_a_dead_shim_has_left_is_removed() {
 /// Oracle: the state before, whichever step fails.
 #[test]
 fn a_set_up_that_fails_half_way_leaves_nothing() {
-    let Some(bed) = Bed::enter("half") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     let before = bed.state();
     let steps = Shim::prepare(DEVICE, &settings()).unwrap().queues.len();
     assert!(steps > 10, "{steps}");
@@ -165,9 +160,7 @@ fn a_set_up_that_fails_half_way_leaves_nothing() {
 /// Oracle: `tc` shows the same after the commands of a dry run as after `up`.
 #[test]
 fn the_commands_of_a_dry_run_do_the_same() {
-    let Some(bed) = Bed::enter("dry") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     let before = bed.state();
     let plan = Shim::prepare(DEVICE, &settings()).unwrap();
     assert_eq!(bed.state(), before, "a plan changes nothing");
@@ -194,9 +187,7 @@ fn the_commands_of_a_dry_run_do_the_same() {
 /// Oracle: a root queue with another administrator's parameters.
 #[test]
 fn a_root_queue_of_somebody_else_is_refused() {
-    let Some(bed) = Bed::enter("root") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     bed.namespace
         .run("tc qdisc add dev near root handle 1: pfifo limit 7")
         .unwrap();
@@ -211,9 +202,7 @@ fn a_root_queue_of_somebody_else_is_refused() {
 /// Oracle: `tc` shows the rate that was set through the socket.
 #[test]
 fn a_rate_is_set() {
-    let Some(bed) = Bed::enter("rate") else {
-        return;
-    };
+    let Some(bed) = Bed::enter() else { return };
     let mut shim = Shim::up(DEVICE, settings()).unwrap();
     let class = || bed.namespace.run("tc class show dev near").unwrap();
     let has = |text: &str, rate: &str| {
@@ -237,9 +226,7 @@ fn a_rate_is_set() {
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "a figure is printed")]
 fn figures() {
-    let Some(_bed) = Bed::enter("figures") else {
-        return;
-    };
+    let Some(_bed) = Bed::enter() else { return };
     let mut shim = Shim::up(DEVICE, settings()).unwrap();
     let index = shim.plan.index;
     let mut measure = |what: &str, work: &mut dyn FnMut(&mut Shim, u64)| {

@@ -5,9 +5,7 @@ use super::*;
 #[test]
 fn frames_for_nobody_are_counted_or_flooded() {
     let network = star(switch(3), 3, 100);
-    let Some(bed) = Bed::new("frames_for_nobody_are_counted_or_flooded", network) else {
-        return;
-    };
+    let Some(bed) = Bed::new(network) else { return };
     let nobody = MacAddress([2, 0, 0, 0, 0, 0xAA]);
     let work = || {
         send(&bed, 0, nobody, 0, 1, 3, 100);
@@ -40,8 +38,7 @@ fn a_registered_group_passes_by_who_does_not_listen() {
     if let NodeKind::Switch(switch) = &mut center {
         switch.multicast = MulticastForwarding::Managed;
     }
-    let name = "a_registered_group_passes_by_who_does_not_listen";
-    let Some(bed) = Bed::new(name, star(center, 3, 100)) else {
+    let Some(bed) = Bed::new(star(center, 3, 100)) else {
         return;
     };
     let flow = Flow {

@@ -22,9 +22,7 @@ fn paced(count: u64, per_ms: u64, send: impl Fn()) {
 /// Oracle: counters of the far device, and of the socket calls.
 #[test]
 fn frames_of_a_flood_arrive_or_are_counted() {
-    let Some(wire) = quiet_wire("frames_of_a_flood_arrive_or_are_counted") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let _far = udp(&wire.far, (FAR, PORT));
     // 1066 octets on the wire: 10 per millisecond are 85 Mbit/s, and 20 exceed the line rate.
     let cases = [
@@ -59,9 +57,7 @@ fn frames_of_a_flood_arrive_or_are_counted() {
 #[test]
 fn urgent_frames_overtake_others() {
     const BULK: usize = 60;
-    let Some(wire) = quiet_wire("urgent_frames_overtake_others") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let near = udp(&wire.near, (NEAR, 0));
     let mut passed = Sleep::ZERO;
     let (seen, status) = with_shim(&wire, settings(queued(2, 100), 10), |_| {
@@ -106,21 +102,12 @@ fn urgent_frames_overtake_others() {
 /// the first ones.
 #[test]
 fn a_smoother_holds_bulk_back_and_lets_others_pass() {
-    let Some(wire) = quiet_wire("a_smoother_holds_bulk_back") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let fixed = Mode::Fixed(Fixed {
         depth: Bytes::new(2_000),
         period: Duration::from_ms(10),
     });
-    let backlog = Detector::Backlog {
-        low: Bytes::new(1_500),
-        high: Bytes::new(6_000),
-    };
-    let layer = Layer {
-        smoother: Some(smoothing(fixed, backlog)),
-        ..queued(4, 100)
-    };
+    let layer = smoothed(fixed, BACKLOG, queued(4, 100));
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, 0));
     let (took, status) = with_shim(&wire, settings(layer, 100), |_| {
@@ -148,21 +135,12 @@ fn a_smoother_holds_bulk_back_and_lets_others_pass() {
 /// half second in which it still runs.
 #[test]
 fn an_orderly_end_loses_nothing_that_waits() {
-    let Some(wire) = quiet_wire("an_orderly_end_loses_nothing") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let fixed = Mode::Fixed(Fixed {
         depth: Bytes::new(1_100),
         period: Duration::from_ms(100),
     });
-    let backlog = Detector::Backlog {
-        low: Bytes::new(1_500),
-        high: Bytes::new(6_000),
-    };
-    let layer = Layer {
-        smoother: Some(smoothing(fixed, backlog)),
-        ..queued(4, 100)
-    };
+    let layer = smoothed(fixed, BACKLOG, queued(4, 100));
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, 0));
     let ((), status) = with_shim(&wire, settings(layer, 100), |_| {
@@ -184,9 +162,7 @@ fn an_orderly_end_loses_nothing_that_waits() {
 #[test]
 #[ignore = "long"]
 fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
-    let Some(wire) = quiet_wire("a_busy_host") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let settings = Settings {
         core: Some(0),
         ..settings(queued(4, 1_000), 10)
@@ -230,9 +206,7 @@ fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
 /// near one 9 %; its segments echo congestion marks or their absence.
 #[test]
 fn detectors_look_at_what_comes_from_the_wire() {
-    let Some(wire) = quiet_wire("detectors_look_at_what_comes_from_the_wire") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let window = Duration::from_ms(100);
     let threshold_percent = 50;
     let utilization = Detector::Utilization {
@@ -263,10 +237,7 @@ fn detectors_look_at_what_comes_from_the_wire() {
         (marks, &|| segment(0x50), true),
     ];
     for (detector, send, is_congested) in cases {
-        let layer = Layer {
-            smoother: Some(smoothing(Mode::None, detector)),
-            ..queued(4, 100)
-        };
+        let layer = smoothed(Mode::None, detector, queued(4, 100));
         let ((), status) = with_shim(&wire, settings(layer, 10), |_| {
             std::thread::scope(|scope| {
                 scope.spawn(|| paced(600, 1, send));
@@ -285,25 +256,14 @@ fn detectors_look_at_what_comes_from_the_wire() {
 /// is lost.
 #[test]
 fn settings_change_without_the_loss_of_a_frame() {
-    let Some(wire) = quiet_wire("settings_change_without_the_loss_of_a_frame") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let _far = udp(&wire.far, (FAR, PORT));
     let before = received(&wire.far);
     let first = Settings {
         tags: tags(0),
         ..settings(queued(16, 4_000), 100)
     };
-    let smoothed = Layer {
-        smoother: Some(smoothing(
-            Mode::None,
-            Detector::Backlog {
-                low: Bytes::new(1_500),
-                high: Bytes::new(6_000),
-            },
-        )),
-        ..queued(4, 4_000)
-    };
+    let smoothed = smoothed(Mode::None, BACKLOG, queued(4, 4_000));
     let picks = NonZeroU32::new(4).unwrap();
     let strict = Layer {
         transmit: Some(TransmitConfig {
@@ -349,7 +309,7 @@ fn settings_change_without_the_loss_of_a_frame() {
 #[test]
 fn completions_come_from_the_reports_of_a_hub() {
     const EACH: u64 = 80;
-    let Some(bed) = Bed::new("completions_come_from_the_reports", star(hub(3), 3, 10)) else {
+    let Some(bed) = Bed::new(star(hub(3), 3, 10)) else {
         return;
     };
     let collisions = Detector::OwnCollisions {
@@ -357,13 +317,7 @@ fn completions_come_from_the_reports_of_a_hub() {
     };
     let settings = Settings {
         signal: Signal::Reports,
-        ..settings(
-            Layer {
-                smoother: Some(smoothing(Mode::None, collisions)),
-                ..queued(4, 200)
-            },
-            10,
-        )
+        ..settings(smoothed(Mode::None, collisions, queued(4, 200)), 10)
     };
     let work = || {
         let hosts = || {

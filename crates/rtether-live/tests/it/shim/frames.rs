@@ -6,9 +6,7 @@ use super::*;
 /// with the shim and after it.
 #[test]
 fn frames_pass_and_nothing_is_left_behind() {
-    let Some(wire) = quiet_wire("frames_pass_and_nothing_is_left_behind") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let mut connection = Connection::open(&wire);
     connection.exchange(10_000);
     let cases = [
@@ -43,9 +41,7 @@ fn frames_pass_and_nothing_is_left_behind() {
 /// Oracle: a packet socket at the far host.
 #[test]
 fn priorities_are_on_the_wire() {
-    let Some(wire) = quiet_wire("priorities_are_on_the_wire") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let near = udp(&wire.near, (NEAR, PORT));
     let send = || {
         for port in [PORT, URGENT] {
@@ -72,9 +68,7 @@ fn priorities_are_on_the_wire() {
 /// Oracle: a kernel drops frames with the tag of a VLAN that it does not know.
 #[test]
 fn two_shims_talk_in_a_vlan_that_their_stacks_do_not_see() {
-    let Some(wire) = quiet_wire("two_shims_talk_in_a_vlan") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let tagged = |layer| Settings {
         tags: tags(7),
         ..settings(layer, 1_000)

@@ -17,24 +17,23 @@ fn probing(to: &[rtether_live::link::MacAddress], layer: Layer) -> Settings {
     }
 }
 
+/// A layer whose smoother only hears of congestion by probes.
+fn asking() -> Layer {
+    let detector = Detector::ProbeDelay {
+        excess: EXCESS,
+        epoch: Duration::from_secs(10),
+    };
+    smoothed(Mode::Adaptive(Adaptive::HIMD), detector, queued(4, 100))
+}
+
 /// Oracle: the emulated switch. Two stations that each send ten datagrams of 1066 octets on the
 /// wire every 10 ms offer 17 Mbit/s to a port of 10 Mbit/s, so that after half a second frames wait
 /// there for more than 0.3 s; without them for at most one frame.
 #[test]
 fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
     let network = star(bed::switch(4), 4, 10);
-    let Some(bed) = Bed::new("a_queue_in_a_switch_is_congestion", network) else {
-        return;
-    };
-    let detector = Detector::ProbeDelay {
-        excess: EXCESS,
-        epoch: Duration::from_secs(10),
-    };
-    let asking = Layer {
-        smoother: Some(smoothing(Mode::Adaptive(Adaptive::HIMD), detector)),
-        ..queued(4, 100)
-    };
-    let near = probing(&bed.addresses[1..2], asking);
+    let Some(bed) = Bed::new(network) else { return };
+    let near = probing(&bed.addresses[1..2], asking());
     let far = probing(&[], layer());
     let flood = || {
         let _far = udp(&bed.hosts[1], (address(1), PORT));
@@ -77,20 +76,10 @@ fn a_queue_in_a_switch_is_congestion_to_those_who_probe_through_it() {
 /// Oracle: the far host, which has no shim. Its silence is not congestion.
 #[test]
 fn who_never_answered_is_absent() {
-    let Some(wire) = quiet_wire("who_never_answered_is_absent") else {
-        return;
-    };
-    let detector = Detector::ProbeDelay {
-        excess: EXCESS,
-        epoch: Duration::from_secs(10),
-    };
-    let asking = Layer {
-        smoother: Some(smoothing(Mode::Adaptive(Adaptive::HIMD), detector)),
-        ..queued(4, 100)
-    };
+    let Some(wire) = quiet_wire() else { return };
     let far = inside(&wire.far, || Device::named(DEVICE).unwrap().address());
     let before = received(&wire.far);
-    let ((), status) = with_shim(&wire, probing(&[far], asking), |_| {
+    let ((), status) = with_shim(&wire, probing(&[far], asking()), |_| {
         std::thread::sleep(Sleep::from_millis(400));
     });
     let probes = status.probes.unwrap();

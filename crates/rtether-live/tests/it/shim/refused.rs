@@ -5,9 +5,7 @@ use super::*;
 /// Oracle: `tc`, which lists filters by owner.
 #[test]
 fn what_others_have_put_at_the_device_is_kept_or_refused() {
-    let Some(wire) = quiet_wire("what_others_have_put_at_the_device") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let host = &wire.near;
     let plan = |settings: &Settings| inside(host, || Shim::prepare(DEVICE, settings));
     let (plain, settings) = (state(host), settings(layer(), 100));
@@ -66,14 +64,9 @@ fn what_others_have_put_at_the_device_is_kept_or_refused() {
 
 #[test]
 fn what_this_back_end_cannot_do_is_refused_with_a_reason() {
-    let Some(wire) = quiet_wire("what_this_back_end_cannot_do") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     // An adaptive mode: others use no detector.
-    let smoothing = |detector| Layer {
-        smoother: Some(smoothing(Mode::Adaptive(Adaptive::HIMD), detector)),
-        ..layer()
-    };
+    let smoothing = |detector| smoothed(Mode::Adaptive(Adaptive::HIMD), detector, layer());
     let collisions = Detector::OwnCollisions {
         visibility_per_million: 1_000_000,
     };

@@ -88,9 +88,7 @@ fn longest_silence(wire: &Wire, work: impl FnOnce()) -> Sleep {
 /// what a killed one leaves behind.
 #[test]
 fn a_shim_that_is_killed_or_hangs_is_passed_by() {
-    let Some(wire) = quiet_wire("a_shim_that_is_killed_or_hangs_is_passed_by") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let before = state(&wire.near);
     let second = Sleep::from_secs(1);
     let shim = Hosted::start(&wire);
@@ -128,9 +126,7 @@ fn with_shim_after(wire: &Wire, before: &str) {
 /// Oracle: the stacks, on a link that goes down and up and changes its MTU.
 #[test]
 fn the_link_may_go_down_and_up_and_change_its_mtu() {
-    let Some(wire) = quiet_wire("the_link_may_go_down_and_up") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let receiving = receiving(ReceiveSelection::HighestFirst);
     let ((), status) = with_shim(&wire, settings(receiving, 1_000), |_| {
         assert_eq!(echo(&wire, 5, 1_472), 5);

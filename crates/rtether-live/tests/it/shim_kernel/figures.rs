@@ -7,9 +7,7 @@ use super::*;
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "figures are printed")]
 fn figures() {
-    let Some(wire) = quiet_wire("figures") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let report = |what: &str, mut trips: Vec<u128>| {
         trips.sort_unstable();
         let at = |share: usize| trips[trips.len() * share / 1_000 - 1];

@@ -51,9 +51,7 @@ fn both_kinds(wire: &Wire, time: Sleep, real_time: &[Sleep]) -> Arrived {
 #[test]
 fn the_bucket_lets_pass_what_it_has() {
     const DEPTH: usize = 1_500;
-    let Some(wire) = quiet_wire("the_bucket_lets_pass_what_it_has") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     // 2 Mbit/s.
     let period = Sleep::from_millis(6);
     let fixed = Mode::Fixed(Fixed {
@@ -92,7 +90,7 @@ fn the_bucket_lets_pass_what_it_has() {
 /// collisions.
 #[test]
 fn the_rate_follows_the_law() {
-    let Some(bed) = Bed::new("the_rate_follows_the_law", star(hub(3), 3, 10)) else {
+    let Some(bed) = Bed::new(star(hub(3), 3, 10)) else {
         return;
     };
     let adaptive = Mode::Adaptive(Adaptive::HIMD);
@@ -134,9 +132,7 @@ fn the_rate_follows_the_law() {
 /// overhead; together with real-time packets of 6 Mbit/s it is more than 60 %.
 #[test]
 fn a_busy_medium_slows_bulk_packets_down() {
-    let Some(wire) = quiet_wire("a_busy_medium_slows_bulk_packets_down") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let himd = Mode::Adaptive(Adaptive::HIMD);
     let utilization = Detector::Utilization {
         threshold_percent: 60,
@@ -168,9 +164,7 @@ fn a_busy_medium_slows_bulk_packets_down() {
 /// follows only the former, and a fresh engine computes the same rates.
 #[test]
 fn marks_that_come_back_slow_bulk_packets_down() {
-    let Some(wire) = quiet_wire("marks_that_come_back_slow_bulk_packets_down") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let marks = Detector::Marks {
         threshold_percent: 50,
         window: Duration::from_ms(20),
@@ -236,9 +230,7 @@ fn flood(bed: &Bed, time: Sleep) {
 /// Oracle: the datagrams received before, during and after; a change loses none.
 #[test]
 fn settings_change_without_loss() {
-    let Some(wire) = quiet_wire("settings_change_without_loss") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let _open = udp(&wire.far, (FAR, PORT));
     let faster = Settings {
         tags: tags(0),
@@ -279,9 +271,7 @@ fn settings_change_without_loss() {
 /// Oracle: the device no longer exists.
 #[test]
 fn a_device_that_goes_away_ends_the_law() {
-    let Some(wire) = quiet_wire("a_device_that_goes_away_ends_the_law") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let himd = Mode::Adaptive(Adaptive::HIMD);
     let ended = inside(&wire.near, || {
         let mut shim = Shim::up(DEVICE, settings(smoothed(himd, COLLISIONS), 10)).unwrap();

@@ -5,9 +5,7 @@ use super::*;
 /// Oracle: a packet socket at the far host.
 #[test]
 fn the_kernel_puts_priorities_on_the_wire() {
-    let Some(wire) = quiet_wire("the_kernel_puts_priorities_on_the_wire") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let near = udp(&wire.near, (NEAR, PORT));
     let own = RawOptions {
         tag: Some((Pcp::new(5).unwrap(), Vid::new(9).unwrap())),
@@ -54,9 +52,7 @@ fn the_kernel_puts_priorities_on_the_wire() {
 /// Oracle: a kernel drops frames with the tag of a VLAN that it does not know.
 #[test]
 fn the_kernel_takes_tags_off() {
-    let Some(wire) = quiet_wire("the_kernel_takes_tags_off") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let [near, far] = [udp(&wire.near, (NEAR, PORT)), udp(&wire.far, (FAR, PORT))];
     let tagged = || Settings {
         tags: tags(7),
@@ -94,9 +90,7 @@ fn overtake(wire: &Wire, count: usize, handle: &Handle) -> (usize, usize) {
 /// when the small one arrives; with one queue all of them go first.
 #[test]
 fn urgent_frames_overtake() {
-    let Some(wire) = quiet_wire("urgent_frames_overtake") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let mut one_queue = layer();
     if let Some(transmit) = &mut one_queue.transmit {
         transmit.strategy = TransmitStrategy::Fifo;
@@ -116,9 +110,7 @@ fn urgent_frames_overtake() {
 #[test]
 fn frames_are_conserved() {
     const SENT: usize = 500;
-    let Some(wire) = quiet_wire("frames_are_conserved") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let _open = udp(&wire.far, (FAR, URGENT));
     let work = |handle: &Handle| {
         let mut status = None;
@@ -143,9 +135,7 @@ fn frames_are_conserved() {
 /// the data arrives.
 #[test]
 fn what_tcp_hands_over_at_once_is_split() {
-    let Some(wire) = quiet_wire("what_tcp_hands_over_at_once_is_split") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     // Opened before, like a management connection to the host.
     let listener = inside(&wire.far, || TcpListener::bind((FAR, PORT)).unwrap());
     let mut near = inside(&wire.near, || TcpStream::connect((FAR, PORT)).unwrap());
@@ -171,9 +161,7 @@ fn what_tcp_hands_over_at_once_is_split() {
 /// Oracle: frames of the new length arrive, once the shim has seen it; the law still runs.
 #[test]
 fn the_link_may_go_down_and_up_and_change_its_mtu() {
-    let Some(wire) = quiet_wire("the_link_may_go_down_and_up_and_change_its_mtu") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, PORT));
     far.set_read_timeout(Some(Sleep::from_millis(100))).unwrap();
@@ -214,9 +202,7 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
 /// splitter allows would stay at the head of its queue and block all others.
 #[test]
 fn what_waits_leaves_when_the_mtu_becomes_smaller() {
-    let Some(wire) = quiet_wire("what_waits_leaves_when_the_mtu_becomes_smaller") else {
-        return;
-    };
+    let Some(wire) = quiet_wire() else { return };
     let _open = udp(&wire.far, (FAR, PORT));
     // 50 full frames at 1 Mbit/s take 0.6 s.
     let queues = || wire.near.run("tc qdisc show").unwrap();

@@ -74,17 +74,13 @@ impl Participant {
             self.counters.unanswered += 1;
             return;
         }
-        let via = None;
-        self.meet_member(
-            now,
-            own,
-            Member {
-                data,
-                payload,
-                origin,
-                via,
-            },
-        );
+        let member = Member {
+            data,
+            payload,
+            origin,
+            via: None,
+        };
+        self.meet_member(now, own, member);
     }
 
     /// Handles the report of a manager on another participant; `None`: that it is gone.
@@ -123,17 +119,13 @@ impl Participant {
             self.counters.unanswered += 1;
             return;
         };
-        let via = Some(via);
-        self.meet_member(
-            now,
-            own,
-            Member {
-                data,
-                payload,
-                origin,
-                via,
-            },
-        );
+        let member = Member {
+            data,
+            payload,
+            origin,
+            via: Some(via),
+        };
+        self.meet_member(now, own, member);
     }
 
     fn described(

@@ -1,8 +1,8 @@
 //! Reception of datagrams of RTPS 1.0.
 
 use crate::engine::Participant;
-use crate::engine::receive::SUBMESSAGES_MAX;
-use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::engine::receive::{Context, SUBMESSAGES_MAX};
+use crate::guid::{EntityId, Guid};
 use crate::locator::Origin;
 use crate::reader::Arrived;
 use crate::sequence::SequenceNumber;
@@ -14,17 +14,6 @@ use crate::writer::ChangeKind;
 
 /// End of a parameter list, in either byte order.
 const SENTINELS: [[u8; 4]; 2] = [[0, 1, 0, 0], [1, 0, 0, 0]];
-
-/// Interpreter state set by preceding submessages.
-#[derive(Clone, Copy, Debug)]
-struct Context {
-    from: GuidPrefix,
-    origin: Origin,
-    /// Whether the participant may send from this address.
-    may_speak: bool,
-    is_for_us: bool,
-    time: Option<WallTime>,
-}
 
 impl Participant {
     /// Handles the content of a datagram.

@@ -25,10 +25,7 @@ fn simulation(layer: Layer) -> Simulation {
     let network = Network {
         nodes: vec![node("a", Some(Box::new(layer))), node("b", None)],
         links: vec![Link {
-            ends: [0, 1].map(|node| PortId {
-                node: NodeId(node),
-                port: 0,
-            }),
+            ends: [0, 1].map(|node| PortId::first(NodeId(node))),
             rate: BitRate::from_mbps(10),
             propagation: Duration::ZERO,
             errors_per_billion: 0,
@@ -41,11 +38,7 @@ fn simulation(layer: Layer) -> Simulation {
         NodeId(0),
         vec![NodeId(1)],
         Bytes::new(1_472),
-        Traffic::Periodic {
-            period: Duration::from_ms(2),
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        },
+        Traffic::periodic(Duration::from_ms(2), Phase::Fixed(Duration::ZERO)),
     );
     let config = crate::config::Config {
         seed: 1,

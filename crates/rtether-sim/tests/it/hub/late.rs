@@ -191,11 +191,8 @@ fn a_detector_hears_frames_for_others() {
         let mut plant = Plant::default();
         let hub = plant.hub(10, Duration::ZERO);
         let ends = stations(&mut plant, hub, 3, 10);
-        plant.flow(periodic("load", ends[0], ends[1])).traffic = Traffic::Periodic {
-            period: US(us),
-            phase: Phase::Fixed(Duration::ZERO),
-            release_jitter: Duration::ZERO,
-        };
+        plant.flow(periodic("load", ends[0], ends[1])).traffic =
+            Traffic::periodic(US(us), Phase::Fixed(Duration::ZERO));
         for &end in &ends[1..] {
             layered(&mut plant, end, Mode::None, detector);
             let name = format!("bulk{}", end.0);

@@ -131,11 +131,7 @@ fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
             };
         }
         _ => {
-            flow.traffic = Traffic::Periodic {
-                period: interval,
-                phase: Phase::Random,
-                release_jitter: Duration::ZERO,
-            };
+            flow.traffic = Traffic::periodic(interval, Phase::Random);
         }
     }
     if dice.chance(70) {

@@ -16,7 +16,6 @@ use rtether_model::wire::Encapsulation;
 
 use super::wire::{Here, Order, Role, StationAddresses};
 use crate::testbed::{Backend, Host, Options, Plan, duties, refuse, run};
-use rtether::scenario::render::Style;
 use rtether::scenario::{self, Override, Scenario};
 
 pub(super) use crate::testbed::station_logs::StationLogs;
@@ -89,11 +88,9 @@ impl Player {
         let changes: Vec<Override> = changes
             .map(|(path, value)| Override::new("--set", path, value.as_str()))
             .collect();
-        let loaded = scenario::load_with("scenario", text, &changes);
-        let Some(scenario) = loaded.scenario else {
-            let said = loaded.text(Style::Plain);
-            return Err(input(format!("it cannot read the scenario: {said}")));
-        };
+        let loaded = scenario::load_with("scenario", text, &changes).into_scenario();
+        let scenario =
+            loaded.map_err(|said| input(format!("it cannot read the scenario: {said}")))?;
         let reasons = refuse::reasons(&scenario, Backend::Ssh);
         if let Some(reason) = reasons.into_iter().next() {
             return Err(input(reason));

@@ -249,10 +249,7 @@ mod tests {
 
     /// Two stations that each send `frames` frames of 64 octets per second at 10 Mbit/s.
     fn two(frames: f64) -> Medium {
-        let port = |node| PortId {
-            node: NodeId(node),
-            port: 0,
-        };
+        let port = |node| PortId::first(NodeId(node));
         let mut medium = Medium {
             rate: BitRate::from_mbps(10),
             ranges: Ranges::Standard,
@@ -265,10 +262,7 @@ mod tests {
         medium
     }
 
-    const FIRST: PortId = PortId {
-        node: NodeId(0),
-        port: 0,
-    };
+    const FIRST: PortId = PortId::first(NodeId(0));
 
     /// Oracle: at very low load only the two stations that collided meet again, as in 003 Dolejs:
     /// 1/2 * 1/4 after the first collision; from then on 1/4 each time.

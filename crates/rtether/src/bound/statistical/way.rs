@@ -144,11 +144,7 @@ fn seldom(flow: &Flow) -> Flow {
         (_, None) => (flow.payload, None),
     };
     Flow {
-        traffic: Traffic::Periodic {
-            period: SELDOM,
-            phase: Phase::Random,
-            release_jitter: Duration::ZERO,
-        },
+        traffic: Traffic::periodic(SELDOM, Phase::Random),
         encapsulation,
         payload: flow.payload.min(segment) + headers,
         connection,

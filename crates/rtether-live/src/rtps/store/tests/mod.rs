@@ -3,30 +3,13 @@ mod model;
 
 use std::fs;
 
+use rtether_testkit::Folder;
+
 use super::record::{RECORDS_AT, octets_of};
 use super::*;
 
-/// A temporary folder, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("rtether-store-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.0.join("topic")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn journal(folder: &Folder) -> PathBuf {
+    folder.path().join("topic")
 }
 
 const SMALL: StoreOptions = StoreOptions {
@@ -43,7 +26,7 @@ fn sample(written_ns: i64, octet: u8, len: usize) -> Kept {
 }
 
 fn open(folder: &Folder) -> Store {
-    Store::open(&folder.journal(), SMALL).expect("a store")
+    Store::open(&journal(folder), SMALL).expect("a store")
 }
 
 fn contents(store: &Store) -> Vec<(u8, i64, usize)> {
@@ -59,7 +42,7 @@ fn the_next_writer_finds_the_last_sample_of_each_instance() {
     let folder = Folder::new("last");
     for is_synced in [false, true] {
         let options = StoreOptions { is_synced, ..SMALL };
-        let mut store = Store::open(&folder.journal(), options).expect("a store");
+        let mut store = Store::open(&journal(&folder), options).expect("a store");
         store.keep([2; 16], sample(10, 1, 3)).expect("room");
         store.keep([1; 16], sample(20, 2, 0)).expect("room");
         store.keep([2; 16], sample(30, 3, 100)).expect("room");
@@ -85,18 +68,18 @@ fn a_flipped_bit_costs_one_sample_and_is_reported() {
         instances_max: 20,
         ..SMALL
     };
-    let mut store = Store::open(&folder.journal(), options).expect("a store");
+    let mut store = Store::open(&journal(&folder), options).expect("a store");
     for number in 0..20 {
         let sample = sample(i64::from(number), number, 100);
         store.keep([number; 16], sample).expect("room");
     }
     drop(store);
-    let mut file = fs::read(folder.journal()).expect("a file");
+    let mut file = fs::read(journal(&folder)).expect("a file");
     let at = RECORDS_AT + 2 * octets_of(100);
     let octet = usize::try_from(at).expect("small") + 70;
     file[octet] ^= 1;
-    fs::write(folder.journal(), &file).expect("a file");
-    let store = Store::open(&folder.journal(), options).expect("a store");
+    fs::write(journal(&folder), &file).expect("a file");
+    let store = Store::open(&journal(&folder), options).expect("a store");
     let keys: Vec<u8> = contents(&store).iter().map(|(key, ..)| *key).collect();
     assert_eq!(keys, (0..20).filter(|key| *key != 2).collect::<Vec<_>>());
     let octets = octets_of(100);
@@ -107,10 +90,10 @@ fn a_flipped_bit_costs_one_sample_and_is_reported() {
         "168 octets at 4496: the last sample of instance 02020202020202020202020202020202 is damaged"
     );
     let copy = store.copy_of_damaged().expect("a copy").to_owned();
-    assert_eq!(copy, folder.0.join("topic.bad-1"));
+    assert_eq!(copy, folder.path().join("topic.bad-1"));
     assert_eq!(fs::read(copy).expect("a copy"), file);
     drop(store);
-    let store = Store::open(&folder.journal(), options).expect("a store");
+    let store = Store::open(&journal(&folder), options).expect("a store");
     assert_eq!((store.damage(), store.kept().len()), (&[][..], 19));
 }
 
@@ -120,7 +103,7 @@ fn smaller_limits_are_refused_and_larger_ones_taken_up() {
     let mut store = open(&folder);
     store.keep([1; 16], sample(1, 0, 100)).expect("room");
     drop(store);
-    let file = fs::read(folder.journal()).expect("a file");
+    let file = fs::read(journal(&folder)).expect("a file");
     let (fewer, shorter, more) = (
         StoreOptions {
             instances_max: 3,
@@ -137,17 +120,17 @@ fn smaller_limits_are_refused_and_larger_ones_taken_up() {
         },
     );
     for options in [fewer, shorter] {
-        let refused = Store::open(&folder.journal(), options).expect_err("smaller limits");
+        let refused = Store::open(&journal(&folder), options).expect_err("smaller limits");
         let text = refused.to_string();
         let expected = "topic: made for 4 instances with samples of 100 octets, \
                         above the current limits; left unchanged";
         assert!(text.ends_with(expected), "{text}");
-        assert_eq!(fs::read(folder.journal()).expect("a file"), file);
+        assert_eq!(fs::read(journal(&folder)).expect("a file"), file);
     }
-    let mut store = Store::open(&folder.journal(), more).expect("larger limits");
+    let mut store = Store::open(&journal(&folder), more).expect("larger limits");
     store.keep([2; 16], sample(2, 0, 101)).expect("room");
     drop(store);
-    let refused = Store::open(&folder.journal(), SMALL);
+    let refused = Store::open(&journal(&folder), SMALL);
     assert!(matches!(refused, Err(StoreError::Limits { .. })));
 }
 
@@ -155,7 +138,7 @@ fn smaller_limits_are_refused_and_larger_ones_taken_up() {
 fn two_writers_do_not_share_a_store() {
     let folder = Folder::new("two");
     let first = open(&folder);
-    let second = Store::open(&folder.journal(), SMALL);
+    let second = Store::open(&journal(&folder), SMALL);
     assert!(matches!(second, Err(StoreError::Taken(_))));
     drop(first);
     open(&folder);
@@ -166,7 +149,7 @@ fn two_writers_do_not_share_a_store() {
 fn a_lock_that_is_soon_released_is_waited_for() {
     let folder = Folder::new("soon");
     drop(open(&folder));
-    let lock = File::open(beside(&folder.journal(), "lock")).expect("a lock");
+    let lock = File::open(beside(&journal(&folder), "lock")).expect("a lock");
     lock.lock().expect("free");
     let other = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));
@@ -190,8 +173,8 @@ fn a_file_of_somebody_else_or_of_another_version_stays_as_it_is() {
     newer.resize(5_000, 7);
     let files: [&[u8]; 3] = [b"a letter", b"rtstore1 and what follows", &newer];
     for (file, version) in files.into_iter().zip([None, Some(1), Some(3)]) {
-        fs::write(folder.journal(), file).expect("a file");
-        let refused = Store::open(&folder.journal(), SMALL).expect_err("no store");
+        fs::write(journal(&folder), file).expect("a file");
+        let refused = Store::open(&journal(&folder), SMALL).expect_err("no store");
         let is_as_told = match version {
             None => matches!(refused, StoreError::Foreign(_)),
             Some(said) => {
@@ -199,7 +182,7 @@ fn a_file_of_somebody_else_or_of_another_version_stays_as_it_is() {
             }
         };
         assert!(is_as_told, "{refused}");
-        assert_eq!(fs::read(folder.journal()).expect("a file"), file);
+        assert_eq!(fs::read(journal(&folder)).expect("a file"), file);
     }
 }
 
@@ -232,7 +215,7 @@ fn a_journal_does_not_grow_without_end() {
     let counting = octets_of(50) + octets_of(100);
     for number in 1..2_000 {
         store.keep([1; 16], sample(number, 1, 100)).expect("room");
-        let octets = fs::metadata(folder.journal()).expect("a file").len();
+        let octets = fs::metadata(journal(&folder)).expect("a file").len();
         assert!(
             octets <= 2 * counting + RECORDS_AT + SLACK,
             "{octets} octets"
@@ -245,7 +228,7 @@ fn a_journal_does_not_grow_without_end() {
 #[test]
 fn what_is_left_of_a_new_file_is_no_obstacle() {
     let folder = Folder::new("stale");
-    let left = folder.0.join("topic.new");
+    let left = folder.path().join("topic.new");
     fs::write(&left, "half of a journal").expect("a file");
     let mut store = open(&folder);
     store.keep([1; 16], sample(1, 1, 1)).expect("room");
@@ -268,10 +251,10 @@ fn a_file_that_ends_anywhere_has_all_whole_records_before() {
         states.push((store.journal.octets, contents(&store)));
     }
     drop(store);
-    let whole = fs::read(folder.journal()).expect("a file");
+    let whole = fs::read(journal(&folder)).expect("a file");
     let records_at = usize::try_from(RECORDS_AT).expect("small");
     for end in (8..100).chain(4_090..=whole.len()) {
-        fs::write(folder.journal(), &whole[..end]).expect("a file");
+        fs::write(journal(&folder), &whole[..end]).expect("a file");
         let mut store = open(&folder);
         let before = states.iter().rev().find(|(at, _)| *at <= end as u64);
         let (at, expected) = before.map_or((end as u64, &[][..]), |(at, state)| (*at, &state[..]));
@@ -292,7 +275,7 @@ fn a_file_that_ends_anywhere_has_all_whole_records_before() {
         assert_eq!(contents(&open(&folder)).last(), Some(&(3, 100, 1)));
     }
     // The number of copies is limited.
-    let copies = fs::read_dir(&folder.0).expect("a folder");
+    let copies = fs::read_dir(folder.path()).expect("a folder");
     assert_eq!(copies.count(), 2 + 8, "journal, lock and copies");
 }
 
@@ -306,11 +289,11 @@ fn a_damaged_octet_never_makes_a_sample_that_was_not_kept() {
         store.keep([key; 16], sample(at, 7, len)).expect("room");
     }
     drop(store);
-    let whole = fs::read(folder.journal()).expect("a file");
+    let whole = fs::read(journal(&folder)).expect("a file");
     for index in (0..64).chain(4_090..whole.len()) {
         let mut damaged = whole.clone();
         damaged[index] ^= 0x10;
-        fs::write(folder.journal(), &damaged).expect("a file");
+        fs::write(journal(&folder), &damaged).expect("a file");
         let store = open(&folder);
         let found = contents(&store);
         assert!(found.iter().all(|found| written.contains(found)));

@@ -138,7 +138,7 @@ mod tests {
     /// Oracle: `echoed_mark` of the other back end, on the same frames.
     #[test]
     fn octets_are_those_of_the_other_back_end() {
-        if !is_possible("octets_are_those_of_the_other_back_end") {
+        if !is_possible() {
             return;
         }
         for strip in [None, Some(Vid::PRIORITY_ONLY)] {

@@ -100,13 +100,13 @@ fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
 }
 
 /// Returns whether programs can be loaded here; prints the reason if not.
-pub(super) fn is_possible(test: &str) -> bool {
+pub(super) fn is_possible() -> bool {
     let empty = bpf::load(
         ProgramType::Classifier,
         &crate::shim::strip::program(Vid::PRIORITY_ONLY),
     );
     if let Err(error) = &empty {
-        rtether_testkit::skip(test, &error.to_string());
+        rtether_testkit::skip(&error.to_string());
     }
     empty.is_ok()
 }
@@ -127,7 +127,7 @@ fn run(program: &OwnedFd, frame: &[u8]) -> Option<bpf::Ran> {
 /// Oracle: parser and classifier of `rtether-proto`, on arbitrary frames.
 #[test]
 fn class_and_reason_are_those_of_the_engine() {
-    if !is_possible("class_and_reason_are_those_of_the_engine") {
+    if !is_possible() {
         return;
     }
     let (mut random, mut reasons) = (Random(7), MalformedCounters::default());
@@ -187,7 +187,7 @@ fn with_rules(rules: &[Rule]) -> (Vec<Instruction>, Counts) {
 /// Oracle: the kernel's verifier; the classifier's limit on rules.
 #[test]
 fn the_longest_program_is_accepted() {
-    if !is_possible("the_longest_program_is_accepted") {
+    if !is_possible() {
         return;
     }
     let longest = Rule {
@@ -210,7 +210,7 @@ fn the_longest_program_is_accepted() {
 /// comparison that it tracks is a separate path through the rules that follow.
 #[test]
 fn as_many_different_rules_are_accepted() {
-    if !is_possible("as_many_different_rules_are_accepted") {
+    if !is_possible() {
         return;
     }
     let rule = |number: u16| Rule {
@@ -240,7 +240,7 @@ fn as_many_different_rules_are_accepted() {
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "figures are printed")]
 fn figures() {
-    if !is_possible("figures of the program") {
+    if !is_possible() {
         return;
     }
     let never = Rule {
