@@ -16,6 +16,10 @@ use rtether::scenario::Scenario;
 /// Priority of the emulator, which stands for hardware, above that of the stations.
 const ABOVE: u8 = 5;
 
+/// Length of the windows of `DepartureErrors`: departures in the one in which a stall ends, and in the
+/// next, are not in the statistics, so nothing limits how late they were.
+const WINDOW: Duration = Duration::from_ms(100);
+
 /// How faithful the emulated network was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emulation {
@@ -67,7 +71,9 @@ impl Emulation {
         if let Some((own, run)) = self.clock.zip(run) {
             let shift = own.start_by(&run);
             for stall in &self.stood_still {
-                stalls.look(stall.from + shift, stall.until + shift, Duration::ZERO);
+                // Felt for as long again, and so over both windows.
+                let until = stall.until + shift + WINDOW;
+                stalls.look(stall.from + shift, until, Duration::ZERO);
             }
         }
         stalls

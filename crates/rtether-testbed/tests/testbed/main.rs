@@ -9,6 +9,7 @@ mod sizes;
 mod stacks;
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -54,10 +55,13 @@ fn options(scenario: &Scenario, backend: Backend) -> Options {
 /// Runs a scenario; `None` if that is not possible.
 fn measure(text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
+    // One test bed at a time: an emulator and its stations fill two cores.
+    static ALONE: Mutex<()> = Mutex::new(());
     if !is_root() {
         return None;
     }
     let scenario = scenario(text);
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let tag = format!("{}-t{number}", std::process::id());
     let plan = Plan::new(&scenario, backend, &tag).expect("possible");
