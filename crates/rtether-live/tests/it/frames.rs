@@ -158,7 +158,8 @@ fn participants_of_two_hosts_and_of_one_talk_in_frames() {
             .map(|one| one.participant().participants().count())
             .collect()
     };
-    assert_eq!(strangers(&domains), [3; 4]);
+    // Readers may find each other later than the writer: announcements are lost, too.
+    until(&mut domains, |all| strangers(all) == [3; 4]);
 }
 
 /// Oracle: a station that receives nothing from the others finds none.
