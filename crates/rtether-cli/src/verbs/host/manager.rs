@@ -1,21 +1,18 @@
 //! `manager`: the manager of this host in a domain of RTPS 1.0.
 
-use std::sync::atomic::Ordering;
-
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args};
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, ParticipantOptions, Protocol, Role, SpyOptions};
+use rtether_testbed::topics::{ParticipantOptions, Protocol, Role, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
-use super::domain::{DomainArgs, Version, end_trace, participant, tell, tracing};
+use super::domain::{DomainArgs, Version, participant, tracing};
 use super::quantity::positive;
-use super::socket::refuse;
+use super::spy::look;
 use super::stop::Stop;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::stop::Care;
-use crate::terminal;
 
 /// Arguments of `manager`.
 #[derive(Args, Debug)]
@@ -64,20 +61,5 @@ pub(crate) fn run(arguments: &ManagerArgs) -> Exit {
         duration: arguments.duration,
         rates: false,
     };
-    let census = topics::spy(&options, &stop, tell);
-    end_trace(&options.participant);
-    let census = match census {
-        Ok(census) => census,
-        Err(error) => return refuse(&error),
-    };
-    let printed = arguments.format.print(&census);
-    if printed != Exit::Ok {
-        printed
-    } else if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else if let Some(why) = &census.ended {
-        terminal::fail(&format!("it ended early: {why}"))
-    } else {
-        Exit::Ok
-    }
+    look(&options, &stop, arguments.format, |_| Exit::Ok)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, ParticipantOptions, SpyOptions};
+use rtether_testbed::topics::{self, Census, ParticipantOptions, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
 use super::domain::{DomainArgs, FrameArgs, end_trace, participant_of, tell, tracing};
@@ -58,24 +58,38 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
         duration: Some(arguments.duration),
         rates: arguments.rates,
     };
-    let census = topics::spy(&options, &stop, tell);
+    look(&options, &stop, arguments.format, |census| {
+        if census.participants.is_empty() {
+            Exit::NoAnswer
+        } else if !census.apart.is_empty() {
+            Exit::Failed
+        } else {
+            Exit::Ok
+        }
+    })
+}
+
+/// Looks at a domain and prints what was there; `judge` decides if nothing cut the look short.
+pub(super) fn look(
+    options: &SpyOptions,
+    stop: &Stop,
+    format: FormatArgs,
+    judge: impl FnOnce(&Census) -> Exit,
+) -> Exit {
+    let census = topics::spy(options, stop, tell);
     end_trace(&options.participant);
     let census = match census {
         Ok(census) => census,
         Err(error) => return refuse(&error),
     };
-    let printed = arguments.format.print(&census);
+    let printed = format.print(&census);
     if printed != Exit::Ok {
         printed
     } else if stop.load(Ordering::Relaxed) {
         Exit::Interrupted
     } else if let Some(why) = &census.ended {
         terminal::fail(&format!("it ended early: {why}"))
-    } else if census.participants.is_empty() {
-        Exit::NoAnswer
-    } else if !census.apart.is_empty() {
-        Exit::Failed
     } else {
-        Exit::Ok
+        judge(&census)
     }
 }
