@@ -34,7 +34,7 @@ fn cell(
         let (found, emulation) = lab::with(network, load, progress, |lab| {
             lab.ping(ends, &options, &lab::answering(options.via))
         })?;
-        Ok((Calm::of(&found), emulation))
+        Ok((Calm::of(&found)?, emulation))
     })
 }
 

@@ -169,7 +169,7 @@ fn generator(
         let (found, emulation) = measured?;
         // Waiting for the core is the effect under test, so stalls are included in the mean.
         let all = found.all();
-        let calm = Calm::of(&found);
+        let calm = Calm::of(&found)?;
         let mean = all.map_or(calm.mean, |all| all.mean);
         Ok((Calm { mean, ..calm }, emulation))
     })

@@ -38,7 +38,7 @@ fn measure(medium: Medium, progress: &Progress) -> Result<(Points, Emulation), R
         let points = keys().map(|(protocol, size)| {
             let options = lab::round_trips(via(protocol), size, COUNT);
             let found = lab.ping(ends, &options, &lab::answering(via(protocol)))?;
-            Ok(((protocol, size), Calm::of(&found)))
+            Ok(((protocol, size), Calm::of(&found)?))
         });
         points.collect()
     })
@@ -52,7 +52,7 @@ fn measure_loopback(progress: &Progress) -> Result<Points, ReproduceError> {
         }
         let options = lab::round_trips(via(protocol), size, COUNT);
         let found = over_loopback(&options, &AtomicBool::new(false))?;
-        Ok(((protocol, size), Calm::of(&found)))
+        Ok(((protocol, size), Calm::of(&found)?))
     });
     points.collect()
 }
