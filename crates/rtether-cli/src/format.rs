@@ -42,7 +42,7 @@ impl FormatArgs {
     }
 
     /// Prints a result.
-    pub(crate) fn print(self, result: &impl Render) -> Exit {
+    pub(crate) fn print(self, result: &(impl Render + ?Sized)) -> Exit {
         terminal::print(&result.render(self.format(), self.screen()))
     }
 

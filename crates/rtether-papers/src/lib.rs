@@ -7,6 +7,7 @@
 
 mod backoff;
 mod basis;
+mod beside;
 mod bucket;
 #[cfg(test)]
 mod calibrated;
@@ -44,6 +45,7 @@ use rtether::report::markup::Markup;
 use rtether::run::Progress;
 
 pub use basis::Basis;
+pub use beside::{Beside, SideBySide};
 pub use judge::{Judgement, Status};
 pub use kweon::laws;
 pub use output::{Reproductions, html, verdict_table};
@@ -225,6 +227,14 @@ impl Mode {
         }
     }
 
+    /// Returns the word for what was found in this mode.
+    const fn participle(self) -> &'static str {
+        match self {
+            Self::Sim => "simulated",
+            Self::Live => "measured",
+        }
+    }
+
     fn has(self, id: &str) -> bool {
         self.available()
             .iter()
@@ -232,23 +242,42 @@ impl Mode {
     }
 }
 
-/// Replaces `all` by every experiment available in this mode.
+/// Repeats one experiment in every mode in which it can be, side by side.
 ///
 /// # Errors
-/// If any id does not exist or cannot be repeated.
-pub fn expand(ids: &[String], mode: Mode) -> Result<Vec<String>, ReproduceError> {
+/// As [`reproduce`].
+pub fn reproduce_beside(id: &str, progress: &Progress) -> Result<Beside, ReproduceError> {
+    let of = |mode: Mode| {
+        let is_there = mode.has(id);
+        is_there.then(|| reproduce(id, mode, progress)).transpose()
+    };
+    let (simulated, measured) = (of(Mode::Sim)?, of(Mode::Live)?);
+    if let (None, None) = (&simulated, &measured) {
+        find(id, Mode::Sim)?;
+    }
+    Ok(Beside::new(simulated, measured))
+}
+
+/// Replaces `all` by every experiment available in one of these modes.
+///
+/// # Errors
+/// If any id does not exist, or can be repeated in none of them.
+pub fn expand(ids: &[String], modes: &[Mode]) -> Result<Vec<String>, ReproduceError> {
     for id in ids.iter().filter(|id| *id != "all") {
-        find(id, mode)?;
+        if !modes.iter().any(|mode| mode.has(id)) {
+            find(id, modes[0])?;
+        }
     }
-    if ids.iter().any(|id| id == "all") {
-        Ok(mode
-            .available()
-            .iter()
-            .map(|(id, _)| (*id).to_owned())
-            .collect())
-    } else {
-        Ok(ids.to_vec())
+    if !ids.iter().any(|id| id == "all") {
+        return Ok(ids.to_vec());
     }
+    let mut all: Vec<String> = Vec::new();
+    for (id, _) in modes.iter().flat_map(|mode| mode.available()) {
+        if !all.iter().any(|known| known == id) {
+            all.push((*id).to_owned());
+        }
+    }
+    Ok(all)
 }
 
 /// Repeats one experiment.
@@ -316,7 +345,7 @@ mod tests {
         // Oracle: the contents of `experiments.csv`, and which experiments are available.
         let expand = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-            super::expand(&ids, Mode::Sim)
+            super::expand(&ids, &[Mode::Sim])
         };
         assert_eq!(
             expand(&["all", "skeie-flat"]).map(|all| all.len()),

@@ -12,10 +12,10 @@ use rtether::report::page::{self, Page, Tone};
 use rtether::report::table::{Screen, Table};
 
 /// Name and version of the JSON format.
-const SCHEMA: &str = "rtether.reproduce/1";
+pub(crate) const SCHEMA: &str = "rtether.reproduce/1";
 
 /// Table width; claims are whole sentences.
-const WIDTH: u16 = 110;
+pub(crate) const WIDTH: u16 = 110;
 
 /// Returns all reproductions as one JSON document.
 fn json(found: &[Reproduction]) -> String {
@@ -44,6 +44,14 @@ fn json(found: &[Reproduction]) -> String {
         "{:#}\n",
         json!({ "schema": SCHEMA, "summary": counts(found), "experiments": experiments })
     )
+}
+
+/// Returns the verdict on a claim, without the claim itself.
+pub(crate) fn verdict(claim: &Judgement) -> Value {
+    json!({
+        "status": claim.status.name(), "basis": claim.basis.map(Basis::name),
+        "observed": claim.observed, "reason": claim.reason,
+    })
 }
 
 /// Reproductions in all formats.
@@ -136,7 +144,7 @@ fn claim_rows(one: &Reproduction) -> Table {
 }
 
 /// Returns the verdict and its basis.
-fn words(claim: &Judgement) -> String {
+pub(crate) fn words(claim: &Judgement) -> String {
     let status = claim.status.name();
     match claim.basis {
         Some(basis) => format!("{status}, {}", basis.name()),
@@ -145,7 +153,9 @@ fn words(claim: &Judgement) -> String {
 }
 
 /// Returns status and basis of each claim; of several verdicts on one claim, the worst.
-fn verdicts(found: &[Reproduction]) -> BTreeMap<&str, (Status, Option<Basis>)> {
+fn verdicts<'a>(
+    found: impl IntoIterator<Item = &'a Reproduction>,
+) -> BTreeMap<&'a str, (Status, Option<Basis>)> {
     let mut verdicts = BTreeMap::new();
     for claim in claims(found) {
         let this = (claim.status, claim.basis);
@@ -156,7 +166,7 @@ fn verdicts(found: &[Reproduction]) -> BTreeMap<&str, (Status, Option<Basis>)> {
 }
 
 /// Returns the number of passed claims by basis, and of the others by status.
-fn counts(found: &[Reproduction]) -> Value {
+pub(crate) fn counts<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> Value {
     let verdicts = verdicts(found);
     let count = |wanted: &dyn Fn(Status, Option<Basis>) -> bool| {
         let all = verdicts.values();
@@ -177,10 +187,12 @@ fn counts(found: &[Reproduction]) -> Value {
 }
 
 /// Returns the counts in words. A claim judged by several experiments counts once.
-fn summary(found: &[Reproduction]) -> String {
+pub(crate) fn summary<'a>(found: impl IntoIterator<Item = &'a Reproduction>) -> String {
+    let mut found = found.into_iter().peekable();
+    let is_live = found.peek().is_some_and(|one| one.mode == "live");
     let counts = counts(found);
     let count = |name: &str| counts[name].as_u64().unwrap_or_default();
-    let passed = if found.iter().any(|one| one.mode == "live") {
+    let passed = if is_live {
         format!("{} measured and passed", count("pass_measured"))
     } else {
         format!(
@@ -222,8 +234,10 @@ pub fn verdict_table(found: &[Reproduction]) -> String {
     text
 }
 
-fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
-    found.iter().flat_map(|one| &one.claims)
+fn claims<'a>(
+    found: impl IntoIterator<Item = &'a Reproduction>,
+) -> impl Iterator<Item = &'a Judgement> {
+    found.into_iter().flat_map(|one| &one.claims)
 }
 
 /// Returns one self-contained page with tables and figures.
@@ -249,15 +263,7 @@ fn section(one: &Reproduction) -> Markup {
     if !one.comparisons.is_empty() {
         body.push(comparisons(one).html(|_| false));
     }
-    if !one.figures.is_empty() {
-        body.push(page::wide_grid(one.figures.iter().map(|figure| {
-            let caption = element("p").class("caption").text(&figure.caption);
-            element("div")
-                .child(figure.drawing.clone())
-                .child(caption)
-                .into()
-        })));
-    }
+    body.push(figures(one));
     if !one.claims.is_empty() {
         body.push(claim_rows(one).html(|row| one.claims[row].status == Status::Fail));
     }
@@ -265,6 +271,20 @@ fn section(one: &Reproduction) -> Markup {
         body.push(element("p").text(note));
     }
     body
+}
+
+/// Returns the figures with their captions.
+pub(crate) fn figures(one: &Reproduction) -> Markup {
+    if one.figures.is_empty() {
+        return Markup::default();
+    }
+    page::wide_grid(one.figures.iter().map(|figure| {
+        let caption = element("p").class("caption").text(&figure.caption);
+        element("div")
+            .child(figure.drawing.clone())
+            .child(caption)
+            .into()
+    }))
 }
 
 #[cfg(test)]

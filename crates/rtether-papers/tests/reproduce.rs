@@ -116,6 +116,6 @@ fn all_experiments_judge_as_before() {
     if !is_set("RTETHER_NIGHTLY") {
         return;
     }
-    let ids = rtether_papers::expand(&["all".to_owned()], Mode::Sim).expect("they are there");
+    let ids = rtether_papers::expand(&["all".to_owned()], &[Mode::Sim]).expect("they are there");
     check("verdicts", &rtether_papers::verdict_table(&repeat(&ids)));
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether_papers::{Mode, ReproduceError, Reproduction, Reproductions, Status};
+use rtether::report::format::Render;
+use rtether::run::Progress;
+use rtether_papers::{Beside, Judgement, Mode, ReproduceError, Reproductions, SideBySide, Status};
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -22,11 +24,12 @@ pub(crate) struct ReproduceArgs {
     /// List the experiments
     #[arg(long)]
     pub(crate) list: bool,
-    /// Simulate or compute (the default)
+    /// Simulate or compute (the default); with `--live`, paper, simulation and measurement side by
+    /// side
     #[arg(long)]
     pub(crate) sim: bool,
     /// Measure on this host, over emulated networks between namespaces (Linux, root)
-    #[arg(long, conflicts_with = "sim")]
+    #[arg(long)]
     pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
@@ -37,23 +40,61 @@ pub(crate) struct ReproduceArgs {
     pub(crate) pace: Pace,
 }
 
+impl ReproduceArgs {
+    const fn modes(&self) -> &'static [Mode] {
+        match (self.sim, self.live) {
+            (true, true) => &[Mode::Sim, Mode::Live],
+            (false, true) => &[Mode::Live],
+            (_, false) => &[Mode::Sim],
+        }
+    }
+}
+
 /// Runs `reproduce`.
 pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
     if arguments.list {
         return terminal::print(&rtether_papers::list_text());
     }
-    let mode = if arguments.live {
-        Mode::Live
-    } else {
-        Mode::Sim
-    };
-    let ids = match rtether_papers::expand(&arguments.experiments, mode) {
+    let modes = arguments.modes();
+    let ids = match rtether_papers::expand(&arguments.experiments, modes) {
         Ok(ids) => ids,
         Err(error) => {
             terminal::complain(&error.to_string());
             return Exit::WrongInput;
         }
     };
+    if let [mode] = modes {
+        let repeat = |id: &str, progress: &Progress| rtether_papers::reproduce(id, *mode, progress);
+        repeat_all(arguments, &ids, repeat, |found| Shown {
+            claims: found.iter().flat_map(|one| &one.claims).collect(),
+            page: rtether_papers::html(found),
+            render: Box::new(Reproductions(found)),
+        })
+    } else {
+        repeat_all(arguments, &ids, rtether_papers::reproduce_beside, |found| {
+            Shown {
+                claims: found.iter().flat_map(Beside::claims).collect(),
+                page: SideBySide(found).html(),
+                render: Box::new(SideBySide(found)),
+            }
+        })
+    }
+}
+
+/// Repeated experiments as they are shown.
+struct Shown<'a> {
+    claims: Vec<&'a Judgement>,
+    page: String,
+    render: Box<dyn Render + 'a>,
+}
+
+/// Repeats the experiments one after the other, and shows those that came to their end.
+fn repeat_all<T: Send>(
+    arguments: &ReproduceArgs,
+    ids: &[String],
+    repeat: impl Fn(&str, &Progress) -> Result<T, ReproduceError> + Sync,
+    shown: impl Fn(&[T]) -> Shown<'_>,
+) -> Exit {
     let care = if arguments.live {
         Care::Once
     } else {
@@ -61,21 +102,21 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
     };
     let run = with_progress(arguments.pace, 0, care, |progress| {
         let mut found = Vec::new();
-        for id in &ids {
-            match rtether_papers::reproduce(id, mode, progress) {
+        for id in ids {
+            match repeat(id, progress) {
                 Ok(one) => found.push(one),
                 Err(error) => return (found, Some((id, error))),
             }
         }
         (found, None)
     });
-    let (found, stopped): (Vec<Reproduction>, _) = match run {
+    let (found, stopped): (Vec<T>, _) = match run {
         Ok(outcome) => outcome,
         Err(message) => return terminal::fail(&message),
     };
-    let shown = show(&found, arguments);
+    let printed = show(&shown(&found), arguments);
     let Some((id, error)) = stopped else {
-        return shown;
+        return printed;
     };
     if error == ReproduceError::Interrupted {
         return Exit::Interrupted;
@@ -89,24 +130,18 @@ pub(crate) fn run(arguments: &ReproduceArgs) -> Exit {
 }
 
 /// Prints the results.
-fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
+fn show(found: &Shown<'_>, arguments: &ReproduceArgs) -> Exit {
     if let Some(path) = &arguments.report
-        && let Err(message) = files::write(path, &rtether_papers::html(found))
+        && let Err(message) = files::write(path, &found.page)
     {
         return terminal::fail(&message);
     }
-    let printed = arguments.format.print(&Reproductions(found));
+    let printed = arguments.format.print(&*found.render);
     if printed != Exit::Ok {
         return printed;
     }
-    let fails = |judged: &&rtether_papers::Judgement| {
-        judged.status == Status::Fail && judged.strength == "must"
-    };
-    if found
-        .iter()
-        .flat_map(|one| &one.claims)
-        .any(|judged| fails(&judged))
-    {
+    let fails = |judged: &&Judgement| judged.status == Status::Fail && judged.strength == "must";
+    if found.claims.iter().any(fails) {
         Exit::Failed
     } else {
         Exit::Ok

@@ -69,7 +69,8 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-fn compare(page: &mut Page, points: &[Arc<Point>]) {
+/// Shows what was simulated or measured next to the paper's values.
+pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
     page.compare(reference::values("kweon-linux-greedy"), |value| {
         let scheme = scheme_of(value, &SCHEMES)?;
         let own = points.iter().filter(|point| point.case.scheme == scheme);

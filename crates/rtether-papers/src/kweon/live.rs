@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use rtether_testbed::testbed::{Emulation, Measured};
 
-use super::{Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, file_times, jain, merge, plant};
+use super::{
+    Bulk, Case, MEDIUM_BPS, Platform, Point, Scheme, file_times, greedy, jain, merge, nongreedy,
+    nt, plant, sequence,
+};
 use crate::live::lab;
 use crate::observe::Known;
 use crate::prelude::*;
@@ -23,7 +26,7 @@ const NT_ACTIVE: u16 = Platform::Nt.stations();
 /// Results of one run.
 #[derive(Clone, Debug)]
 struct Run {
-    point: Point,
+    point: Arc<Point>,
     /// Longest round trip, including stalls of the host.
     longest: Duration,
     stalled: u64,
@@ -74,7 +77,7 @@ impl Run {
         let kept = kept.filter(|packet| usize::from(packet.stream) < count);
         let layers = measured.layers.iter().map(|layer| layer.replayed);
         Ok(Self {
-            point: Point {
+            point: Arc::new(Point {
                 case,
                 messages,
                 miss: miss.ok_or_else(|| ReproduceError::Scenario("no messages".into()))?,
@@ -85,7 +88,7 @@ impl Run {
                 collisions: count_f64(emulation.collisions) / count_f64(emulation.frames.max(1)),
                 given_up: emulation.dropped,
                 jain: jain(&octets),
-            },
+            }),
             longest: kept.filter_map(|p| p.latency).max().unwrap_or_default(),
             stalled: measured.streams[..count].iter().map(|s| s.stalled).sum(),
             replayed: layers.fold((0, 0, true), |sum, own| {
@@ -125,6 +128,11 @@ impl Run {
             self.stalled
         )
     }
+}
+
+/// Returns what was measured, in the form in which it is compared with the paper.
+fn points<const N: usize>(runs: &[Arc<Run>; N]) -> [Arc<Point>; N] {
+    runs.each_ref().map(|run| Arc::clone(&run.point))
 }
 
 /// Runs the cases and shows them, the first of them without smoothing.
@@ -167,7 +175,8 @@ pub(crate) fn greedy(page: &mut Page, progress: &Progress) -> Outcome {
     let cases = schemes.map(|scheme| Case::greedy(scheme, ACTIVE));
     let title = "Files without a pause beside real-time messages on a hub, measured";
     let runs = show(page, title, cases, progress)?;
-    let [none, fixed, himd, rtether] = runs.each_ref().map(|run| &run.point);
+    greedy::compare(page, &points(&runs));
+    let [none, fixed, himd, rtether] = runs.each_ref().map(|run| &*run.point);
     judge_adaptive(page, himd);
     let words = [fixed, himd, rtether].map(|point| trade_off(none, point));
     page.note(format!("Against no smoothing: {}.", words.join("; ")));
@@ -201,7 +210,8 @@ fn judge_adaptive(page: &mut Page, himd: &Point) {
 pub(crate) fn nongreedy(page: &mut Page, progress: &Progress) -> Outcome {
     let title = "Files at random times beside real-time messages on a hub, measured";
     let runs = random(page, title, progress)?;
-    let [none, fixed, himd] = runs.each_ref().map(|run| &run.point);
+    nongreedy::compare(page, &points(&runs));
+    let [none, fixed, himd] = runs.each_ref().map(|run| &*run.point);
     let is_told = fixed.messages.missed > 0 || himd.messages.missed > 0;
     let holds = if none.miss > fixed.miss.max(himd.miss) {
         is_told.then_some(fixed.miss >= himd.miss)
@@ -241,6 +251,7 @@ fn random(
 pub(crate) fn sequence(page: &mut Page, progress: &Progress) -> Outcome {
     let title = "Round trips with ten nodes that send files at random times, measured";
     let runs = random(page, title, progress)?;
+    sequence::compare(page, &points(&runs));
     let longest = runs[2].longest;
     page.check_or("C057", [longest], longest, "a longer round trip");
     Ok(())
@@ -250,6 +261,7 @@ pub(crate) fn nt(page: &mut Page, progress: &Progress) -> Outcome {
     let cases = [Scheme::None, Scheme::Nt].map(|scheme| Case::nt(scheme, NT_ACTIVE));
     let title = "The NT variant of the smoother, four nodes, measured";
     let runs = show(page, title, cases, progress)?;
+    nt::compare(page, &points(&runs));
     let words = trade_off(&runs[0].point, &runs[1].point);
     page.note(format!("Against no smoothing: {words}."));
     Ok(())

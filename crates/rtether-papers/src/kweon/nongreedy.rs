@@ -36,7 +36,8 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     Ok(())
 }
 
-fn compare(page: &mut Page, points: &[Arc<Point>]) {
+/// Shows what was simulated or measured next to the paper's values.
+pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
     page.compare(reference::values("kweon-linux-nongreedy"), |value| {
         let scheme = scheme_of(value, &SCHEMES)?;
         let active = value.subject.split(", ").nth(3)?;

@@ -15,12 +15,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     let linux = [Scheme::None, Scheme::Himd].map(|scheme| Case::greedy(scheme, 10));
     let measured = measure(&[&cases[..], &linux].concat(), progress)?;
     let own = &measured.pooled[..cases.len()];
-    page.compare(reference::values("kweon-nt-greedy"), |value| {
-        let adaptive = own.iter().filter(|point| point.case.scheme == Scheme::Nt);
-        let shown = adaptive.map(|point| format!("{}: {}", point.case.active, point.miss_words()));
-        let is_miss = value.statistic == "deadline_miss_ratio";
-        is_miss.then(|| ("miss ratio, adaptive", listed(shown, "; ")))
-    });
+    compare(page, own);
     measured.judge(page, judge);
     let misses = Drawing {
         paper: vec![("paper, adaptive (largest)", vec![(4.0, 0.000_35)])],
@@ -35,6 +30,18 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     );
     page.note(measured.ranges(&cases));
     Ok(())
+}
+
+/// Shows what was simulated or measured next to the paper's values.
+pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
+    page.compare(reference::values("kweon-nt-greedy"), |value| {
+        let adaptive = points
+            .iter()
+            .filter(|point| point.case.scheme == Scheme::Nt);
+        let shown = adaptive.map(|point| format!("{}: {}", point.case.active, point.miss_words()));
+        let is_miss = value.statistic == "deadline_miss_ratio";
+        is_miss.then(|| ("miss ratio, adaptive", listed(shown, "; ")))
+    });
 }
 
 fn judge(page: &mut Page, points: &[Arc<Point>]) {

@@ -16,12 +16,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         progress,
     )?;
     let points = &measured.pooled;
-    page.compare(reference::values("kweon-linux-sequence"), |value| {
-        let scheme = scheme_of(value, &SCHEMES)?;
-        let ours = format!("{:.1} ms", longest(points, scheme) * 1e3);
-        let quantity = format!("longest round trip, {}", scheme.name());
-        (value.statistic == "round_trip_delay").then_some((quantity, ours))
-    });
+    compare(page, points);
     measured.judge(page, |page, points| {
         for (claim, scheme) in [("C057", Scheme::Himd), ("C058", Scheme::None)] {
             let longest = longest(points, scheme);
@@ -48,6 +43,16 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
          share of them took longer.",
     );
     Ok(())
+}
+
+/// Shows what was simulated or measured next to the paper's values.
+pub(super) fn compare(page: &mut Page, points: &[Arc<Point>]) {
+    page.compare(reference::values("kweon-linux-sequence"), |value| {
+        let scheme = scheme_of(value, &SCHEMES)?;
+        let ours = format!("{:.1} ms", longest(points, scheme) * 1e3);
+        let quantity = format!("longest round trip, {}", scheme.name());
+        (value.statistic == "round_trip_delay").then_some((quantity, ours))
+    });
 }
 
 /// Returns the longest round trip in seconds.

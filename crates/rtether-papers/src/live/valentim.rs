@@ -13,7 +13,7 @@ use crate::prelude::*;
 use crate::valentim::decomposition::headers;
 use crate::valentim::{
     FAST, Key, Medium, Protocol, SIZES, Times, half_round_trips, judge_loopback, keys, loopbacks,
-    network,
+    network, quantity,
 };
 
 /// Round trips per point; the paper has 1000.
@@ -64,7 +64,7 @@ fn half(calm: &Calm) -> Duration {
 /// Shows points next to the paper's.
 fn show(
     page: &mut Page,
-    title: &str,
+    network: &str,
     points: &Points,
     paper: &Times,
     value: impl Fn(&Calm) -> Duration,
@@ -74,7 +74,7 @@ fn show(
             .get(key)
             .map_or_else(|| "unusable".into(), ToString::to_string);
         page.row(
-            format!("{title}, {}, {} B", key.0.name(), key.1),
+            quantity(network, *key),
             paper,
             format!("{} ({})", value(calm), calm.words()),
             "004 Valentim Table II",
@@ -88,8 +88,13 @@ pub(crate) fn rtt(page: &mut Page, progress: &Progress) -> Outcome {
     let (mut holds, mut words) = (true, Vec::new());
     for medium in Medium::ALL {
         let (points, emulation) = measure(medium, progress)?;
-        let title = format!("half a round trip, {}", medium.name());
-        show(page, &title, &points, &half_round_trips(medium), half);
+        show(
+            page,
+            medium.name(),
+            &points,
+            &half_round_trips(medium),
+            half,
+        );
         for size in SIZES {
             let [udp, raw] = Protocol::ALL.map(|protocol| half(&points[&(protocol, size)]));
             holds &= raw < udp;
@@ -234,7 +239,7 @@ pub(crate) fn switch_hub(page: &mut Page, progress: &Progress) -> Outcome {
         let more = half(&switch[key]) - half(of_hub);
         let frame = wire_time(key.0.frame(key.1), FAST);
         page.row(
-            format!("switch less hub, {}, {} B", key.0.name(), key.1),
+            format!("switch minus hub, {}, {} B", key.0.name(), key.1),
             "one frame time and a constant",
             format!("{more}: a frame time of {frame} and {}", more - frame),
             "004 Valentim Fig. 8",

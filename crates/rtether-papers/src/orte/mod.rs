@@ -263,11 +263,11 @@ pub(crate) fn show(page: &mut Page, title: &str, what: &str, points: &[Point]) {
         time,
     } in points
     {
-        let quantity = format!("{what}, {size} B every {repetition}");
+        let quantity = format!("response time, {size} B every {repetition}");
         page.row(
             quantity,
             "drawn, not printed",
-            time,
+            format!("{what} {time}"),
             "003 Dolejs Fig. 12 to 14",
         );
     }

@@ -3,7 +3,7 @@
 //! The simulator has no loopback device. A loopback round trip is taken as the sum of all passes
 //! through the stacks in simulated round trips over the switch.
 
-use super::{Medium, Protocol, SIZES, judge_loopback, loopbacks, simulate_all};
+use super::{Medium, Protocol, SIZES, judge_loopback, loopbacks, quantity, simulate_all};
 use crate::prelude::*;
 
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
@@ -11,8 +11,12 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     let found = simulate_all(Medium::FastSwitch, progress)?;
     let paper = loopbacks();
     for (key, paper) in &paper {
-        let quantity = format!("{}, {} B", key.0.name(), key.1);
-        page.row(quantity, paper, found[key].stack, "004 Valentim Table II");
+        page.row(
+            quantity("loopback", *key),
+            paper,
+            found[key].stack,
+            "004 Valentim Table II",
+        );
     }
     let times = Protocol::ALL.map(|of| SIZES.map(|size| found[&(of, size)].stack));
     let udp = format!("from {} to {}", times[0][0], times[0][4]);

@@ -116,6 +116,11 @@ pub(crate) fn keys() -> impl Iterator<Item = Key> {
     protocols.flat_map(|protocol| SIZES.map(|size| (protocol, size)))
 }
 
+/// Names a point; simulated and measured values of one point have the same name.
+pub(crate) fn quantity(network: &str, (protocol, size): Key) -> String {
+    format!("{network}, {}, {size} B", protocol.name())
+}
+
 /// Returns the paper's comparable measurements on a network.
 fn measured(experiment: &str, statistic: &str, network: &str) -> Times {
     let times = reference::times(experiment, statistic);

@@ -1,7 +1,8 @@
 //! `valentim-rtt`: half round trips over three networks (004 Valentim III.A, table II, figure 5).
 
 use super::{
-    Medium, Points, Protocol, SIZES, Times, half_round_trips, keys, largest_distance, simulate_all,
+    Medium, Points, Protocol, SIZES, Times, half_round_trips, keys, largest_distance, quantity,
+    simulate_all,
 };
 use crate::prelude::*;
 
@@ -12,7 +13,7 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     for (medium, points) in Medium::ALL.into_iter().zip(&all) {
         let theirs = comparable(medium);
         for (key, found) in points {
-            let quantity = format!("{}, {}, {} B", medium.name(), key.0.name(), key.1);
+            let quantity = quantity(medium.name(), *key);
             let paper = theirs.get(key).map(ToString::to_string);
             let paper = paper.unwrap_or_else(|| "lost in print".into());
             page.row(quantity, paper, found.half, "004 Valentim Table II");
