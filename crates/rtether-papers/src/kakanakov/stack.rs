@@ -12,6 +12,8 @@ use crate::plant::{self as common, Plant};
 use crate::prelude::*;
 
 const FAST: BitRate = BitRate::from_mbps(100);
+/// Latency of the switch; the paper's equation has none.
+const LATENCY: Duration = Duration::from_us(5);
 
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Stack and transmission delays of devices");
@@ -41,6 +43,18 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         let is_transmission = value.subject == "transmission_delay";
         is_transmission.then(|| (quantity, format!("{bare}, with preamble {whole}")))
     });
+    for (profile, class) in [("i586-166", HIGH), ("arm7-40", MEDIUM)] {
+        for (size, stack) in stack_delays(class) {
+            let sum = Sum::of(stack, size);
+            let simulated = simulate_over_switch(profile, size, progress)?;
+            page.row(
+                format!("delay between two devices, {class}, {size}"),
+                format!("{} by its equation", sum.of_paper()),
+                format!("{} by link, {simulated} simulated", sum.by_link()),
+                "001 Kakanakov 1.2",
+            );
+        }
+    }
     page.lines(
         "The delays of section 1.2.",
         ["Stack delay by size", "one passage"],
@@ -62,6 +76,32 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     Ok(())
 }
 
+/// The terms of the delay between two equal devices at a switch, `D_E = D_S + D_Tx + 2 D_prop +
+/// D_R + D_Q`, in a network without other traffic: `D_Q` is zero (R4).
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    /// `D_S` and `D_R`.
+    stack: Duration,
+    size: Bytes,
+}
+
+impl Sum {
+    const fn of(stack: Duration, size: Bytes) -> Self {
+        Self { stack, size }
+    }
+
+    /// Returns the delay in the paper's form: one transmission, without a preamble, and a switch
+    /// that takes no time.
+    fn of_paper(self) -> Duration {
+        self.stack * 2 + FAST.time_ceil(self.size) + common::PATCH * 2
+    }
+
+    /// Returns the delay with a transmission for each link and the latency of the switch.
+    fn by_link(self) -> Duration {
+        (self.stack + wire_time(self.size, FAST) + common::PATCH) * 2 + LATENCY
+    }
+}
+
 /// Names of the device classes.
 pub(crate) const HIGH: &str = "high performance";
 pub(crate) const MEDIUM: &str = "medium performance";
@@ -77,6 +117,25 @@ pub(crate) fn stack_delays(class: &str) -> Vec<(Bytes, Duration)> {
             Some((Bytes::new(octets), value.time()?))
         })
         .collect()
+}
+
+/// Returns half the round trip between two devices at a switch.
+fn simulate_over_switch(
+    profile: &str,
+    size: Bytes,
+    progress: &Progress,
+) -> Result<Duration, ReproduceError> {
+    let device = profiles::find(profile).expect("a built-in stack").station();
+    let mut plant = Plant::default();
+    let ends = ["one", "other"].map(|name| plant.add(name, NodeKind::EndStation(device.clone())));
+    let switch = plant.add("switch", NodeKind::Switch(common::switch(2, LATENCY)));
+    for (port, end) in (0..).zip(ends) {
+        plant.link((end, 0), (switch, port), FAST);
+    }
+    let form = (Encapsulation::Raw, size - Bytes::new(18));
+    let flow = common::echoed(common::flow("echo", ends.into(), form, echo::ADAPTIVE));
+    let echoes = echo::measure(&plant.network, &[flow], 10, 1, progress)?;
+    Ok(echoes.summary().mean().unwrap_or_default() / 2)
 }
 
 /// Returns the stack delay for frames of some sizes: the time an echo spends in it each way.
@@ -101,4 +160,28 @@ fn simulate(
         Ok((size, (round_trip - wires) / 2))
     });
     sizes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: by hand. 1000 octets take 80 us, with preamble 80.64 us; two patch cables 50 ns.
+    #[test]
+    fn the_equation_of_the_paper_lacks_a_transmission() {
+        let stack = Duration::from_us(500);
+        let sum = Sum::of(stack, Bytes::new(1_000));
+        assert_eq!(sum.of_paper(), Duration::from_ns(1_080_050));
+        assert_eq!(sum.by_link(), Duration::from_ns(1_166_330));
+    }
+
+    /// Oracle: the equation by link, with the simulated stack's own delay in place of the paper's.
+    #[test]
+    fn the_simulation_is_the_equation_by_link() {
+        let progress = Progress::default();
+        let size = Bytes::new(1_000);
+        let stack = simulate("arm7-40", &[size], &progress).expect("a device")[0].1;
+        let simulated = simulate_over_switch("arm7-40", size, &progress).expect("a device");
+        assert_eq!(simulated, Sum::of(stack, size).by_link());
+    }
 }

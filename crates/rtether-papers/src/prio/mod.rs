@@ -9,6 +9,7 @@
 mod ablation;
 #[cfg(target_os = "linux")]
 pub(crate) mod live;
+mod parts;
 mod plant;
 pub(crate) mod strip;
 pub(crate) mod tables;

@@ -16,12 +16,13 @@ use crate::prelude::*;
 use rtether::profiles;
 
 pub(crate) const MASTER: NodeId = NodeId(0);
+pub(crate) const SLAVE: NodeId = NodeId(1);
 /// Positions of the streams.
 pub(crate) const MESSAGE: usize = 0;
 pub(crate) const FILE: usize = 1;
 
-const FAST: BitRate = BitRate::from_mbps(100);
-const SLOW: BitRate = BitRate::from_mbps(10);
+pub(crate) const FAST: BitRate = BitRate::from_mbps(100);
+pub(crate) const SLOW: BitRate = BitRate::from_mbps(10);
 /// A frame of 160 octets, 168 on the wire with preamble, as the paper's drop-link times imply.
 const PAYLOAD: Bytes = Bytes::new(114);
 const PERIOD: Duration = Duration::from_ms(20);

@@ -1,7 +1,7 @@
 //! `skeie-prio-baseline` and `skeie-prio-table1` to `-table3`.
 
 use super::plant::{Load, Setup};
-use super::{Case, SAMPLES, SERIES, ablation, measure};
+use super::{Case, SAMPLES, SERIES, ablation, measure, parts};
 use crate::observe::Known;
 use crate::prelude::*;
 use rtether::profiles::VXWORKS_DATAGRAM as PASSAGE;
@@ -136,6 +136,7 @@ pub(crate) fn baseline(page: &mut Page, progress: &Progress) -> Outcome {
         let is_whole = value.subject.starts_with("rtt");
         is_whole.then(|| (quantity, format!("{ours:.1} us")))
     });
+    parts::show(page, progress)?;
     page.note(format!(
         "Calibrated here: four passages of a stack of {PASSAGE} each with a uniform jitter. {}.",
         case.words()

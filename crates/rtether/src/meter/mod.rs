@@ -7,6 +7,7 @@ mod exchange;
 mod gaps;
 mod output;
 mod parts;
+mod settling;
 mod split;
 mod statistics;
 mod valentim;
@@ -18,6 +19,7 @@ pub use exchange::{hdr_log, prometheus};
 pub use gaps::Gap;
 pub use output::samples;
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
+pub use settling::{First, Settling};
 pub use split::parts;
 pub use statistics::{Combined, Statistics};
 

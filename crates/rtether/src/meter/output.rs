@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measurement, Outlier, Statistics, split};
+use super::{Measurement, Outlier, Settling, Statistics, split};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Rows, Screen, Table};
 use crate::report::text::{plural, time};
@@ -109,6 +109,9 @@ fn remarks(measurement: &Measurement, text: &mut String) {
             time(combined.total)
         );
     }
+    if let Some(settling) = measurement.settling() {
+        remark_settling(&settling, text);
+    }
     let oddities = oddities(measurement).into_iter().filter(|odd| odd.1 > 0);
     for (name, count) in oddities {
         _ = writeln!(text, "{}: {count}", in_words(name));
@@ -136,6 +139,24 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     if let Some(why) = &measurement.ended {
         _ = writeln!(text, "ended early: {why}");
     }
+}
+
+/// Says how sure the mean is, and how many samples would be enough.
+fn remark_settling(settling: &Settling, text: &mut String) {
+    _ = write!(
+        text,
+        "mean known to within {} (95 %); 1 % of it takes about {}",
+        time(settling.half_interval),
+        plural(
+            usize::try_from(settling.enough).unwrap_or(usize::MAX),
+            "sample"
+        ),
+    );
+    let last = settling.means.iter().rev().take(3).rev();
+    let words: Vec<String> = last
+        .map(|first| format!("{} by {:.1} %", first.count, first.apart * 100.0))
+        .collect();
+    _ = writeln!(text, "; the first differ from all: {}", words.join(", "));
 }
 
 /// Returns the largest outliers, in time order.
@@ -259,6 +280,13 @@ fn json(measurement: &Measurement) -> String {
             "due": due,
             "ratio_low": low,
             "ratio_high": high,
+        })),
+        "settling": measurement.settling().map(|settling| json!({
+            "half_interval_ns": settling.half_interval.as_ns_f64(),
+            "enough": settling.enough,
+            "means": settling.means.iter().map(|first| json!({
+                "count": first.count, "mean_ns": first.mean.as_ns_f64(), "apart": first.apart,
+            })).collect::<Vec<_>>(),
         })),
         "outliers": outliers.collect::<Vec<_>>(),
         "stalls": split::gaps_json(measurement),

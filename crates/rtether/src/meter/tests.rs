@@ -68,6 +68,27 @@ fn both_combined_deviations_by_hand() {
     assert_eq!(combined.total, Duration::from_ps(5_887_839));
 }
 
+/// Oracle: by hand. Twenty batches of five: ten with mean 9 and ten with mean 11, one after the
+/// other. Their deviation is the root of 20/19, half the interval 2.093 * 1.02598 / root of 20; the
+/// first ten samples have mean 10, and the first fifty, too.
+#[test]
+fn the_mean_settles_with_the_size() {
+    let mut times = Vec::new();
+    for batch in 0..20 {
+        times.extend([9 + 2 * (batch % 2); 5]);
+    }
+    let settling = measured(&[&times]).settling().expect("a hundred samples");
+    assert_eq!(settling.half_interval, Duration::from_ps(480_167));
+    // (0.48017 / 0.1)^2 times a hundred.
+    assert_eq!(settling.enough, 2_306);
+    let first: Vec<_> = settling.means.iter().map(|m| (m.count, m.mean)).collect();
+    assert_eq!(first, [(10, us(10)), (20, us(10)), (50, us(10))]);
+    let first = measured(&[&[8; 10], &[10; 90]]).settling().expect("enough");
+    assert_eq!(first.means[0].mean, us(8));
+    assert!((first.means[0].apart - 1.8 / 9.8).abs() < 1e-9);
+    assert_eq!(measured(&[&[8; 99]]).settling(), None);
+}
+
 #[test]
 fn losses_are_misses() {
     let measurement = measured(&[&[9, 2, 4, 4, 5, 4, 5, 7]]);
