@@ -64,6 +64,7 @@ pub(crate) fn scenario(
             bucket: Duration::ZERO,
         },
         accept: Vec::new(),
+        stages: Vec::new(),
         sums: Vec::new(),
     }
 }

@@ -34,7 +34,7 @@ pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use overrides::Override;
-pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic, Sum};
+pub use plan::{Limit, Requirement, RunPlan, Scenario, Stage, Statistic, Sum};
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
@@ -247,7 +247,12 @@ fn lower_all(
     let top = reader.fields(root, &keys::table::SCENARIO, "the scenario".into(), at)?;
     let name = lower::header(reader, &top, source_name);
     let mut plant = Plant::default();
-    let (mut run, overload, run_places) = lower::run(reader, &top);
+    let lower::Run {
+        plan: mut run,
+        stages,
+        overload,
+        places: run_places,
+    } = lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
@@ -282,6 +287,7 @@ fn lower_all(
         network: plant.network,
         flows: plant.flows,
         run,
+        stages,
         accept,
         sums,
     };

@@ -25,6 +25,7 @@ mod run;
 mod shim;
 mod smoother;
 mod stacks;
+mod stages;
 mod switches;
 mod traffic;
 
@@ -33,7 +34,7 @@ pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
-pub(super) use run::{RunPlaces, run};
+pub(super) use run::{Run, RunPlaces, run};
 pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
 

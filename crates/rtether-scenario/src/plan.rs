@@ -15,6 +15,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// How to simulate.
     pub run: RunPlan,
+    /// Stages of the run with statistics of their own, in order of time.
+    pub stages: Vec<Stage>,
     /// The verdict: a stream fails if a requirement that matches it does not hold.
     pub accept: Vec<Requirement>,
     /// Requirements over several flows.
@@ -47,6 +49,15 @@ impl RunPlan {
         let streams = i64::try_from(streams).unwrap_or(i64::MAX);
         buckets.map_or(0, |buckets| buckets.saturating_mul(streams))
     }
+}
+
+/// A stage of the run: it lasts until the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name.
+    pub name: String,
+    /// When it begins.
+    pub from: Duration,
 }
 
 /// One line of `accept:`.

@@ -18,6 +18,7 @@ pub mod meter;
 pub mod phases;
 pub mod report;
 pub mod run;
+pub mod stages;
 pub mod stats;
 pub mod sums;
 pub mod trace;

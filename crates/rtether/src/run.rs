@@ -9,6 +9,7 @@ use rtether_sim::observe::Observer;
 use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::scenario::{RunPlan, Scenario};
+use crate::stages::{self, Stages};
 use crate::stats::Spread;
 pub use crate::stats::{Confidence, Interval};
 
@@ -17,6 +18,8 @@ pub use crate::stats::{Confidence, Interval};
 pub struct Results {
     /// All runs merged.
     pub record: Record,
+    /// Figures of each stage of the run, by stream; empty if the scenario has no stages.
+    pub stages: Stages,
     /// Confidence intervals per stream, in the order of `record.streams`.
     pub confidence: Vec<Confidence>,
     /// The seeds that were run, in order; fewer than planned after an interruption.
@@ -67,18 +70,34 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
             .filter(|&run| run == 0 || !progress.is_cancelled())
             .map(|run| {
                 let seed = plan.seed.wrapping_add(run);
-                let record = replicate(scenario, seed, progress, |simulation, until| {
-                    simulation.advance_to(until);
-                    true
-                })?;
-                Ok((seed, record))
+                let (record, stages) = simulate_run(scenario, seed, progress)?;
+                Ok((seed, record, stages))
             })
-            .collect::<Result<Vec<(u64, Record)>, BuildError>>()?;
-        for (seed, record) in records {
+            .collect::<Result<Vec<(u64, Record, Stages)>, BuildError>>()?;
+        for (seed, record, stages) in records {
             merged.add(seed, record, plan.duration);
+            stages::merge(&mut merged.stages, stages);
         }
     }
     Ok(merged.finish(progress.is_cancelled()))
+}
+
+/// Runs one replication; only stages need an observer.
+fn simulate_run(
+    scenario: &Scenario,
+    seed: u64,
+    progress: &Progress,
+) -> Result<(Record, Stages), BuildError> {
+    if scenario.stages.is_empty() {
+        let record = replicate(scenario, seed, progress, |simulation, until| {
+            simulation.advance_to(until);
+            true
+        })?;
+        return Ok((record, Stages::new()));
+    }
+    let mut log = stages::Log::new(scenario);
+    let record = simulate_seed(scenario, seed, progress, &mut log)?;
+    Ok((record, log.found))
 }
 
 /// Returns how many records are held in memory before merging: enough to keep all threads busy most
@@ -171,6 +190,7 @@ const FEW_EVENTS: u64 = 1 << 12;
 #[derive(Default)]
 struct Merged {
     record: Option<Record>,
+    stages: Stages,
     spreads: Vec<Spread>,
     seeds: Vec<u64>,
 }
@@ -199,6 +219,7 @@ impl Merged {
             .collect();
         Results {
             record,
+            stages: self.stages,
             confidence,
             seeds: self.seeds,
             partial,

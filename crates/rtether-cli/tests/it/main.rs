@@ -221,6 +221,7 @@ fn all_results_in_one_directory() {
         "report.html",
         "result.json",
         "smoothers.csv",
+        "stages.csv",
         "transfers.csv",
     ];
     assert_eq!(folder.names(), expected);

@@ -88,6 +88,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &BULK_TRANSFER,
     &BURSTS,
     &RUN,
+    &STAGE,
     &ACCEPT,
     &GENERATE,
     &SUBSTATION,
@@ -249,11 +250,34 @@ pub(crate) static RUN: Section = Section {
             "1.6 s",
             "Length of the buckets on the time axis; a hundredth of the run if not given, longer with more than 100 000 streams. All streams together have ten million at most.",
         ),
+        key(
+            "stages",
+            Kind::List(&STAGE),
+            Optional,
+            "[{ name: quiet, from: 0 s }, { name: upload, from: 4 s }]",
+            "Stages of the run, in order of time, each with its own figures of every flow. A packet belongs to the stage in which it was released.",
+        ),
         choice(
             &OVERLOAD,
             "allow",
             "Whether a plant may have more to carry than it can.",
         ),
+    ],
+};
+
+pub(crate) static STAGE: Section = Section {
+    name: "stage",
+    noun: "a stage",
+    description: "A part of the run with figures of its own; it lasts until the next stage begins.",
+    keys: &[
+        key(
+            "name",
+            Kind::Text,
+            Required,
+            "upload",
+            "Its name in results.",
+        ),
+        key("from", TIME, Required, "4 s", "When it begins."),
     ],
 };
 

@@ -2,10 +2,11 @@
 
 use rtether_model::quantity::Duration;
 
+use super::stages::stages;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::keys::table::{OVERLOAD, RUN};
-use crate::plan::RunPlan;
+use crate::plan::{RunPlan, Stage};
 use crate::reader::{Fields, Reader};
 
 /// Places of the values of `run:` that need the whole plant to check.
@@ -17,8 +18,18 @@ pub(crate) struct RunPlaces {
     pub(crate) length: Option<Span>,
 }
 
-/// Reads `run:`; also returns how to report an overload.
-pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Severity, RunPlaces) {
+/// What `run:` says.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub(crate) plan: RunPlan,
+    pub(crate) stages: Vec<Stage>,
+    /// How an overload is reported.
+    pub(crate) overload: Severity,
+    pub(crate) places: RunPlaces,
+}
+
+/// Reads `run:`.
+pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> Run {
     let default = RunPlan {
         duration: Duration::from_secs(10),
         warmup: Duration::ZERO,
@@ -27,7 +38,12 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Severi
         bucket: Duration::from_ms(100),
     };
     let Some(fields) = reader.one(top, "run", &RUN) else {
-        return (default, OVERLOAD.default(), RunPlaces::default());
+        return Run {
+            plan: default,
+            stages: Vec::new(),
+            overload: OVERLOAD.default(),
+            places: RunPlaces::default(),
+        };
     };
     let duration = reader.positive_time(&fields, "for");
     let warmup = reader.time(&fields, "warmup");
@@ -63,6 +79,7 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Severi
         let rule = "at least a millionth of the run";
         reader.out_of_range("bucket", bucket.span, rule, &found, "too many points");
     }
+    let stages = stages(reader, &fields, length);
     let plan = RunPlan {
         duration: length,
         warmup: warmup.map_or(Duration::ZERO, |time| time.value),
@@ -76,5 +93,10 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Severi
             .map(|runs| runs.span)
             .or(duration.map(|time| time.span)),
     };
-    (plan, overload, places)
+    Run {
+        plan,
+        stages,
+        overload,
+        places,
+    }
 }

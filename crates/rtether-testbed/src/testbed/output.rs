@@ -13,6 +13,7 @@ use rtether::report::table::{Cell, Screen, Table};
 use rtether::report::text::{plain_line, plural, time, time_or_dash};
 use rtether::run::Results;
 use rtether::scenario::Scenario;
+use rtether::stages::Stages;
 use rtether::sums::{self, OneSum};
 use rtether::verdict::{self, Assessment, Standing, Verdict};
 
@@ -61,6 +62,7 @@ impl Measured {
     pub(super) fn results(&self, scenario: &Scenario) -> Results {
         Results {
             record: self.record(scenario),
+            stages: Stages::new(),
             confidence: Vec::new(),
             seeds: Vec::new(),
             partial: self.is_partial,

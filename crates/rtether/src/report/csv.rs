@@ -12,8 +12,8 @@ use crate::verdict::{Column as Blamed, Standing};
 
 use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
-use super::sums;
 use super::table::{Cell, Rows, Table};
+use super::{stages, sums};
 pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files: name and contents.
@@ -25,6 +25,7 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
         histogram(checked),
         buckets(checked),
         transfers(checked),
+        stages::table(checked),
         media(checked),
         collisions(checked),
         queues(checked),
@@ -37,13 +38,14 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
 }
 
 /// Names of the files that [`files`] returns, in the same order.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 11] = [
     "flows.csv",
     "ports.csv",
     "nodes.csv",
     "histogram.csv",
     "buckets.csv",
     "transfers.csv",
+    "stages.csv",
     "media.csv",
     "collisions.csv",
     "layer-queues.csv",

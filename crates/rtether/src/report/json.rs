@@ -14,7 +14,7 @@ mod shared;
 
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
-use super::sums;
+use super::{stages, sums};
 use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
@@ -60,6 +60,9 @@ pub fn document(checked: &Checked, options: Options) -> Value {
         "nodes": nodes.collect::<Vec<_>>(),
         "media": media.collect::<Vec<_>>(),
     });
+    if !checked.scenario.stages.is_empty() {
+        document["stages"] = stages::json(checked).into();
+    }
     if !checked.scenario.sums.is_empty() {
         document["sums"] = sums::json(checked).into();
     }

@@ -15,6 +15,7 @@ mod headline;
 pub mod html;
 pub mod json;
 pub mod place;
+pub mod stages;
 pub mod sums;
 pub mod timeline;
 pub mod verdicts;

@@ -10,7 +10,7 @@ use super::checked::{Checked, Group, Stream};
 use super::format::{self, Part, Render};
 use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
-use super::{csv, json, sums};
+use super::{csv, json, stages, sums};
 use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
 
 /// Up to this number, streams are listed one by one.
@@ -97,6 +97,10 @@ impl Render for Verdicts<'_> {
         if !sums.is_empty() {
             parts.extend([sums.into(), Part::Lines("\n".into())]);
         }
+        let stages = stages::table(checked);
+        if !stages.is_empty() {
+            parts.extend([stages.into(), Part::Lines("\n".into())]);
+        }
         parts.extend(shared::parts(checked, all));
         parts.extend(help(checked, screen.width));
         parts.push(footer(checked, screen.width).into());
@@ -109,7 +113,9 @@ impl Render for Verdicts<'_> {
         let table = Part::Table(table(checked, all));
         let mut parts = vec![title, table];
         let sums = sums::table(checked);
-        parts.extend((!sums.is_empty()).then_some(Part::Table(sums)));
+        let stages = stages::table(checked);
+        let more = [sums, stages].into_iter().filter(|table| !table.is_empty());
+        parts.extend(more.map(Part::Table));
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
         parts.extend(help(checked, None));
         parts.push(footer(checked, None).into());

@@ -46,6 +46,7 @@ impl Builder {
             flows: Vec::new(),
             run,
             accept: vec![Requirement::default_for_all()],
+            stages: Vec::new(),
             sums: Vec::new(),
         };
         Self {
@@ -164,6 +165,7 @@ impl Builder {
         let seeds = (1..=u64::from(record.runs)).collect();
         Results {
             record,
+            stages: Vec::new(),
             confidence,
             seeds,
             partial: false,

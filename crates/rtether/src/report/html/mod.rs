@@ -17,9 +17,9 @@ mod view;
 use super::checked::{Checked, Counts};
 use super::markup::{Element, Markup, element};
 use super::page::{Page, Tone, banner, details, figures};
-use super::sums;
 use super::text::{count, plural, time};
 use super::verdicts::MOST_STREAMS;
+use super::{stages, sums};
 use crate::bound;
 use view::View;
 
@@ -40,11 +40,7 @@ pub fn render(checked: &Checked) -> String {
             VERDICT_NOTE,
             verdicts::section(checked),
         );
-    let sums = checked.sums();
-    if !sums.is_empty() {
-        let body = sums::table(checked).html(|row| sums[row].failed.is_some());
-        page = page.section("sums", "Sums of delays", SUMS_NOTE, body);
-    }
+    page = extra_verdicts(page, checked);
     if let Some(help) = &checked.help {
         let name = checked.stream_name(&checked.stream(help.stream));
         let mut body = Markup::from(element("p").text(help.title(&name)));
@@ -105,6 +101,7 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
     to the delivery to the listener's; with a reply, back to the talker. The margin is the deadline \
     minus the largest latency seen; where a requirement failed, its limit minus what failed. The word \
     below a time is what its column says: a bound is a proof, packets in time are not.";
+const STAGES_NOTE: &str = "A packet belongs to the stage in which it was released.";
 const SUMS_NOTE: &str =
     "Largest latencies of several flows added up, whichever packets they belong to.";
 const HELP_NOTE: &str = "The single changes that lower the bound of the worst stream above its deadline \
@@ -114,6 +111,21 @@ const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direct
     click on a link or node lists its streams.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
     Striped parts are waiting, plain parts are work or transport.";
+/// Adds what has rows of its own beside the streams: sums of delays, and stages of the run.
+fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
+    let sums = checked.sums();
+    if !sums.is_empty() {
+        let body = sums::table(checked).html(|row| sums[row].failed.is_some());
+        page = page.section("sums", "Sums of delays", SUMS_NOTE, body);
+    }
+    let late = stages::late(checked);
+    if !late.is_empty() {
+        let body = stages::table(checked).html(|row| late[row]);
+        page = page.section("stages", "Stages of the run", STAGES_NOTE, body);
+    }
+    page
+}
+
 /// What the curves of [`distributions`] say.
 pub const DELAYS_NOTE: &str = "Share and number of packets that take longer than a time, down to a single \
     packet. Where a curve crosses the deadline, packets are late.";
