@@ -151,7 +151,6 @@ const LONG: &[Long] = &[
         purpose: "all experiments of the papers, and the pages that show them",
         tests: &[
             "rtether-papers reproduce::all_experiments_judge_as_before",
-            "rtether-cli docs::reproduce",
             "rtether-cli docs::limit",
         ],
     },

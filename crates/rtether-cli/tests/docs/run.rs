@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -238,10 +238,21 @@ fn execute(mut prepared: Command, command: &str) -> Result<(i32, String), String
             return Ok((status.code().unwrap_or(-1), printed));
         }
         if start.elapsed() > LONGEST {
-            drop(child.kill());
+            end(child);
             return Err(format!("`{command}` has not ended after {LONGEST:?}"));
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Ends a shell and the program that it runs, which would go on without it.
+fn end(mut shell: Child) {
+    let id = shell.id();
+    let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+    drop(shell.kill());
+    drop(shell.wait());
+    for child in children.unwrap_or_default().split_whitespace() {
+        drop(Command::new("kill").args(["-KILL", child]).status());
     }
 }
 
