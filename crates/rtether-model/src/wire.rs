@@ -48,21 +48,47 @@ pub enum Encapsulation {
     SampledValues,
     /// PROFINET IO cyclic data: frame id 2, cycle counter and status 4 octets.
     Profinet,
-    /// RTPS 2.5 over UDP over IPv4, with samples that are a sequence of octets: message 20, time
+    /// RTPS over UDP over IPv4, with samples that are a sequence of octets. In 2.5: message 20, time
     /// 12, DATA 24, CDR encapsulation 4, length of the sequence 4, and a HEARTBEAT of 32 behind a
-    /// reliable sample. Other messages (discovery, acknowledgements) have different sizes.
+    /// reliable sample. In 1.0: message 16, time 12, ISSUE 20, length 4, HEARTBEAT 28. Other
+    /// messages (discovery, acknowledgements) have different sizes.
     Rtps {
+        /// The version that talker and listeners speak.
+        version: RtpsVersion,
         /// Whether lost samples are retransmitted.
         is_reliable: bool,
     },
 }
 
+/// Version of RTPS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RtpsVersion {
+    /// 1.0, as ORTE speaks it: each station has a manager beside its application.
+    V1_0,
+    /// 2.5.
+    #[default]
+    V2_5,
+}
+
 /// IPv4 and UDP.
 const IP_UDP: u64 = 28;
-/// Octets of an RTPS sample before its payload, and of the HEARTBEAT behind a reliable one
-/// (DDSI-RTPS 2.5, 9.4.4 and 9.4.5; DDS-XTypes 1.3, 7.4.3).
-const RTPS_SAMPLE: u64 = 20 + 12 + 24 + 4 + 4;
-const RTPS_HEARTBEAT: u64 = 32;
+
+impl RtpsVersion {
+    /// Returns the octets of a sample before its payload, and those of the HEARTBEAT behind a
+    /// reliable one (DDSI-RTPS 2.5, 9.4.4 and 9.4.5; DDS-XTypes 1.3, 7.4.3; for 1.0 the draft of
+    /// 2002, as ORTE has it).
+    const fn overhead(self, is_reliable: bool) -> u64 {
+        let (sample, heartbeat) = match self {
+            Self::V1_0 => (16 + 12 + 20 + 4, 28),
+            Self::V2_5 => (20 + 12 + 24 + 4 + 4, 32),
+        };
+        if is_reliable {
+            sample + heartbeat
+        } else {
+            sample
+        }
+    }
+}
 
 impl Encapsulation {
     /// Returns the octets of protocol headers inside the frame payload.
@@ -70,8 +96,10 @@ impl Encapsulation {
         Bytes::new(match self {
             Self::Raw => 0,
             Self::Udp | Self::Icmp => IP_UDP,
-            Self::Rtps { is_reliable: false } => IP_UDP + RTPS_SAMPLE,
-            Self::Rtps { is_reliable: true } => IP_UDP + RTPS_SAMPLE + RTPS_HEARTBEAT,
+            Self::Rtps {
+                version,
+                is_reliable,
+            } => IP_UDP + version.overhead(is_reliable),
             Self::Tcp => 40,
             Self::Goose | Self::SampledValues => 8,
             Self::Profinet => 6,

@@ -129,8 +129,8 @@ pub(crate) fn parts(page: &mut Page, progress: &Progress) -> Outcome {
     let verdict = if is_near { "" } else { "not " };
     page.note(format!(
         "A stack that suits loopback predicts {mean} for four nodes, {verdict}within {NEAR} of the \
-         paper's {paper}. The engine of RTPS is the real one, with HEARTBEAT and ACKNACK; the paper's \
-         spoke version 1.0, with 48 octets of headers where there are 96 now."
+         paper's {paper}. The engine of RTPS is the real one, in version 1.0 as the paper's: 48 octets of \
+         headers before the value, with HEARTBEAT and ACK."
     ));
     Ok(())
 }

@@ -4,6 +4,7 @@ use rtether::meter::Statistics;
 use rtether::profiles;
 use rtether_model::flow::{Reply, Traffic};
 use rtether_model::network::{Jitter, LinearStack, Network, NodeKind, Spread, Stack};
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 
 use super::Series;
 use crate::observe::{Sample, Sampler, load, run_one};
@@ -16,6 +17,11 @@ const BASE: Duration = Duration::from_us(260);
 const JITTER: Spread = Spread::Exponential {
     mean: Duration::from_ns(77_500),
     max: Duration::from_us(255),
+};
+/// ORTE speaks version 1.0.
+const RTPS: Encapsulation = Encapsulation::Rtps {
+    version: RtpsVersion::V1_0,
+    is_reliable: true,
 };
 /// Discovery is complete by then.
 const SETTLED: Duration = Duration::from_ms(500);
@@ -64,6 +70,7 @@ pub(crate) fn simulate(
     }
     let payload = Bytes::new(size);
     for flow in &mut scenario.flows {
+        flow.encapsulation = RTPS;
         flow.payload = payload;
         flow.reply = Some(Reply {
             payload,

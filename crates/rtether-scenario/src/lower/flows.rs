@@ -3,7 +3,7 @@
 use rtether_model::flow::{Delivery, Flow, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, Vid};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 
 use super::bulk;
 use super::links::head;
@@ -382,7 +382,15 @@ fn check_payload(
     span: Span,
     over: Encapsulation,
 ) -> Option<Bytes> {
-    let is_stream = matches!(over, Encapsulation::Tcp | Encapsulation::Rtps { .. });
+    // RTPS 1.0 has no fragments.
+    let is_stream = matches!(
+        over,
+        Encapsulation::Tcp
+            | Encapsulation::Rtps {
+                version: RtpsVersion::V2_5,
+                ..
+            }
+    );
     let most = if is_stream {
         MAX_MESSAGE
     } else {

@@ -52,14 +52,16 @@ impl Simulation {
         observer: &mut O,
     ) {
         let message = self.pool.take_message(id);
-        let (Some(party), Some(message)) = (self.publications.party_of(station), message) else {
+        let party = |port| self.publications.party_at(station, port);
+        let (Some(message), Some(party)) = (&message, message.as_ref().and_then(|m| party(m.port)))
+        else {
             self.pool.remove(id);
             return;
         };
         let source = self.pool.get(id).source;
         let from = self.stations[source as usize].node();
         let publications = &mut self.publications;
-        if let Some(reader) = publications.handle_datagram(party, from, &message, self.now) {
+        if let Some(reader) = publications.handle_datagram(party, from, message, self.now) {
             self.take_samples(reader, Some(id), observer);
         }
         self.pool.remove(id);
@@ -104,13 +106,18 @@ impl Simulation {
         }
     }
 
-    /// Sends what a participant has ready and sets its timer.
+    /// Sends what a participant has ready and sets its timer; so do those of its station that hear
+    /// of it.
     fn drain_party<O: Observer>(&mut self, party: u32, observer: &mut O) {
-        while let Some(outgoing) = self.publications.poll_transmit(party, self.now) {
-            self.send_datagram(outgoing, observer);
+        let mut next = Some(party);
+        while let Some(party) = next {
+            while let Some(outgoing) = self.publications.poll_transmit(party, self.now) {
+                self.send_datagram(outgoing, observer);
+            }
+            self.publications
+                .set_timer(party, self.now, &mut self.agenda);
+            next = self.publications.take_woken();
         }
-        self.publications
-            .set_timer(party, self.now, &mut self.agenda);
     }
 
     /// Hands a datagram to the stack of its station.

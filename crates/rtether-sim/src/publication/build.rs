@@ -8,14 +8,16 @@ use core::net::Ipv4Addr;
 use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{Network, NodeId};
 use rtether_model::quantity::Bytes;
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 use rtether_rtps::cdr::{Encoding, to_payload};
-use rtether_rtps::engine::{Config, Participant, TopicName};
+use rtether_rtps::discovery::v1;
+use rtether_rtps::engine::{Config, Participant, Protocol, TopicName};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::time::Instant;
 use rtether_rtps::types::Octets;
 use rtether_rtps::wire::VENDOR;
+use rtether_rtps::wire::v1::{Role as RoleV1, Source};
 
 use super::series::Series;
 use super::{AnswerOf, Listener, Party, Publications, Reader, Role, Topic};
@@ -39,19 +41,35 @@ pub(crate) struct Plant<'a> {
     pub(crate) nodes: &'a [NodeId],
 }
 
-/// Returns whether lost samples of a flow are sent again; `None` if it is not published.
-const fn is_reliable(flow: &Flow) -> Option<bool> {
-    if let Encapsulation::Rtps { is_reliable } = flow.encapsulation {
-        Some(is_reliable)
+/// Returns the version of RTPS that a flow uses, and whether lost samples are sent again; `None` if
+/// it is not published.
+const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
+    if let Encapsulation::Rtps {
+        version,
+        is_reliable,
+    } = flow.encapsulation
+    {
+        Some((version, is_reliable))
     } else {
         None
     }
 }
 
+/// Port of the application of a station in RTPS 1.0, the first that is free for any use.
+const APPLICATION_PORT: u16 = 49_152;
+
 fn largest(flow: &Flow) -> Bytes {
     flow.reply
         .map_or(Bytes::ZERO, |reply| reply.payload)
         .max(flow.payload)
+}
+
+/// Returns the largest sample of a flow: in 1.0, one that fits a datagram of one frame.
+fn largest_sample(flow: &Flow) -> Bytes {
+    match kind(flow) {
+        Some((RtpsVersion::V1_0, _)) => flow.encapsulation.max_payload(),
+        _ => MAX_SAMPLE,
+    }
 }
 
 /// Returns why a flow cannot be published, if it cannot.
@@ -60,11 +78,15 @@ fn obstacle(flow: &Flow) -> Option<&'static str> {
         Some("it is bulk traffic")
     } else if flow.delivery == Delivery::Multicast {
         Some("it is multicast; samples are sent to each reader")
-    } else if largest(flow) > MAX_SAMPLE {
+    } else if largest(flow) > largest_sample(flow) {
         Some("its samples exceed the limit of the RTPS engine")
     } else {
         None
     }
+}
+
+fn version(flow: &Flow) -> Option<RtpsVersion> {
+    kind(flow).map(|(version, _)| version)
 }
 
 fn payload(size: Bytes) -> Option<Vec<u8>> {
@@ -84,6 +106,65 @@ const fn named(topic: &str) -> TopicName<'_> {
         topic,
         type_name: TYPE,
     }
+}
+
+/// Returns the parameters of a participant of RTPS 2.5.
+fn config(plant: &Plant<'_>, node: NodeId) -> Config {
+    let address = address_of(node);
+    let mut prefix = [0; 12];
+    prefix[..2].copy_from_slice(&VENDOR);
+    prefix[8..].copy_from_slice(&node.0.to_be_bytes());
+    let mut config = config_of_both(plant, node, GuidPrefix(prefix));
+    if let Some(ports) = Ports::new(0)
+        && let Some(port) = ports.discovery_unicast(0)
+    {
+        config.metatraffic_unicast = vec![Locator::udp(address, port)];
+        config
+            .default_unicast
+            .clone_from(&config.metatraffic_unicast);
+        let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
+        config.announce_to = vec![group];
+    }
+    config
+}
+
+/// Returns the parameters of a participant of RTPS 1.0 at a port: applications announce themselves
+/// to the manager of their station, managers to the group of managers.
+fn config_v1(plant: &Plant<'_>, node: NodeId, role: RoleV1, (port, manager): (u16, u16)) -> Config {
+    let address = address_of(node);
+    // The number of an application is its port, as that of a process is unique on its host.
+    let source = Source::new(address.to_bits(), port.into(), role);
+    let mut config = config_of_both(plant, node, source.prefix());
+    config.protocol = Protocol::Rtps1(role);
+    config.metatraffic_unicast = vec![Locator::udp(address, port)];
+    match role {
+        RoleV1::Application => {
+            config
+                .default_unicast
+                .clone_from(&config.metatraffic_unicast);
+            config.announce_to = vec![Locator::udp(Ipv4Addr::LOCALHOST, manager)];
+        }
+        RoleV1::Manager => {
+            let group = Locator::udp(DISCOVERY_GROUP, manager);
+            config.announce_to = vec![group];
+            config.metatraffic_multicast = vec![group];
+        }
+    }
+    config
+}
+
+fn config_of_both(plant: &Plant<'_>, node: NodeId, prefix: GuidPrefix) -> Config {
+    let mut config = Config::new(prefix, 0);
+    config.name.clone_from(&plant.network.node(node).name);
+    config.networks = vec![(Ipv4Addr::new(10, 0, 0, 0), 8)];
+    config.datagram_max = DATAGRAM_MAX;
+    config.may_multicast = false;
+    // A plant may exceed the default limits, which protect against unknown peers on a real
+    // network.
+    config.participants_max = config.participants_max.max(plant.nodes.len() * 2);
+    config.endpoints_max = u32::MAX >> 8;
+    config.remote_endpoints_max = usize::MAX;
+    config
 }
 
 impl Publications {
@@ -113,6 +194,13 @@ impl Publications {
         if let Some(reason) = obstacle(flow) {
             return Err(reason);
         }
+        let other_version = |&station: &u32| {
+            let party = self.party_of(station);
+            party.is_some_and(|party| Some(self.parties[party as usize].version) != version(flow))
+        };
+        if listeners.iter().chain([&talker]).any(other_version) {
+            return Err("a station of it speaks another version of RTPS in another flow");
+        }
         self.add_topic(plant, (index, flow), talker, listeners, first_stream)
             .ok_or("it exceeds the limits of the RTPS engine")
     }
@@ -125,17 +213,17 @@ impl Publications {
         listeners: &[u32],
         first_stream: u32,
     ) -> Option<u32> {
-        let is_reliable = is_reliable(flow)?;
+        let (version, is_reliable) = kind(flow)?;
         let now = Instant::from_ns(0);
         let position = u32::try_from(self.topics.len()).ok()?;
-        let party = self.party(plant, talker, index);
+        let party = self.party(plant, talker, (index, version));
         let offered = policies(is_reliable, flow.dscp, true);
         let participant = self.participant(party);
         let writer = participant.create_writer(now, named(&flow.name), false, offered)?;
         self.note_writer(party, writer, position, None)?;
         let mut all = Vec::new();
         for (place, &station) in (0u32..).zip(listeners) {
-            let own = self.party(plant, station, index);
+            let own = self.party(plant, station, (index, version));
             let mut listener = self.add_listener([party, own], (position, place), flow)?;
             listener.stream = first_stream + place;
             all.push(listener);
@@ -161,46 +249,49 @@ impl Publications {
     }
 
     /// Returns the participant of a station; creates it if needed.
-    fn party(&mut self, plant: &Plant<'_>, station: u32, flow: u32) -> u32 {
+    fn party(
+        &mut self,
+        plant: &Plant<'_>,
+        station: u32,
+        (flow, version): (u32, RtpsVersion),
+    ) -> u32 {
         if let Some(party) = self.party_of(station) {
             return party;
         }
         let node = plant.nodes[station as usize];
         let address = address_of(node);
-        let mut prefix = [0; 12];
-        prefix[..2].copy_from_slice(&VENDOR);
-        prefix[8..].copy_from_slice(&node.0.to_be_bytes());
-        let mut config = Config::new(GuidPrefix(prefix), 0);
-        config.name.clone_from(&plant.network.node(node).name);
-        if let Some(ports) = Ports::new(0)
-            && let Some(port) = ports.discovery_unicast(0)
-        {
-            config.metatraffic_unicast = vec![Locator::udp(address, port)];
-            config
-                .default_unicast
-                .clone_from(&config.metatraffic_unicast);
-            let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
-            config.announce_to = vec![group];
-        }
-        config.networks = vec![(Ipv4Addr::new(10, 0, 0, 0), 8)];
-        config.datagram_max = DATAGRAM_MAX;
-        config.may_multicast = false;
-        // A plant may exceed the default limits, which protect against unknown peers on a real
-        // network.
-        config.participants_max = config.participants_max.max(plant.nodes.len());
-        config.endpoints_max = u32::MAX >> 8;
-        config.remote_endpoints_max = usize::MAX;
         let party = u32::try_from(self.parties.len()).unwrap_or(NONE);
-        self.parties.push(Party {
-            participant: Participant::new(config, Instant::from_ns(0)),
-            station,
-            slot: NONE,
-            flow,
-            readers: Vec::new(),
-            number: 0,
-            due: BTreeMap::new(),
-            planned: 0,
-        });
+        let mut add = |config: Config, companion: u32, port: u16| {
+            self.parties.push(Party {
+                participant: Participant::new(config, Instant::from_ns(0)),
+                station,
+                version,
+                port,
+                companion,
+                slot: NONE,
+                flow,
+                readers: Vec::new(),
+                number: 0,
+                due: BTreeMap::new(),
+                planned: 0,
+            });
+        };
+        match version {
+            RtpsVersion::V2_5 => add(config(plant, node), NONE, 0),
+            RtpsVersion::V1_0 => {
+                let manager = v1::Ports::new(0).map_or(0, |ports| ports.manager);
+                for (role, companion, port) in [
+                    (RoleV1::Application, party + 1, APPLICATION_PORT),
+                    (RoleV1::Manager, party, manager),
+                ] {
+                    add(
+                        config_v1(plant, node, role, (port, manager)),
+                        companion,
+                        port,
+                    );
+                }
+            }
+        }
         self.by_station[station as usize] = party;
         self.by_address.insert(address, station);
         party
@@ -215,7 +306,7 @@ impl Publications {
         flow: &Flow,
     ) -> Option<Listener> {
         let now = Instant::from_ns(0);
-        let is_reliable = is_reliable(flow)?;
+        let (_, is_reliable) = kind(flow)?;
         let offered = || policies(is_reliable, flow.dscp, true);
         let requested = || policies(is_reliable, flow.dscp, false);
         let participant = self.participant(own);

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 
 use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
-use rtether_rtps::wire::{self, Submessage};
+use rtether_rtps::wire::{self, Submessage, v1};
 
 use crate::observe::Datagram;
 use crate::trace::frame;
@@ -23,8 +23,9 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Parses a datagram sent by participant `from`.
-    pub(super) fn new(octets: &[u8], from: GuidPrefix, dscp: u8, port: u16) -> Self {
+    /// Parses a datagram sent by a participant to another one; where the message itself names its
+    /// destination, that counts.
+    pub(super) fn new(octets: &[u8], [from, to]: [GuidPrefix; 2], dscp: u8, port: u16) -> Self {
         let mut message = Self {
             octets: Arc::from(octets),
             dscp,
@@ -32,26 +33,25 @@ impl Message {
             is_sample: false,
             writer: None,
         };
-        let Ok(parsed) = wire::parse(octets) else {
-            return message;
-        };
-        let mut to = from;
+        if let Ok(parsed) = wire::parse(octets) {
+            message.read(parsed, from, to);
+        } else if let Ok(parsed) = v1::parse(octets) {
+            message.read_v1(parsed, from, to);
+        }
+        message
+    }
+
+    fn read(&mut self, parsed: wire::Message<'_>, from: GuidPrefix, mut to: GuidPrefix) {
         for submessage in parsed.submessages().flatten() {
             match submessage {
                 Submessage::InfoDestination(prefix) => to = prefix,
-                Submessage::Data(data) => message.note(from, data.writer, true),
-                Submessage::DataFrag(data) => message.note(from, data.writer, true),
-                Submessage::Heartbeat(heartbeat) => message.note(from, heartbeat.writer, false),
-                Submessage::HeartbeatFrag(heartbeat) => {
-                    message.note(from, heartbeat.writer, false);
-                }
-                Submessage::Gap(gap) => message.note(from, gap.writer, false),
-                Submessage::AckNack(acknowledgment) => {
-                    message.note(to, acknowledgment.writer, false);
-                }
-                Submessage::NackFrag(acknowledgment) => {
-                    message.note(to, acknowledgment.writer, false);
-                }
+                Submessage::Data(data) => self.note(from, data.writer, true),
+                Submessage::DataFrag(data) => self.note(from, data.writer, true),
+                Submessage::Heartbeat(heartbeat) => self.note(from, heartbeat.writer, false),
+                Submessage::HeartbeatFrag(heartbeat) => self.note(from, heartbeat.writer, false),
+                Submessage::Gap(gap) => self.note(from, gap.writer, false),
+                Submessage::AckNack(acknowledgment) => self.note(to, acknowledgment.writer, false),
+                Submessage::NackFrag(acknowledgment) => self.note(to, acknowledgment.writer, false),
                 Submessage::InfoTimestamp(_)
                 | Submessage::InfoSource(_)
                 | Submessage::InfoReply { .. }
@@ -59,7 +59,24 @@ impl Message {
                 | Submessage::Unknown(_) => {}
             }
         }
-        message
+    }
+
+    fn read_v1(&mut self, parsed: v1::Message<'_>, from: GuidPrefix, mut to: GuidPrefix) {
+        for submessage in parsed.submessages().flatten() {
+            match submessage {
+                v1::Submessage::InfoDestination(source) => to = source.prefix(),
+                v1::Submessage::Issue(issue) => self.note(from, issue.writer, true),
+                v1::Submessage::Heartbeat(heartbeat) => self.note(from, heartbeat.writer, false),
+                v1::Submessage::Gap(gap) => self.note(from, gap.writer, false),
+                v1::Submessage::Ack(ack) => self.note(to, ack.writer, false),
+                v1::Submessage::Var(_)
+                | v1::Submessage::InfoTimestamp(_)
+                | v1::Submessage::InfoSource { .. }
+                | v1::Submessage::InfoReply { .. }
+                | v1::Submessage::Pad
+                | v1::Submessage::Unknown(_) => {}
+            }
+        }
     }
 
     /// Returns the description for observers.

@@ -1,10 +1,14 @@
-//! Publications over RTPS 2.5: the engine of [`rtether_rtps`] in the stations of the simulation.
+//! Publications over RTPS: the engine of [`rtether_rtps`] in the stations of the simulation.
 //!
 //! Each station that talks or listens in a flow over RTPS has one participant, which exists from
 //! the start of the run and discovers the others by multicast, as on a real network: every datagram
 //! of the engine becomes a frame with these octets. A flow is a topic with one writer and a reader
 //! at each listener; its answers are one topic per listener, so that a round trip is that of the
 //! Dolejs paper (publication 1, subscription 2, publication 2, subscription 1; catalogue D6, R153).
+//!
+//! In RTPS 1.0 each station has two participants: its application, and the manager of the station,
+//! which finds the other managers. What the two tell each other stays in the station and takes no
+//! time.
 //!
 //! **Start.** An application publishes once its readers are matched, as `rtether pub` does; earlier
 //! releases are skipped. A flow whose readers are never found releases nothing.
@@ -28,6 +32,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use rtether_model::wire::RtpsVersion;
 use rtether_rtps::engine::{Participant, ReaderId, WriterId};
 use rtether_rtps::guid::Guid;
 use rtether_rtps::time::Instant;
@@ -44,8 +49,10 @@ use crate::packet::NONE;
 #[derive(Default)]
 pub(crate) struct Publications {
     parties: Vec<Party>,
-    /// By station: its index in `parties`, or [`NONE`].
+    /// By station: its index in `parties`, or [`NONE`]; in RTPS 1.0 that of its application.
     by_station: Vec<u32>,
+    /// Participants that have received something within their station.
+    woken: Vec<u32>,
     /// By address: its station.
     by_address: BTreeMap<Ipv4Addr, u32>,
     topics: Vec<Topic>,
@@ -98,6 +105,11 @@ pub(crate) struct Outgoing {
 struct Party {
     participant: Participant,
     station: u32,
+    version: RtpsVersion,
+    /// UDP port, of a participant of 1.0; the other one of its station has another port.
+    port: u16,
+    /// The other participant of the station, or [`NONE`].
+    companion: u32,
     slot: u32,
     /// The first of its flows, which carries its discovery.
     flow: u32,
@@ -174,6 +186,14 @@ impl Publications {
     pub(crate) fn set_timer(&self, party: u32, now: i64, agenda: &mut Agenda) {
         let party = &self.parties[party as usize];
         agenda.set(party.slot, party.wake_at(now + 1));
+    }
+
+    /// Returns the participant of a station that listens to a port; in RTPS 2.5 there is one.
+    pub(crate) fn party_at(&self, station: u32, port: u16) -> Option<u32> {
+        let party = self.party_of(station)?;
+        let own = &self.parties[party as usize];
+        let is_other = own.companion != NONE && own.port != port;
+        Some(if is_other { own.companion } else { party })
     }
 
     /// Returns the index of a station among the participants.

@@ -4,11 +4,12 @@ use core::net::IpAddr;
 
 use rtether_model::network::NodeId;
 use rtether_rtps::engine::NewSample;
+use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::sequence::SequenceNumber;
 
 use super::build::address_of;
-use super::{Answer, Listener, Message, Outgoing, Publications, Reader, Sample, clock};
+use super::{Answer, Listener, Message, Outgoing, Party, Publications, Reader, Sample, clock};
 use crate::message::Released;
 use crate::packet::GROUP;
 
@@ -200,6 +201,36 @@ impl Publications {
         }
     }
 
+    /// Hands the datagram in the buffer to the other participant of a station.
+    fn hand_over(&mut self, from: u32, now: i64) {
+        let Party {
+            companion, station, ..
+        } = self.parties[from as usize];
+        let Some(other) = self.parties.get_mut(companion as usize) else {
+            return;
+        };
+        let address = self.by_address.iter().find(|(_, at)| **at == station);
+        let Some((&address, _)) = address else {
+            return;
+        };
+        let origin = Origin::Ip(address.into());
+        other
+            .participant
+            .handle_datagram(clock(now), origin, &self.buffer);
+        while other.participant.poll_event().is_some() {}
+        self.woken.push(companion);
+    }
+
+    /// Returns a participant that has received something within its station since it was polled.
+    pub(crate) fn take_woken(&mut self) -> Option<u32> {
+        self.woken.pop()
+    }
+
+    fn prefix_of(&self, station: u32) -> GuidPrefix {
+        let party = self.by_station[station as usize];
+        self.parties[party as usize].participant.prefix()
+    }
+
     /// Returns a datagram that a participant has ready, for a station or group of the plant.
     pub(crate) fn poll_transmit(&mut self, index: u32, now: i64) -> Option<Outgoing> {
         loop {
@@ -212,16 +243,29 @@ impl Publications {
             let IpAddr::V4(address) = to.ip() else {
                 continue;
             };
+            let dscp = u8::try_from(transmit.priority.clamp(0, 63)).unwrap_or(0);
+            let prefix = participant.prefix();
+            let mut reader = prefix;
             let destination = if address.is_multicast() {
                 GROUP | (self.groups_from + index)
+            } else if address.is_loopback() {
+                self.hand_over(index, now);
+                continue;
             } else {
                 match self.by_address.get(&address) {
-                    Some(&station) => station,
+                    Some(&station) if station == party.station => {
+                        self.hand_over(index, now);
+                        continue;
+                    }
+                    Some(&station) => {
+                        reader = self.prefix_of(station);
+                        station
+                    }
                     None => continue,
                 }
             };
-            let dscp = u8::try_from(transmit.priority.clamp(0, 63)).unwrap_or(0);
-            let message = Message::new(&self.buffer, participant.prefix(), dscp, to.port());
+            let message = Message::new(&self.buffer, [prefix, reader], dscp, to.port());
+            let party = &mut self.parties[index as usize];
             party.number = party.number.wrapping_add(1);
             let role = message
                 .writer

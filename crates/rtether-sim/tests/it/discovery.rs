@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{NodeId, PortId, Stack};
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 use rtether_rtps::wire::{self, Submessage};
 use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 
@@ -74,7 +74,10 @@ fn plant(stations: usize) -> Plant {
         for topic in 1..=TOPICS {
             let listener = all[(number + topic) % stations];
             let mut flow = periodic(&format!("{number}/{topic}"), talker, listener);
-            flow.encapsulation = Encapsulation::Rtps { is_reliable: true };
+            flow.encapsulation = Encapsulation::Rtps {
+                version: RtpsVersion::V2_5,
+                is_reliable: true,
+            };
             flow.payload = Bytes::new(64);
             flow.traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::ZERO));
             plant.flow(flow);

@@ -4,7 +4,8 @@ use rtether_model::flow::{Delivery, Phase, Reply, Traffic};
 use rtether_model::network::{NodeKind, PortVlan, Stack, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
-use rtether_model::wire::{self, Encapsulation};
+use rtether_model::wire::{self, Encapsulation, RtpsVersion};
+use rtether_rtps::wire::v1;
 use rtether_sim::observe::{Datagram, Delivery as Delivered, Fingerprint, Observer, PacketInfo};
 use rtether_sim::{BuildError, Config, Simulation};
 
@@ -12,15 +13,24 @@ use crate::support::{Plant, plain_switch, tag, two_stations};
 
 const FAST: BitRate = BitRate::from_mbps(100);
 
-fn over(is_reliable: bool) -> Encapsulation {
-    Encapsulation::Rtps { is_reliable }
+const VERSIONS: [RtpsVersion; 2] = [RtpsVersion::V1_0, RtpsVersion::V2_5];
+
+const fn over(version: RtpsVersion, is_reliable: bool) -> Encapsulation {
+    Encapsulation::Rtps {
+        version,
+        is_reliable,
+    }
 }
 
 /// 1024 octets every 10 ms from station 1 to station 2, at times without announcements.
 fn issues(is_reliable: bool) -> Plant {
+    issues_in(RtpsVersion::V2_5, is_reliable)
+}
+
+fn issues_in(version: RtpsVersion, is_reliable: bool) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
-    flow.encapsulation = over(is_reliable);
+    flow.encapsulation = over(version, is_reliable);
     flow.payload = Bytes::new(1_024);
     flow.traffic = Traffic::periodic(Duration::from_ms(10), Phase::Fixed(Duration::from_ms(3)));
     plant
@@ -36,20 +46,23 @@ fn error(plant: &Plant) -> BuildError {
     built.err().expect("is refused")
 }
 
-fn two_links(payload: u64, is_reliable: bool) -> Duration {
-    let frame = wire::frame_size(Bytes::new(payload), over(is_reliable));
+fn two_links(version: RtpsVersion, payload: u64, is_reliable: bool) -> Duration {
+    let frame = wire::frame_size(Bytes::new(payload), over(version, is_reliable));
     wire::wire_time(frame, FAST) * 2
 }
 
 /// Oracle: two serializations by `wire`, with the headers of the standard.
 #[test]
 fn a_sample_takes_two_serializations() {
-    for is_reliable in [false, true] {
-        let record = issues(is_reliable).run(1_000);
+    for (version, is_reliable) in VERSIONS
+        .into_iter()
+        .flat_map(|of| [(of, false), (of, true)])
+    {
+        let record = issues_in(version, is_reliable).run(1_000);
         let stream = &record.streams[0];
-        let expected = two_links(1_024, is_reliable);
-        assert_eq!(stream.latency.min, expected, "{is_reliable}");
-        assert_eq!(stream.latency.max, expected, "{is_reliable}");
+        let expected = two_links(version, 1_024, is_reliable);
+        assert_eq!(stream.latency.min, expected, "{version:?} {is_reliable}");
+        assert_eq!(stream.latency.max, expected, "{version:?} {is_reliable}");
         assert_eq!(stream.released, 100);
         assert_eq!(stream.latency.count, stream.released);
     }
@@ -58,18 +71,20 @@ fn a_sample_takes_two_serializations() {
 /// Oracle: the sum of both ways and the application's time.
 #[test]
 fn a_round_trip_is_both_ways_and_the_application() {
-    let mut plant = issues(true);
-    let after = Duration::from_us(37);
-    plant.flows[0].reply = Some(Reply {
-        payload: Bytes::new(64),
-        after,
-    });
-    let record = plant.run(1_000);
-    let stream = &record.streams[0];
-    let expected = two_links(1_024, true) + two_links(64, true) + after;
-    assert_eq!(stream.latency.min, expected);
-    assert!(stream.released >= 98 && stream.latency.count == stream.released);
-    assert_eq!(stream.dropped, 0);
+    for version in VERSIONS {
+        let mut plant = issues_in(version, true);
+        let after = Duration::from_us(37);
+        plant.flows[0].reply = Some(Reply {
+            payload: Bytes::new(64),
+            after,
+        });
+        let record = plant.run(1_000);
+        let stream = &record.streams[0];
+        let way = |payload| two_links(version, payload, true);
+        assert_eq!(stream.latency.min, way(1_024) + way(64) + after);
+        assert!(stream.released >= 98 && stream.latency.count == stream.released);
+        assert_eq!(stream.dropped, 0);
+    }
 }
 
 /// Numbers of delivered samples by stream, and datagrams on the wire.
@@ -95,12 +110,18 @@ impl Observer for Seen {
         self.sizes += datagram.octets.len() as u64;
         let message = rtether_rtps::wire::parse(datagram.octets);
         let is_whole = message.is_ok_and(|message| message.submessages().all(|part| part.is_ok()));
-        self.malformed += u64::from(!is_whole);
+        let message = v1::parse(datagram.octets);
+        let is_v1 = message.is_ok_and(|message| message.submessages().all(|part| part.is_ok()));
+        self.malformed += u64::from(!is_whole && !is_v1);
     }
 }
 
 fn lossy(is_reliable: bool, listeners: usize) -> Plant {
-    let mut plant = issues(is_reliable);
+    lossy_in(RtpsVersion::V2_5, is_reliable, listeners)
+}
+
+fn lossy_in(version: RtpsVersion, is_reliable: bool, listeners: usize) -> Plant {
+    let mut plant = issues_in(version, is_reliable);
     for _ in 1..listeners {
         let station = plant.station(Stack::Zero);
         let switch = rtether_model::network::NodeId(0);
@@ -117,8 +138,8 @@ fn lossy(is_reliable: bool, listeners: usize) -> Plant {
 /// links.
 #[test]
 fn reliable_samples_survive_a_lossy_network() {
-    for seed in 1..=5 {
-        let plant = lossy(true, 3);
+    for (seed, version) in (1..=5).flat_map(|seed| VERSIONS.map(|version| (seed, version))) {
+        let plant = lossy_in(version, true, 3);
         let mut seen = Seen::default();
         let record = plant.run_with(5_000, seed, &mut seen);
         assert_eq!(seen.malformed, 0);
@@ -243,7 +264,7 @@ fn topics_keep_apart_and_share_their_participants() {
             flow.talker = *talker;
             flow.listeners = vec![stations[(number + other) % 4]];
             flow.payload = Bytes::new(100);
-            flow.encapsulation = over(other == 1);
+            flow.encapsulation = over(RtpsVersion::V2_5, other == 1);
             plant.flow(flow);
         }
     }
@@ -268,6 +289,29 @@ fn topics_keep_apart_and_share_their_participants() {
     assert_eq!(record.nodes[stations[4].index()].released, 100);
     assert_eq!(record.nodes[stations[5].index()].arrived, 100);
     assert!(seen.datagrams > 800 && seen.sizes > 100 * 800);
+}
+
+/// Oracle: a station has one participant in 2.5, and two in 1.0, of which one is found by name.
+#[test]
+fn a_station_speaks_one_version() {
+    let mut plant = issues_in(RtpsVersion::V1_0, true);
+    let mut other = plant.flows[0].clone();
+    other.name = "other".into();
+    other.encapsulation = over(RtpsVersion::V2_5, true);
+    plant.flow(other);
+    let BuildError::Publication { flow, reason } = error(&plant) else {
+        panic!("the second flow is refused");
+    };
+    assert_eq!(flow, "other");
+    assert!(reason.contains("another version"), "{reason}");
+    plant.flows[1].encapsulation = over(RtpsVersion::V1_0, false);
+    let record = plant.run(1_000);
+    assert!(
+        record
+            .streams
+            .iter()
+            .all(|stream| stream.latency.count > 90)
+    );
 }
 
 /// Oracle: a frame to a group is delivered once, also where three switches form a ring.

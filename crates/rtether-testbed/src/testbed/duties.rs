@@ -60,7 +60,7 @@ pub(super) fn duties(
     for (number, flow) in (0u8..=255).cycle().zip(&scenario.flows) {
         match flow.encapsulation {
             Encapsulation::Tcp => add_tcp(&mut duties, plan, options, flow, stream),
-            Encapsulation::Rtps { is_reliable } => {
+            Encapsulation::Rtps { is_reliable, .. } => {
                 let policy = Policy {
                     is_reliable,
                     dscp: flow.dscp,

@@ -8,7 +8,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::Routing;
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 use rtether_sim::emulation::{Emulation, Setup};
 
 use super::{Backend, STATIONS_MAX, layers};
@@ -209,6 +209,18 @@ fn of_flow(flow: &Flow) -> Option<String> {
         && let Some(why) = of_echo(flow)
     {
         Some(format!("is ICMP, {why}"))
+    } else if matches!(
+        flow.encapsulation,
+        Encapsulation::Rtps {
+            version: RtpsVersion::V1_0,
+            ..
+        }
+    ) {
+        Some(
+            "is published over RTPS 1.0, which is simulated here; to measure it, run `rtether manager` and \
+             `rtether pub --rtps 1.0`, or write `over: rtps`"
+                .into(),
+        )
     } else if flow.is_published() && flow.tag.is_some() {
         Some(
             "is published over RTPS with a tag, which a participant leaves to the network; write `dscp` in \

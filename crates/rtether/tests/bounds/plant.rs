@@ -8,7 +8,7 @@ use rtether_model::network::{
     PortId, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 use rtether_testkit::Dice;
 
 use crate::dice;
@@ -428,7 +428,10 @@ fn fragment(dice: &mut Dice, flow: &mut Flow) {
 
 /// Publishes a flow over RTPS if its packets fit.
 pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
-    let over = Encapsulation::Rtps { is_reliable };
+    let over = Encapsulation::Rtps {
+        version: RtpsVersion::V2_5,
+        is_reliable,
+    };
     let most = over.max_payload();
     let answer = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
     if flow.payload.max(answer) <= most {

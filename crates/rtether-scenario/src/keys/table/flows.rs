@@ -2,7 +2,7 @@
 
 use rtether_model::flow::{Delivery, Phase};
 use rtether_model::quantity::Duration;
-use rtether_model::wire::Encapsulation;
+use rtether_model::wire::{Encapsulation, RtpsVersion};
 
 use super::{
     BIT_RATE, Default, Kind, Optional, PACKET_RATE, Required, SIZE, Section, TIME, Words, choice,
@@ -17,6 +17,13 @@ pub(crate) static DELIVERY: Words<Delivery> = Words::new(
     ],
 );
 
+const fn rtps(version: RtpsVersion, is_reliable: bool) -> Encapsulation {
+    Encapsulation::Rtps {
+        version,
+        is_reliable,
+    }
+}
+
 pub(crate) static OVER: Words<Encapsulation> = Words::new(
     "over",
     &[
@@ -27,11 +34,10 @@ pub(crate) static OVER: Words<Encapsulation> = Words::new(
         ("profinet", Encapsulation::Profinet),
         ("icmp", Encapsulation::Icmp),
         ("tcp", Encapsulation::Tcp),
-        ("rtps", Encapsulation::Rtps { is_reliable: true }),
-        (
-            "rtps-best-effort",
-            Encapsulation::Rtps { is_reliable: false },
-        ),
+        ("rtps", rtps(RtpsVersion::V2_5, true)),
+        ("rtps-best-effort", rtps(RtpsVersion::V2_5, false)),
+        ("rtps-1.0", rtps(RtpsVersion::V1_0, true)),
+        ("rtps-1.0-best-effort", rtps(RtpsVersion::V1_0, false)),
     ],
 );
 
@@ -120,7 +126,7 @@ pub(crate) static FLOW: Section = Section {
         choice(
             &OVER,
             "raw",
-            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4, RTPS over UDP. Messages over TCP travel in order over one connection with each listener, open from the start. Over RTPS a flow is a topic: its samples are published once its listeners are found, and lost ones are sent again, unless `rtps-best-effort` is said.",
+            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4, RTPS over UDP. Messages over TCP travel in order over one connection with each listener, open from the start. Over RTPS a flow is a topic: its samples are published once its listeners are found, and lost ones are sent again, unless `rtps-best-effort` is said. `rtps` is version 2.5; in 1.0, that of ORTE, each station also has a manager, and a sample fits one frame.",
         ),
         word(
             &KIND,
