@@ -6,8 +6,9 @@
 
 use alloc::vec::Vec;
 
+use rtether_model::endnode::Rule;
 use rtether_model::flow::{Flow, FlowId};
-use rtether_model::network::Network;
+use rtether_model::network::{Network, NodeKind};
 
 use crate::analysis::{Analysis, Effort, Reason, StreamBound};
 use crate::edit::Edit;
@@ -144,6 +145,12 @@ impl Analyzer {
             flows: at..at + removed,
             added: usize::from(by.is_some()),
         };
+        if looks_at_numbers(&self.network) {
+            // The flows behind may match other rules than before.
+            self.flows.splice(edit.flows.clone(), by);
+            self.ways = self.atlas.follow(&self.network, &self.flows);
+            return self.update(&edit);
+        }
         let own = by.as_slice();
         let own = self.atlas.follow(&self.network, own);
         edit.apply(&mut self.ways, own);
@@ -244,6 +251,22 @@ impl Analyzer {
         let mut way = self.plant.way_to(*last);
         gap == old_gap && way.all(|visit| is_kept[visit.server as usize])
     }
+}
+
+/// Returns whether any rule looks at what follows from the number of a flow: its ports, or the address
+/// of its group.
+fn looks_at_numbers(network: &Network) -> bool {
+    let looks = |rule: &Rule| {
+        let ports = rule.source_port.or(rule.destination_port);
+        ports.is_some() || rule.destination.is_some()
+    };
+    network.nodes.iter().any(|node| match &node.kind {
+        NodeKind::EndStation(station) => {
+            let layer = station.layer.as_ref();
+            layer.is_some_and(|layer| layer.rules.iter().any(looks))
+        }
+        NodeKind::Switch(_) | NodeKind::Hub(_) => false,
+    })
 }
 
 /// Returns the changes from the streams of a flow to those of its replacement.

@@ -6,14 +6,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Analysis, FlowLimit, HopBound, LayerPart, Reason, analyze};
-use rtether_model::endnode::{
-    Detector, Layer, LowTurn, Receive, ReceiveConfig, ReceiveSelection, RingEmpty, Smoothing,
-    TransmitConfig, TransmitStrategy,
+use rtether_bounds::{
+    Analysis, Analyzer, FlowLimit, HopBound, LayerPart, Methods, Reason, analyze, analyze_with,
 };
-use rtether_model::flow::{Bulk, Flow, Phase, Tag, TcpParameters, Traffic, Transfer};
+use rtether_model::endnode::{
+    self as endnode, Detector, Layer, LowTurn, PortRange, Receive, ReceiveConfig, ReceiveSelection,
+    RingEmpty, Smoothing, TransmitConfig, TransmitStrategy,
+};
+use rtether_model::flow::{Bulk, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{
-    EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Stack, Tasks, Vid,
+    EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Selection, Stack, Tasks,
+    Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::Segment;
@@ -269,6 +272,34 @@ const NO_COLLISIONS: Detector = Detector::OwnCollisions {
 /// Oracle: by hand. A bulk packet waits for one period of 36 ms, since the bucket may have no
 /// credit left, while the two frames below are sent; then for one frame below. A real-time packet
 /// waits for two frames.
+/// Oracle: a full analysis. Ports follow from the numbers of flows, so removing one changes those of
+/// the flows behind it, and with them which rule they match.
+#[test]
+fn rules_by_port_are_looked_at_again_after_a_change() {
+    let mut station = sender(TransmitStrategy::Selection(Selection::StrictPriority));
+    let layer = station.layer.as_mut().unwrap();
+    layer.rules = vec![endnode::Rule {
+        source_port: Some(PortRange::one(49_153)),
+        class: 1,
+        ..endnode::Rule::default()
+    }];
+    let network = pair([station, plain()]);
+    let flows = vec![flow(100, None), flow(954, None), flow(18, None)];
+    let mut analyzer = Analyzer::new(network, flows);
+    let change = |analyzer: &mut Analyzer, number: u32| {
+        if number == 0 {
+            analyzer.remove(FlowId(0))
+        } else {
+            analyzer.add(flow(954, None))
+        }
+    };
+    for number in [0, 1, 0] {
+        change(&mut analyzer, number);
+        let full = analyze_with(analyzer.network(), analyzer.flows(), Methods::TotalFlow);
+        assert_eq!(analyzer.streams(), full.streams);
+    }
+}
+
 #[test]
 fn a_smoother_by_hand() {
     let station = smoother(Mode::Fixed(Fixed::PAPER), NO_COLLISIONS);
