@@ -22,6 +22,8 @@ pub struct Analysis {
     pub stacks: Vec<StackBound>,
     /// One entry for every flow with unlimited releases, such as bulk TCP, in order.
     pub open_flows: Vec<OpenFlow>,
+    /// One entry for every policer of a switch that a flow passes, by port and rule.
+    pub policers: Vec<PolicerBound>,
     /// Work done.
     pub effort: Effort,
 }
@@ -36,6 +38,17 @@ pub struct Effort {
     pub evaluations: u64,
     /// Whether flows depend on each other in a cycle, so that the bounds are a fixed point.
     pub is_cyclic: bool,
+}
+
+/// A policer of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicerBound {
+    /// The port at which frames arrive.
+    pub port: PortId,
+    /// Number of its rule there, from zero.
+    pub rule: u16,
+    /// Whether it is proved that no frame exceeds the limit, so that none is dropped or demoted.
+    pub is_kept: bool,
 }
 
 /// How a flow with unlimited releases disturbs others.
@@ -57,6 +70,8 @@ pub enum FlowLimit {
     Smoother(NodeId),
     /// The stack of a station, because each packet takes time there.
     Stack(NodeId),
+    /// A policer of a switch.
+    Policer(NodeId),
     /// Only the rates of links: a flow that shares a queue in order of arrival with it has no
     /// bound.
     Line,
@@ -222,6 +237,13 @@ pub enum Reason {
         /// Part of the layer that guarantees nothing.
         part: LayerPart,
     },
+    /// Rules of a switch may put packets of the flow into different queues.
+    Ingress {
+        /// The port at which they arrive.
+        port: PortId,
+        /// Which packets go another way.
+        part: IngressPart,
+    },
     /// On a link, an octet does not take a whole number of picoseconds.
     LinkRate {
         /// The sending port.
@@ -256,6 +278,7 @@ impl fmt::Display for Reason {
             ),
             Self::Cycle { .. } => write!(f, "no finite bound found for a cycle of flows"),
             Self::EndNodeLayer { part, .. } => part.fmt(f),
+            Self::Ingress { part, .. } => part.fmt(f),
             Self::LinkRate { .. } => {
                 write!(
                     f,
@@ -281,6 +304,8 @@ pub enum ConnectionObstacle {
     Releases,
     /// Bit errors may destroy segments on a link of the ways there and back.
     Losses,
+    /// A policer of a switch may drop segments, or put them into another queue.
+    Policed,
     /// In the tasks of the talker, messages go before acknowledgements.
     Order,
     /// More octets may wait for an acknowledgement than may leave without one.
@@ -304,6 +329,7 @@ impl fmt::Display for ConnectionObstacle {
         match self {
             Self::Releases => write!(f, "no two of them are a known time apart"),
             Self::Losses => write!(f, "bit errors may destroy segments, which are sent again"),
+            Self::Policed => write!(f, "a policer may drop or demote segments"),
             Self::Order => write!(
                 f,
                 "they overtake acknowledgements in the tasks of the talker (messages first)"
@@ -321,6 +347,24 @@ impl fmt::Display for ConnectionObstacle {
                 "an acknowledgement may take {acknowledged}, and after {timeout} data is sent again"
             ),
         }
+    }
+}
+
+/// Packets that rules of a switch may put into another queue than others of the same flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IngressPart {
+    /// Those that exceed the limit of a policer, which demotes them.
+    Demotion,
+    /// The first fragments of datagrams, which alone match rules by port.
+    Fragments,
+}
+
+impl fmt::Display for IngressPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Demotion => "frames above the limit of a policer may take another queue",
+            Self::Fragments => "rules by port match only the first fragment of a datagram",
+        })
     }
 }
 
@@ -374,6 +418,9 @@ pub struct PortBound {
     /// Octets of frames that may wait there at once, over all queues and without the frame in
     /// transmission; `None` if a wait there has no bound.
     pub backlog: Option<Bytes>,
+    /// The same for each queue of a switch port, lowest first, up to the highest one in use; `None` where
+    /// a wait has no bound. Together they may be more than the backlog of the port.
+    pub queues: Vec<Option<Bytes>>,
     /// Longest wait of any frame before its transmission begins.
     pub queueing: Option<Duration>,
 }

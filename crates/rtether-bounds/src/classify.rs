@@ -9,7 +9,7 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use rtether_model::endnode::{Layer, Rule};
+use rtether_model::endnode::{HeaderMatch, Layer};
 use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, Pcp};
 use rtether_model::smoother;
@@ -60,9 +60,9 @@ impl Way<'_> {
                 .table
                 .class_of(Some(Pcp::new(frame.pcp & 7).unwrap_or_default()));
         }
-        let is_overlooked = layer.icmp_unclassified && self.protocol() == Some(ICMP);
+        let is_overlooked = layer.icmp_unclassified && self.is_icmp();
         let rules = layer.rules.iter().filter(|_| !is_overlooked);
-        let mut fitting = rules.filter(|rule| self.fits(rule));
+        let mut fitting = rules.filter(|rule| self.fits(&rule.headers));
         let class = fitting.next().map(|rule| rule.class);
         class.unwrap_or_else(|| layer.table.class_of(None))
     }
@@ -71,8 +71,7 @@ impl Way<'_> {
     /// ports.
     pub(crate) fn has_one_class(&self, layer: &Layer, frame: &Frame) -> bool {
         let mut blind = layer.clone();
-        let names_port = |rule: &Rule| rule.source_port.or(rule.destination_port).is_some();
-        blind.rules.retain(|rule| !names_port(rule));
+        blind.rules.retain(|rule| !rule.headers.names_port());
         self.class(layer, frame) == self.class(&blind, frame)
     }
 
@@ -104,12 +103,18 @@ impl Way<'_> {
         }
     }
 
+    /// Returns whether it is a flow of ICMP, which some devices do not classify.
+    pub(crate) fn is_icmp(&self) -> bool {
+        self.protocol() == Some(ICMP)
+    }
+
     /// Returns the type-of-service octet.
     fn tos(&self) -> u8 {
         self.flow.dscp << 2
     }
 
-    fn fits(&self, rule: &Rule) -> bool {
+    /// Returns whether a frame meets all conditions; a fragment counts as the first one.
+    pub(crate) fn fits(&self, wanted: &HeaderMatch) -> bool {
         let protocol = self.protocol();
         // Header fields of the frame; `None` where it lacks the field.
         let tos = protocol.map(|_| self.tos());
@@ -120,14 +125,21 @@ impl Way<'_> {
             None => address(239, self.number),
         });
         let ports = protocol.filter(|&own| own != ICMP).map(|_| self.ports());
-        rule.ethertype.is_none_or(|want| want == self.ether_type())
-            && rule.protocol.is_none_or(|want| protocol == Some(want))
-            && (rule.tos).is_none_or(|want| tos.is_some_and(|own| want.contains(own)))
-            && (rule.source).is_none_or(|want| source.is_some_and(|own| want.contains(own)))
-            && (rule.destination)
+        wanted
+            .ethertype
+            .is_none_or(|want| want == self.ether_type())
+            && wanted.protocol.is_none_or(|want| protocol == Some(want))
+            && wanted
+                .tos
+                .is_none_or(|want| tos.is_some_and(|own| want.contains(own)))
+            && wanted
+                .source
+                .is_none_or(|want| source.is_some_and(|own| want.contains(own)))
+            && (wanted.destination)
                 .is_none_or(|want| destination.is_some_and(|own| want.contains(own)))
-            && (rule.source_port).is_none_or(|want| ports.is_some_and(|own| want.contains(own[0])))
-            && (rule.destination_port)
+            && (wanted.source_port)
+                .is_none_or(|want| ports.is_some_and(|own| want.contains(own[0])))
+            && (wanted.destination_port)
                 .is_none_or(|want| ports.is_some_and(|own| want.contains(own[1])))
     }
 

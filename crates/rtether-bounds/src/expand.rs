@@ -10,7 +10,9 @@
 mod acknowledgements;
 mod discovery;
 mod end_station;
+mod ingress;
 mod link;
+mod mirror;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -19,6 +21,7 @@ use alloc::vec::Vec;
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
     AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId, Switch,
+    Vid,
 };
 use rtether_model::route::Routing;
 
@@ -28,10 +31,12 @@ use crate::connection::{self, Delayed};
 use crate::frame::{Frame, Kind};
 use crate::index::NONE;
 use crate::output_limit::Limit;
+use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::servers::Sites;
 use crate::source::add;
 use crate::stack::Service;
+use ingress::Split;
 
 /// Routes of a network and numbers for its places; independent of flows.
 #[derive(Debug)]
@@ -57,15 +62,17 @@ impl Atlas {
     /// Follows flows of the network, numbered from zero, and returns their visits; sources and
     /// member lists are added later.
     pub(crate) fn follow(&self, network: &Network, flows: &[Flow]) -> Plant {
-        self.follow_without(network, flows, &[])
+        self.follow_without(network, flows, &[], &[])
     }
 
-    /// The same if the messages of some flows, in ascending order, may not leave at once.
+    /// The same if the messages of some flows, in ascending order, may not leave at once, and frames
+    /// may exceed some policers.
     pub(crate) fn follow_without(
         &self,
         network: &Network,
         flows: &[Flow],
         delayed: &[Delayed],
+        exceeded: &[Policer],
     ) -> Plant {
         let mut plant = Plant {
             servers: self.servers.clone(),
@@ -81,6 +88,9 @@ impl Atlas {
             flow: 0,
             is_open: false,
             is_prompt: false,
+            exceeded,
+            branches: 0,
+            first_branch: 0,
             budget: 0,
         };
         for (index, flow) in (0u32..).zip(flows) {
@@ -109,8 +119,14 @@ struct Token {
     thinking: i64,
     is_answer: bool,
     is_pure: bool,
-    /// Limit that an earlier place has put on a flow with unlimited releases.
+    /// Limit that an earlier place has put on the flow.
     limit: Option<Limit>,
+    /// Whether a policer on the way from `visit` may drop or demote the packet.
+    is_policed: bool,
+    /// Where its packets first took two queues.
+    split: Option<Split>,
+    /// Tells packets apart that have taken different queues.
+    branch: u32,
 }
 
 impl Token {
@@ -127,6 +143,9 @@ impl Token {
             is_answer: false,
             is_pure: false,
             limit: None,
+            is_policed: false,
+            split: None,
+            branch: 0,
         }
     }
 }
@@ -159,6 +178,11 @@ struct Walker<'a> {
     is_open: bool,
     /// Whether its messages go over a connection and leave at once.
     is_prompt: bool,
+    /// Policers that frames may exceed.
+    exceeded: &'a [Policer],
+    /// Last number of a branch, and that of the packet handed to its station.
+    branches: u32,
+    first_branch: u32,
     /// Number of links that frames of one release may still pass.
     budget: usize,
 }
@@ -235,14 +259,17 @@ impl Walker<'_> {
             listener,
             end: Err(Reason::NotDelivered),
         };
-        let token = match arrived {
-            Ok(all) => all.iter().find(|(node, _)| *node == listener),
+        let tokens: Vec<&Token> = match arrived {
+            Ok(all) => {
+                let own = all.iter().filter(|(node, _)| *node == listener);
+                own.map(|(_, token)| token).collect()
+            }
             Err(reason) => {
                 stream.end = Err(reason.clone());
                 return stream;
             }
         };
-        let Some((_, token)) = token else {
+        let Some((token, branches)) = tokens.split_first() else {
             if let Err(error) = self.routing.flow_path(self.network, flow, listener) {
                 stream.end = Err(Reason::NoRoute(error));
             }
@@ -252,10 +279,28 @@ impl Walker<'_> {
             Some(reply) => reply.after.as_ps(),
             None if flow.is_acknowledged() && !self.is_prompt => 0,
             None => {
-                stream.end = Ok((token.visit, token.gap));
+                let split = token.split.map(Split::reason);
+                stream.end = split.map_or(Ok((token.visit, token.gap)), Err);
                 return stream;
             }
         };
+        stream.end = self.send_answer(flow, listener, token, after);
+        for branch in branches {
+            // They disturb others; the flow has no bound.
+            let found = self.send_answer(flow, listener, branch, after);
+            stream.end = stream.end.and(found);
+        }
+        stream
+    }
+
+    /// Follows the answer to the packets of a token; returns its end.
+    fn send_answer(
+        &mut self,
+        flow: &Flow,
+        listener: NodeId,
+        token: &Token,
+        after: i64,
+    ) -> Result<(u32, Gap), Reason> {
         let answer = Token {
             gap: Gap {
                 min: add(token.gap.min, after),
@@ -280,15 +325,10 @@ impl Walker<'_> {
             is_answer: true,
         };
         let target = self.unicast(flow, [listener, flow.talker]);
-        let back = self.send(&way, &target, answer);
-        stream.end = match back {
-            Ok(all) => all
-                .first()
-                .map(|(_, token)| (token.visit, token.gap))
-                .ok_or(Reason::NotDelivered),
-            Err(reason) => Err(reason),
-        };
-        stream
+        let back = self.send(&way, &target, answer)?;
+        let (_, token) = back.first().ok_or(Reason::NotDelivered)?;
+        let split = token.split.map(Split::reason);
+        split.map_or(Ok((token.visit, token.gap)), Err)
     }
 
     /// Returns the destination of unicast frames of a flow, or of its answers.
@@ -315,7 +355,8 @@ impl Walker<'_> {
 
     /// Follows a packet that an application hands to its station; returns the deliveries.
     fn send(&mut self, way: &Way<'_>, to: &Target, token: Token) -> Result<Deliveries, Reason> {
-        self.budget = 4 * self.sites.ports() + 16;
+        self.budget = self.links_max();
+        (self.branches, self.first_branch) = (token.branch, token.branch);
         let mut deliveries = Vec::new();
         let network = self.network;
         let Some(station) = network.end_station(way.from) else {
@@ -332,6 +373,11 @@ impl Walker<'_> {
             self.arrive(port, way, to, token, &mut under_way, &mut deliveries)?;
         }
         Ok(deliveries)
+    }
+
+    /// Returns more links than the copies of one packet pass unless they circulate.
+    fn links_max(&self) -> usize {
+        4 * self.sites.ports() + 16
     }
 
     /// Returns the reason for plants where copies of a packet arrive twice.
@@ -355,7 +401,10 @@ impl Walker<'_> {
         match &network.node(port.node).kind {
             NodeKind::EndStation(station) => {
                 if to.includes(port.node) {
-                    if deliveries.iter().any(|(node, _)| *node == port.node) {
+                    let is_same = |(node, known): &(NodeId, Token)| {
+                        *node == port.node && known.branch == token.branch
+                    };
+                    if deliveries.iter().any(is_same) {
                         return Err(self.loops());
                     }
                     self.pass_stack(port.node, station, way, &mut token, false);
@@ -370,32 +419,59 @@ impl Walker<'_> {
             }
             NodeKind::Switch(switch) => {
                 let Some(vid) = token.frame.enter(switch, port.port) else {
-                    return Ok(());
+                    return self.mirror_received(switch, port, &token, under_way);
                 };
-                for egress in self.ways(switch, port, to) {
-                    let Some(frame) = token.frame.leave(switch, egress.port, vid) else {
-                        continue;
-                    };
-                    let mut copy = Token { frame, ..token };
-                    let is_held = switch.mode == ForwardingMode::CutThrough
-                        && self
-                            .sites
-                            .wire(egress)
-                            .is_some_and(|wire| wire.octet < token.octet);
-                    if is_held {
-                        copy.gap.min = add(copy.gap.min, token.tail.min);
-                        copy.gap.max = add(copy.gap.max, token.tail.max);
-                    }
-                    let queue = if switch.selection_at(egress.port).uses_queues() {
-                        switch.queues.queue_of_value(frame.pcp)
-                    } else {
-                        0
-                    };
-                    self.emit(egress, queue, copy, under_way)?;
+                self.mirror_received(switch, port, &token, under_way)?;
+                let first = self.plant.passages.len();
+                for token in self.treat(switch, port, way, token) {
+                    self.forward(switch, (port, vid), to, &token, under_way)?;
+                }
+                let end = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
+                for passage in &mut self.plant.passages[first..] {
+                    passage.visits[1] = end;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Hands a frame that a switch has taken in at a port, in a VLAN, to its egress ports.
+    fn forward(
+        &mut self,
+        switch: &Switch,
+        (port, vid): (PortId, Vid),
+        to: &Target,
+        token: &Token,
+        under_way: &mut Vec<(PortId, Token)>,
+    ) -> Result<(), Reason> {
+        for egress in self.ways(switch, port, to) {
+            let Some(frame) = token.frame.leave(switch, egress.port, vid) else {
+                continue;
+            };
+            let mut copy = Token { frame, ..*token };
+            if self.is_held(switch, egress, token) {
+                copy.gap.min = add(copy.gap.min, token.tail.min);
+                copy.gap.max = add(copy.gap.max, token.tail.max);
+                // The frame is held behind the policer.
+                if let Some(limit) = copy.limit.as_mut().filter(|limit| limit.begins) {
+                    limit.delay = add(limit.delay, token.tail.max);
+                }
+            }
+            let queue = if switch.selection_at(egress.port).uses_queues() {
+                switch.queues.queue_of_value(frame.pcp)
+            } else {
+                0
+            };
+            self.emit(egress, queue, copy, under_way)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether a switch holds a frame until its last bit is there, for a faster port.
+    fn is_held(&self, switch: &Switch, egress: PortId, token: &Token) -> bool {
+        let wire = self.sites.wire(egress);
+        let is_faster = wire.is_some_and(|wire| wire.octet < token.octet);
+        switch.mode == ForwardingMode::CutThrough && is_faster
     }
 
     /// Returns the ports by which a switch forwards a frame received at `ingress`.
@@ -420,7 +496,7 @@ impl Walker<'_> {
             }
             Target::Group(..) | Target::One(_) => self.sites.ports_of(node).collect(),
         };
-        ways.retain(|&port| port != ingress);
+        ways.retain(|&port| port != ingress && !switch.is_mirror(port.port));
         ways
     }
 
@@ -468,6 +544,7 @@ impl Walker<'_> {
             spacing: token.spacing.map_or(0, |spacing| spacing.min()),
             slack: 0,
             limit,
+            is_policed: core::mem::take(&mut token.is_policed),
         });
         token.spacing = place.spaces.then_some(cost);
         token.visit = id;

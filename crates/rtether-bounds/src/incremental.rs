@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::endnode::Rule;
+use rtether_model::endnode::HeaderMatch;
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, NodeKind};
 
@@ -163,10 +163,10 @@ impl Analyzer {
         let plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
         let before = (&self.plant, &self.stages[..], edit);
         // Other ways than those of the plant before are searched from the beginning.
-        let before = self.plant.delayed.is_empty().then_some(before);
+        let before = (!self.plant.has_other_ways()).then_some(before);
         let (plant, stages) =
             solve_promptly(plant, &self.atlas, &self.network, &self.flows, before);
-        let has_same_ways = self.plant.delayed.is_empty() && plant.delayed.is_empty();
+        let has_same_ways = !(self.plant.has_other_ways() || plant.has_other_ways());
         let old_plant = core::mem::replace(&mut self.plant, plant);
         let old_stages = core::mem::replace(&mut self.stages, stages);
         let is_cyclic = |stages: &[Stage]| stages.last().is_some_and(|s| s.solution.is_cyclic);
@@ -256,16 +256,18 @@ impl Analyzer {
 /// Returns whether any rule looks at what follows from the number of a flow: its ports, or the address
 /// of its group.
 fn looks_at_numbers(network: &Network) -> bool {
-    let looks = |rule: &Rule| {
-        let ports = rule.source_port.or(rule.destination_port);
-        ports.is_some() || rule.destination.is_some()
-    };
+    let looks = |headers: &HeaderMatch| headers.names_port() || headers.destination.is_some();
     network.nodes.iter().any(|node| match &node.kind {
         NodeKind::EndStation(station) => {
             let layer = station.layer.as_ref();
-            layer.is_some_and(|layer| layer.rules.iter().any(looks))
+            layer.is_some_and(|layer| layer.rules.iter().any(|rule| looks(&rule.headers)))
         }
-        NodeKind::Switch(_) | NodeKind::Hub(_) => false,
+        NodeKind::Switch(switch) => {
+            let own = switch.ports.iter().filter_map(|port| port.ingress.as_ref());
+            let mut rules = own.chain([&switch.ingress]).flatten();
+            rules.any(|rule| looks(&rule.headers))
+        }
+        NodeKind::Hub(_) => false,
     })
 }
 
@@ -327,6 +329,9 @@ impl Edit {
                 *last += base;
             }
         }
+        for passage in &mut own.passages {
+            *passage = passage.moved(passage.flow + first, |visit| visit + base);
+        }
         for connection in &mut own.connections {
             *connection = connection.moved(connection.flow + first, |visit| visit + base);
         }
@@ -356,6 +361,15 @@ impl Edit {
             let flow = self.renumber(connection.flow);
             *connection = connection.moved(flow, |visit| visit - from + to);
         }
+        let [left, right] = [self.flows.start, self.flows.end].map(|flow| {
+            let flow = number(flow);
+            ways.passages.partition_point(|own| own.flow < flow)
+        });
+        for passage in &mut ways.passages[right..] {
+            let flow = self.renumber(passage.flow);
+            *passage = passage.moved(flow, |visit| visit - from + to);
+        }
+        ways.passages.splice(left..right, own.passages);
         ways.connections.splice(gone..behind, own.connections);
         ways.limits.splice(limits, own.limits);
         ways.visits.splice(begin.visit..end.visit, own.visits);

@@ -31,6 +31,8 @@
 //!   waits for answers give up, and a connection retransmit, which disturbs other flows.
 //! - Bit errors may destroy frames on any link. A flow that waits for answers over a lossy link is
 //!   assumed to give up, and the window of a connection over it limits nothing.
+//! - A policer that frames may exceed is taken to drop or demote any of them: flows that wait for
+//!   answers give up there, and a flow that it demotes has no bound ([`PolicerBound`]).
 //! - Tasks, receive and transmit queues and smoothers of end stations are analyzed. Where they may
 //!   hold packets back forever, the reason is a [`LayerPart`]: low frames that only high frames
 //!   release; bulk packets under a detector that may report congestion again and again; strict
@@ -39,8 +41,8 @@
 //!   again; files over TCP and samples over RTPS have none.
 //! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with
 //!   whichever of these is proved: the window (as long as the bounds and the absence of bit errors
-//!   rule out retransmissions), the curve of the smoother, the spacing that a stack on the path
-//!   enforces, or the rate of the link; [`OpenFlow`] says which. A flow that shares a queue with such
+//!   rule out retransmissions), the curve of the smoother or of a policer, the spacing that a stack on
+//!   the path enforces, or the rate of the link; [`OpenFlow`] says which. A flow that shares a queue with such
 //!   a flow, behind none of these, has no bound.
 //! - Jitter above 70 s, more than 1.1 s of work at once, and latencies above 13 days are
 //!   [`Reason::OutOfRange`].
@@ -72,7 +74,9 @@ mod incremental;
 mod index;
 mod inherit;
 mod output_limit;
+mod passage;
 mod plant;
+mod policing;
 mod prompt;
 mod report;
 mod servers;
@@ -90,8 +94,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use analysis::{
-    Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, LayerPart, Method, Methods,
-    OpenFlow, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, IngressPart, LayerPart,
+    Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, StackBound, StreamBound,
 };
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use incremental::{Analyzer, Changes, StreamChange};

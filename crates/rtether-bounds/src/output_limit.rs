@@ -31,6 +31,13 @@
 //! and carries nothing over: `D (floor(t / P) + 2)`. All bulk flows of a smoother share the curve.
 //! A smoother that forgives debt guarantees nothing.
 //!
+//! **Policers.** Conforming frames of all flows of a policer that holds `B` octets and gains `R` have at
+//! most `B + R t` octets in any window of length `t` ([`crate::policing`]). With steps of the longest
+//! frame `A` every `P <= A / R`, rounded down, and the jitter `J >= B P / A` the staircase
+//! `A (floor((t + J) / P) + 1) >= A (t + J) / P` is above it. Frames of one size `s` that are alone are
+//! at most `floor((B + R t) / s)`, a staircase of single frames every `P <= s / R` with the jitter
+//! `(B / s - 1) P`.
+//!
 //! **Octets into work.** Packets of the flow lie between a smallest and a largest one. Work and
 //! octets both grow linearly in between (or with a kink where padding ends, to the lower side), so
 //! that the work per octet is largest at one end.
@@ -42,12 +49,31 @@
 
 use alloc::vec::Vec;
 
+use rtether_model::ingress::Police;
 use rtether_model::smoother::{Config, Mode};
 
 use crate::curve::{JITTER_MAX, Load};
 use crate::index::NONE;
 use crate::source::{INFINITE, add};
 use crate::stack::Service;
+
+/// Bits in an octet, for a second in picoseconds.
+const OCTET: i128 = 8_000_000_000_000;
+/// Octets of the longest frame, tag included.
+const FRAME_MAX: i64 = 1522;
+/// Rules of a port at most.
+const MAX_RULES: usize = 256;
+
+/// Who puts a limit on flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limiter {
+    /// The processor of a stack.
+    Stack,
+    /// A smoother.
+    Smoother,
+    /// A policer of a switch.
+    Policer,
+}
 
 /// A limit that travels with a flow. Times in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +89,9 @@ pub(crate) struct Limit {
     /// Least distance of packets of a flow that is the only one with this limit at a place; zero if
     /// unknown.
     pub(crate) alone: i64,
+    /// How far the first packets of this flow may be ahead of the grid of that distance.
+    pub(crate) alone_ahead: i64,
+    pub(crate) by: Limiter,
     /// Place that limits all its flows together; [`NONE`] if each flow has its own limit.
     pub(crate) shared: u32,
     /// Whether the step to this visit starts where the limit applies.
@@ -82,6 +111,8 @@ impl Limit {
             jitter: 0,
             charge: [1; 2],
             alone: 0,
+            alone_ahead: 0,
+            by: Limiter::Stack,
             shared: NONE,
             begins: true,
             delay: 0,
@@ -103,9 +134,49 @@ impl Limit {
         }
     }
 
-    /// Returns whether the limit is that of a smoother.
-    pub(crate) const fn is_of_smoother(&self) -> bool {
-        self.shared != NONE && self.alone == 0
+    /// Returns whether the limit is an offered rate. The spacing that a stack enforces is far above
+    /// what it is offered.
+    pub(crate) fn is_rate(&self) -> bool {
+        self.by != Limiter::Stack
+    }
+
+    /// Returns the limit of a policer on frames between two sizes; `None` if it never refills.
+    /// `place` are the numbers of its port and rule.
+    pub(crate) fn of_policer(
+        police: Police,
+        sizes: [i64; 2],
+        (port, rule): (usize, u16),
+    ) -> Option<Self> {
+        let rate = i128::from(police.rate.as_bps());
+        let burst = i128::from(police.burst.get());
+        let period = |octets: i64| {
+            let span = i128::from(octets) * OCTET / rate.max(1);
+            i64::try_from(span.max(1)).ok()
+        };
+        let narrow = |span: i128| i64::try_from(span).ok().filter(|&span| span < INFINITE);
+        let (grain, step) = (i128::from(FRAME_MAX), period(FRAME_MAX)?);
+        let jitter = narrow((burst * i128::from(step) + grain - 1) / grain)?;
+        let [small, large] = sizes.map(|size| size.max(1));
+        let mut alone = [0; 2];
+        if small == large {
+            let (own, size) = (period(small)?, i128::from(small));
+            let ahead = (burst - size).max(0) * i128::from(own);
+            alone = [own, narrow((ahead + size - 1) / size)?];
+        }
+        let number = port.checked_mul(MAX_RULES)?.checked_add(rule.into())?;
+        (rate > 0).then_some(Self {
+            amount: FRAME_MAX,
+            period: step,
+            jitter,
+            charge: [small, large],
+            alone: alone[0],
+            alone_ahead: alone[1],
+            by: Limiter::Policer,
+            shared: NONE - 1 - u32::try_from(number).ok()?,
+            begins: true,
+            delay: 0,
+            is_timer: false,
+        })
     }
 
     /// Returns the limit of a timer that expires at least this much apart.
@@ -142,6 +213,8 @@ impl Limit {
             jitter: period.checked_mul(ahead)?,
             charge: sizes.map(|size| size.max(1)),
             alone: 0,
+            alone_ahead: 0,
+            by: Limiter::Smoother,
             shared: place,
             begins: true,
             delay: 0,
@@ -178,6 +251,7 @@ impl Limit {
 }
 
 /// A load at a place with a limit on the way there.
+#[derive(Clone, Copy)]
 pub(crate) struct Limited<'a> {
     /// Number of the load.
     pub(crate) load: usize,
@@ -189,9 +263,10 @@ pub(crate) struct Limited<'a> {
     pub(crate) least: i64,
 }
 
-/// Applies limits to those of the loads of a place that have unlimited arrivals, or are released by a
-/// timer.
-pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut [Load]) {
+/// Applies limits to those of the loads of a place that have unlimited arrivals, are released by a
+/// timer, or bring more to a policer than it lets through.
+pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, loads: &mut [Load]) {
+    let refused = above_policers(limited.clone(), loads);
     // The first of the flows that share a limit stands for all.
     let mut first: Vec<First> = Vec::new();
     for one in limited {
@@ -200,11 +275,10 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut 
         let (Some(step), true) = (limit.step(one.service), jitter < JITTER_MAX) else {
             continue;
         };
-        if loads[index].jitter < JITTER_MAX && !limit.is_timer {
+        let key = one.key(loads);
+        if loads[index].jitter < JITTER_MAX && !limit.is_timer && !refused.contains(&key) {
             continue;
         }
-        let key = [limit.shared, one.queue.into(), loads[index].group];
-        let key = (key, limit.period);
         let known = first.iter_mut().find(|known| known.key == key);
         let known = known.filter(|_| limit.shared != NONE);
         let load = &mut loads[index];
@@ -216,7 +290,7 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut 
             let is_known_alone = limit.alone > 0;
             let together = is_known_alone.then_some(*load);
             if is_known_alone {
-                (load.period, load.jitter) = (limit.alone, one.drift);
+                (load.period, load.jitter) = (limit.alone, add(limit.alone_ahead, one.drift));
                 (load.burst, load.packets) = (1, 1);
             }
             first.push(First {
@@ -239,9 +313,52 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &mut 
     }
 }
 
+impl Limited<'_> {
+    /// Returns what loads have in common that share a limit at a place.
+    fn key(&self, loads: &[Load]) -> Key {
+        let group = loads[self.load].group;
+        (
+            [self.limit.shared, self.queue.into(), group],
+            self.limit.period,
+        )
+    }
+}
+
+/// Returns the keys of policers to which their loads together bring more in the long run than they
+/// let through. A load that has a limit of its own keeps it otherwise: either is a bound, and the one
+/// that grows more slowly is the better one in the long run.
+fn above_policers<'a>(limited: impl Iterator<Item = Limited<'a>>, loads: &[Load]) -> Vec<Key> {
+    const PLACES: u32 = 40;
+    let mut brought: Vec<(Key, &Limit, i128)> = Vec::new();
+    for one in limited.filter(|one| one.limit.by == Limiter::Policer) {
+        let (load, limit) = (&loads[one.load], one.limit);
+        let octets = i128::from(load.burst) * i128::from(limit.charge[1]);
+        let rate = (octets << PLACES) / i128::from(load.period) + 1;
+        let rate = if load.jitter < JITTER_MAX {
+            rate
+        } else {
+            i128::MAX
+        };
+        let key = one.key(loads);
+        match brought.iter_mut().find(|known| known.0 == key) {
+            Some(known) => known.2 = known.2.saturating_add(rate),
+            None => brought.push((key, limit, rate)),
+        }
+    }
+    let is_above = |limit: &Limit, rate: i128| {
+        rate > (i128::from(limit.amount) << PLACES) / i128::from(limit.period)
+    };
+    let above = brought.into_iter();
+    let above = above.filter(|&(_, limit, rate)| is_above(limit, rate));
+    above.map(|(key, ..)| key).collect()
+}
+
+/// Limit, queue, group and period.
+type Key = ([u32; 3], i64);
+
 /// The first load of those that share a limit.
 struct First {
-    key: ([u32; 3], i64),
+    key: Key,
     load: usize,
     /// What it stands for as soon as there is a second one.
     together: Option<Load>,

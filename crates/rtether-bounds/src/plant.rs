@@ -18,6 +18,7 @@ use crate::discipline::{Discipline, deadline};
 pub(crate) use crate::gap::Gap;
 use crate::index::NONE;
 use crate::output_limit::Limit;
+use crate::passage::{Passage, Policer};
 use crate::service_curve::ServiceCurve;
 use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
@@ -99,6 +100,8 @@ pub(crate) struct Visit {
     pub(crate) slack: i64,
     /// Number of the limit that an earlier place has put on the flow; [`NONE`] without one.
     pub(crate) limit: u32,
+    /// Whether a policer on the way here may drop or demote the packet.
+    pub(crate) is_policed: bool,
 }
 
 /// The end of one path: one flow at one listener, or back at its talker.
@@ -129,6 +132,10 @@ pub(crate) struct Plant {
     pub(crate) connections: Vec<Connection>,
     /// Flows whose messages may be delayed by their connection, in order.
     pub(crate) delayed: Vec<Delayed>,
+    /// Frames at policers that are taken for kept, by flow.
+    pub(crate) passages: Vec<Passage>,
+    /// Policers that frames may exceed, in order.
+    pub(crate) exceeded: Vec<Policer>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
     /// Visits of each place, ordered by queue and parent's place.
@@ -247,6 +254,12 @@ impl Plant {
         }
     }
 
+    /// Returns whether its ways differ from those of a plant whose policers are kept and whose
+    /// connections send at once.
+    pub(crate) const fn has_other_ways(&self) -> bool {
+        !(self.delayed.is_empty() && self.exceeded.is_empty())
+    }
+
     /// Marks all places as unbounded if copies of a frame circulate, or arrive twice and are
     /// answered twice, because they were not followed to their end.
     fn give_up_loops(&mut self) {
@@ -312,6 +325,14 @@ impl Plant {
             };
             let spread = add(spread, server.latency_jitter);
             visit.slack = add(visit.slack, add(spread, header));
+        }
+        for passage in &mut self.passages {
+            let parent = &self.visits[passage.parent as usize];
+            let server = &servers[parent.server as usize];
+            let own = times(server.interface_per_octet, parent.sizes[0]);
+            let most = add(cost(parent).max, server.latency_jitter);
+            passage.gap.min = add(passage.gap.min, own);
+            passage.gap.max = add(passage.gap.max, most);
         }
         for stream in &mut self.streams {
             if let Ok((last, gap)) = &mut stream.end {
@@ -400,11 +421,12 @@ impl Plant {
         self.behind.get(visit as usize).copied().unwrap_or(0)
     }
 
-    /// Assumes that flows that wait for answers give up, or retransmit, where bit errors may
+    /// Assumes that flows that wait for answers give up, or retransmit, where bit errors or policers may
     /// destroy a packet on the path to a listener or back.
     fn expect_losses(&mut self) {
         for (visit, &leads_on) in self.visits.iter().zip(&self.leads_on) {
-            if leads_on && self.servers[visit.server as usize].is_lossy {
+            let is_lossy = self.servers[visit.server as usize].is_lossy;
+            if leads_on && (is_lossy || visit.is_policed) {
                 self.sources[visit.flow as usize].closed = None;
             }
         }

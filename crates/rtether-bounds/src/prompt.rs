@@ -46,6 +46,7 @@ use crate::connection::{Delayed, End, Returns, Ways};
 use crate::edit::Edit;
 use crate::expand::Atlas;
 use crate::plant::Plant;
+use crate::policing::exceeded;
 use crate::report::reason;
 use crate::solution::{Solution, Stage};
 use crate::solve::{arrival, solve_after};
@@ -65,8 +66,8 @@ pub(crate) fn solve(network: &Network, flows: &[Flow]) -> (Plant, Solution) {
     (plant, solution)
 }
 
-/// Solves a plant whose connections are taken to send messages at once until that is found to lack a
-/// proof; the first search may start from the stages of an earlier plant.
+/// Solves a plant whose connections are taken to send messages at once, and whose policers for kept,
+/// until that is found to lack a proof; the first search may start from the stages of an earlier plant.
 pub(crate) fn solve_promptly(
     mut plant: Plant,
     atlas: &Atlas,
@@ -76,18 +77,27 @@ pub(crate) fn solve_promptly(
 ) -> (Plant, Vec<Stage>) {
     let mut stages = solve_after(&mut plant, before);
     loop {
-        let solution = stages.last().map(|stage| &stage.solution);
-        let more = solution.map(|solution| delayed(&plant, solution, flows));
-        let more = more.unwrap_or_default();
-        if more.is_empty() {
+        let Some(stage) = stages.last() else {
+            return (plant, stages);
+        };
+        let more_exceeded = exceeded(&plant, &stage.solution);
+        let more = if more_exceeded.is_empty() {
+            delayed(&plant, &stage.solution, flows)
+        } else {
+            Vec::new()
+        };
+        if more.is_empty() && more_exceeded.is_empty() {
             return (plant, stages);
         }
         let mut known = core::mem::take(&mut plant.delayed);
         known.extend(more);
         known.sort_by_key(|own| own.flow);
-        let ways = atlas.follow_without(network, flows, &known);
+        let mut policers = core::mem::take(&mut plant.exceeded);
+        policers.extend(more_exceeded);
+        policers.sort_unstable();
+        let ways = atlas.follow_without(network, flows, &known, &policers);
         plant = Plant::complete(ways, network, flows);
-        plant.delayed = known;
+        (plant.delayed, plant.exceeded) = (known, policers);
         stages = solve_after(&mut plant, None);
     }
 }
@@ -128,8 +138,8 @@ struct Proof<'a> {
 impl Proof<'_> {
     fn of(&self, ways: Option<&Ways>) -> Result<(), Reason> {
         let ways = ways.ok_or(Reason::NotDelivered)?;
-        if self.may_lose(ways) {
-            return Err(self.fails(ConnectionObstacle::Losses));
+        if let Some(obstacle) = self.loses(ways) {
+            return Err(self.fails(obstacle));
         }
         let there = self.time(ways.there)?;
         let mut round = self.time(ways.returns.at_once)?;
@@ -153,15 +163,21 @@ impl Proof<'_> {
         }
     }
 
-    /// Returns whether bit errors may destroy a segment.
-    fn may_lose(&self, ways: &Ways) -> bool {
-        let is_lossy = |(last, _): End| {
-            let mut way = self.plant.way_to(last);
-            way.any(|visit| self.plant.servers[visit.server as usize].is_lossy)
-        };
+    /// Returns what may destroy a segment, or change the order of segments.
+    fn loses(&self, ways: &Ways) -> Option<ConnectionObstacle> {
         // All other ways are parts of these.
         let back = ways.back.map(|back| back.returns.at_once);
-        is_lossy(ways.returns.at_once) || back.is_some_and(is_lossy)
+        let ends = core::iter::once(ways.returns.at_once).chain(back);
+        let mut visits = ends.flat_map(|(last, _)| self.plant.way_to(last));
+        visits.find_map(|visit| {
+            if visit.is_policed {
+                Some(ConnectionObstacle::Policed)
+            } else if self.plant.servers[visit.server as usize].is_lossy {
+                Some(ConnectionObstacle::Losses)
+            } else {
+                None
+            }
+        })
     }
 
     /// Returns the longest time from the release to the end of a way.

@@ -2,6 +2,7 @@
 
 mod load;
 
+use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -11,16 +12,19 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::analysis::{
-    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PolicerBound, PortBound,
+    Reason, StreamBound,
 };
 use crate::connection;
 use crate::index::NONE;
+use crate::output_limit::Limiter;
+use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::solution::{Cause, Solution};
 use crate::solve::{latency, loads_of};
 use crate::source::Source;
 use crate::tandem::Refined;
-use load::{PlaceLoad, octets};
+use load::{PlaceLoad, by_queue, octets};
 
 /// Returns the analysis that a solution gives.
 pub(crate) fn report(
@@ -51,6 +55,9 @@ pub(crate) fn report(
                 port,
                 utilization_ppm: load.utilization_ppm,
                 backlog: load.backlog.map(|work| octets(plant, index, server, work)),
+                queues: by_queue(plant, solution, server, &loads)
+                    .map(|work| work.map(|work| octets(plant, index, server, work)))
+                    .collect(),
                 queueing: load.queueing,
             }),
             ServerKind::Stack { node, is_receiver } => {
@@ -73,6 +80,7 @@ pub(crate) fn report(
         ports,
         stacks,
         open_flows: open_flows(plant),
+        policers: policers(plant),
         effort: Effort {
             visits: plant.visits.len(),
             evaluations: solution.evaluations,
@@ -93,6 +101,18 @@ pub(crate) fn stream_bound(
         listener: stream.listener,
         bound: bound(plant, solution, stream, &flows[stream.flow as usize]),
     }
+}
+
+/// Returns the policers that flows pass.
+fn policers(plant: &Plant) -> Vec<PolicerBound> {
+    let passed = plant.passages.iter().map(|passage| passage.policer);
+    let all: BTreeSet<Policer> = passed.chain(plant.exceeded.iter().copied()).collect();
+    let all = all.into_iter().map(|policer| PolicerBound {
+        port: policer.port,
+        rule: policer.rule,
+        is_kept: !plant.exceeded.contains(&policer),
+    });
+    all.collect()
 }
 
 /// Returns what limits the flows with unlimited releases.
@@ -117,14 +137,19 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
         let (Ok(at), true) = (at, limit.begins) else {
             continue;
         };
+        let node = |visit: &Visit| {
+            let place = place(&plant.servers[visit.server as usize], visit);
+            place.port.node
+        };
         let before = &plant.visits[visit.parent as usize];
-        let node = place(&plant.servers[before.server as usize], before)
-            .port
-            .node;
         let known = &mut found[at].limit;
-        match (*known, limit.is_of_smoother()) {
-            (FlowLimit::Line | FlowLimit::Stack(_), true) => *known = FlowLimit::Smoother(node),
-            (FlowLimit::Line, false) => *known = FlowLimit::Stack(node),
+        match (*known, limit.by) {
+            (FlowLimit::Line | FlowLimit::Stack(_), Limiter::Smoother) => {
+                *known = FlowLimit::Smoother(node(before));
+            }
+            // It stands in front of the port.
+            (FlowLimit::Line, Limiter::Policer) => *known = FlowLimit::Policer(node(visit)),
+            (FlowLimit::Line, Limiter::Stack) => *known = FlowLimit::Stack(node(before)),
             _ => {}
         }
     }

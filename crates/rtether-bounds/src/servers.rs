@@ -104,6 +104,11 @@ impl Sites {
         self.wires.len()
     }
 
+    /// Returns the number of a port.
+    pub(crate) fn number_of(&self, port: PortId) -> usize {
+        self.first_port[port.node.index()] + usize::from(port.port)
+    }
+
     /// Returns the link in use at a port.
     pub(crate) fn wire(&self, port: PortId) -> Option<Wire> {
         let first = self.first_port[port.node.index()];

@@ -10,13 +10,12 @@ use rtether_bounds::{
     Analysis, Analyzer, FlowLimit, HopBound, LayerPart, Methods, Reason, analyze, analyze_with,
 };
 use rtether_model::endnode::{
-    self as endnode, Detector, Layer, LowTurn, PortRange, Receive, ReceiveConfig, ReceiveSelection,
-    RingEmpty, Smoothing, TransmitConfig, TransmitStrategy,
+    self as endnode, Detector, HeaderMatch, Layer, LowTurn, PortRange, Receive, ReceiveConfig,
+    ReceiveSelection, RingEmpty, Smoothing, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::flow::{Bulk, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{
-    EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Selection, Stack, Tasks,
-    Vid,
+    EndStation, Link, Network, Node, NodeId, NodeKind, Pcp, PortId, Selection, Stack, Tasks, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::Segment;
@@ -279,9 +278,11 @@ fn rules_by_port_are_looked_at_again_after_a_change() {
     let mut station = sender(TransmitStrategy::Selection(Selection::StrictPriority));
     let layer = station.layer.as_mut().unwrap();
     layer.rules = vec![endnode::Rule {
-        source_port: Some(PortRange::one(49_153)),
+        headers: HeaderMatch {
+            source_port: Some(PortRange::one(49_153)),
+            ..HeaderMatch::default()
+        },
         class: 1,
-        ..endnode::Rule::default()
     }];
     let network = pair([station, plain()]);
     let flows = vec![flow(100, None), flow(954, None), flow(18, None)];

@@ -149,9 +149,18 @@ impl PriorityTable {
     }
 }
 
-/// A header rule; matches a frame that has every field named, with a matching value.
+/// A header rule of an end node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
+    /// The frames meant.
+    pub headers: HeaderMatch,
+    /// Class of the frames that match.
+    pub class: u8,
+}
+
+/// Conditions on the headers of a frame: it needs every field named, with a matching value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeaderMatch {
     /// `EtherType`.
     pub ethertype: Option<u16>,
     /// `ToS` octet.
@@ -166,8 +175,13 @@ pub struct Rule {
     pub source_port: Option<PortRange>,
     /// Destination port.
     pub destination_port: Option<PortRange>,
-    /// Class of the frames that match.
-    pub class: u8,
+}
+
+impl HeaderMatch {
+    /// Returns whether it looks at ports, which only the first fragment of a datagram has.
+    pub fn names_port(&self) -> bool {
+        self.source_port.or(self.destination_port).is_some()
+    }
 }
 
 /// Some bits of a `ToS` octet.

@@ -14,6 +14,8 @@ pub mod empirical;
 pub mod endnode;
 pub mod flow;
 pub mod histogram;
+mod index;
+pub mod ingress;
 pub mod mac;
 pub mod network;
 mod priority;

@@ -9,48 +9,12 @@ use alloc::vec::Vec;
 
 use crate::empirical::Empirical;
 use crate::endnode::Layer;
+pub use crate::index::{LinkId, NodeId, PortId};
+use crate::ingress::IngressRule;
 pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 
 pub use crate::selection::Selection;
-
-/// Index of a node in [`Network::nodes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    /// Returns the position in [`Network::nodes`].
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Index of a link in [`Network::links`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LinkId(pub u32);
-
-impl LinkId {
-    /// Returns the position in [`Network::links`].
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// One port of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortId {
-    /// The node that owns the port.
-    pub node: NodeId,
-    /// Number of the port within its node, from zero.
-    pub port: u16,
-}
-
-impl PortId {
-    /// Returns the first port of a node; an end station has no other.
-    pub const fn first(node: NodeId) -> Self {
-        Self { node, port: 0 }
-    }
-}
 
 /// The whole plant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -288,14 +252,62 @@ pub struct Switch {
     pub selection: Selection,
     /// Memory for waiting frames.
     pub buffer: Buffer,
+    /// Octets that may wait in each queue, indexed by queue, at ports without their own; `None` if only
+    /// the buffer of the port limits them.
+    pub thresholds: Option<[Bytes; 8]>,
     /// How unicast destinations are found.
     pub addresses: AddressTable,
     /// How multicast is forwarded.
     pub multicast: MulticastForwarding,
     /// Whether tags are kept.
     pub tags: TagHandling,
+    /// Rules for frames that arrive, at ports without their own.
+    pub ingress: Vec<IngressRule>,
+    /// Whether these rules overlook ICMP, as in some switches (catalogue 2d.2).
+    pub icmp_unclassified: bool,
+    /// Copies of frames for a station that looks on.
+    pub mirror: Option<Mirror>,
     /// One entry per port.
     pub ports: Vec<SwitchPort>,
+}
+
+/// A mirror port: it sends copies of frames at other ports and nothing else (catalogue R46).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mirror {
+    /// The port that sends the copies; it takes no part in forwarding.
+    pub to: u16,
+    /// The ports looked at.
+    pub ports: Vec<u16>,
+    /// Which of their frames are copied.
+    pub direction: MirrorDirection,
+}
+
+/// Frames that a mirror port sends a copy of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MirrorDirection {
+    /// Both.
+    #[default]
+    Both,
+    /// Those received without error, as they came.
+    Received,
+    /// Those sent, from the moment when their transmission begins.
+    Sent,
+}
+
+impl Mirror {
+    fn looks_at(&self, port: u16) -> bool {
+        port != self.to && self.ports.contains(&port)
+    }
+
+    /// Returns whether frames received at a port are copied.
+    pub fn copies_received(&self, port: u16) -> bool {
+        self.direction != MirrorDirection::Sent && self.looks_at(port)
+    }
+
+    /// Returns whether frames sent by a port are copied.
+    pub fn copies_sent(&self, port: u16) -> bool {
+        self.direction != MirrorDirection::Received && self.looks_at(port)
+    }
 }
 
 /// When a switch may begin to forward a frame.
@@ -367,6 +379,10 @@ pub struct SwitchPort {
     pub default_pcp: Pcp,
     /// Selection at this port; `None` for that of the switch.
     pub selection: Option<Selection>,
+    /// Octets that may wait in each queue of this port; `None` for those of the switch.
+    pub thresholds: Option<[Bytes; 8]>,
+    /// Rules for frames that arrive here; `None` for those of the switch.
+    pub ingress: Option<Vec<IngressRule>>,
 }
 
 impl Switch {
@@ -381,9 +397,13 @@ impl Switch {
             queues: QueueMap::ONE,
             selection: Selection::Fcfs,
             buffer: Buffer::per_port(Bytes::new(1 << 20)),
+            thresholds: None,
             addresses: AddressTable::Static,
             multicast: MulticastForwarding::Managed,
             tags: TagHandling::Keep,
+            ingress: Vec::new(),
+            icmp_unclassified: false,
+            mirror: None,
             ports: alloc::vec![SwitchPort::default(); ports],
         }
     }
@@ -393,6 +413,31 @@ impl Switch {
         let own = self.ports.get(usize::from(port));
         own.and_then(|port| port.selection)
             .unwrap_or(self.selection)
+    }
+
+    /// Returns whether a port only sends copies of frames of others.
+    pub fn is_mirror(&self, port: u16) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.to == port)
+    }
+
+    /// Returns the octets that may wait in each queue of a port; `None` if only its buffer limits them.
+    pub fn thresholds_at(&self, port: u16) -> Option<[Bytes; 8]> {
+        let own = self.ports.get(usize::from(port));
+        let own = own.and_then(|port| port.thresholds).or(self.thresholds);
+        own.filter(|_| self.selection_at(port).uses_queues())
+    }
+
+    /// Returns the rules for frames that arrive at a port.
+    pub fn ingress_at(&self, port: u16) -> &[IngressRule] {
+        let own = self.ports.get(usize::from(port));
+        own.and_then(|port| port.ingress.as_ref())
+            .unwrap_or(&self.ingress)
+    }
+
+    /// Returns whether any port has rules for frames that arrive.
+    pub fn has_ingress(&self) -> bool {
+        let own = self.ports.iter().filter_map(|port| port.ingress.as_ref());
+        !self.ingress.is_empty() || own.into_iter().any(|rules| !rules.is_empty())
     }
 
     /// Returns the selections of all ports.

@@ -10,6 +10,7 @@ extern crate std;
 
 pub mod egress;
 pub mod endnode;
+pub mod ingress;
 pub mod load;
 pub mod port;
 pub mod probe;

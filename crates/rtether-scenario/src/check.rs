@@ -16,6 +16,7 @@ use super::reader::Reader;
 mod deadline;
 mod domain;
 mod load;
+mod mirror;
 mod shaper;
 pub(super) mod size;
 mod smoothed;
@@ -32,6 +33,9 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         used: vec![false; plant.network.nodes.len()],
         unconnected: BTreeSet::new(),
     };
+    for station in mirror::check(reader, plant) {
+        walk.used[station.index()] = true;
+    }
     for (index, flow) in plant.flows.iter().enumerate() {
         walk.flow(reader, plant, &routing, index, flow);
         smoothed::check(reader, plant, index, flow);

@@ -219,6 +219,12 @@ pub(super) static CUT_THROUGH_HALF_DUPLEX: Code = error(
     "Such a switch forwards a frame before its end has arrived, and a frame that collides has \
      no end. Store-and-forward switches join hubs.",
 );
+pub(super) static MIRROR_PORT: Code = error(
+    "mirror-port",
+    "A mirror port has another use, too.",
+    "A mirror port sends copies of the frames of other ports to a station that looks on. It \
+     forwards nothing, so no flow can start or end behind it, and it does not look at itself.",
+);
 pub(super) static NOT_AN_END_STATION: Code = error(
     "not-an-end-station",
     "A flow starts or ends at a switch or a hub.",
@@ -398,6 +404,7 @@ pub static ALL: &[&Code] = &[
     &HUB_MISMATCH,
     &SEGMENT_TOO_LONG,
     &CUT_THROUGH_HALF_DUPLEX,
+    &MIRROR_PORT,
     &NOT_AN_END_STATION,
     &FLOW_TO_ITSELF,
     &NO_ROUTE,

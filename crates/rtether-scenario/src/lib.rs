@@ -257,6 +257,7 @@ fn lower_all(
     lower::switches(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
     let generated = generate::nodes(reader, &top, &mut plant);
+    lower::ingress(reader, &mut plant);
     lower::links(reader, &top, &mut plant);
     // If the plant has errors, checking flows against it would only repeat them.
     let plant_is_whole = reader.sink.errors() == 0;
@@ -265,6 +266,7 @@ fn lower_all(
         generate::flows(reader, &mut plant, generated, &run);
     }
     let flows_are_complete = reader.sink.errors() == 0;
+    lower::register(reader, &mut plant);
     if plant.flows.is_empty() && flows_are_complete {
         let title = "there are no flows, so there is nothing to run";
         let place = top.key_span("flows").unwrap_or(at);

@@ -15,11 +15,13 @@ mod accept;
 mod bulk;
 mod flows;
 mod hubs;
+mod ingress;
 mod jitter;
 mod layer;
 mod links;
 mod nodes;
 mod priorities;
+mod registration;
 mod routes;
 mod run;
 mod shim;
@@ -27,13 +29,16 @@ mod smoother;
 mod stacks;
 mod stages;
 mod switches;
+mod tags;
 mod traffic;
 
 pub(super) use accept::accept;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
+pub(super) use ingress::ingress;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
+pub(super) use registration::register;
 pub(super) use run::{Run, RunPlaces, run};
 pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
@@ -64,6 +69,8 @@ pub(super) struct Plant {
     flow_names: BTreeMap<String, Span>,
     ports_in_use: BTreeMap<PortId, Span>,
     joints: routes::Joints,
+    /// What is known of switches only with the rest of the plant.
+    pending: Vec<(NodeId, switches::Pending)>,
     switches: usize,
     ports: usize,
     streams: usize,

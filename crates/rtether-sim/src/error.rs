@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use rtether_model::quantity::BitRate;
 use rtether_model::route::RouteError;
+use rtether_proto::endnode::ConfigError;
 use thiserror::Error;
 
 use crate::medium::MediumError;
@@ -40,6 +41,14 @@ pub enum BuildError {
         station: String,
         /// What is wrong.
         reason: String,
+    },
+    /// The rules of a switch for arriving frames are invalid.
+    #[error("switch `{switch}`: {reason}")]
+    Ingress {
+        /// Name of the switch.
+        switch: String,
+        /// What is wrong.
+        reason: ConfigError,
     },
     /// A payload does not fit one frame, or a datagram 65 535 octets.
     #[error("a payload of flow `{flow}` does not fit one packet")]

@@ -18,6 +18,7 @@ mod invariants;
 mod layer;
 mod loss;
 mod media;
+mod mirror;
 mod port;
 mod publication;
 mod station;
@@ -38,7 +39,7 @@ use crate::flow::{Carrier, FlowState};
 use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
 use crate::observe::{NoObserver, Observer, PacketInfo};
-use crate::packet::{GROUP, Packet, Pool, REVERSE, TAGGED};
+use crate::packet::{GROUP, MIRRORED, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::publication::{Message, Publications};
 use crate::queues::EgressQueues;
@@ -257,6 +258,7 @@ impl Simulation {
             frame_size: Bytes::new(packet.frame_size().unsigned_abs()),
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
             tcp: segment.copied(),
+            is_mirrored: packet.has(MIRRORED),
             fragment: fragmented
                 .and_then(|position| self.fragmented[position as usize].info(packet)),
         }

@@ -37,6 +37,8 @@ pub struct PacketInfo {
     pub tcp: Option<tcp::Segment>,
     /// Which fragment of a datagram it is, if any.
     pub fragment: Option<FragmentInfo>,
+    /// A copy for the station behind a mirror port, which is no loss if it ends early.
+    pub is_mirrored: bool,
     /// Time spent so far, by [`Segment`]: at [`Observer::transmitted`] up to the first bit on the
     /// wire, at [`Observer::received`] up to the last.
     pub spent: [Duration; Segment::COUNT],
@@ -109,6 +111,8 @@ pub enum DropReason {
     LateCollision,
     /// The frame overlapped with another one on a shared medium without its sender noticing.
     Garbled,
+    /// It exceeded the limit of a policer of a switch.
+    Policed,
 }
 
 /// Receives the events of a run, in order of time.

@@ -23,6 +23,8 @@ pub(crate) const CORRUPTED: u8 = 1 << 2;
 pub(crate) const COUNTED: u8 = 1 << 3;
 /// In its station's stack on the way out.
 pub(crate) const OUTBOUND: u8 = 1 << 4;
+/// A copy for the station behind a mirror port.
+pub(crate) const MIRRORED: u8 = 1 << 5;
 
 /// One packet, from release to delivery. Times in picoseconds.
 #[derive(Clone, Copy, Default)]

@@ -94,8 +94,9 @@ pub(crate) struct Line {
     pub(crate) is_cut_through: bool,
     /// The latency of the switch at the other end varies.
     pub(crate) has_jitter: bool,
-    /// What happens to a frame is drawn: the link has bit errors, or the latency varies.
-    pub(crate) is_random: bool,
+    /// [`PortRest`] has more to say: the link has bit errors, the latency varies, or a mirror port
+    /// sends copies of what is sent here.
+    pub(crate) is_special: bool,
 }
 
 /// The state of a port that few frames need.
@@ -108,6 +109,8 @@ pub(crate) struct PortRest {
     /// Largest addition to the latency of the switch at the other end.
     latency_jitter: i64,
     latencies: Draw,
+    /// Port that sends copies of what is sent here, or [`NONE`].
+    mirror: u32,
     /// Frames from this port that a cut-through switch stores.
     held: DueQueue,
     dropped: u64,
@@ -196,10 +199,10 @@ impl Port {
         self.line.is_cut_through
     }
 
-    /// Returns whether [`PortRest`] draws what happens to a frame behind the port.
+    /// Returns whether [`PortRest`] has more to say about a frame that the port sends.
     #[inline]
-    pub(crate) const fn is_random(&self) -> bool {
-        self.line.is_random
+    pub(crate) const fn is_special(&self) -> bool {
+        self.line.is_special
     }
 
     /// Returns whether the layer above is told when a frame has been sent.
@@ -445,6 +448,7 @@ impl PortRest {
             errors: Draw::new(0, "", Purpose::Errors),
             latency_jitter: 0,
             latencies: Draw::new(0, "", Purpose::Latency),
+            mirror: NONE,
             held: DueQueue::default(),
             dropped: 0,
             corrupted: 0,
@@ -462,6 +466,16 @@ impl PortRest {
     pub(crate) const fn vary_latency(&mut self, jitter: i64, latencies: Draw) {
         self.latency_jitter = jitter;
         self.latencies = latencies;
+    }
+
+    /// Lets another port send copies of what is sent here.
+    pub(crate) const fn look_at(&mut self, mirror: u32) {
+        self.mirror = mirror;
+    }
+
+    /// Returns the port that sends copies of what is sent here, or [`NONE`].
+    pub(crate) const fn mirror(&self) -> u32 {
+        self.mirror
     }
 
     /// Returns whether the link has bit errors.

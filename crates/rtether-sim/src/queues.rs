@@ -1,7 +1,8 @@
 //! The queues of one egress port (IEEE 802.1Q-2022, 8.6.6 and 8.6.7); [`rtether_proto::port`]
 //! selects among them.
 //!
-//! Tail drop against a limit in octets for the whole port; frames in transmission are not counted.
+//! Tail drop against a limit in octets for the whole port, and a threshold for each queue; frames in
+//! transmission are not counted.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,6 +20,7 @@ use crate::packet::{Fifo, Pool};
 #[derive(Clone, Copy, Default)]
 struct Lane {
     fifo: Fifo,
+    backlog: u64,
     record: QueueRecord,
 }
 
@@ -68,6 +70,8 @@ pub(crate) struct EgressQueues {
     backlog: u64,
     backlog_max: u64,
     limit: u64,
+    /// Octets that may wait in each queue; `None` if only the limit counts.
+    thresholds: Option<Box<[u64; 8]>>,
 }
 
 impl EgressQueues {
@@ -82,7 +86,13 @@ impl EgressQueues {
             backlog: 0,
             backlog_max: 0,
             limit: limit.get(),
+            thresholds: None,
         }
+    }
+
+    /// Limits the octets that may wait in each queue.
+    pub(crate) fn set_thresholds(&mut self, thresholds: [Bytes; 8]) {
+        self.thresholds = Some(Box::new(thresholds.map(Bytes::get)));
     }
 
     /// Sets the local deadline of each flow, if the port serves by earliest deadline.
@@ -103,10 +113,12 @@ impl EgressQueues {
         self.waiting == 0
     }
 
-    /// Returns whether a frame of `size` octets fits.
+    /// Returns whether a frame of `size` octets fits into a queue.
     #[inline]
-    pub(crate) const fn fits(&self, size: u64) -> bool {
-        self.backlog + size <= self.limit
+    pub(crate) fn fits(&self, queue: u8, size: u64) -> bool {
+        let queue = usize::from(queue);
+        let keeps = |own: &[u64; 8]| self.lanes[queue].backlog + size <= own[queue];
+        self.backlog + size <= self.limit && self.thresholds.as_deref().is_none_or(keeps)
     }
 
     /// Returns the number of queues.
@@ -132,6 +144,8 @@ impl EgressQueues {
             }),
         }
         lane.record.depth_max = lane.record.depth_max.max(lane.fifo.len());
+        lane.backlog += size;
+        lane.record.backlog_max = lane.record.backlog_max.max(Bytes::new(lane.backlog));
         self.waiting += 1;
         self.backlog += size;
         self.backlog_max = self.backlog_max.max(self.backlog);
@@ -152,11 +166,14 @@ impl EgressQueues {
             Decision::NotBefore(time) => return Next::NotBefore(time.as_ps()),
             Decision::Empty => return Next::Empty,
         };
-        let Some(id) = self.lanes[usize::from(queue)].fifo.pop(pool) else {
+        let lane = &mut self.lanes[usize::from(queue)];
+        let Some(id) = lane.fifo.pop(pool) else {
             return Next::Empty;
         };
+        let size = pool.get(id).frame_size().unsigned_abs();
+        lane.backlog -= size;
         self.waiting -= 1;
-        self.backlog -= pool.get(id).frame_size().unsigned_abs();
+        self.backlog -= size;
         Next::Frame(id, queue)
     }
 
@@ -287,6 +304,40 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_fills_up_to_its_threshold() {
+        // By hand: 250 octets of queue 0, 1000 of queue 1, 1000 in all.
+        let mut pool = Pool::default();
+        let mut queues = EgressQueues::new(2, Selection::StrictPriority, Bytes::new(1_000));
+        queues.set_thresholds([250, 1_000, 0, 0, 0, 0, 0, 0].map(Bytes::new));
+        let mut push = |queues: &mut EgressQueues, queue: u8| {
+            let fits = queues.fits(queue, 100);
+            if fits {
+                let id = pool.insert(packet(100));
+                queues.push(&mut pool, id, queue, 100);
+            }
+            fits
+        };
+        assert_eq!(
+            [0, 0, 0, 1, 1].map(|queue| push(&mut queues, queue)),
+            [true, true, false, true, true]
+        );
+        assert!(queues.fits(1, 600) && !queues.fits(1, 601) && !queues.fits(0, 51));
+        for expected in [1, 1, 0] {
+            assert_eq!(
+                sent(&mut queues, &pool).map(|(_, queue)| queue),
+                Some(expected)
+            );
+        }
+        // The room that was left is there again.
+        assert!(queues.fits(0, 150) && !queues.fits(0, 151) && queues.fits(1, 900));
+        let most = queues
+            .records()
+            .into_iter()
+            .map(|own| own.backlog_max.get());
+        assert!(most.eq([200, 200]));
+    }
+
+    #[test]
     fn round_robin_serves_what_is_there() {
         let mut pool = Pool::default();
         let weights = [1, 1, 1, 0, 0, 0, 0, 0];
@@ -295,7 +346,7 @@ mod tests {
             let id = pool.insert(packet(100));
             queues.push(&mut pool, id, 0, 100);
         }
-        assert!(!queues.fits(601) && queues.fits(600));
+        assert!(!queues.fits(0, 601) && queues.fits(0, 600));
         let sent: Vec<u8> = core::iter::from_fn(|| sent(&mut queues, &pool))
             .map(|(_, q)| q)
             .collect();

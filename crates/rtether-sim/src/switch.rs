@@ -9,8 +9,10 @@ use rtether_model::network::{
     AddressTable, ForwardingMode, MulticastForwarding, NodeId, PortVlan, Switch, SwitchPort,
     TagHandling, Vid,
 };
-use rtether_model::quantity::Bytes;
-use rtether_model::record::NodeRecord;
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::record::{IngressRecord, NodeRecord};
+use rtether_proto::endnode::ConfigError;
+use rtether_proto::ingress::{Arrival, Ingress, Treatment};
 
 use crate::packet::{CORRUPTED, GROUP, NONE, Packet, REVERSE, TAGGED};
 
@@ -33,6 +35,10 @@ pub(crate) struct SwitchState {
     /// Egress ports by group: of all with managed multicast, else only of those with a route.
     groups: BTreeMap<u32, Vec<u32>>,
     multicast: MulticastForwarding,
+    /// Rules for arriving frames by port; empty if no port has any.
+    ingress: Vec<Ingress>,
+    /// Port that sends copies of frames of others, and by port whether received ones are copied.
+    mirror: Option<(u32, Vec<bool>)>,
     /// Octets waiting at all ports, and their limit.
     shared_used: u64,
     shared_limit: u64,
@@ -40,6 +46,7 @@ pub(crate) struct SwitchState {
     copied: u64,
     filtered: u64,
     discarded: u64,
+    policed: u64,
 }
 
 /// Entry of a learning switch.
@@ -142,7 +149,7 @@ impl SwitchState {
         first_port: u32,
         stations: usize,
         groups: BTreeMap<u32, Vec<u32>>,
-    ) -> Self {
+    ) -> Result<Self, ConfigError> {
         let unknown = Learned { port: NONE, at: 0 };
         let (learned, aging) = match switch.addresses {
             AddressTable::Static => (None, 0),
@@ -150,7 +157,19 @@ impl SwitchState {
         };
         let is_plain =
             |port: &SwitchPort| port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0;
-        Self {
+        let rules = |port| Ingress::new(switch.ingress_at(port), switch.icmp_unclassified);
+        let count = u16::try_from(switch.ports.len()).unwrap_or(u16::MAX);
+        let mirror = switch.mirror.as_ref().map(|mirror| {
+            let received = (0..count).map(|port| mirror.copies_received(port));
+            (first_port + u32::from(mirror.to), received.collect())
+        });
+        let with_rules = if switch.has_ingress() {
+            switch.ports.len()
+        } else {
+            0
+        };
+        let ingress = (0..).take(with_rules).map(rules);
+        Ok(Self {
             node,
             first_port,
             ports: switch.ports.clone(),
@@ -162,13 +181,16 @@ impl SwitchState {
             aging,
             groups,
             multicast: switch.multicast,
+            ingress: ingress.collect::<Result<_, _>>()?,
+            mirror,
             shared_used: 0,
             shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
             arrived: 0,
             copied: 0,
             filtered: 0,
             discarded: 0,
-        }
+            policed: 0,
+        })
     }
 
     const fn strips_tags(&self) -> bool {
@@ -243,6 +265,37 @@ impl SwitchState {
         Admission::Vlan(vid)
     }
 
+    /// Returns whether any port has rules for arriving frames.
+    #[inline]
+    pub(crate) const fn has_rules(&self) -> bool {
+        !self.ingress.is_empty()
+    }
+
+    /// Returns whether a port sends copies of frames of others.
+    #[inline]
+    pub(crate) const fn has_mirror(&self) -> bool {
+        self.mirror.is_some()
+    }
+
+    /// Returns the port that sends copies of frames received at port `ingress`, if one does.
+    pub(crate) fn mirror_of_received(&self, ingress: u32) -> Option<u32> {
+        let (to, received) = self.mirror.as_ref()?;
+        received[(ingress - self.first_port) as usize].then_some(*to)
+    }
+
+    /// Returns whether a port only sends copies of frames of others.
+    fn is_mirror(&self, port: u32) -> bool {
+        self.mirror.as_ref().is_some_and(|(to, _)| *to == port)
+    }
+
+    /// Applies the rules of port `ingress` to a frame that it has taken in.
+    pub(crate) fn treat(&mut self, ingress: u32, now: i64, frame: &Arrival) -> Treatment {
+        let port = (ingress - self.first_port) as usize;
+        let treatment = self.ingress[port].take(Instant::from_ps(now), frame);
+        self.policed += u64::from(treatment == Treatment::Drop);
+        treatment
+    }
+
     /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
     /// port does not admit it.
     fn classify(&self, packet: &mut Packet, ingress: u32) -> Option<Vid> {
@@ -306,7 +359,7 @@ impl SwitchState {
 
     /// Returns whether a port sends frames of a VLAN.
     pub(crate) fn admits(&self, egress: u32, vid: Vid) -> bool {
-        !self.is_vlan_aware || self.port(egress).vlan.admits(vid)
+        !self.is_mirror(egress) && (!self.is_vlan_aware || self.port(egress).vlan.admits(vid))
     }
 
     /// Adds or removes the tag of a frame that leaves by a port; `false` if the port does not send
@@ -364,10 +417,23 @@ impl SwitchState {
     }
 
     /// Enters its counters in the record of its node.
-    pub(crate) const fn count_in(&self, record: &mut NodeRecord) {
+    pub(crate) fn count_in(&self, record: &mut NodeRecord) {
         record.arrived = self.arrived;
         record.copied = self.copied;
         record.filtered = self.filtered;
         record.discarded = self.discarded;
+        record.policed = self.policed;
+        let ports = (0u16..).zip(&self.ingress);
+        record.ingress = ports
+            .flat_map(|(port, rules)| {
+                let counted = (0u16..).zip(rules.counters());
+                counted.map(move |(rule, counted)| IngressRecord {
+                    port,
+                    rule,
+                    matched: counted.matched,
+                    exceeded: counted.exceeded,
+                })
+            })
+            .collect();
     }
 }

@@ -216,6 +216,7 @@ fn csv_files_are_rectangular_and_carry_units() {
             "queue",
             "congestion_signals",
             "stage",
+            "rule",
         ];
         for column in reader.headers().unwrap() {
             let unit = column.rsplit('_').next().unwrap();

@@ -30,6 +30,7 @@ impl Walker<'_> {
         if wire.server != NONE {
             let cost = transmission(&token.frame, wire.octet);
             self.visit(&mut token, wire.server, queue, cost, false);
+            self.mirror_sent(port, &token, under_way)?;
             self.cross(&wire, &mut token);
         }
         under_way.push((wire.to, token));

@@ -10,7 +10,7 @@ use crate::analysis::StackBound;
 use crate::curve::Load;
 use crate::discipline::Discipline;
 use crate::frame::wire_octets;
-use crate::plant::{Plant, Server};
+use crate::plant::{Plant, Server, ServerKind};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
 use crate::wait::{Class, backlog, millionths, waits};
@@ -28,12 +28,10 @@ impl PlaceLoad {
         let place = &plant.servers[server as usize];
         let is_known = place.obstacle.is_none();
         let is_limited = |load: &Load| {
-            // Only the limit of a smoother is an offered rate; the spacing that a stack enforces is
-            // far above it.
             let limit = plant
                 .limits
                 .get(plant.visits[load.visit as usize].limit as usize);
-            let is_smoothed = limit.is_some_and(crate::output_limit::Limit::is_of_smoother);
+            let is_smoothed = limit.is_some_and(crate::output_limit::Limit::is_rate);
             plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
         };
         let utilization_ppm = loads
@@ -147,6 +145,32 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
     } else {
         Stays::ByClass(classes.into_iter().fold(0, add))
     })
+}
+
+/// Returns the work that may be in each queue of a port at once, by the theorem of [`stays`], which
+/// needs only that each queue is served in order of arrival; `None` where a wait is infinite. Empty if
+/// it is not the port of a switch with queues.
+pub(super) fn by_queue(
+    plant: &Plant,
+    solution: &Solution,
+    server: &Server,
+    loads: &[Load],
+) -> impl Iterator<Item = Option<i64>> {
+    let mut queues: Vec<Option<i64>> = Vec::new();
+    // Elsewhere queues are no more than classes of the analysis.
+    let has_queues =
+        matches!(server.kind, ServerKind::Switch(_)) && server.discipline != Discipline::Deadline;
+    for load in loads.iter().filter(|_| has_queues) {
+        let queue = usize::from(plant.visits[load.visit as usize].queue);
+        let wait = solution.wait[load.visit as usize];
+        let stay = add(wait, load.cost);
+        if queues.len() <= queue {
+            queues.resize(queue + 1, Some(0));
+        }
+        let known = &mut queues[queue];
+        *known = known.filter(|_| stay < INFINITE).map(|own| own.max(stay));
+    }
+    queues.into_iter()
 }
 
 /// Returns the octets of frames that make up this much work at a port.

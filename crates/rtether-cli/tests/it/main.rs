@@ -214,6 +214,7 @@ fn all_results_in_one_directory() {
         "collisions.csv",
         "flows.csv",
         "histogram.csv",
+        "ingress.csv",
         "layer-queues.csv",
         "media.csv",
         "nodes.csv",

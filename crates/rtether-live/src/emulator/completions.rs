@@ -151,7 +151,10 @@ const fn is_senders(reason: DropReason) -> bool {
         | DropReason::BufferFull
         | DropReason::StackFull
         | DropReason::LayerFull => true,
-        DropReason::FrameError | DropReason::Filtered | DropReason::Garbled => false,
+        DropReason::FrameError
+        | DropReason::Filtered
+        | DropReason::Garbled
+        | DropReason::Policed => false,
     }
 }
 

@@ -180,7 +180,7 @@ impl Emulator {
             network: network.clone(),
             completions: Completions::new(network, options.reports_completions),
             groups,
-            reads_headers: network.nodes.iter().any(is_emulated),
+            reads_headers: network.nodes.iter().any(looks_inside),
             emulation,
             tap,
             ports,
@@ -495,10 +495,12 @@ fn setup<'a>(network: &'a Network, groups: &'a Groups, options: &Options) -> Set
     }
 }
 
-fn is_emulated(node: &Node) -> bool {
+/// Returns whether the node decides by the headers of frames.
+fn looks_inside(node: &Node) -> bool {
     match &node.kind {
         NodeKind::EndStation(station) => station.emulate,
-        NodeKind::Switch(_) | NodeKind::Hub(_) => false,
+        NodeKind::Switch(switch) => switch.has_ingress(),
+        NodeKind::Hub(_) => false,
     }
 }
 

@@ -24,8 +24,8 @@ use rtether_live::shim::{
 };
 use rtether_live::wait::Waiting;
 use rtether_model::endnode::{
-    Detector, Layer, PortRange, Receive, ReceiveConfig, ReceiveSelection, Rule, Smoothing,
-    TransmitConfig, TransmitStrategy,
+    Detector, HeaderMatch, Layer, PortRange, Receive, ReceiveConfig, ReceiveSelection, Rule,
+    Smoothing, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -142,10 +142,12 @@ fn conserved(status: &Status) {
 /// Puts datagrams to a port into the higher of two classes.
 pub(crate) fn urgent(port: u16) -> Rule {
     Rule {
-        protocol: Some(17),
-        destination_port: Some(PortRange::one(port)),
+        headers: HeaderMatch {
+            protocol: Some(17),
+            destination_port: Some(PortRange::one(port)),
+            ..HeaderMatch::default()
+        },
         class: 1,
-        ..Rule::default()
     }
 }
 

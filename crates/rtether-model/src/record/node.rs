@@ -1,8 +1,23 @@
 //! Counters of nodes.
 
+use alloc::vec::Vec;
+
 use super::{LayerRecord, ratio};
 use crate::network::NodeId;
 use crate::quantity::Duration;
+
+/// Counters of one rule for frames that arrive at a port of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IngressRecord {
+    /// Number of the port within its switch, from zero.
+    pub port: u16,
+    /// Number of the rule at this port, from zero.
+    pub rule: u16,
+    /// Frames that it decided on.
+    pub matched: u64,
+    /// Frames of these that exceeded its limit, and were dropped or demoted.
+    pub exceeded: u64,
+}
 
 /// Counters of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +37,10 @@ pub struct NodeRecord {
     pub filtered: u64,
     /// Frames discarded for a wrong FCS.
     pub discarded: u64,
+    /// Frames that policers of a switch dropped.
+    pub policed: u64,
+    /// Counters of the rules of a switch for frames that arrive, by port and rule.
+    pub ingress: Vec<IngressRecord>,
     /// Packets dropped because the stack's queue was full.
     pub stack_dropped: u64,
     /// Packets in the stack at the end (waiting or being served), or in switch latency.
@@ -55,6 +74,11 @@ impl NodeRecord {
         self.copied += other.copied;
         self.filtered += other.filtered;
         self.discarded += other.discarded;
+        self.policed += other.policed;
+        for (own, others) in self.ingress.iter_mut().zip(&other.ingress) {
+            own.matched += others.matched;
+            own.exceeded += others.exceeded;
+        }
         self.stack_dropped += other.stack_dropped;
         self.in_stack += other.in_stack;
         self.stack_queue_max = Ord::max(self.stack_queue_max, other.stack_queue_max);

@@ -57,6 +57,8 @@ pub struct QueueRecord {
     pub dropped: u64,
     /// Largest number of frames that waited.
     pub depth_max: u32,
+    /// Largest number of octets that waited.
+    pub backlog_max: Bytes,
     /// Sum of the waiting times of frames, in picoseconds.
     pub waited_ps: i128,
 }
@@ -86,6 +88,7 @@ impl PortRecord {
             own.sent += others.sent;
             own.dropped += others.dropped;
             own.depth_max = Ord::max(own.depth_max, others.depth_max);
+            own.backlog_max = Ord::max(own.backlog_max, others.backlog_max);
             own.waited_ps += others.waited_ps;
         }
         if let (Some(own), Some(others)) = (&mut self.access, &other.access) {

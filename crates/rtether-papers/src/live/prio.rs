@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration as Span, Instant};
 
 use rtether_live::emulator::capture;
-use rtether_model::endnode::{PriorityTable, Rule, TosMatch};
+use rtether_model::endnode::{HeaderMatch, PriorityTable, Rule, TosMatch};
 use rtether_model::flow::{Flow, Tag};
 use rtether_model::network::{Network, NodeKind, Pcp, Stack, TagHandling, Vid};
 use rtether_model::wire::Encapsulation;
@@ -46,9 +46,11 @@ fn network(strips: bool) -> Network {
 /// Returns a classifier, with or without a rule for the type of service.
 fn classifier(has_rules: bool) -> Classifier {
     let rule = Rule {
-        tos: Some(TosMatch::dscp(DSCP)),
+        headers: HeaderMatch {
+            tos: Some(TosMatch::dscp(DSCP)),
+            ..HeaderMatch::default()
+        },
         class: 1,
-        ..Rule::default()
     };
     let rules = if has_rules { vec![rule] } else { Vec::new() };
     Classifier::new(PriorityTable::HIGH_LOW, rules).expect("a class that exists")

@@ -1,7 +1,7 @@
 //! Master, slave and file server on one switch (catalogue 1b, `skeie-prio-baseline`).
 
 use rtether_model::endnode::{
-    Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
+    HeaderMatch, Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
     TransmitStrategy,
 };
 use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Tag, TcpParameters, Traffic};
@@ -158,9 +158,11 @@ fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
 fn layer(setup: &Setup) -> Option<Layer> {
     let (selection, strategy) = setup.queues?;
     let rule = Rule {
-        tos: Some(TosMatch::dscp(DSCP)),
+        headers: HeaderMatch {
+            tos: Some(TosMatch::dscp(DSCP)),
+            ..HeaderMatch::default()
+        },
         class: 1,
-        ..Rule::default()
     };
     Some(Layer {
         rules: setup.has_rules.then_some(rule).into_iter().collect(),

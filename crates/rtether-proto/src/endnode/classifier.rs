@@ -9,7 +9,7 @@ use core::net::IpAddr;
 
 use alloc::vec::Vec;
 
-use rtether_model::endnode::{PortRange, Prefix, PriorityTable, Rule, TosMatch};
+use rtether_model::endnode::{HeaderMatch, PortRange, Prefix, PriorityTable, Rule, TosMatch};
 use rtether_model::network::{Pcp, Vid};
 
 use super::ConfigError;
@@ -54,16 +54,24 @@ pub struct FrameKey {
     pub destination_port: Option<u16>,
 }
 
-/// Returns whether the frame matches all conditions of the rule.
-pub fn matches(rule: &Rule, key: &FrameKey) -> bool {
-    fits(rule.ethertype, key.ethertype, |want, found| want == found)
-        && fits(rule.tos, key.tos, TosMatch::contains)
-        && fits(rule.protocol, key.protocol, |want, found| want == found)
-        && fits(rule.source, key.source, Prefix::contains)
-        && fits(rule.destination, key.destination, Prefix::contains)
-        && fits(rule.source_port, key.source_port, PortRange::contains)
+impl FrameKey {
+    /// Returns whether it is a frame of ICMP or `ICMPv6`, which some devices do not classify
+    /// (catalogue 2d.2).
+    pub const fn is_icmp(&self) -> bool {
+        matches!(self.protocol, Some(ICMP | ICMP_V6))
+    }
+}
+
+/// Returns whether the frame meets all conditions.
+pub fn matches(wanted: &HeaderMatch, key: &FrameKey) -> bool {
+    fits(wanted.ethertype, key.ethertype, |want, found| want == found)
+        && fits(wanted.tos, key.tos, TosMatch::contains)
+        && fits(wanted.protocol, key.protocol, |want, found| want == found)
+        && fits(wanted.source, key.source, Prefix::contains)
+        && fits(wanted.destination, key.destination, Prefix::contains)
+        && fits(wanted.source_port, key.source_port, PortRange::contains)
         && fits(
-            rule.destination_port,
+            wanted.destination_port,
             key.destination_port,
             PortRange::contains,
         )
@@ -147,10 +155,9 @@ impl Classifier {
                 basis: Basis::Tag,
             };
         }
-        let is_icmp = matches!(key.protocol, Some(ICMP | ICMP_V6));
-        let overlooked = self.icmp_unclassified && is_icmp;
+        let overlooked = self.icmp_unclassified && key.is_icmp();
         let mut numbered = (0_u16..).zip(&self.rules);
-        match numbered.find(|(_, rule)| !overlooked && matches(rule, key)) {
+        match numbered.find(|(_, rule)| !overlooked && matches(&rule.headers, key)) {
             Some((number, rule)) => Classification {
                 class: rule.class,
                 basis: Basis::Rule(number),
@@ -224,9 +231,11 @@ mod tests {
             ..Rule::default()
         };
         let port = Rule {
-            destination_port: Some(PortRange::one(102)),
+            headers: HeaderMatch {
+                destination_port: Some(PortRange::one(102)),
+                ..HeaderMatch::default()
+            },
             class: 0,
-            ..Rule::default()
         };
         let classifier = Classifier::new(table, alloc::vec![port, everything]).unwrap();
         let with_tag = FrameKey {
@@ -247,7 +256,7 @@ mod tests {
         // does not.
         let key = udp(102);
         let host = |d| IpAddr::from(Ipv4Addr::new(10, 0, 7, d));
-        let pairs: [(Rule, Rule); 7] = [
+        let pairs: [(HeaderMatch, HeaderMatch); 7] = [
             (
                 rule(|r| r.ethertype = Some(0x0800)),
                 rule(|r| r.ethertype = Some(0x86DD)),
@@ -305,10 +314,10 @@ mod tests {
         }
     }
 
-    fn rule(set: impl Fn(&mut Rule)) -> Rule {
-        let mut rule = Rule::default();
-        set(&mut rule);
-        rule
+    fn rule(set: impl Fn(&mut HeaderMatch)) -> HeaderMatch {
+        let mut wanted = HeaderMatch::default();
+        set(&mut wanted);
+        wanted
     }
 
     #[test]

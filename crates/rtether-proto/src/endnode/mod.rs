@@ -70,8 +70,8 @@ pub use preempt::StackInstances;
 pub use queue::QueueStats;
 pub use receive::ReceiveQueues;
 pub use rtether_model::endnode::{
-    DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, LowTurn, PortRange, Prefix, PriorityTable, ReceiveConfig,
-    ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
+    DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, HeaderMatch, LowTurn, PortRange, Prefix, PriorityTable,
+    ReceiveConfig, ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
 };
 pub use tagger::{TagError, pop_tag, push_tag};
 pub use transmit::{Transmit, TransmitQueues};

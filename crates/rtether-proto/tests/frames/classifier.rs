@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use rtether_model::network::QueueMap;
 use rtether_proto::endnode::{
-    Basis, Classification, Classifier, FrameKey, PortRange, Prefix, PriorityTable, Rule, TosMatch,
-    parse,
+    Basis, Classification, Classifier, FrameKey, HeaderMatch, PortRange, Prefix, PriorityTable,
+    Rule, TosMatch, parse,
 };
 
 use crate::reading::{self, Seen};
@@ -96,7 +96,7 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
         address,
         bits: change,
     };
-    Rule {
+    let headers = HeaderMatch {
         ethertype: key.ethertype.filter(|_| wants(0)).map(|t| t ^ (other & 1)),
         tos: key.tos.filter(|_| wants(1)).map(|tos| TosMatch {
             value: tos ^ (change & 0x0F),
@@ -108,12 +108,16 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
         destination: key.source.filter(|_| wants(4)).map(prefix),
         source_port: key.source_port.filter(|_| wants(5)).map(around),
         destination_port: Some(around(502)).filter(|_| wants(6)),
+    };
+    Rule {
+        headers,
         class: fields % classes,
     }
 }
 
 /// Evaluates a rule octet by octet and bit by bit, following its documentation.
 fn asks_for(rule: &Rule, key: &FrameKey) -> bool {
+    let rule = &rule.headers;
     let bit = |octets: &[u8], bit: usize| octets[bit / 8] >> (7 - bit % 8) & 1;
     let tos = rule.tos.is_none_or(|want| {
         key.tos.is_some_and(|tos| {

@@ -7,6 +7,8 @@ use crate::plan::{Limit, Requirement, Statistic};
 use crate::units::Quantity;
 
 mod flows;
+mod headers;
+mod ingress;
 mod layer;
 mod network;
 mod shim;
@@ -15,6 +17,8 @@ mod stations;
 mod substation;
 
 pub(crate) use flows::*;
+pub(crate) use headers::*;
+pub(crate) use ingress::*;
 pub(crate) use layer::*;
 pub(crate) use network::*;
 pub(crate) use shim::*;
@@ -80,6 +84,8 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &NODE,
     &SWITCH,
     &PORT,
+    &INGRESS,
+    &MIRROR,
     &HUB,
     &LINK,
     &FLOW,

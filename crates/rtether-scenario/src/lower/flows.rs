@@ -8,7 +8,7 @@ use rtether_model::wire::{Encapsulation, RtpsVersion};
 use super::bulk;
 use super::links::head;
 use super::routes::{Ends, routes};
-use super::switches::{pcp, vid};
+use super::tags::{pcp, vid};
 use super::traffic::{self, BULK_ONLY};
 use super::{Plant, check_name, unseen};
 use crate::codes;
@@ -144,20 +144,20 @@ fn description(reader: &mut Reader<'_>, fields: &Fields<'_>) -> String {
 fn talker(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Option<At<NodeId>> {
     reader.require(fields, "from");
     let At { value: name, span } = reader.scalar(fields, "from")?;
-    let value = station(reader, fields, plant, name, span, "talker")?;
+    let value = station(reader, &fields.owner, plant, name, span, "talker")?;
     Some(At { value, span })
 }
 
-/// Returns the end station with this name.
-fn station(
+/// Returns the end station with this name, or reports that there is none.
+pub(super) fn station(
     reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
+    owner: &str,
     plant: &Plant,
     name: &str,
     span: Span,
     role: &str,
 ) -> Option<NodeId> {
-    let label = || format!("{role} of {}", fields.owner);
+    let label = || format!("{role} of {owner}");
     // Nearly all names are known, so texts are built only for the others.
     let id = plant.find(name).or_else(|| {
         let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
@@ -200,7 +200,7 @@ fn listeners(
             reader.wrong_type(fields, "to", item, "a name or a list of names");
             continue;
         };
-        let Some(id) = station(reader, fields, plant, name, item.span, "listener") else {
+        let Some(id) = station(reader, &fields.owner, plant, name, item.span, "listener") else {
             continue;
         };
         if let Some(talker) = talker.filter(|talker| talker.value == id) {

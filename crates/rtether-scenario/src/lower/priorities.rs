@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use rtether_model::endnode::{PortRange, Prefix, PriorityTable, Rule, TosMatch};
+use rtether_model::endnode::{HeaderMatch, PortRange, Prefix, PriorityTable, Rule, TosMatch};
 use rtether_proto::endnode::Classifier;
 
 use super::links::head;
-use super::switches::queues;
+use super::tags::queues;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, quote};
 use crate::keys::table::{PROTOCOL, RULE};
@@ -81,15 +81,12 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<Rule
         no_queue(reader, "queue", queue, queues);
         return None;
     }
-    let dscp = reader.small(fields, "dscp");
     let rule = Rule {
-        ethertype: ethertype(reader, fields),
-        tos: dscp.map(|dscp| TosMatch::dscp(dscp.value)),
-        protocol: protocol(reader, fields),
-        source: prefix(reader, fields, "from"),
-        destination: prefix(reader, fields, "to"),
-        source_port: ports(reader, fields, "source_port"),
-        destination_port: ports(reader, fields, "port"),
+        headers: HeaderMatch {
+            source: prefix(reader, fields, "from"),
+            destination: prefix(reader, fields, "to"),
+            ..headers(reader, fields)
+        },
         class: queue?.value,
     };
     let others = RULE.names().filter(|name| *name != "queue");
@@ -100,6 +97,20 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<Rule
         reader.report(Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label).help(help));
     }
     Some(rule)
+}
+
+/// Reads the conditions on headers but for addresses.
+pub(super) fn headers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> HeaderMatch {
+    let dscp = reader.small(fields, "dscp");
+    HeaderMatch {
+        ethertype: ethertype(reader, fields),
+        tos: dscp.map(|dscp| TosMatch::dscp(dscp.value)),
+        protocol: protocol(reader, fields),
+        source: None,
+        destination: None,
+        source_port: ports(reader, fields, "source_port"),
+        destination_port: ports(reader, fields, "port"),
+    }
 }
 
 fn ethertype(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u16> {

@@ -1,20 +1,36 @@
 //! Switches and port settings.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use rtether_model::network::{
-    AddressTable, Buffer, NodeKind, Pcp, PortVlan, QueueMap, Selection, Switch, SwitchPort, Vid,
+    AddressTable, Buffer, Mirror, NodeKind, Pcp, PortVlan, Selection, Switch, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
 
+use super::ingress::{self, Written};
+use super::tags::{pcp, queues, vid};
 use super::{Plant, check_name};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{
-    ADDRESSES, FORWARDING, MULTICAST, PORT, SELECTION, SWITCH, Selected, TAGGING, TRUNK,
+    ADDRESSES, DIRECTION, FORWARDING, MIRROR, MULTICAST, PORT, SELECTION, SWITCH, Selected,
+    TAGGING, TRUNK, Unlisted,
 };
 use crate::reader::{At, Fields, Reader, found};
 use crate::tree::{Data, Entry};
+use crate::units;
+
+/// What is known of a switch, or of some of its ports, only with the rest of the plant.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Ports from zero; none for what holds for all ports without their own.
+    pub(super) ports: Range<usize>,
+    /// Whether their VLANs are those registered.
+    pub(super) is_registered: bool,
+    /// Their rules, which may name stations not yet declared.
+    pub(super) rules: Option<Vec<Written>>,
+}
 
 /// Reads `switches:`.
 pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
@@ -26,11 +42,15 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         let owner = format!("switch {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &SWITCH, owner, entry.key_span);
         // A switch with mistakes still has a name and ports that links may use.
-        let switch = match fields {
+        let (switch, pending) = match fields {
             Some(fields) => switch(reader, &fields),
-            None => plain(64, Duration::ZERO),
+            None => (plain(64, Duration::ZERO), Vec::new()),
         };
-        plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(switch));
+        let node = plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(switch));
+        if let Some(node) = node {
+            let pending = pending.into_iter().map(|own| (node, own));
+            plant.pending.extend(pending);
+        }
     }
 }
 
@@ -43,7 +63,8 @@ pub(crate) fn plain(ports: usize, latency: Duration) -> Switch {
     }
 }
 
-fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
+/// Returns a switch, and what needs the rest of the plant.
+fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (Switch, Vec<Pending>) {
     let known = reader.require(fields, "ports");
     let ports = reader.count(fields, "ports").map(|count| count.value);
     // If the number of ports is unknown, no port is reported as missing.
@@ -57,6 +78,7 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     switch.queues = queues(reader, fields, 1);
     switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());
     switch.buffer = buffer(reader, fields);
+    switch.thresholds = thresholds(reader, fields, &switch, switch.selection);
     let aging = reader.positive_time(fields, "aging");
     switch.addresses = reader.meaning(fields, &ADDRESSES);
     match &mut switch.addresses {
@@ -72,50 +94,17 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
             port.default_pcp = pcp;
         }
     }
+    switch.icmp_unclassified = reader.flag(fields, "icmp_unclassified").unwrap_or(false);
+    switch.mirror = mirror(reader, fields, switch.ports.len());
+    let mut pending = vec![Pending {
+        rules: ingress::read(reader, fields),
+        ..Pending::default()
+    }];
     for entry in reader.named(fields, "port_settings") {
-        let queues = switch.queues.count();
-        port_setting(reader, fields, entry, queues, &mut switch.ports);
+        let own = port_setting(reader, fields, entry, &mut switch);
+        pending.extend(own);
     }
-    switch
-}
-
-pub(super) fn pcp(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Pcp> {
-    let count = reader.count(fields, key)?.value;
-    Pcp::new(u8::try_from(count).ok()?)
-}
-
-pub(super) fn vid(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Vid> {
-    let count = reader.count(fields, key)?.value;
-    Vid::new(u16::try_from(count).ok()?)
-}
-
-/// Reads `queues` and `pcp_map`.
-pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u64) -> QueueMap {
-    let count = reader
-        .count(fields, "queues")
-        .map_or(otherwise, |count| count.value);
-    let count = u8::try_from(count).unwrap_or(1);
-    let standard = QueueMap::standard(count).expect("the table limits queues to 1..8");
-    let Some(entry) = fields.get("pcp_map") else {
-        return standard;
-    };
-    let Some(map) = reader.counts(fields, "pcp_map", (0, u64::from(count) - 1)) else {
-        return standard;
-    };
-    let map: Vec<u8> = map.iter().filter_map(|&q| u8::try_from(q).ok()).collect();
-    let Ok(map) = <[u8; 8]>::try_from(map.as_slice()) else {
-        let title = format!("`pcp_map` needs 8 queues, found {}", map.len());
-        let label = "one for each priority 0 to 7";
-        let usual = (0..8).filter_map(Pcp::new);
-        let usual: Vec<String> = usual
-            .map(|pcp| standard.queue_of(pcp).to_string())
-            .collect();
-        let help = format!("for example `pcp_map: [{}]`", usual.join(", "));
-        let place = entry.value.span;
-        reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, place, label).help(help));
-        return standard;
-    };
-    QueueMap::new(count, map).unwrap_or(standard)
+    (switch, pending)
 }
 
 /// A selection as it was written; how many queues there are may be known later.
@@ -233,21 +222,106 @@ fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
     }
 }
 
-/// Reads the settings of a port or a range of ports.
+/// Reads `mirror` of a switch with this many ports.
+fn mirror(reader: &mut Reader<'_>, switch: &Fields<'_>, count: usize) -> Option<Mirror> {
+    let fields = reader.one(switch, "mirror", &MIRROR)?;
+    reader.require(&fields, "to");
+    let to = reader.count(&fields, "to");
+    let direction = reader.meaning(&fields, &DIRECTION);
+    let listed = fields.has("ports");
+    let ports = reader.values(&fields, "ports").unwrap_or_default();
+    let number = |port: u64| u16::try_from(port - 1).unwrap_or(u16::MAX);
+    let to = to?;
+    let at = fields
+        .get("ports")
+        .map_or(to.span, |entry| entry.value.span);
+    for (port, span) in ports
+        .iter()
+        .map(|&port| (port, at))
+        .chain([(to.value, to.span)])
+    {
+        if usize::from(number(port)) >= count {
+            let title = format!("{} has no port {port}", switch.owner);
+            let label = format!("its ports are 1 to {count}");
+            reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, span, label));
+            return None;
+        }
+    }
+    if ports.contains(&to.value) {
+        let title = format!("port {} cannot look at itself", to.value);
+        let label = format!("of {}", fields.owner);
+        reader.report(
+            Diagnostic::new(&codes::MIRROR_PORT, title, at, label)
+                .help(format!("remove {} from `ports`", to.value)),
+        );
+        return None;
+    }
+    let all = 1..=u64::try_from(count).unwrap_or(0);
+    let ports: Vec<u64> = if listed {
+        ports
+    } else {
+        all.filter(|port| *port != to.value).collect()
+    };
+    Some(Mirror {
+        to: number(to.value),
+        ports: ports.into_iter().map(number).collect(),
+        direction,
+    })
+}
+
+/// Reads `thresholds` for ports with this selection.
+fn thresholds(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    switch: &Switch,
+    selection: Selection,
+) -> Option<[Bytes; 8]> {
+    const KEY: &str = "thresholds";
+    let at = fields.get(KEY)?.value.span;
+    if !selection.uses_queues() {
+        let what = "a port whose frames share one queue (`fcfs`, `edf`)";
+        reader.misplaced(fields, &[KEY], what);
+        return None;
+    }
+    let list = reader.values(fields, KEY)?;
+    let queues = usize::from(switch.queues.count());
+    if list.len() != queues {
+        let title = format!("`{KEY}` needs {queues} values, found {}", list.len());
+        let label = "one for each queue, from queue 0";
+        let diagnostic = Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, at, label);
+        reader.report(diagnostic);
+        return None;
+    }
+    let most = switch.buffer.per_port;
+    let range = 1522..=most.get();
+    if let Some(wrong) = list.iter().find(|size| !range.contains(size)) {
+        let rule = format!("1522 B to {most}");
+        let why = "a full frame has to fit, and the port has no more room";
+        reader.out_of_range(KEY, at, &rule, &Bytes::new(*wrong).to_string(), why);
+        return None;
+    }
+    let mut thresholds = [most; 8];
+    for (own, size) in thresholds.iter_mut().zip(list) {
+        *own = Bytes::new(size);
+    }
+    Some(thresholds)
+}
+
+/// Reads the settings of a port or a range of ports; returns what needs the rest of the plant.
 fn port_setting(
     reader: &mut Reader<'_>,
     switch: &Fields<'_>,
     entry: &Entry,
-    queues: u8,
-    ports: &mut [SwitchPort],
-) {
+    plant: &mut Switch,
+) -> Option<Pending> {
     let owner = format!("port {} of {}", entry.key, switch.owner);
-    let Some(fields) = reader.fields(&entry.value, &PORT, owner, entry.key_span) else {
-        return;
-    };
+    let fields = reader.fields(&entry.value, &PORT, owner, entry.key_span)?;
     let setting = setting(reader, &fields);
-    let selection = Chosen::read(reader, &fields).of(reader, queues);
+    let selection = Chosen::read(reader, &fields).of(reader, plant.queues.count());
     let selection = fields.has(SELECTION.key).then_some(selection);
+    let chosen = selection.unwrap_or(plant.selection);
+    let thresholds = thresholds(reader, &fields, plant, chosen);
+    let ports = &mut plant.ports;
     let (from, to) = entry
         .key
         .split_once('-')
@@ -262,7 +336,7 @@ fn port_setting(
             entry.key_span,
             label,
         ));
-        return;
+        return None;
     };
     if from == 0 || to > ports.len() || from > to {
         let title = format!("{} has no port {}", switch.owner, found(&entry.key));
@@ -273,36 +347,48 @@ fn port_setting(
             entry.key_span,
             label,
         ));
-        return;
+        return None;
     }
     for port in &mut ports[from - 1..to] {
-        let (vlan, default_pcp) = &setting;
+        let (vlan, default_pcp, _) = &setting;
         port.vlan = vlan.clone();
         port.default_pcp = default_pcp.unwrap_or(port.default_pcp);
         port.selection = selection.or(port.selection);
+        port.thresholds = thresholds.or(port.thresholds);
     }
+    let (.., is_registered) = setting;
+    Some(Pending {
+        ports: from - 1..to,
+        is_registered,
+        rules: ingress::read(reader, &fields),
+    })
 }
 
-fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pcp>) {
+/// Returns VLANs and priority of a port, and whether its VLANs are those registered.
+fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pcp>, bool) {
     let default_pcp = pcp(reader, fields, "default_pcp");
     reader.conflict(fields, "access", "trunk");
     if !fields.has("trunk") {
         reader.misplaced(fields, &["native"], "a port that is not a trunk");
     }
     let native = vid(reader, fields, "native");
-    let vlan = if let Some(entry) = fields.get("trunk") {
+    let mut is_registered = false;
+    let vlan = if let Some(entry) = fields.get(TRUNK.key) {
         let allowed = match &entry.value.data {
-            Data::Scalar(text) => TRUNK.means(text).unwrap_or_else(|| {
-                let title = format!("`trunk` is a list of VLANs or `all`, found {}", found(text));
-                let help = format!("write `trunk: [{text}]`");
-                let label = format!("of {}", fields.owner);
-                let place = entry.value.span;
-                reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, place, label).help(help));
-                None
-            }),
+            Data::Scalar(text) => match TRUNK.means(text) {
+                Some(Unlisted::All) => None,
+                Some(Unlisted::Registered) => {
+                    is_registered = true;
+                    Some(Vec::new())
+                }
+                None => {
+                    no_trunk(reader, fields, text, entry.value.span);
+                    None
+                }
+            },
             Data::Null | Data::List(_) | Data::Map(_) => {
                 let list = reader
-                    .counts(fields, "trunk", (1, 4094))
+                    .counts(fields, TRUNK.key, (1, 4094))
                     .unwrap_or_default();
                 let vids = list
                     .iter()
@@ -317,5 +403,19 @@ fn setting(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (PortVlan, Option<Pc
     } else {
         vid(reader, fields, "access").map_or(PortVlan::Transparent, PortVlan::Access)
     };
-    (vlan, default_pcp)
+    (vlan, default_pcp, is_registered)
+}
+
+/// Reports VLANs of a trunk that are neither a list nor one of the words.
+fn no_trunk(reader: &mut Reader<'_>, fields: &Fields<'_>, text: &str, at: Span) {
+    let title = format!(
+        "`trunk` is a list of VLANs, `all` or `registered`, found {}",
+        found(text)
+    );
+    let label = format!("of {}", fields.owner);
+    let help = match units::read_count(text) {
+        Ok(_) => format!("write `trunk: [{text}]`"),
+        Err(_) => "for example `trunk: [10, 20]`".to_owned(),
+    };
+    reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, at, label).help(help));
 }

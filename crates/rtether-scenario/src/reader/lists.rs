@@ -10,15 +10,18 @@ impl Reader<'_> {
         if let &Kind::Values(&Kind::Count { min, max }) = kind {
             return self.counts(fields, key, (min, max));
         }
-        let &Kind::Values(&Kind::Quantity(want @ Quantity::BitRate)) = kind else {
+        let &Kind::Values(&Kind::Quantity(want @ (Quantity::BitRate | Quantity::Size))) = kind
+        else {
             unreachable!("`{key}` is not a list of numbers");
         };
-        self.numbers(
-            fields,
-            key,
-            "a list of bit rates",
-            |reader, (text, span)| reader.quantity_of(fields, key, text, span, want),
-        )
+        let expected = if matches!(want, Quantity::Size) {
+            "a list of sizes"
+        } else {
+            "a list of bit rates"
+        };
+        self.numbers(fields, key, expected, |reader, (text, span)| {
+            reader.quantity_of(fields, key, text, span, want)
+        })
     }
 
     /// Returns a list of counts within `limits`; `None` if any is wrong.

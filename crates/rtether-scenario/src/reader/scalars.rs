@@ -362,7 +362,7 @@ impl Reader<'_> {
 /// Returns the reason for a count's limits where the numbers alone do not explain them.
 fn limit_reason(key: &str) -> &'static str {
     match key {
-        "pcp" | "default_pcp" | "insert" => "PCP is a 3-bit field",
+        "pcp" | "default_pcp" | "insert" | "mark" | "exceed" => "PCP is a 3-bit field",
         "vlan" | "access" | "trunk" | "native" => "VLAN identifiers 0 and 4095 are reserved",
         "dscp" => "DSCP is a 6-bit field",
         "queues" | "pcp_map" => "a port has at most 8 queues, counted from 0",

@@ -1,13 +1,16 @@
 //! Stacks, switches and links.
 
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
+use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
+use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
-    AddressTable, Cost, ForwardingMode, Jitter, MulticastForwarding, Outliers, PortVlan, QueueMap,
-    Selection, Servers, Spread, Stack, Switch, TagHandling, Vid,
+    AddressTable, Cost, ForwardingMode, Jitter, Mirror, MirrorDirection, MulticastForwarding,
+    NodeId, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
+    TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
-use super::{FLOW, small};
+use super::{FLOW, scenario, small};
 
 fn stack(text: &str) -> Stack {
     let plant = small(text, "{ ports: 4 }", FLOW);
@@ -169,6 +172,137 @@ fn switches_with_every_key() {
         trunk(Some(vec![ten, twenty]), Some(ten))
     );
     assert_eq!(full.ports[4].vlan, PortVlan::Transparent);
+}
+
+#[test]
+fn rules_for_arriving_frames() {
+    // Oracle: the values in the file. `a` is node 0, `b` node 1.
+    let switch = switch(
+        "{ ports: 4, icmp_unclassified: true, ingress: [\
+         { from: a, to: [a, b], pcp: 2, mark: 6 }, \
+         { dscp: 46, protocol: udp, port: 5000-5010, source_port: 9, \
+           police: 2 Mbit/s, burst: 3 kB, exceed: 1 }, \
+         { ethertype: '0x88b8', police: 1 Mbit/s, burst: 64 B }, {}], \
+         port_settings: { 2: { ingress: [] }, 3-4: { ingress: [{ mark: 1 }] } } }",
+    );
+    let pcp = |value| Pcp::new(value).unwrap();
+    let police = |mbps, burst, exceed| Police {
+        rate: BitRate::from_mbps(mbps),
+        burst: Bytes::new(burst),
+        exceed,
+    };
+    let range = |first, last| Some(PortRange { first, last });
+    let none = IngressRule::default();
+    let expected = [
+        IngressRule {
+            from: vec![NodeId(0)],
+            to: vec![NodeId(0), NodeId(1)],
+            pcp: Some(pcp(2)),
+            mark: Some(pcp(6)),
+            ..none.clone()
+        },
+        IngressRule {
+            headers: HeaderMatch {
+                tos: Some(TosMatch::dscp(46)),
+                protocol: Some(17),
+                source_port: range(9, 9),
+                destination_port: range(5_000, 5_010),
+                ..HeaderMatch::default()
+            },
+            police: Some(police(2, 3_000, Exceed::Demote(pcp(1)))),
+            ..none.clone()
+        },
+        IngressRule {
+            headers: HeaderMatch {
+                ethertype: Some(0x88b8),
+                ..HeaderMatch::default()
+            },
+            police: Some(police(1, 64, Exceed::Drop)),
+            ..none.clone()
+        },
+        none.clone(),
+    ];
+    let marking = IngressRule {
+        mark: Some(pcp(1)),
+        ..none
+    };
+    assert!(switch.icmp_unclassified);
+    assert_eq!(switch.ingress_at(0), expected);
+    assert_eq!(switch.ingress_at(1), []);
+    assert_eq!(switch.ingress_at(3), [marking]);
+}
+
+/// Oracle: the same plant with the lists written out, worked out by hand from who is where.
+#[test]
+fn registered_vlans_are_those_declared_behind_a_port() {
+    let plant = |trunks: [&str; 6]| {
+        let [ab, ba, ac, ca, bd, da] = trunks;
+        // a - b - d (a station with a tagged flow), a - c; VLAN 10 at a, b; 20 at a, c; 30 at c alone,
+        // and 40 between the tagged station at b and another at c.
+        scenario(&format!(
+            "rtether: 1\n\
+             nodes: {{ a1: {{ stack: zero }}, a2: {{ stack: zero }}, b1: {{ stack: zero }}, \
+             c1: {{ stack: zero }}, c2: {{ stack: zero }}, d1: {{ stack: zero }} }}\n\
+             switches:\n\
+             \x20 a: {{ ports: 4, port_settings: {{ 1: {{ access: 10 }}, 2: {{ access: 20 }}, \
+             3: {{ trunk: {ab} }}, 4: {{ trunk: {ac}, native: 50 }} }} }}\n\
+             \x20 b: {{ ports: 3, port_settings: {{ 1: {{ access: 10 }}, 2: {{ trunk: {ba} }}, \
+             3: {{ trunk: {bd} }} }} }}\n\
+             \x20 c: {{ ports: 4, port_settings: {{ 1: {{ access: 20 }}, 2: {{ access: 30 }}, \
+             3: {{ trunk: {ca} }}, 4: {{ trunk: [40] }} }} }}\n\
+             links:\n\
+             - {{ ends: [a1, 'a:1'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [a2, 'a:2'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [b1, 'b:1'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [c1, 'c:1'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [c2, 'c:4'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [d1, 'b:3'], rate: 100 Mbit/s }}\n\
+             - {{ ends: ['a:3', 'b:2'], rate: 100 Mbit/s }}\n\
+             - {{ ends: ['a:4', 'c:3'], rate: 100 Mbit/s }}\n\
+             flows:\n\
+             - {{ name: ten, from: a1, to: b1, period: 2 ms, size: 64 B }}\n\
+             - {{ name: twenty, from: c1, to: a2, period: 2 ms, size: 64 B }}\n\
+             - {{ name: forty, from: d1, to: c2, period: 2 ms, size: 64 B, vlan: 40{da} }}\n"
+        ))
+    };
+    let auto = "registered";
+    let by_hand = plant([
+        "[10, 40]",
+        "[10, 20, 30, 40, 50]",
+        "[20, 30, 40]",
+        "[10, 20, 40]",
+        "[40]",
+        "",
+    ]);
+    let registered = plant([auto, auto, auto, auto, auto, ""]);
+    assert_eq!(registered.network, by_hand.network);
+    assert_eq!(registered, by_hand);
+}
+
+#[test]
+fn mirrors_and_thresholds() {
+    let plain = switch("{ ports: 4, mirror: { to: 3 } }");
+    let mirror = Mirror {
+        to: 2,
+        ports: vec![0, 1, 3],
+        direction: MirrorDirection::Both,
+    };
+    assert_eq!(plain.mirror, Some(mirror));
+    let chosen = switch(
+        "{ ports: 4, queues: 2, mirror: { to: 3, ports: [4], direction: sent }, buffer: 32 KiB, \
+         thresholds: [2 KiB, 16 KiB], port_settings: { 1: { thresholds: [8 KiB, 8 KiB] }, \
+         2: { selection: fcfs } } }",
+    );
+    let mirror = Mirror {
+        to: 2,
+        ports: vec![3],
+        direction: MirrorDirection::Sent,
+    };
+    assert_eq!(chosen.mirror, Some(mirror));
+    let [own, all] = [[8, 8], [2, 16]].map(|sizes| sizes.map(|kib| Bytes::new(kib << 10)));
+    let first = |port| chosen.thresholds_at(port).map(|own| [own[0], own[1]]);
+    // Without queues there is nothing to tell apart.
+    assert_eq!([0, 1, 2].map(first), [Some(own), None, Some(all)]);
 }
 
 #[test]

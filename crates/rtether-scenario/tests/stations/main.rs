@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 
 use rtether_model::endnode::{
-    Detector, Layer, LowTurn, PortRange, Prefix, PriorityTable, Receive, ReceiveConfig,
-    ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
+    Detector, HeaderMatch, Layer, LowTurn, PortRange, Prefix, PriorityTable, Receive,
+    ReceiveConfig, ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::network::{
     Cost, EndStation, Jitter, Pcp, QueueMap, RtosStack, Selection, Spread, Stack, Tasks,
@@ -149,20 +149,18 @@ fn priorities_and_rules() {
     assert_eq!(full.table.class_of(Pcp::new(6)), 2);
     assert!(full.icmp_unclassified);
     let address = |last| IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
-    let none = Rule::default();
+    let none = HeaderMatch::default();
     let rules = [
-        Rule {
+        HeaderMatch {
             tos: Some(TosMatch::dscp(46)),
-            class: 2,
             ..none
         },
-        Rule {
+        HeaderMatch {
             protocol: Some(17),
             destination_port: Some(PortRange::one(5000)),
-            class: 1,
             ..none
         },
-        Rule {
+        HeaderMatch {
             protocol: Some(6),
             source_port: Some(PortRange {
                 first: 20,
@@ -175,12 +173,15 @@ fn priorities_and_rules() {
             destination: Some(Prefix::host(address(7))),
             ..none
         },
-        Rule {
+        HeaderMatch {
             ethertype: Some(0x88b8),
-            class: 2,
             ..none
         },
     ];
+    let rules = rules.into_iter().zip([2, 1, 0, 2]);
+    let rules: Vec<Rule> = rules
+        .map(|(headers, class)| Rule { headers, class })
+        .collect();
     assert_eq!(full.rules, rules);
 }
 

@@ -96,6 +96,9 @@ impl Frames {
     }
 
     fn is_for(&self, station: NodeId, packet: &PacketInfo) -> bool {
+        if packet.is_mirrored {
+            return false;
+        }
         match (packet.destination, self.groups.get(packet.flow.index())) {
             (Some(destination), _) => destination == station,
             (None, Some(listeners)) => listeners.contains(&station),
@@ -164,7 +167,9 @@ impl Frames {
 
 impl Observer for Frames {
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.place(station) == Some(Certainty::Switched) && self.is_for(station, packet) {
+        let is_next = self.place(station) == Some(Certainty::Switched);
+        // A station behind a mirror port has no part in the plant, so nothing of it is emulated.
+        if packet.is_mirrored || (is_next && self.is_for(station, packet)) {
             self.tell_delivered(due, station, packet, packet.tag);
         }
     }
@@ -203,8 +208,8 @@ impl Observer for Frames {
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        // Superfluous copies are normal for switches and hubs.
-        if reason != DropReason::Filtered {
+        // Superfluous copies are normal for switches and hubs, and so are lost ones at mirror ports.
+        if reason != DropReason::Filtered && !packet.is_mirrored {
             let output = Output::Dropped {
                 token: self.all[packet.number as usize].token,
                 node,

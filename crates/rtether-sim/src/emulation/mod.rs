@@ -11,8 +11,9 @@
 //! ([`rtether_model::network::EndStation::emulate`]) keep theirs: frames enter above their tasks
 //! and stack, pass their layer and driver, and arrive when the receiving side is done with them.
 //! Not supported: loops of switches without standby links, where broadcasts would circulate
-//! forever; queues sorted by deadlines, which frames from outside do not have; and layers with
-//! rules on addresses or ports.
+//! forever; queues sorted by deadlines, which frames from outside do not have; and layers or
+//! switches with rules on IP addresses or ports. Rules of switches on stations, priorities and other
+//! headers hold.
 //!
 //! **Groups.** Groups of multicast flows are known if listed ([`Setup::groups`]), and switches with
 //! managed multicast forward them to their listeners only. All other multicast goes to the whole
@@ -62,7 +63,7 @@ pub struct Foreign {
     pub destination: Destination,
     /// Priority and VLAN of its tag.
     pub tag: Option<(Pcp, Vid)>,
-    /// Header fields for emulated stations; ignored without them.
+    /// Header fields for emulated stations and rules of switches; ignored without them.
     pub headers: Headers,
     /// The driver's name for it.
     pub token: u64,
@@ -190,12 +191,12 @@ pub enum EmulationError {
     },
     /// The addresses and ports of real hosts differ from those of the plant.
     #[error(
-        "a rule of `{station}` looks at addresses or ports, which are others on real hosts; tell \
+        "a rule of `{node}` looks at addresses or ports, which are others on real hosts; tell \
          packets apart by tag, DSCP, protocol or EtherType"
     )]
     Rules {
-        /// Name of the station.
-        station: String,
+        /// Name of the station or switch.
+        node: String,
     },
 }
 
@@ -250,8 +251,8 @@ impl Emulation {
     /// [`rtether_model::network::EndStation::emulate`] is set.
     ///
     /// # Errors
-    /// If the simulator refuses the network, switches form a loop, with or without routes, one sorts by deadlines, or an
-    /// emulated station has rules on addresses or ports.
+    /// If the simulator refuses the network, switches form a loop, with or without routes, one sorts by deadlines, or a
+    /// switch or an emulated station has rules on addresses or ports.
     pub fn new(setup: &Setup<'_>) -> Result<Self, EmulationError> {
         let Setup { seed, draws, .. } = *setup;
         let network = bare(setup.network, setup.groups)?;

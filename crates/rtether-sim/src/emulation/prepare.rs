@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::endnode::Rule;
+use rtether_model::endnode::HeaderMatch;
 use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{EndStation, Network, NodeKind, Selection, Stack};
 use rtether_model::quantity::{Bytes, Duration};
@@ -38,10 +38,8 @@ pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
 
 /// Returns whether a rule uses addresses or ports, which differ between the plant and its real
 /// hosts.
-fn looks_at_hosts(rule: &Rule) -> bool {
-    let addresses = [rule.source, rule.destination];
-    let ports = [rule.source_port, rule.destination_port];
-    addresses.iter().any(Option::is_some) || ports.iter().any(Option::is_some)
+fn looks_at_hosts(headers: &HeaderMatch) -> bool {
+    headers.source.or(headers.destination).is_some() || headers.names_port()
 }
 
 /// Returns the network between the hosts: stations that are not emulated have zero processing time.
@@ -66,9 +64,11 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
         match &mut node.kind {
             NodeKind::EndStation(station) if station.emulate => {
                 let layer = station.layer.as_ref();
-                if layer.is_some_and(|layer| layer.rules.iter().any(looks_at_hosts)) {
-                    let station = node.name.clone();
-                    return Err(EmulationError::Rules { station });
+                if layer.is_some_and(|layer| {
+                    layer.rules.iter().any(|rule| looks_at_hosts(&rule.headers))
+                }) {
+                    let node = node.name.clone();
+                    return Err(EmulationError::Rules { node });
                 }
             }
             NodeKind::EndStation(station) => {
@@ -78,6 +78,12 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
                 };
             }
             NodeKind::Switch(switch) => {
+                let own = switch.ports.iter().filter_map(|port| port.ingress.as_ref());
+                let mut rules = own.chain([&switch.ingress]).flatten();
+                if rules.any(|rule| looks_at_hosts(&rule.headers)) {
+                    let node = node.name.clone();
+                    return Err(EmulationError::Rules { node });
+                }
                 let mut selections = switch.selections();
                 if selections.any(|selection| selection == Selection::EarliestDeadline) {
                     let switch = node.name.clone();

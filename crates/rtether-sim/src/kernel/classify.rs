@@ -7,6 +7,7 @@ use rtether_model::quantity::Bytes;
 use rtether_model::smoother::Rule;
 use rtether_model::wire::{self, Encapsulation};
 use rtether_proto::endnode::{FrameKey, Tag};
+use rtether_proto::ingress::Arrival;
 use rtether_proto::smoother;
 
 use super::Simulation;
@@ -131,6 +132,19 @@ impl Simulation {
             destination: Some(destination),
             source_port,
             destination_port,
+        }
+    }
+
+    /// Returns a packet as the rules of a switch port see it.
+    pub(super) fn arrival(&self, id: u32) -> Arrival {
+        let packet = self.pool.get(id);
+        let node = |station: u32| self.stations[station as usize].node();
+        Arrival {
+            from: node(packet.source),
+            to: (packet.destination & GROUP == 0).then(|| node(packet.destination)),
+            pcp: Pcp::new(packet.pcp).unwrap_or_default(),
+            key: self.frame_key(id),
+            size: Bytes::new(packet.frame_size().unsigned_abs()),
         }
     }
 

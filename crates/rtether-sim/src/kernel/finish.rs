@@ -205,6 +205,8 @@ fn empty(node: NodeId) -> NodeRecord {
         copied: 0,
         filtered: 0,
         discarded: 0,
+        policed: 0,
+        ingress: Vec::new(),
         stack_dropped: 0,
         in_stack: 0,
         stack_queue_max: 0,

@@ -12,7 +12,7 @@ impl Simulation {
     /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + in
     /// transit. For each station: released + arrived = handed to the port + delivered + filtered +
     /// discarded + dropped + dropped by the layer + in the stack and the layer. For each switch:
-    /// arrived + copied = handed to ports + filtered + discarded + held. For each layer: the frames
+    /// arrived + copied = handed to ports + filtered + discarded + policed + held. For each layer: the frames
     /// in its rings are those that its port queues or sends. For each queue of a port: sent and
     /// dropped frames add up to those of the port.
     ///
@@ -57,7 +57,8 @@ impl Simulation {
             let own = ports.filter(|(_, rest)| rest.id().node == record.node);
             let offered: u64 = own.map(|(port, _)| port.offered()).sum();
             let dropped = record.stack_dropped + record.layer_dropped;
-            let left = record.filtered + record.discarded + dropped + record.in_stack;
+            let ended = record.filtered + record.discarded + record.policed;
+            let left = ended + dropped + record.in_stack;
             let is_balanced = record.released + record.arrived + record.copied
                 == offered + record.delivered + left;
             ensure(is_balanced, "packets at a node")?;

@@ -150,12 +150,15 @@ impl Simulation {
         if O::ACTIVE {
             self.tell_transmitted(index, id, observer);
         }
+        if self.ports[index as usize].is_special() {
+            self.mirror_sent(index, id, observer);
+        }
         self.maybe_corrupt(index, id);
     }
 
     /// Corrupts the frame if the link behind a port has a bit error.
     fn maybe_corrupt(&mut self, index: u32, id: u32) {
-        if self.ports[index as usize].is_random() {
+        if self.ports[index as usize].is_special() {
             self.port_rests[index as usize].maybe_corrupt(self.pool.get_mut(id));
         }
     }
@@ -234,7 +237,7 @@ impl Simulation {
         let port = &mut self.ports[facing as usize];
         let latency = port.book_latency(facing, packet);
         packet.due = self.now - last_bit + on_wire + latency;
-        if port.is_random() {
+        if port.is_special() {
             self.delay_in_switch(facing, id);
         }
         let port = &mut self.ports[facing as usize];

@@ -46,7 +46,7 @@ impl Simulation {
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         let size = self.pool.get(id).frame_size().unsigned_abs();
-        if !self.queues[index as usize].fits(size) || !self.reserve_shared(index, size) {
+        if !self.queues[index as usize].fits(queue, size) || !self.reserve_shared(index, size) {
             self.queues[index as usize].note_dropped(queue);
             self.port_rests[index as usize].note_dropped();
             let node = self.port_id(index).node;
@@ -116,7 +116,9 @@ impl Simulation {
             self.queues[index as usize].note_sent(queue);
         }
         port.send(index, packet, now);
-        if port.is_random() {
+        if port.is_special() {
+            self.mirror_sent(index, id, observer);
+            let packet = self.pool.get_mut(id);
             self.port_rests[index as usize].maybe_corrupt(packet);
             self.delay_in_switch(index, id);
         }

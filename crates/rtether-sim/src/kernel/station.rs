@@ -6,7 +6,7 @@ use rtether_model::record::Segment;
 
 use super::Simulation;
 use crate::observe::{DropReason, Observer, Service};
-use crate::packet::{CORRUPTED, GROUP, OUTBOUND, Packet, TAGGED};
+use crate::packet::{CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED};
 use crate::servers::Entry;
 
 impl Simulation {
@@ -52,7 +52,7 @@ impl Simulation {
             self.lose(id, node, Some(from), DropReason::FrameError, observer);
             return;
         }
-        if !self.is_addressed(index, packet) {
+        if packet.has(MIRRORED) || !self.is_addressed(index, packet) {
             let station = &mut self.stations[index as usize];
             station.note_filtered();
             let node = station.node();

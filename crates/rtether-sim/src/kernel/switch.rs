@@ -4,10 +4,11 @@ use alloc::vec::Vec;
 
 use rtether_model::network::Vid;
 use rtether_model::record::Segment;
+use rtether_proto::ingress::Treatment;
 
 use super::Simulation;
 use crate::observe::{DropReason, Observer};
-use crate::packet::NONE;
+use crate::packet::{MIRRORED, NONE};
 use crate::switch::{Admission, Way};
 
 impl Simulation {
@@ -23,7 +24,16 @@ impl Simulation {
     ) {
         let switch = &mut self.switches[index as usize];
         let packet = self.pool.get_mut(id);
-        let vid = match switch.take_in(packet, ingress, self.now) {
+        if packet.has(MIRRORED) {
+            // A mirror port leads to a station; other switches have no use for copies.
+            return self.filter(index, id, None, observer);
+        }
+        let admission = switch.take_in(packet, ingress, self.now);
+        if switch.has_mirror() && !matches!(admission, Admission::Error) {
+            self.mirror_received(index, ingress, id, from, observer);
+        }
+        let switch = &mut self.switches[index as usize];
+        let vid = match admission {
             Admission::Vlan(vid) => vid,
             Admission::Error => {
                 let node = switch.node();
@@ -32,6 +42,11 @@ impl Simulation {
             }
             Admission::Filtered => return self.filter(index, id, Some(from), observer),
         };
+        if switch.has_rules() && !self.passes_rules(index, ingress, id, from, observer) {
+            return;
+        }
+        let switch = &mut self.switches[index as usize];
+        let packet = self.pool.get_mut(id);
         let ways = match switch.way(index, packet, self.now, &self.forwarding, self.flooded_from) {
             // The destination is behind the ingress port: this copy is superfluous, not lost.
             Way::One(egress) if egress == ingress => return self.filter(index, id, None, observer),
@@ -42,6 +57,33 @@ impl Simulation {
             Way::Flood => self.linked_ports(index),
         };
         self.copy_to(index, id, vid, from, ways, observer);
+    }
+
+    /// Applies the rules of a port to a frame that it has taken in; `false` if it is dropped. Not
+    /// inlined, so that switches without rules do not pay for it.
+    #[inline(never)]
+    fn passes_rules<O: Observer>(
+        &mut self,
+        index: u32,
+        ingress: u32,
+        id: u32,
+        from: u32,
+        observer: &mut O,
+    ) -> bool {
+        let frame = self.arrival(id);
+        let switch = &mut self.switches[index as usize];
+        match switch.treat(ingress, self.now, &frame) {
+            Treatment::Pass => true,
+            Treatment::Mark(pcp) => {
+                self.pool.get_mut(id).pcp = pcp.get();
+                true
+            }
+            Treatment::Drop => {
+                let node = switch.node();
+                self.lose(id, node, Some(from), DropReason::Policed, observer);
+                false
+            }
+        }
     }
 
     /// Returns the ports of a switch that have a link.
@@ -98,9 +140,8 @@ impl Simulation {
         }
     }
 
-    /// Hands a frame to an egress port with the tag that it has there: at once or, if this port is
-    /// faster than the ingress of a cut-through switch, when its last bit has arrived. Not inlined,
-    /// so that other switches do not pay for it.
+    /// Hands a frame to an egress port with the tag that it has there. Not inlined, so that other
+    /// switches do not pay for it.
     #[inline(never)]
     fn change_and_pass_on<O: Observer>(
         &mut self,
@@ -116,7 +157,20 @@ impl Simulation {
             self.filter(index, id, Some(egress), observer);
             return;
         }
-        if switch.is_cut_through()
+        self.hand_on(index, id, from, egress, observer);
+    }
+
+    /// Hands a frame from port `from` to an egress port: at once or, if this port is faster than the
+    /// ingress of a cut-through switch, when its last bit has arrived.
+    pub(super) fn hand_on<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        from: u32,
+        egress: u32,
+        observer: &mut O,
+    ) {
+        if self.switches[index as usize].is_cut_through()
             && self.ports[egress as usize].is_faster_than(&self.ports[from as usize])
         {
             let rest = &mut self.port_rests[from as usize];

@@ -305,6 +305,37 @@ fn a_full_buffer_drops_the_tail() {
 }
 
 #[test]
+fn a_full_queue_drops_what_others_have_room_for() {
+    // Four frames of 106 octets for each of two queues arrive together. One is being sent, and the
+    // threshold of the lower queue lets one more wait there; the upper queue takes all of its own.
+    let mut plant = Plant::default();
+    let mut sizes = [Bytes::new(10_000); 8];
+    sizes[0] = Bytes::new(150);
+    let switch = plant.switch(rtether_model::network::Switch {
+        queues: QueueMap::standard(2).unwrap(),
+        selection: Selection::StrictPriority,
+        thresholds: Some(sizes),
+        ..plain_switch()
+    });
+    let stations = [(); 9].map(|()| plant.station(Stack::Zero));
+    for station in stations {
+        plant.join(switch, station, 100);
+    }
+    for talker in &stations[..8] {
+        let flow = plant.flow(periodic(&format!("f{}", talker.0), *talker, stations[8]));
+        flow.tag = tag(if talker.0 > 4 { 6 } else { 0 }, 0);
+    }
+    let record = plant.run(10);
+    let lost: Vec<u64> = record.streams.iter().map(|stream| stream.dropped).collect();
+    assert_eq!(lost, [0, 0, 10, 10, 0, 0, 0, 0]);
+    let port = record.ports.iter().find(|port| port.dropped > 0).unwrap();
+    let queues = port.queues.iter();
+    let counted = queues.map(|own| (own.sent, own.dropped, own.backlog_max.get()));
+    // Tagged frames have 110 octets.
+    assert!(counted.eq([(20, 20, 110), (40, 0, 440)]));
+}
+
+#[test]
 fn a_priority_tag_belongs_to_no_vlan() {
     // The first switch has a VLAN at another port only, so the priority tag passes unchanged, and
     // the second switch assigns the frame to the VLAN of its access port.

@@ -2,7 +2,7 @@
 
 mod stacks;
 
-use rtether_model::endnode::{Layer, PortRange, Rule};
+use rtether_model::endnode::{HeaderMatch, Layer, PortRange, Rule};
 use rtether_model::flow::{Delivery, Flow, FlowId};
 use rtether_model::network::{
     AddressTable, Cost, Jitter, LinearStack, MulticastForwarding, NodeId, NodeKind, Outliers, Pcp,
@@ -378,13 +378,14 @@ fn networks_that_cannot_be_emulated_are_refused() {
     );
     let (mut plant, nodes) = star(1);
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
-        let rule = Rule {
+        let headers = HeaderMatch {
             destination_port: Some(PortRange {
                 first: 5_000,
                 last: 5_010,
             }),
-            ..Rule::default()
+            ..HeaderMatch::default()
         };
+        let rule = Rule { headers, class: 0 };
         station.layer = Some(Box::new(Layer {
             rules: vec![rule],
             ..Layer::default()

@@ -14,7 +14,7 @@ mod sizes;
 pub(crate) mod timelines;
 mod wires;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -65,6 +65,27 @@ impl Case {
             },
             drains,
             until: Instant::ZERO + Duration::from_ns(dice.time(2_000_000, 7_000_000)),
+        }
+    }
+
+    /// Returns the case with switches that police. None marks: the wires would not know the queue.
+    fn policed(&self) -> Self {
+        let mut plant = self.plant.clone();
+        network::police(&mut Dice::new(!self.number), &mut plant);
+        for node in &mut plant.network.nodes {
+            if let NodeKind::Switch(switch) = &mut node.kind {
+                let own = switch
+                    .ports
+                    .iter_mut()
+                    .filter_map(|port| port.ingress.as_mut());
+                let rules = own.chain([&mut switch.ingress]).flatten();
+                rules.for_each(|rule| rule.mark = None);
+            }
+        }
+        Self {
+            plant,
+            config: self.config,
+            ..*self
         }
     }
 
@@ -160,6 +181,20 @@ fn the_books_balance_where_ports_wait_for_credit() {
         };
         balance(&shaped);
     });
+}
+
+/// Oracles: as below, where switches police frames as they arrive.
+#[test]
+fn the_books_balance_where_switches_police() {
+    let policed = Cell::new(0);
+    for_each_case(|case| {
+        if case.number.is_multiple_of(2) {
+            let seen = balance(&case.policed());
+            policed.set(policed.get() + u32::from(seen.contains(&"policed")));
+        }
+    });
+    let is_whole = std::env::var_os("RTETHER_CASE").is_none();
+    assert!(!is_whole || policed.get() > 20, "{} cases", policed.get());
 }
 
 /// Oracles: ledger and wires, observers that know the network, not the simulator.

@@ -136,6 +136,15 @@ fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
         .any(|port| port.default_pcp != Pcp::default())
     {
         Some("gives priorities to untagged frames; use `--backend emulated`")
+    } else if switch.mirror.is_some() {
+        Some("has a mirror port; use `--backend emulated`")
+    } else if (0..)
+        .zip(&switch.ports)
+        .any(|(port, _)| switch.thresholds_at(port).is_some())
+    {
+        Some("has thresholds for its queues; use `--backend emulated`")
+    } else if switch.has_ingress() {
+        Some("marks or polices frames that arrive (`ingress`); use `--backend emulated`")
     } else if switch.tags == rtether_model::network::TagHandling::Strip {
         Some("takes tags off, a bridge of the kernel keeps them; use `--backend emulated`")
     } else {

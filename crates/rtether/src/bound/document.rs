@@ -39,6 +39,8 @@ struct Document<'a> {
     shared_buffers: Vec<Shared<'a>>,
     stacks: Vec<Stack<'a>>,
     open_flows: Vec<Open<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policers: Vec<Policer<'a>>,
 }
 
 /// Memory that all ports of a switch share.
@@ -48,6 +50,16 @@ struct Shared<'a> {
     buffer_bytes: u64,
     /// Backlog of all its ports together; `None` if that of any port is unknown.
     backlog_bytes: Option<u64>,
+}
+
+/// A policer; ports and rules count from one.
+#[derive(Serialize)]
+struct Policer<'a> {
+    switch: &'a str,
+    port: u16,
+    rule: u16,
+    /// Whether it is proved that no frame exceeds its limit.
+    is_kept: bool,
 }
 
 /// What limits a flow with unlimited releases.
@@ -160,6 +172,16 @@ pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
             .map(|stack| Stack::of(&names, &stack))
             .collect(),
         open_flows: open.collect(),
+        policers: analysis
+            .policers
+            .iter()
+            .map(|policer| Policer {
+                switch: &scenario.network.node(policer.port.node).name,
+                port: policer.port.port + 1,
+                rule: policer.rule + 1,
+                is_kept: policer.is_kept,
+            })
+            .collect(),
     };
     // Strings, numbers and lists: serialization cannot fail.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();

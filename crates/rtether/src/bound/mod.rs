@@ -150,6 +150,9 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         Reason::UnlimitedArrivals { flow } => {
             format!("{reason} of `{}`", scenario.flows[flow.index()].name)
         }
+        Reason::Ingress { port, .. } => {
+            format!("{reason}: at port {} of {}", port.port + 1, node(port.node))
+        }
         Reason::EndNodeLayer { node: id, .. } => format!("{reason}: {}", node(*id)),
         Reason::LinkRate { port } => format!("{reason}: at {}", node(port.node)),
         Reason::FloodingLoop { flow } => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtether_bounds::FlowLimit;
+use rtether_bounds::{FlowLimit, PolicerBound};
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
@@ -51,6 +51,13 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Returns the name of a policer: `rule 2 of sw1 at port 3`, counted from one.
+pub(super) fn policer(scenario: &Scenario, policer: &PolicerBound) -> String {
+    let PortId { node, port } = policer.port;
+    let name = &scenario.network.node(node).name;
+    format!("rule {} of {name} at port {}", policer.rule + 1, port + 1)
+}
+
 /// Returns in words what limits a flow with unlimited releases.
 pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
     let name = |node| scenario.network.node(node).name.as_str();
@@ -58,6 +65,7 @@ pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
         FlowLimit::Window => "window".into(),
         FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
         FlowLimit::Stack(node) => format!("stack of {}", name(node)),
+        FlowLimit::Policer(node) => format!("policer of {}", name(node)),
         FlowLimit::Line => "line rate".into(),
     }
 }

@@ -7,7 +7,7 @@ use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 
 use super::document;
-use super::names::flow_limit;
+use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
@@ -39,9 +39,10 @@ impl Render for Bounds<'_> {
             String::new()
         };
         let rest = format!(
-            "\n{footnote}busiest ports  {}\n{}{}\n",
+            "\n{footnote}busiest ports  {}\n{}{}{}\n",
             busiest(scenario, analysis),
             open_flows(scenario, analysis),
+            policers(scenario, analysis),
             summary(scenario, analysis)
         );
         let title = format!("{}\n", plain_line(&scenario.name));
@@ -195,6 +196,23 @@ fn open_flows(scenario: &Scenario, analysis: &Analysis) -> String {
         return String::new();
     }
     format!("bulk limited   {}\n", words.join(", "))
+}
+
+/// Returns one line on policers whose limit frames may exceed; empty without any.
+fn policers(scenario: &Scenario, analysis: &Analysis) -> String {
+    let open = analysis.policers.iter().filter(|policer| !policer.is_kept);
+    let names: Vec<String> = open.map(|own| policer(scenario, own)).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let others = names.len().saturating_sub(3);
+    let more = if others > 0 {
+        format!(" and {others} more")
+    } else {
+        String::new()
+    };
+    let named = names[..names.len() - others].join(", ");
+    format!("not kept       {named}{more}: frames may be dropped or demoted\n")
 }
 
 pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {

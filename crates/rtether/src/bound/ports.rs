@@ -57,6 +57,8 @@ pub struct PortUse<'a> {
     pub buffer: Bytes,
     /// Whether the ports of its switch together may exceed the memory that they share.
     pub exceeds_shared: bool,
+    /// Octets that may wait in each queue, if these have thresholds.
+    pub thresholds: Option<[Bytes; 8]>,
 }
 
 impl PortUse<'_> {
@@ -69,10 +71,21 @@ impl PortUse<'_> {
     pub fn state(&self) -> State {
         let backlog = self.bound.backlog.map(Bytes::get);
         let state = State::of(self.bound.utilization_ppm, backlog, self.buffer.get());
-        if state == State::Ok && self.exceeds_shared {
+        if state == State::Ok && (self.exceeds_shared || self.exceeds_threshold()) {
             return State::Buffer;
         }
         state
+    }
+
+    /// Returns whether more may wait in a queue than its threshold allows, or any number.
+    fn exceeds_threshold(&self) -> bool {
+        let both = self
+            .bound
+            .queues
+            .iter()
+            .zip(self.thresholds.iter().flatten());
+        let mut both = both.map(|(backlog, threshold)| (*backlog, *threshold));
+        both.any(|(backlog, threshold)| backlog.is_none_or(|backlog| backlog > threshold))
     }
 }
 
@@ -129,15 +142,19 @@ pub fn ports<'a>(
     }
     analysis.ports.iter().map(move |bound| {
         let node = bound.port.node;
-        let (buffer, shared) = match &scenario.network.node(node).kind {
-            NodeKind::Switch(switch) => (switch.buffer.per_port, switch.buffer.shared),
-            NodeKind::EndStation(station) => (station.driver_queue, None),
-            NodeKind::Hub(_) => (Bytes::ZERO, None),
+        let (buffer, shared, thresholds) = match &scenario.network.node(node).kind {
+            NodeKind::Switch(switch) => {
+                let thresholds = switch.thresholds_at(bound.port.port);
+                (switch.buffer.per_port, switch.buffer.shared, thresholds)
+            }
+            NodeKind::EndStation(station) => (station.driver_queue, None, None),
+            NodeKind::Hub(_) => (Bytes::ZERO, None, None),
         };
         PortUse {
             bound,
             buffer: shared.map_or(buffer, |shared| buffer.min(shared)),
             exceeds_shared: shared.is_some_and(|shared| together[&node] > shared.get()),
+            thresholds,
         }
     })
 }

@@ -14,7 +14,7 @@ use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
 use super::table::{Cell, Rows, Table};
 use super::{stages, sums};
-pub use shared::{collisions, media, queues, smoothers};
+pub use shared::{collisions, ingress, media, queues, smoothers};
 
 /// Returns all files: name and contents.
 pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
@@ -30,6 +30,7 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
         collisions(checked),
         queues(checked),
         smoothers(checked),
+        ingress(checked),
     ];
     NAMES
         .into_iter()
@@ -38,7 +39,7 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
 }
 
 /// Names of the files that [`files`] returns, in the same order.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 12] = [
     "flows.csv",
     "ports.csv",
     "nodes.csv",
@@ -50,6 +51,7 @@ pub const NAMES: [&str; 11] = [
     "collisions.csv",
     "layer-queues.csv",
     "smoothers.csv",
+    "ingress.csv",
 ];
 
 /// Name and cell of a column.

@@ -355,6 +355,23 @@ fn queue(queue: &QueueRecord) -> Value {
 }
 
 fn node(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
+    let mut value = counters(checked, node, observed);
+    if !node.ingress.is_empty() {
+        value["policed"] = node.policed.into();
+        let rules = node.ingress.iter().map(|rule| {
+            json!({
+                "port": rule.port + 1,
+                "rule": rule.rule + 1,
+                "matched": rule.matched,
+                "exceeded": rule.exceeded,
+            })
+        });
+        value["ingress"] = rules.collect();
+    }
+    value
+}
+
+fn counters(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
     json!({
         "name": checked.node_name(node.node),
         "kind": checked.kind_name(node.node),

@@ -88,7 +88,8 @@ impl Seen {
         } else {
             packet.destination.is_none_or(|to| to == listener)
         };
-        packet.flow == self.stream.flow && packet.number == self.number && is_on_way
+        let is_it = packet.flow == self.stream.flow && packet.number == self.number;
+        is_it && is_on_way && !packet.is_mirrored
     }
 }
 
@@ -152,5 +153,6 @@ const fn words_of(reason: DropReason) -> &'static str {
         DropReason::ExcessiveCollisions => "16 collisions in a row",
         DropReason::LateCollision => "a late collision",
         DropReason::Garbled => "a collision that its sender did not notice",
+        DropReason::Policed => "a policer of the switch, whose limit it exceeded",
     }
 }

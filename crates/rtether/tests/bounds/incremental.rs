@@ -86,12 +86,12 @@ fn an_analysis_again_is_a_full_one() {
         if number >= CASES_MAX {
             return;
         }
-        let variety = match number % 4 {
-            0 => Variety::Plain,
-            _ => Variety::Full,
-        };
         let mut dice = dice(number ^ 0xadd0);
-        let mut plant = Plant::random(number, variety);
+        let mut plant = match number % 8 {
+            0 | 4 => Plant::random(number, Variety::Plain),
+            7 => Plant::policed(number),
+            _ => Plant::random(number, Variety::Full),
+        };
         for index in 0..dice.between(0, 20) {
             let flow = plant.flow(&mut dice, 100 + index, true, 100);
             plant.flows.push(flow);

@@ -4,8 +4,8 @@
 use core::num::NonZeroU32;
 
 use rtether_model::endnode::{
-    Detector, Layer, LowTurn, PriorityTable, Receive, ReceiveConfig, ReceiveSelection, RingEmpty,
-    Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
+    Detector, HeaderMatch, Layer, LowTurn, PriorityTable, Receive, ReceiveConfig, ReceiveSelection,
+    RingEmpty, Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::network::{EndStation, QueueMap, Selection, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -86,14 +86,12 @@ fn us(dice: &mut Dice, max: i64) -> Duration {
 }
 
 fn rule(dice: &mut Dice, count: u8) -> Rule {
-    let mut rule = Rule {
-        class: u8::try_from(dice.between(0, u64::from(count) - 1)).unwrap(),
-        ..Rule::default()
-    };
+    let class = u8::try_from(dice.between(0, u64::from(count) - 1)).unwrap();
+    let mut headers = HeaderMatch::default();
     match dice.index(4) {
-        0 => rule.ethertype = Some(dice.pick(&[0x0800, 0x88B5])),
-        1 => rule.tos = Some(TosMatch::dscp(dice.pick(&[0, 46]))),
-        2 => rule.protocol = Some(dice.pick(&[1, 6, 17])),
+        0 => headers.ethertype = Some(dice.pick(&[0x0800, 0x88B5])),
+        1 => headers.tos = Some(TosMatch::dscp(dice.pick(&[0, 46]))),
+        2 => headers.protocol = Some(dice.pick(&[1, 6, 17])),
         _ => {
             let first = 49_152 + u16::try_from(dice.between(0, 8)).unwrap();
             let ports = rtether_model::endnode::PortRange {
@@ -101,13 +99,13 @@ fn rule(dice: &mut Dice, count: u8) -> Rule {
                 last: first + 4,
             };
             if dice.chance(50) {
-                rule.source_port = Some(ports);
+                headers.source_port = Some(ports);
             } else {
-                rule.destination_port = Some(ports);
+                headers.destination_port = Some(ports);
             }
         }
     }
-    rule
+    Rule { headers, class }
 }
 
 fn receive_side(dice: &mut Dice, queues: usize) -> Receive {

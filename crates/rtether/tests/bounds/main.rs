@@ -17,6 +17,7 @@ mod incremental;
 mod layers;
 mod messages;
 mod plant;
+mod policed;
 mod polls;
 mod published;
 mod routed;
@@ -202,6 +203,11 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
                 "{port:?}: {} seen",
                 seen.backlog_max
             );
+        }
+        let queues = seen.iter().flat_map(|seen| &seen.queues);
+        for (limit, seen) in port.queues.iter().zip(queues) {
+            let is_within = limit.is_none_or(|limit| seen.backlog_max <= limit);
+            assert!(is_within, "{port:?}: {} seen", seen.backlog_max);
         }
     }
     for (number, seen) in (0u32..).zip(&record.nodes) {

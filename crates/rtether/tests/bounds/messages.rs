@@ -13,7 +13,7 @@ use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
 impl Plant {
     /// Returns a full plant, every fourth with layers, in which most flows of packets are messages
     /// over TCP.
-    fn connected(number: u64) -> Self {
+    pub(crate) fn connected(number: u64) -> Self {
         let variety = if number % 4 == 3 {
             Variety::Layered
         } else {

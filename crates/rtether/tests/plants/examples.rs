@@ -171,6 +171,9 @@ pub(crate) fn workshop() -> Builder {
     let mut plant = Builder::new("workshop with hubs");
     let [hub1, hub2] = ["hub1", "hub2"].map(|name| plant.hub(name));
     let switch = plant.switch("cell switch");
+    if let NodeKind::Switch(switch) = &mut plant.scenario.network.nodes[switch.index()].kind {
+        switch.ingress = vec![IngressRule::default()];
+    }
     plant.link(hub1, hub2, 10);
     plant.link(hub1, switch, 10);
     let names = ["press", "saw", "lathe", "drill", "mill"];

@@ -13,13 +13,15 @@ pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::ingress::IngressRule;
 use rtether_model::network::{
     Buffer, EndStation, Hub, Link, LinkId, Network, Node, NodeId, NodeKind, PortId, QueueMap,
     Selection, Stack, Switch,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::{
-    Bucket, NodeRecord, Place, PortRecord, QueueRecord, Record, Segment, StreamRecord, Worst,
+    Bucket, IngressRecord, NodeRecord, Place, PortRecord, QueueRecord, Record, Segment,
+    StreamRecord, Worst,
 };
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
@@ -262,6 +264,8 @@ fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
         arrived: 8_000 + dice.below(9_000),
         copied: 0,
         filtered: dice.below(10),
+        policed: 0,
+        ingress: ingress_records(&node.kind),
         discarded: 0,
         stack_dropped: 0,
         in_stack: 0,
@@ -274,6 +278,25 @@ fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
         layer_dropped: 0,
         layer: None,
     }
+}
+
+fn ingress_records(kind: &NodeKind) -> Vec<IngressRecord> {
+    let NodeKind::Switch(switch) = kind else {
+        return Vec::new();
+    };
+    let ports = (0..).take(switch.ports.len());
+    let rules = ports.flat_map(|port| {
+        (0..)
+            .take(switch.ingress_at(port).len())
+            .map(move |rule| (port, rule))
+    });
+    let records = rules.map(|(port, rule)| IngressRecord {
+        port,
+        rule,
+        matched: 1_200,
+        exceeded: 7,
+    });
+    records.collect()
 }
 
 fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
@@ -308,6 +331,7 @@ fn port_record(port: PortId, link: LinkId, core: bool, dice: &mut Dice) -> PortR
         backlog_max: Bytes::new(dice.below(20_000)),
         queues: vec![
             QueueRecord {
+                backlog_max: Bytes::ZERO,
                 sent,
                 depth_max: 3,
                 waited_ps: 77,

@@ -4,6 +4,7 @@ use rtether_model::endnode::{LowTurn, ReceiveSelection, RingEmpty, TransmitStrat
 use rtether_model::network::Selection;
 use rtether_model::quantity::Duration;
 
+use super::headers::{DSCP, ETHERTYPE, PORT_RANGE, PROTOCOL_KEY, SOURCE_PORT};
 use super::network::{IDLE_SLOPES, QUANTA, SELECTION, WEIGHTS};
 use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
 
@@ -16,21 +17,9 @@ pub(super) const FRAMES: Kind = Kind::Count {
 };
 const FRAMES_EACH: Kind = Kind::Any(&[FRAMES, Kind::Values(&FRAMES)]);
 const SPAN_OR_NEVER: Kind = Kind::Any(&[TIME, Kind::Word(&IDLE_RELEASE)]);
-const PORTS: Kind = Kind::Any(&[
-    Kind::Count {
-        min: 0,
-        max: 65_535,
-    },
-    Kind::Text,
-]);
-
 /// Idle releases with a name.
 pub(crate) static IDLE_RELEASE: Words<Option<Duration>> =
     Words::new("idle_release", &[("never", None)]);
-
-/// Numbers of protocols above IP.
-pub(crate) static PROTOCOL: Words<u8> =
-    Words::new("protocol", &[("icmp", 1), ("tcp", 6), ("udp", 17)]);
 
 /// Selections of receive queues; `None` for stack instances.
 pub(crate) static RECEIVE_SELECTION: Words<Option<ReceiveSelection>> = Words::new(
@@ -123,34 +112,10 @@ pub(crate) static RULE: Section = Section {
     description: "Matches a frame that has every field named and a fitting value there.",
     keys: &[
         key("queue", QUEUE, Required, "1", "Queue of the frames."),
-        key(
-            "dscp",
-            Kind::Count { min: 0, max: 63 },
-            Optional,
-            "46",
-            "Differentiated services code point.",
-        ),
-        key(
-            PROTOCOL.key,
-            Kind::Any(&[Kind::Word(&PROTOCOL), Kind::Count { min: 0, max: 255 }]),
-            Optional,
-            "udp",
-            "Protocol above IP, by name or number.",
-        ),
-        key(
-            "port",
-            PORTS,
-            Optional,
-            "5000",
-            "Destination port, or a range such as `5000-5010`.",
-        ),
-        key(
-            "source_port",
-            PORTS,
-            Optional,
-            "5000",
-            "Source port, or a range.",
-        ),
+        DSCP,
+        PROTOCOL_KEY,
+        PORT_RANGE,
+        SOURCE_PORT,
         key(
             "from",
             Kind::Text,
@@ -165,13 +130,7 @@ pub(crate) static RULE: Section = Section {
             "10.0.0.7",
             "Destination address, or its upper bits.",
         ),
-        key(
-            "ethertype",
-            Kind::Text,
-            Optional,
-            "0x88b8",
-            "EtherType, in hexadecimal.",
-        ),
+        ETHERTYPE,
     ],
 };
 

@@ -1,10 +1,12 @@
 //! The keys of switches, hubs and links.
 
 use rtether_model::network::{
-    AddressTable, Backoff, Duplex, ForwardingMode, MulticastForwarding, Selection, TagHandling, Vid,
+    AddressTable, Backoff, Duplex, ForwardingMode, MirrorDirection, MulticastForwarding, Selection,
+    TagHandling,
 };
 use rtether_model::quantity::{BitRate, Duration};
 
+use super::ingress::INGRESS_KEY;
 use super::{
     BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
     choice, key, word,
@@ -87,6 +89,14 @@ pub(super) const WEIGHTS: Key = key(
     "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
 );
 
+const THRESHOLDS: Key = key(
+    "thresholds",
+    Kind::Values(&SIZE),
+    Optional,
+    "[8 KiB, 16 KiB, 16 KiB, 64 KiB]",
+    "Octets of frames that may wait in each queue, from queue 0; a frame that does not fit is dropped, even if the buffer of the port has room.",
+);
+
 impl Selected {
     /// Returns the key that holds its values.
     pub(crate) const fn key(&self) -> Option<&'static str> {
@@ -128,8 +138,19 @@ pub(crate) static TAGGING: Words<TagHandling> = Words::new(
     &[("keep", TagHandling::Keep), ("strip", TagHandling::Strip)],
 );
 
-/// VLANs of a trunk; `None` for every one.
-pub(crate) static TRUNK: Words<Option<Vec<Vid>>> = Words::new("trunk", &[("all", None)]);
+/// VLANs of a trunk that are not listed.
+#[derive(Clone, Copy)]
+pub(crate) enum Unlisted {
+    /// Every one.
+    All,
+    /// Those declared behind it.
+    Registered,
+}
+
+pub(crate) static TRUNK: Words<Unlisted> = Words::new(
+    "trunk",
+    &[("all", Unlisted::All), ("registered", Unlisted::Registered)],
+);
 
 pub(crate) static BACKOFF: Words<Backoff> = Words::new(
     "backoff",
@@ -195,6 +216,7 @@ pub(crate) static SWITCH: Section = Section {
             "64 KiB",
             "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
         ),
+        THRESHOLDS,
         key(
             "shared_buffer",
             SIZE,
@@ -217,7 +239,7 @@ pub(crate) static SWITCH: Section = Section {
         choice(
             &MULTICAST,
             "unmanaged",
-            "Multicast only towards its listeners, or to every port of the VLAN.",
+            "Multicast only towards its listeners, as GMRP or MMRP end up with, or to every port of the VLAN.",
         ),
         choice(
             &TAGGING,
@@ -231,12 +253,64 @@ pub(crate) static SWITCH: Section = Section {
             "0",
             "Priority of untagged frames, at ports without a setting of their own.",
         ),
+        INGRESS_KEY,
+        key(
+            "icmp_unclassified",
+            Kind::Flag,
+            Default("false"),
+            "true",
+            "Whether these rules overlook ICMP, as some switches do.",
+        ),
+        key(
+            "mirror",
+            Kind::One(&MIRROR),
+            Optional,
+            "{ to: 8, ports: [1, 2] }",
+            "A port that sends copies of frames at other ports to a station that looks on.",
+        ),
         key(
             "port_settings",
             Kind::Named(&PORT),
             Optional,
             "{ 1: { access: 10 }, 2-4: { trunk: all } }",
             "Settings of single ports, by number or range.",
+        ),
+    ],
+};
+
+/// Frames that a mirror port sends a copy of.
+pub(crate) static DIRECTION: Words<MirrorDirection> = Words::new(
+    "direction",
+    &[
+        ("both", MirrorDirection::Both),
+        ("received", MirrorDirection::Received),
+        ("sent", MirrorDirection::Sent),
+    ],
+);
+
+pub(crate) static MIRROR: Section = Section {
+    name: "mirror",
+    noun: "a mirror",
+    description: "A mirror port takes no part in forwarding; the station behind it has no flows. It has the speed and the buffer of any port: copies that find no room are dropped, which concerns no flow.",
+    keys: &[
+        key(
+            "to",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "8",
+            "The port that sends the copies.",
+        ),
+        key(
+            "ports",
+            Kind::Values(&Kind::Count { min: 1, max: 1024 }),
+            Optional,
+            "[1, 2]",
+            "Ports whose frames are copied; all others if not given.",
+        ),
+        choice(
+            &DIRECTION,
+            "received",
+            "Frames received there without error, as they came; those sent, as they leave; or both.",
         ),
     ],
 };
@@ -261,7 +335,7 @@ pub(crate) static PORT: Section = Section {
             ]),
             Optional,
             "[10, 20]",
-            "Member of these VLANs, or of all, tagged.",
+            "Member of these VLANs, or of all, tagged; or of those `registered`, as GVRP or MVRP end up with: what ports behind it are members of (`access`, listed in `trunk`, `native`), and what stations behind it send and receive with a tag.",
         ),
         key(
             "native",
@@ -286,6 +360,8 @@ pub(crate) static PORT: Section = Section {
         WEIGHTS,
         QUANTA,
         IDLE_SLOPES,
+        THRESHOLDS,
+        INGRESS_KEY,
     ],
 };
 

@@ -64,7 +64,12 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         ),
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
-    let queues = EgressQueues::new(map.count(), selection, limit);
+    let mut queues = EgressQueues::new(map.count(), selection, limit);
+    if let NodeKind::Switch(switch) = kind
+        && let Some(thresholds) = switch.thresholds_at(id.port)
+    {
+        queues.set_thresholds(thresholds);
+    }
     let owner = numbers.owner[id.node.index()];
     let reports = matches!(kind, NodeKind::EndStation(station) if reports(station));
     let port = Port::new(owner, &queues, reports);
@@ -110,7 +115,7 @@ fn connect(
     })?;
     let mut line = Line {
         octet: octet.as_ps(),
-        is_random: link.errors_per_billion > 0,
+        is_special: link.errors_per_billion > 0,
         ..Line::default()
     };
     let name = alloc::format!("{} {}", network.node(id.node).name, id.port);
@@ -130,12 +135,21 @@ fn connect(
                 line.latency = switch.latency.as_ps();
                 let jitter = switch.latency_jitter.as_ps();
                 line.has_jitter = jitter > 0;
-                line.is_random |= line.has_jitter;
+                line.is_special |= line.has_jitter;
                 rest.vary_latency(jitter, Draw::new(config.seed, &name, Purpose::Latency));
                 line.is_cut_through = switch.mode == ForwardingMode::CutThrough;
             }
             NodeKind::Switch(_) | NodeKind::Hub(_) => {}
         }
+    }
+    if let Some(switch) = network.switch(id.node)
+        && let Some(mirror) = &switch.mirror
+        && mirror.copies_sent(id.port)
+    {
+        line.is_special = true;
+        let node = id.node;
+        let port = mirror.to;
+        rest.look_at(numbers.port(PortId { node, port }));
     }
     let draw = Draw::new(config.seed, &name, Purpose::Errors);
     let owner = numbers.owner[hop.ingress.node.index()];

@@ -41,7 +41,11 @@ pub(super) fn build_switches(
             table = routed.map(own).collect();
         }
         let first_port = numbers.first_port[node.index()];
-        switches.push(SwitchState::new(node, switch, first_port, stations, table));
+        let state = SwitchState::new(node, switch, first_port, stations, table);
+        switches.push(state.map_err(|reason| BuildError::Ingress {
+            switch: definition.name.clone(),
+            reason,
+        })?);
     }
     Ok(switches)
 }

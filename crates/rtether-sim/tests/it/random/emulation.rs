@@ -17,9 +17,10 @@ use rtether_sim::emulation::{
 use rtether_sim::observe::{DropReason, Observer, PacketInfo};
 use rtether_sim::tcp::Segment;
 
-use super::{CASES, Case, for_each_case};
+use super::{CASES, Case, for_each_case, network};
 use crate::hub::random_plant;
 use crate::support::Plant;
+use rtether_testkit::Dice;
 
 /// Identity of a packet for an observer; TCP retransmissions share it.
 type Name = (u32, NodeId, Option<NodeId>, u32, bool, Option<Segment>);
@@ -180,7 +181,9 @@ fn keep(mut plant: Plant) -> Plant {
                 without_zero_timers(station);
             }
             if let Some(layer) = &mut station.layer {
-                layer.rules.retain(|rule| rule.source_port.is_none());
+                layer
+                    .rules
+                    .retain(|rule| rule.headers.source_port.is_none());
             }
         }
     }
@@ -339,6 +342,20 @@ fn switches_emulated_as_simulated() {
 #[test]
 fn hubs_emulated_as_simulated() {
     hubs(simplify);
+}
+
+/// Gives switches rules for frames that arrive.
+fn police(plant: Plant) -> Plant {
+    let mut plant = keep(plant);
+    let seed = plant.flows.len() * 100 + plant.network.nodes.len();
+    network::police(&mut Dice::new(seed as u64), &mut plant);
+    plant
+}
+
+/// The same rules hold for frames from outside, which come with their headers.
+#[test]
+fn switches_that_police_emulated_as_simulated() {
+    switches(police);
 }
 
 /// Stacks with their jitter and limits, tasks, queues and smoothers included.

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use rtether_model::endnode::{
-    Detector, Layer, LowTurn, PortRange, PriorityTable, Receive, ReceiveConfig, ReceiveSelection,
-    RingEmpty, Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
+    Detector, HeaderMatch, Layer, LowTurn, PortRange, PriorityTable, Receive, ReceiveConfig,
+    ReceiveSelection, RingEmpty, Rule, Smoothing, TosMatch, TransmitConfig, TransmitStrategy,
 };
 use rtether_model::network::{EndStation, QueueMap, RtosStack, Selection, Stack, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -76,31 +76,29 @@ fn layer(dice: &mut Dice, style: &Style) -> Layer {
 }
 
 fn rule(dice: &mut Dice, class: u8) -> Rule {
-    let empty = Rule {
-        class,
-        ..Rule::default()
-    };
-    dice.pick(&[
-        Rule {
+    let empty = HeaderMatch::default();
+    let headers = dice.pick(&[
+        HeaderMatch {
             protocol: Some(17),
             ..empty
         },
-        Rule {
+        HeaderMatch {
             tos: Some(TosMatch::dscp(46)),
             ..empty
         },
-        Rule {
+        HeaderMatch {
             ethertype: Some(0x88B8),
             ..empty
         },
-        Rule {
+        HeaderMatch {
             source_port: Some(PortRange {
                 first: 49_152,
                 last: 49_154,
             }),
             ..empty
         },
-    ])
+    ]);
+    Rule { headers, class }
 }
 
 fn limits(dice: &mut Dice, style: &Style) -> Vec<u32> {

@@ -39,7 +39,7 @@ struct NodeLine {
 }
 
 /// Number of reasons to drop a packet.
-const REASONS: usize = DropReason::Garbled as usize + 1;
+const REASONS: usize = DropReason::Policed as usize + 1;
 
 /// The accounts.
 pub(super) struct Ledger<'a> {
@@ -157,6 +157,7 @@ impl<'a> Ledger<'a> {
                     seen_lost(&[DropReason::FrameError, DropReason::Garbled]),
                 ),
                 (node.filtered, seen_lost(&[DropReason::Filtered])),
+                (node.policed, seen_lost(&[DropReason::Policed])),
                 (node.layer_dropped, seen_lost(&[DropReason::LayerFull])),
             ];
             for (counted, seen) in lost {
@@ -184,6 +185,7 @@ impl<'a> Ledger<'a> {
             ("full buffer", lost(DropReason::BufferFull)),
             ("frame error", lost(DropReason::FrameError)),
             ("filtered", lost(DropReason::Filtered)),
+            ("policed", lost(DropReason::Policed)),
             ("full layer", lost(DropReason::LayerFull)),
             ("promotion", layer(|class| class.promoted > 0)),
             ("idle release", layer(|class| class.idle_releases > 0)),

@@ -1,12 +1,14 @@
 //! Random networks: single links, stars, lines, trees and rings with every kind of node and link.
 
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
+use rtether_model::endnode::TosMatch;
+use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId,
     NodeKind, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
     TagHandling, Vid,
 };
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use super::layers;
 use crate::support::{Plant, plain_switch};
@@ -181,6 +183,54 @@ fn vlan(dice: &mut Dice, style: &Style, is_trunk: bool) -> PortVlan {
         }
         Vlans::Wild => dice.pick(&[PortVlan::Transparent, PortVlan::Transparent, access, trunk]),
     }
+}
+
+/// Gives some switches rules for frames that arrive. None demotes, so that streams stay in order.
+pub(super) fn police(dice: &mut Dice, plant: &mut Plant) {
+    let nodes = plant.network.iter_nodes();
+    let stations = nodes.filter(|(id, _)| plant.network.end_station(*id).is_some());
+    let stations: Vec<NodeId> = stations.map(|(id, _)| id).collect();
+    let stations = &stations[..];
+    for node in &mut plant.network.nodes {
+        let NodeKind::Switch(switch) = &mut node.kind else {
+            continue;
+        };
+        if !dice.chance(70) {
+            continue;
+        }
+        switch.icmp_unclassified = dice.chance(50);
+        switch.thresholds = dice
+            .chance(50)
+            .then(|| [(); 8].map(|()| Bytes::new(dice.pick(&[2_000, 10_000]))));
+        switch.ingress = (0..dice.between(1, 4))
+            .map(|_| rule(dice, stations))
+            .collect();
+        for port in &mut switch.ports {
+            port.ingress = dice.chance(20).then(|| vec![rule(dice, stations)]);
+        }
+    }
+}
+
+fn rule(dice: &mut Dice, stations: &[NodeId]) -> IngressRule {
+    let mut rule = IngressRule {
+        mark: dice.chance(60).then(|| pcp(dice)),
+        ..IngressRule::default()
+    };
+    match dice.index(5) {
+        0 => rule.from = vec![dice.pick(stations)],
+        1 => rule.to = vec![dice.pick(stations), dice.pick(stations)],
+        2 => rule.pcp = Some(pcp(dice)),
+        3 => rule.headers.tos = Some(TosMatch::dscp(dice.pick(&[0, 46]))),
+        _ => rule.headers.protocol = Some(dice.pick(&[1, 6, 17])),
+    }
+    if dice.chance(60) {
+        rule.police = Some(Police {
+            rate: BitRate::from_bps(dice.pick(&[1, 500_000, 20_000_000, 1_000_000_000])),
+            burst: Bytes::new(dice.pick(&[64, 1_522, 10_000])),
+            exceed: Exceed::Drop,
+        });
+    }
+    rule
 }
 
 pub(super) fn vid(value: u16) -> Vid {

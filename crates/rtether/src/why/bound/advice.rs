@@ -1,6 +1,6 @@
 //! What the methods lose, and what would give a flow a bound.
 
-use rtether_bounds::{ConnectionObstacle, LayerPart, Method, Reason};
+use rtether_bounds::{ConnectionObstacle, IngressPart, LayerPart, Method, Reason};
 use rtether_model::flow::FlowId;
 
 use crate::scenario::Scenario;
@@ -55,17 +55,7 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
                  for a file{apart}"
             )
         }
-        Reason::Connection { obstacle, .. } => match obstacle {
-            ConnectionObstacle::Releases => "`period` or `min_gap` for its messages".into(),
-            ConnectionObstacle::Losses => "links without bit errors, or datagrams".into(),
-            ConnectionObstacle::Order => "tasks without `messages_first`, or datagrams".into(),
-            ConnectionObstacle::Window { .. } => {
-                "smaller or fewer messages, a larger window, or datagrams".into()
-            }
-            ConnectionObstacle::Timeout { .. } => {
-                "a longer retransmission timeout, or shorter bounds there and back".into()
-            }
-        },
+        Reason::Connection { obstacle, .. } => for_connection(obstacle).into(),
         Reason::Files { .. } => {
             "none for a file; `min_gap` datagrams of the same rate would have one".into()
         }
@@ -83,6 +73,14 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
             }
             LayerPart::Fragments => "rules that do not name ports, or payloads of one frame".into(),
         },
+        Reason::Ingress { part, .. } => match part {
+            IngressPart::Demotion => {
+                "a higher `police` or `burst` there, or `exceed: drop`".into()
+            }
+            IngressPart::Fragments => {
+                "rules that do not name ports, or payloads of one frame".into()
+            }
+        },
         Reason::LinkRate { .. } => {
             "a rate at which an octet takes whole picoseconds, such as 100 Mbit/s or 1 Gbit/s".into()
         }
@@ -91,5 +89,21 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
                 .into()
         }
         Reason::OutOfRange => "shorter bursts, or less jitter".into(),
+    }
+}
+
+/// Returns what would prove that messages over TCP leave at once and arrive once.
+const fn for_connection(obstacle: &ConnectionObstacle) -> &'static str {
+    match obstacle {
+        ConnectionObstacle::Releases => "`period` or `min_gap` for its messages",
+        ConnectionObstacle::Policed => "a policer whose limit its flows keep, or datagrams",
+        ConnectionObstacle::Losses => "links without bit errors, or datagrams",
+        ConnectionObstacle::Order => "tasks without `messages_first`, or datagrams",
+        ConnectionObstacle::Window { .. } => {
+            "smaller or fewer messages, a larger window, or datagrams"
+        }
+        ConnectionObstacle::Timeout { .. } => {
+            "a longer retransmission timeout, or shorter bounds there and back"
+        }
     }
 }

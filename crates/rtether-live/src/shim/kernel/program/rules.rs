@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rtether_model::endnode::{PortRange, Prefix, Rule, TosMatch};
+use rtether_model::endnode::{HeaderMatch, PortRange, Prefix, TosMatch};
 use rtether_model::network::Pcp;
 use rtether_model::smoother;
 
@@ -47,7 +47,7 @@ pub(super) fn write_class(program: &mut Assembler, policy: &Policy<'_>) {
     let mut is_open = true;
     for rule in policy.rules {
         let next = program.label();
-        write_rule(program, rule, next);
+        write_match(program, &rule.headers, next);
         program.set(CLASS, rule.class.into());
         program.jump(decided);
         program.bind(next);
@@ -64,35 +64,35 @@ pub(super) fn write_class(program: &mut Assembler, policy: &Policy<'_>) {
     program.bind(decided);
 }
 
-/// Jumps to `next` unless the frame matches the rule.
-fn write_rule(program: &mut Assembler, rule: &Rule, next: Label) {
-    if let Some(ethertype) = rule.ethertype {
+/// Jumps to `next` unless the frame meets the conditions.
+fn write_match(program: &mut Assembler, wanted: &HeaderMatch, next: Label) {
+    if let Some(ethertype) = wanted.ethertype {
         program.load(LOAD_32, 1, ETHERTYPE);
         // A stored type of 0 means that the frame has none; no frame has type 0.
         let never = if ethertype == 0 { -1 } else { ethertype.into() };
         program.jump_if(IF_OTHER, 1, never, next);
     }
-    if rule.tos.is_some() || rule.protocol.is_some() {
+    if wanted.tos.is_some() || wanted.protocol.is_some() {
         program.load(LOAD_32, 1, VERSION);
         program.jump_if(IF_EQUAL, 1, 0, next);
     }
-    if let Some(TosMatch { value, mask }) = rule.tos {
+    if let Some(TosMatch { value, mask }) = wanted.tos {
         program.load(LOAD_32, 1, TOS);
         program.value(AND_VALUE, 1, mask.into());
         program.jump_if(IF_OTHER, 1, (value & mask).into(), next);
     }
-    if let Some(protocol) = rule.protocol {
+    if let Some(protocol) = wanted.protocol {
         program.load(LOAD_32, 1, PROTOCOL);
         program.jump_if(IF_OTHER, 1, protocol.into(), next);
     }
-    for (prefix, slot) in [(rule.source, SOURCE), (rule.destination, DESTINATION)] {
+    for (prefix, slot) in [(wanted.source, SOURCE), (wanted.destination, DESTINATION)] {
         if let Some(prefix) = prefix {
             write_prefix(program, prefix, slot, next);
         }
     }
     let ports = [
-        (rule.source_port, SOURCE_PORT),
-        (rule.destination_port, DESTINATION_PORT),
+        (wanted.source_port, SOURCE_PORT),
+        (wanted.destination_port, DESTINATION_PORT),
     ];
     for (range, slot) in ports {
         if let Some(PortRange { first, last }) = range {

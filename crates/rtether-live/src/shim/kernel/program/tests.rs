@@ -5,7 +5,7 @@ mod random;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
-use rtether_model::endnode::{PortRange, Prefix, TosMatch};
+use rtether_model::endnode::{HeaderMatch, PortRange, Prefix, TosMatch};
 use rtether_model::network::{Pcp, QueueMap};
 use rtether_proto::endnode::{
     Classifier, MalformedCounters, Tag, parse, push_tag as push_tag_octets,
@@ -190,7 +190,7 @@ fn the_longest_program_is_accepted() {
     if !is_possible() {
         return;
     }
-    let longest = Rule {
+    let headers = HeaderMatch {
         ethertype: Some(0x86DD),
         tos: Some(TosMatch::dscp(46)),
         protocol: Some(17),
@@ -198,8 +198,8 @@ fn the_longest_program_is_accepted() {
         destination: Some(Prefix::host(IpAddr::V6(Ipv6Addr::LOCALHOST))),
         source_port: Some(PortRange::one(7400)),
         destination_port: Some(PortRange::one(7400)),
-        class: 1,
     };
+    let longest = Rule { headers, class: 1 };
     let rules = vec![longest; Classifier::MAX_RULES];
     let (code, _counts) = with_rules(&rules);
     assert!(code.len() < 20_000, "{}", code.len());
@@ -214,20 +214,22 @@ fn as_many_different_rules_are_accepted() {
         return;
     }
     let rule = |number: u16| Rule {
-        protocol: Some([6, 17][usize::from(number % 2)]),
-        source: Some(Prefix::host(
-            Ipv4Addr::from_bits(0x0A00_0000 + u32::from(number)).into(),
-        )),
-        source_port: Some(PortRange {
-            first: 7 * number,
-            last: 9 * number,
-        }),
-        destination_port: Some(PortRange {
-            first: 5 * number,
-            last: 8 * number,
-        }),
+        headers: HeaderMatch {
+            protocol: Some([6, 17][usize::from(number % 2)]),
+            source: Some(Prefix::host(
+                Ipv4Addr::from_bits(0x0A00_0000 + u32::from(number)).into(),
+            )),
+            source_port: Some(PortRange {
+                first: 7 * number,
+                last: 9 * number,
+            }),
+            destination_port: Some(PortRange {
+                first: 5 * number,
+                last: 8 * number,
+            }),
+            ..HeaderMatch::default()
+        },
         class: 1,
-        ..Rule::default()
     };
     let last = u16::try_from(Classifier::MAX_RULES).unwrap();
     let rules: Vec<Rule> = (0..last).map(rule).collect();
@@ -244,8 +246,11 @@ fn figures() {
         return;
     }
     let never = Rule {
-        destination_port: Some(PortRange::one(1)),
-        ..Rule::default()
+        headers: HeaderMatch {
+            destination_port: Some(PortRange::one(1)),
+            ..HeaderMatch::default()
+        },
+        class: 0,
     };
     let mut udp = vec![0; 12];
     udp.extend([0x08, 0x00, 0x45, 0xB8, 0, 92, 0, 0, 0x40, 0, 64, 17, 0, 0]);

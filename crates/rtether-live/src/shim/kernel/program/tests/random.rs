@@ -201,7 +201,7 @@ pub(super) fn rule(random: &mut Random, classes: u8) -> Rule {
         _ => 1 << random.below(7),
     };
     let wants = |field: u32| wanted >> field & 1 == 1;
-    Rule {
+    let headers = HeaderMatch {
         ethertype: wants(0).then(|| random.pick(&types)),
         tos: wants(1).then(|| TosMatch {
             value: random.pick(&TOS),
@@ -212,6 +212,9 @@ pub(super) fn rule(random: &mut Random, classes: u8) -> Rule {
         destination: wants(4).then(|| prefix(random)),
         source_port: wants(5).then(|| range(random)),
         destination_port: wants(6).then(|| range(random)),
+    };
+    Rule {
+        headers,
         class: u8::try_from(random.below(usize::from(classes))).unwrap(),
     }
 }

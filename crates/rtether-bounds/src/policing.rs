@@ -1,0 +1,163 @@
+//! Rules of switch ports for arriving frames: which of them decides, and whether frames may exceed
+//! the limit of its policer.
+//!
+//! A policer holds `B` octets and gains `R` octets a picosecond; a frame that finds fewer than its
+//! own does not conform, and is dropped or demoted.
+//!
+//! **What passes.** Conforming frames in a closed window of length `t` have at most `B + R t`
+//! octets: what the policer held at its begin, and what it gained in it. This is a limit on all flows
+//! that pass the policer together ([`crate::output_limit::Limit::of_policer`]), however many frames
+//! arrive.
+//!
+//! **What conforms.** Let flow `i` have at most `n_i` frames of `s_i` octets at each point of a grid of
+//! `P_i`, with the jitter `J_i` on arrival. If `sum n_i s_i / P_i <= R` and
+//! `sum n_i s_i (1 + J_i / P_i) <= B`, every frame conforms. *Proof.* A frame that does not conform
+//! ends a closed window, from when the policer was last full, in which it and the conforming frames
+//! before it have more than `B + R t` octets. But all frames of the window have at most
+//! `sum n_i s_i (floor((t + J_i) / P_i) + 1) <= sum n_i s_i (1 + J_i / P_i) + t sum n_i s_i / P_i`.
+//!
+//! **Together with the waits.** The jitters come from bounds that take all policers for kept. They may:
+//! take the first moment at which a frame exceeds one. All bounds hold until then, so do the jitters,
+//! and the frame conforms: a contradiction. A policer that fails the test is taken to drop or demote
+//! any of its frames in the next search, which begins with the new ways. A flow whose jitter is infinite
+//! for lack of a bound elsewhere decides only if nothing else fails, since a limit closer to its
+//! source may be what it lacks.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use rtether_model::ingress::{IngressRule, Police};
+use rtether_model::network::{NodeId, Pcp, Switch};
+
+use crate::classify::Way;
+use crate::curve::JITTER_MAX;
+use crate::frame::{Frame, Kind};
+use crate::passage::{Passage, Policer};
+use crate::plant::Plant;
+use crate::solution::Solution;
+use crate::source::{INFINITE, add};
+
+/// Bits in an octet, for a second in picoseconds.
+const OCTET: i128 = 8_000_000_000_000;
+
+/// Returns the jitter with which frames arrive; infinite if it is unknown.
+fn jitter(passage: &Passage, plant: &Plant, solution: &Solution) -> i64 {
+    let source = &plant.sources[passage.flow as usize];
+    let [begin, end] = passage.visits.map(|visit| visit as usize);
+    if source.closed.is_some() && plant.leads_on[begin..end].contains(&true) {
+        // The next one comes after the answer to this one.
+        return 0;
+    }
+    let parent = passage.parent as usize;
+    let varies = if passage.gap.max < INFINITE {
+        passage.gap.max - passage.gap.min
+    } else {
+        INFINITE
+    };
+    let before = add(solution.jitter[parent], solution.wait[parent]);
+    let sum = add(before, varies);
+    if sum > JITTER_MAX { INFINITE } else { sum }
+}
+
+/// What arrives at a policer.
+#[derive(Default)]
+struct Arrivals {
+    /// Bits a second, rounded up for each flow.
+    rate: i128,
+    /// Octets.
+    burst: i128,
+    has_unlimited: bool,
+    has_unknown: bool,
+}
+
+/// Returns the policers whose limit frames may exceed although it was taken for kept.
+pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
+    let mut arrivals: BTreeMap<Policer, (Police, Arrivals)> = BTreeMap::new();
+    for passage in &plant.passages {
+        let own = arrivals.entry(passage.policer);
+        let (_, own) = own.or_insert_with(|| (passage.police, Arrivals::default()));
+        let source = &plant.sources[passage.flow as usize];
+        let jitter = jitter(passage, plant, solution);
+        if !source.is_limited() {
+            own.has_unlimited = true;
+        } else if jitter >= INFINITE {
+            own.has_unknown = true;
+        } else {
+            let frames = i128::from(source.burst) * i128::from(passage.frames);
+            let octets = frames * i128::from(passage.size);
+            let period = i128::from(source.period);
+            let up = |work: i128| (work + period - 1) / period;
+            own.rate += up(octets * OCTET);
+            own.burst += octets + up(octets * i128::from(jitter));
+        }
+    }
+    let mut certain = Vec::new();
+    let mut unknown = Vec::new();
+    for (policer, (police, own)) in arrivals {
+        let is_kept = own.rate <= i128::from(police.rate.as_bps())
+            && own.burst <= i128::from(police.burst.get());
+        if own.has_unlimited || !is_kept {
+            certain.push(policer);
+        } else if own.has_unknown {
+            unknown.push(policer);
+        }
+    }
+    if certain.is_empty() { unknown } else { certain }
+}
+
+/// Whether a rule matches frames.
+#[derive(PartialEq, Eq)]
+enum Fit {
+    No,
+    /// The first fragment of each datagram, which alone has ports.
+    First,
+    Yes,
+}
+
+/// Returns the rules that decide on frames of one direction of a flow as they arrive, by their
+/// number, `None` for no rule: several if fragments of a datagram differ.
+pub(crate) fn deciding(
+    switch: &Switch,
+    rules: &[IngressRule],
+    way: &Way<'_>,
+    frame: &Frame,
+) -> Vec<Option<usize>> {
+    let mut found = Vec::new();
+    if !(switch.icmp_unclassified && way.is_icmp()) {
+        for (number, rule) in rules.iter().enumerate() {
+            match fit(rule, way, frame) {
+                Fit::No => {}
+                Fit::First => found.push(Some(number)),
+                Fit::Yes => {
+                    found.push(Some(number));
+                    return found;
+                }
+            }
+        }
+    }
+    found.push(None);
+    found
+}
+
+fn fit(rule: &IngressRule, way: &Way<'_>, frame: &Frame) -> Fit {
+    let is_among = |stations: &[NodeId], own: Option<NodeId>| {
+        stations.is_empty() || own.is_some_and(|own| stations.contains(&own))
+    };
+    let fits = rule.pcp.is_none_or(|pcp| pcp.get() == frame.pcp)
+        && is_among(&rule.from, Some(way.from))
+        && is_among(&rule.to, way.to)
+        && way.fits(&rule.headers);
+    if !fits {
+        Fit::No
+    } else if rule.headers.names_port() && frame.kind == Kind::Datagram && frame.count > 1 {
+        Fit::First
+    } else {
+        Fit::Yes
+    }
+}
+
+/// Returns the priority that a rule gives to frames that keep its limit.
+pub(crate) fn marked(rule: Option<&IngressRule>, frame: &Frame) -> u8 {
+    let mark = rule.and_then(|rule| rule.mark);
+    mark.map_or(frame.pcp, Pcp::get)
+}

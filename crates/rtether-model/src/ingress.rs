@@ -1,0 +1,47 @@
+//! What a switch does with frames as they arrive: rules that mark and police (catalogue R44).
+
+use alloc::vec::Vec;
+
+use crate::endnode::HeaderMatch;
+use crate::index::NodeId;
+use crate::priority::Pcp;
+use crate::quantity::{BitRate, Bytes};
+
+/// A rule of a switch for frames that arrive at a port. The first that matches decides; one without
+/// mark and policer lets frames pass as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngressRule {
+    /// Sending stations, by their address; empty for all.
+    pub from: Vec<NodeId>,
+    /// Receiving stations, by their address; empty for all, and for groups.
+    pub to: Vec<NodeId>,
+    /// Priority on arrival: that of the tag, or the one the port gives to untagged frames.
+    pub pcp: Option<Pcp>,
+    /// Header fields.
+    pub headers: HeaderMatch,
+    /// New priority.
+    pub mark: Option<Pcp>,
+    /// Limit on the frames that match; each port has one of its own.
+    pub police: Option<Police>,
+}
+
+/// A token bucket: a frame conforms if the bucket holds its octets, addresses to FCS with the tag,
+/// and takes them. It begins full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Police {
+    /// Rate at which it fills.
+    pub rate: BitRate,
+    /// Octets that it holds.
+    pub burst: Bytes,
+    /// What becomes of frames that do not conform.
+    pub exceed: Exceed,
+}
+
+/// What becomes of a frame that exceeds the limit of a policer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exceed {
+    /// It is dropped.
+    Drop,
+    /// It goes on with this priority.
+    Demote(Pcp),
+}
