@@ -194,6 +194,13 @@ pub enum Reason {
         /// A port at the medium.
         port: PortId,
     },
+    /// The path crosses a medium whose access scheme guarantees nothing here.
+    Access {
+        /// A port at the medium.
+        port: PortId,
+        /// What the proof lacks.
+        obstacle: AccessObstacle,
+    },
     /// More work arrives at a place than it can do.
     Overload {
         /// The place.
@@ -265,6 +272,7 @@ impl fmt::Display for Reason {
             Self::NoRoute(error) => error.fmt(f),
             Self::NotDelivered => write!(f, "its frames do not reach the listener"),
             Self::SharedMedium { .. } => write!(f, "shared medium: no hard bound"),
+            Self::Access { obstacle, .. } => write!(f, "access to the medium: {obstacle}"),
             Self::Overload {
                 utilization_ppm, ..
             } => write!(f, "overload: {} of the capacity", percent(*utilization_ppm)),
@@ -364,6 +372,40 @@ impl fmt::Display for IngressPart {
         f.write_str(match self {
             Self::Demotion => "frames above the limit of a policer may take another queue",
             Self::Fragments => "rules by port match only the first fragment of a datagram",
+        })
+    }
+}
+
+/// Why an access scheme guarantees nothing to the frames of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessObstacle {
+    /// A station on the medium does not follow the scheme.
+    Others,
+    /// Control frames are lost, or stations fall silent.
+    Faults,
+    /// The values of the scheme contradict each other.
+    Impossible,
+    /// Frames may take longer to a node on the medium if others are long or early: its interface
+    /// costs time per octet, or its latency varies.
+    Node,
+    /// A layer above the port holds frames back or reorders them.
+    Queues,
+    /// The port has no turn, or none that takes its largest frame.
+    NoTurn,
+    /// A frame is larger than its station may send.
+    Frame,
+}
+
+impl fmt::Display for AccessObstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Others => "a station does not follow the scheme",
+            Self::Faults => "control frames are lost or stations fall silent",
+            Self::Impossible => "the values of the scheme contradict each other",
+            Self::Node => "a node on the medium takes longer for some frames than for others",
+            Self::Queues => "transmit queues or a smoother of the station hold frames back",
+            Self::NoTurn => "the station has no turn for its largest frame",
+            Self::Frame => "a frame is larger than its station may send",
         })
     }
 }

@@ -18,6 +18,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use rtether_model::access::{ORDINARY, class_of};
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
     AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId, Switch,
@@ -86,6 +87,7 @@ impl Atlas {
             sites: &self.sites,
             plant,
             flow: 0,
+            class: ORDINARY,
             is_open: false,
             is_prompt: false,
             exceeded,
@@ -96,6 +98,7 @@ impl Atlas {
         for (index, flow) in (0u32..).zip(flows) {
             let is_delayed = delayed.binary_search_by_key(&index, |own| own.flow).is_ok();
             walker.flow = index;
+            walker.class = class_of(flow);
             walker.is_prompt = !is_delayed && connection::may_be_prompt(network, flow);
             walker.follow_flow(flow);
         }
@@ -174,6 +177,8 @@ struct Walker<'a> {
     sites: &'a Sites,
     plant: Plant,
     flow: u32,
+    /// Class of its frames at shared media.
+    class: u8,
     /// Whether its releases are unlimited.
     is_open: bool,
     /// Whether its messages go over a connection and leave at once.

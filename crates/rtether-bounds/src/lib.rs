@@ -46,7 +46,8 @@
 //!   a flow, behind none of these, has no bound.
 //! - Jitter above 70 s, more than 1.1 s of work at once, and latencies above 13 days are
 //!   [`Reason::OutOfRange`].
-//! - Shared media have no bound. Sources may have any phase, even where the scenario fixes it.
+//! - Shared media have no bound where stations contend; under an access scheme that every station
+//!   follows they have one (`access`). Sources may have any phase, even where the scenario fixes it.
 //!
 //! # Arithmetic
 //!
@@ -58,6 +59,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod analysis;
 mod classify;
 mod components;
@@ -94,8 +96,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use analysis::{
-    Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, IngressPart, LayerPart,
-    Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, StackBound, StreamBound,
+    AccessObstacle, Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, IngressPart,
+    LayerPart, Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, StackBound, StreamBound,
 };
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use incremental::{Analyzer, Changes, StreamChange};

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId};
 
-use crate::analysis::Reason;
+use crate::analysis::{AccessObstacle, Reason};
 use crate::connection::{self, Connection, Delayed};
 use crate::discipline::{Discipline, deadline};
 pub(crate) use crate::gap::Gap;
@@ -261,11 +261,18 @@ impl Plant {
     }
 
     /// Marks all places as unbounded if copies of a frame circulate, or arrive twice and are
-    /// answered twice, because they were not followed to their end.
+    /// answered twice, or if a frame is larger than an access scheme lets its station send, because
+    /// these were not followed to their end.
     fn give_up_loops(&mut self) {
         let ends = self.streams.iter().map(|stream| &stream.end);
         let mut loops = ends.filter_map(|end| match end {
-            Err(reason @ Reason::FloodingLoop { .. }) => Some(reason),
+            Err(
+                reason @ (Reason::FloodingLoop { .. }
+                | Reason::Access {
+                    obstacle: AccessObstacle::Frame,
+                    ..
+                }),
+            ) => Some(reason),
             _ => None,
         });
         let Some(reason) = loops.next() else { return };

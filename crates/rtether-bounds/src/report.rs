@@ -12,8 +12,8 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::analysis::{
-    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PolicerBound, PortBound,
-    Reason, StreamBound,
+    AccessObstacle, Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PolicerBound,
+    PortBound, Reason, StreamBound,
 };
 use crate::connection;
 use crate::index::NONE;
@@ -336,7 +336,10 @@ pub(crate) fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -
     match first {
         Some(Cause::Obstacle(server)) => {
             let obstacle = plant.servers[server as usize].obstacle.clone();
-            obstacle.unwrap_or(Reason::OutOfRange)
+            obstacle.unwrap_or(Reason::Access {
+                port: place_of(server).port,
+                obstacle: AccessObstacle::NoTurn,
+            })
         }
         Some(Cause::Layer(server, part)) => Reason::EndNodeLayer {
             node: place_of(server).port.node,

@@ -4,12 +4,14 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use rtether_model::access::CLASSES;
 use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeId, NodeKind, PortId, Stack,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
 
+use crate::access::Schemes;
 use crate::analysis::Reason;
 use crate::discipline::Discipline;
 use crate::discipline::smoother::Pace;
@@ -27,8 +29,13 @@ pub(crate) struct Wire {
     pub(crate) server: u32,
     pub(crate) to: PortId,
     pub(crate) octet: i64,
-    /// Propagation, fixed costs of interfaces, and latency of the switch at the other end.
+    /// Propagation, fixed costs of interfaces, and latency of the switch at the other end; behind
+    /// the port of a hub with its own delay.
     pub(crate) flight: i64,
+    /// Octets of the largest frame of each class that the port sends.
+    pub(crate) largest: [i64; CLASSES],
+    /// Whether the port follows an access scheme, with a queue for each class.
+    pub(crate) has_turns: bool,
 }
 
 /// All places by node and port.
@@ -70,6 +77,7 @@ impl Sites {
             wires: Vec::new(),
             stations: vec![Inside::NONE; network.nodes.len()],
         };
+        let schemes = Schemes::new(network);
         for (id, node) in network.iter_nodes() {
             let first = sites.wires.len();
             sites.first_port.push(first);
@@ -83,15 +91,18 @@ impl Sites {
                 sites.stations[id.index()] = add_station(id, station, servers);
             }
             for hop in routing.hops_from(network, id) {
-                let server = add_port(network, &hop, servers);
+                let server = add_port(network, &schemes, &hop, servers);
                 let smoother = add_smoother(network, hop.egress, server, servers);
                 sites.stations[id.index()].smoother = smoother;
                 let link = &network.links[hop.link.index()];
+                let largest = schemes.largest(hop.egress.node, hop.ingress.node);
                 sites.wires[first + usize::from(hop.egress.port)] = Some(Wire {
                     server,
                     to: hop.ingress,
                     octet: link.rate.octet_time().map_or(0, Duration::as_ps),
                     flight: flight(network, &hop),
+                    largest: largest.unwrap_or([i64::MAX; CLASSES]),
+                    has_turns: largest.is_some(),
                 });
             }
         }
@@ -206,7 +217,7 @@ fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<
     )
 }
 
-fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
+fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
     let link = &network.links[hop.link.index()];
     let port = hop.egress;
     let (kind, discipline) = match &network.node(port.node).kind {
@@ -224,8 +235,17 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
     };
     let is_shared = network.is_half_duplex(link);
     let octet = link.rate.octet_time().map(Duration::as_ps);
-    let obstacle = if is_shared {
-        Some(Reason::SharedMedium { port })
+    let turns = schemes.turns(port, hop.ingress.node);
+    let (discipline, unscheduled) = match turns {
+        Some(Ok(turns)) => (Discipline::Access(turns), None),
+        Some(Err(reason)) => (discipline, Some(reason)),
+        None => (
+            discipline,
+            is_shared.then_some(Reason::SharedMedium { port }),
+        ),
+    };
+    let obstacle = if unscheduled.is_some() {
+        unscheduled
     } else if octet.is_none() {
         Some(Reason::LinkRate { port })
     } else {
@@ -250,7 +270,7 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             latency_jitter: switch.map_or(0, |switch| switch.latency_jitter.as_ps()),
             is_cut_through: switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough),
             discipline,
-            is_lossy: link.errors_per_billion > 0,
+            is_lossy: link.errors_per_billion > 0 || schemes.is_lossy(hop.ingress.node),
         },
     )
 }
@@ -273,5 +293,8 @@ fn flight(network: &Network, hop: &Hop) -> i64 {
     let latency = network
         .switch(hop.ingress.node)
         .map_or(0, |switch| switch.latency.as_ps());
-    add_up(add_up(link.propagation.as_ps(), fixed), latency)
+    let hub = network.hub(hop.egress.node);
+    let repeater = hub.map_or(0, |hub| hub.delay.as_ps());
+    let wire = add_up(link.propagation.as_ps(), repeater);
+    add_up(add_up(wire, fixed), latency)
 }

@@ -37,7 +37,9 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Plan",
-        &["check", "sim", "why", "bound", "admit", "limit", "diff"],
+        &[
+            "check", "sim", "why", "bound", "admit", "limit", "compare", "diff",
+        ],
     ),
     (
         "Measure",

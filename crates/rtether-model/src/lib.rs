@@ -9,6 +9,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod access;
 pub mod characters;
 pub mod empirical;
 pub mod endnode;
@@ -22,6 +23,7 @@ mod priority;
 pub mod quantity;
 pub mod record;
 pub mod route;
+mod scheme;
 mod selection;
 pub mod shim;
 pub mod smoother;

@@ -13,6 +13,7 @@ pub use crate::index::{LinkId, NodeId, PortId};
 use crate::ingress::IngressRule;
 pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
+use crate::scheme::Access;
 
 pub use crate::selection::Selection;
 
@@ -23,6 +24,8 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// Links between their ports.
     pub links: Vec<Link>,
+    /// Access schemes of collision domains other than CSMA/CD, at most one for each.
+    pub access: Vec<Access>,
 }
 
 /// An end station, a switch or a hub.

@@ -562,7 +562,11 @@ mod tests {
             join(port(1, 2), port(4, 0)),
             join(port(2, 2), port(5, 0)),
         ];
-        Network { nodes, links }
+        Network {
+            nodes,
+            links,
+            ..Network::default()
+        }
     }
 
     fn nodes_of(hops: &[Hop]) -> Vec<u32> {

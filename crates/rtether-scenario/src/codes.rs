@@ -206,6 +206,15 @@ pub(super) static HUB_MISMATCH: Code = error(
      collision domain, and have one rate and one rule for the back-off. To join two rates, put \
      a switch between them.",
 );
+pub(super) static ACCESS_IMPOSSIBLE: Code = error(
+    "access-impossible",
+    "An access scheme contradicts itself, or leaves a station without a turn.",
+    "Slots may not overlap, the gap between frames and the length of the cables included, and \
+     begin after the Sync frame, also after that of a backup master, since a station that hears \
+     it late would find its slot past. A station that has frames needs a slot for the largest. \
+     The help of the message has the smallest value that works; a value that is not given is \
+     chosen so that it does.",
+);
 pub(super) static SEGMENT_TOO_LONG: Code = error(
     "segment-too-long",
     "Two stations of a collision domain are so far apart that they may not notice a collision.",
@@ -402,6 +411,7 @@ pub static ALL: &[&Code] = &[
     &NONSTANDARD_RATE,
     &HALF_DUPLEX_RATE,
     &HUB_MISMATCH,
+    &ACCESS_IMPOSSIBLE,
     &SEGMENT_TOO_LONG,
     &CUT_THROUGH_HALF_DUPLEX,
     &MIRROR_PORT,

@@ -265,6 +265,7 @@ fn lower_all(
     if let Some(generated) = &generated {
         generate::flows(reader, &mut plant, generated, &run);
     }
+    lower::access(reader, &top, &mut plant);
     let flows_are_complete = reader.sink.errors() == 0;
     lower::register(reader, &mut plant);
     if plant.flows.is_empty() && flows_are_complete {

@@ -12,6 +12,7 @@ use super::reader::{Fields, Reader};
 use super::suggest;
 
 mod accept;
+mod access;
 mod bulk;
 mod flows;
 mod hubs;
@@ -33,6 +34,7 @@ mod tags;
 mod traffic;
 
 pub(super) use accept::accept;
+pub(super) use access::access;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 
+use rtether_model::access::Problem;
 use rtether_model::quantity::BitRate;
 use rtether_model::route::RouteError;
 use rtether_proto::endnode::ConfigError;
@@ -63,6 +64,14 @@ pub enum BuildError {
         node: String,
         /// What is wrong.
         reason: MediumError,
+    },
+    /// An access scheme cannot work.
+    #[error("the access scheme of hub `{hub}` cannot work: {problem}")]
+    Access {
+        /// Name of the hub.
+        hub: String,
+        /// What is wrong.
+        problem: Problem,
     },
     /// Joined hubs differ in rate or back-off.
     #[error("hub `{hub}` is linked to a hub with a different rate or back-off")]

@@ -6,6 +6,7 @@
 //! each kind of element, with the same name. They call each other's methods, since a packet goes
 //! from any of them to any other one.
 
+mod access;
 mod build;
 mod bulk;
 mod classify;
@@ -83,6 +84,8 @@ enum Action {
     Release(u32),
     /// A transmission on a shared medium starts or ends.
     Medium(u32),
+    /// Stations of an access scheme hear something, or one has its turn: domain.
+    Access(u32),
     /// A port with waiting frames becomes free.
     Wake(u32),
 }
@@ -175,6 +178,7 @@ impl Simulation {
                 Action::Party(party) => self.wake_party(party, observer),
                 Action::Release(flow) => self.release(flow, observer),
                 Action::Medium(domain) => self.wake_medium(domain, observer),
+                Action::Access(domain) => self.wake_access(domain),
                 Action::Wake(port) => self.wake_port(port, observer),
             }
         }

@@ -28,6 +28,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod access;
 mod agenda;
 mod bulk;
 mod config;

@@ -407,12 +407,14 @@ impl Port {
 
     /// Checks that frames are conserved: offered = sent + dropped + queued, in total and by queue;
     /// and that waiting frames do not wait forever. `is_sending` is given for a port on a shared
-    /// medium: whether the medium holds a frame of it.
+    /// medium: whether the medium holds a frame of it. `has_turns` if the port follows an access
+    /// scheme, where frames may wait for a turn that never comes.
     pub(crate) fn invariants(
         &self,
         rest: &PortRest,
         queues: &EgressQueues,
         is_sending: Option<bool>,
+        has_turns: bool,
     ) -> Result<(), &'static str> {
         let queued = u64::from(queues.waiting()) + u64::from(is_sending == Some(true));
         if self.offered != self.sent + rest.dropped + queued {
@@ -420,7 +422,7 @@ impl Port {
         }
         let is_served = match is_sending {
             None => queues.is_empty() != self.is_wake_set || self.reports_completion,
-            Some(is_sending) => queues.is_empty() || is_sending || self.is_wake_set,
+            Some(is_sending) => queues.is_empty() || is_sending || self.is_wake_set || has_turns,
         };
         if !is_served {
             return Err("a wake-up for waiting frames");

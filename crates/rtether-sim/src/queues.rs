@@ -166,6 +166,12 @@ impl EgressQueues {
             Decision::NotBefore(time) => return Next::NotBefore(time.as_ps()),
             Decision::Empty => return Next::Empty,
         };
+        self.pop_from(pool, queue)
+    }
+
+    /// Removes and returns the oldest frame of a queue.
+    #[inline]
+    pub(crate) fn pop_from(&mut self, pool: &Pool, queue: u8) -> Next {
         let lane = &mut self.lanes[usize::from(queue)];
         let Some(id) = lane.fifo.pop(pool) else {
             return Next::Empty;
@@ -175,6 +181,12 @@ impl EgressQueues {
         self.waiting -= 1;
         self.backlog -= size;
         Next::Frame(id, queue)
+    }
+
+    /// Returns the octets of the oldest frame of a queue.
+    pub(crate) fn head(&self, pool: &Pool, queue: u8) -> Option<u64> {
+        let head = self.lanes.get(usize::from(queue))?.fifo.head();
+        head.map(|id| pool.get(id).frame_size().unsigned_abs())
     }
 
     /// Notes that a frame has waited `waited_ps` in `queue`.

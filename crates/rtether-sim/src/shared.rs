@@ -3,12 +3,14 @@
 //! A port on a medium gives it the frame at the head of its queue, and the next one when that frame
 //! has been sent or given up. A frame leaves through every hub of the domain by all other ports.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::{AccessRecord, MediumRecord, NodeRecord};
 
+use crate::access::{AccessState, CONTROL_FRAME};
 use crate::agenda::{Agenda, NEVER};
 use crate::medium::{Event, Medium};
 use crate::packet::NONE;
@@ -26,6 +28,8 @@ pub(crate) struct Shared {
     seed_of_frames: Option<u64>,
     /// Buffer for the medium's events while they are handled.
     events: Vec<Event>,
+    /// Who may send, if not by contention.
+    access: Option<Box<AccessState>>,
 }
 
 /// One hub of a collision domain.
@@ -64,7 +68,29 @@ impl Shared {
             slot: NONE,
             seed_of_frames: None,
             events: Vec::new(),
+            access: None,
         }
+    }
+
+    /// Lets its stations follow an access scheme.
+    pub(crate) fn follow(&mut self, access: Box<AccessState>) {
+        self.access = Some(access);
+    }
+
+    /// Returns the access scheme, if there is one.
+    #[inline]
+    pub(crate) fn scheme(&self) -> Option<&AccessState> {
+        self.access.as_deref()
+    }
+
+    /// Returns the access scheme, if there is one.
+    pub(crate) fn scheme_mut(&mut self) -> Option<&mut AccessState> {
+        self.access.as_deref_mut()
+    }
+
+    /// Returns the medium and its access scheme.
+    pub(crate) fn parts(&mut self) -> (&Medium, Option<&mut AccessState>) {
+        (&self.medium, self.access.as_deref_mut())
     }
 
     /// Gives the medium its timer.
@@ -128,7 +154,8 @@ impl Shared {
 
     /// Returns the frame of a station that can no longer collide, and its end.
     pub(crate) fn committed(&self, now: i64, station: u32) -> Option<(u32, Instant)> {
-        self.medium.committed(Instant::from_ps(now), station)
+        let committed = self.medium.committed(Instant::from_ps(now), station);
+        committed.filter(|(frame, _)| *frame != CONTROL_FRAME)
     }
 
     /// Counts a frame of station `from` at the hubs, and calls `leave` with each port by which it
@@ -163,6 +190,7 @@ impl Shared {
             collisions: statistics.collisions.to_vec(),
             carried: statistics.carried,
             wasted: statistics.wasted,
+            control: self.scheme().map_or(0, AccessState::control),
         }
     }
 

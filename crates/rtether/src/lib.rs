@@ -8,6 +8,7 @@
 
 pub mod bound;
 pub mod check;
+pub mod compare;
 pub mod csma;
 pub mod diff;
 pub mod fail;

@@ -2,6 +2,7 @@
 //! with its theorem and proof at the head. Disciplines of switch ports have the names of the engines
 //! that decide there (`rtether_proto::port`).
 
+mod access;
 mod credit;
 pub(crate) mod deadline;
 mod deficit;
@@ -16,6 +17,7 @@ use alloc::boxed::Box;
 
 use rtether_model::network::Selection;
 
+use crate::access::ByClass;
 use credit::Credit;
 use deficit::Deficit;
 use driver::Driver;
@@ -41,6 +43,8 @@ pub(crate) enum Discipline {
     Credit(Credit),
     /// The earliest local deadline first.
     Deadline,
+    /// Turns on a shared medium, by class, in order of arrival.
+    Access(ByClass),
     /// A higher queue preempts: tasks and stack instances of an end station.
     Preemptive,
     /// Receive queues of an end station.
@@ -80,6 +84,7 @@ impl Discipline {
             Self::Deficit(turns) => turns.waits(port, queue),
             Self::Credit(credit) => credit.waits(port, queue),
             Self::Deadline => deadline::waits_of(port, queue),
+            Self::Access(turns) => access::waits(turns, port, queue),
             Self::Preemptive => receive::preemptive(port, queue),
             Self::Receive(queues) => queues.waits(port, queue),
             Self::Driver(driver) => driver.waits(port, queue),
@@ -98,7 +103,7 @@ impl Discipline {
             | Self::Preemptive => false,
             Self::Receive(queues) => queues.pauses(),
             Self::Driver(driver) => driver.pauses(),
-            Self::Credit(_) | Self::Smoother(_) => true,
+            Self::Access(_) | Self::Credit(_) | Self::Smoother(_) => true,
         }
     }
 

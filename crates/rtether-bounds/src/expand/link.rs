@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use rtether_model::network::PortId;
 
 use super::{Token, Walker};
-use crate::analysis::Reason;
+use crate::analysis::{AccessObstacle, Reason};
 use crate::frame::Frame;
 use crate::frame::{HEADER, PREAMBLE, wire_octets};
 use crate::index::NONE;
@@ -27,7 +27,17 @@ impl Walker<'_> {
             return Ok(());
         };
         self.budget = self.budget.checked_sub(1).ok_or(self.loops())?;
-        if wire.server != NONE {
+        if wire.server == NONE {
+            // A hub sends on what it hears.
+            token.gap.min = add(token.gap.min, wire.flight);
+            token.gap.max = add(token.gap.max, wire.flight);
+        } else {
+            let [_, large] = token.frame.tagged_sizes();
+            if large > wire.largest[usize::from(self.class)] {
+                let obstacle = AccessObstacle::Frame;
+                return Err(Reason::Access { port, obstacle });
+            }
+            let queue = if wire.has_turns { self.class } else { queue };
             let cost = transmission(&token.frame, wire.octet);
             self.visit(&mut token, wire.server, queue, cost, false);
             self.mirror_sent(port, &token, under_way)?;

@@ -3,6 +3,7 @@
 mod admit;
 mod bound;
 mod check;
+mod compare;
 mod completions;
 mod diff;
 mod fail;
@@ -38,6 +39,8 @@ pub(crate) enum Verb {
     Why(why::WhyArgs),
     /// Compare two results: margins gained and lost, new failures
     Diff(diff::DiffArgs),
+    /// Compare access schemes on the hubs of a plant: delays, bounds, what a fault costs
+    Compare(compare::CompareArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(bound::BoundArgs),
     /// Decide whether flows may be added with all deadlines proved
@@ -66,6 +69,7 @@ impl Verb {
             Self::Sim(arguments) => sim::run(arguments),
             Self::Why(arguments) => why::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
+            Self::Compare(arguments) => compare::run(arguments),
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),

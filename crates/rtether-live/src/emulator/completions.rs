@@ -188,6 +188,7 @@ mod tests {
         Network {
             nodes: vec![node(hub), station(), station(), station()],
             links: vec![link(0, 1), link(2, 3)],
+            ..Network::default()
         }
     }
 

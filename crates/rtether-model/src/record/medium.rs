@@ -18,6 +18,8 @@ pub struct MediumRecord {
     pub carried: Duration,
     /// Time that ports spent on transmissions that collided; each colliding port counts.
     pub wasted: Duration,
+    /// Control frames of the access scheme that were sent.
+    pub control: u64,
 }
 
 impl MediumRecord {
@@ -34,5 +36,6 @@ impl MediumRecord {
         }
         self.carried += other.carried;
         self.wasted += other.wasted;
+        self.control += other.control;
     }
 }

@@ -42,7 +42,11 @@ fn network(switches: usize, edges: &[(usize, usize)], stations: &[usize]) -> Net
     let mut links: Vec<Link> = edges.iter().map(|&(a, b)| join(a, b)).collect();
     let attached = stations.iter().enumerate();
     links.extend(attached.map(|(i, &at)| join(at, switches + i)));
-    Network { nodes, links }
+    Network {
+        nodes,
+        links,
+        ..Network::default()
+    }
 }
 
 fn check(network: &Network) -> Layout {

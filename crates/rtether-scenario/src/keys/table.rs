@@ -6,6 +6,7 @@ use crate::codes::Severity;
 use crate::plan::{Limit, Requirement, Statistic};
 use crate::units::Quantity;
 
+mod access;
 mod flows;
 mod headers;
 mod ingress;
@@ -16,6 +17,7 @@ mod smoother;
 mod stations;
 mod substation;
 
+pub(crate) use access::*;
 pub(crate) use flows::*;
 pub(crate) use headers::*;
 pub(crate) use ingress::*;
@@ -87,6 +89,10 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &INGRESS,
     &MIRROR,
     &HUB,
+    &ACCESS,
+    &SLOT,
+    &RESERVATION,
+    &SILENT,
     &LINK,
     &FLOW,
     &REPLY,

@@ -27,6 +27,7 @@ use crate::port::Owner;
 use crate::publication::Publications;
 use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
+use crate::shared::Shared;
 use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::SwitchState;
@@ -275,6 +276,11 @@ impl Simulation {
         for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
             shared.set_slot(give(Action::Medium(index))?);
         }
+        for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
+            if let Some(access) = shared.scheme_mut() {
+                access.set_slot(give(Action::Access(index))?);
+            }
+        }
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             port.set_wake_slot(give(Action::Wake(index))?);
         }
@@ -294,6 +300,9 @@ impl Simulation {
             bulk.start(&mut self.agenda);
         }
         self.publications.start(&mut self.agenda);
+        for access in self.shared.iter().filter_map(Shared::scheme) {
+            access.set_timer(&mut self.agenda);
+        }
         for station in numbered(self.stations.len()) {
             self.set_layer_timer(station);
         }

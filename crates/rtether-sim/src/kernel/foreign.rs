@@ -74,7 +74,7 @@ impl Simulation {
     /// Returns the slot of the first release, or the one in its place.
     pub(crate) fn release_slot(&self) -> u32 {
         let comes_after = |action: &Action| match action {
-            Action::Release(_) | Action::Medium(_) | Action::Wake(_) => true,
+            Action::Release(_) | Action::Medium(_) | Action::Access(_) | Action::Wake(_) => true,
             Action::Arrival(_)
             | Action::Stored(_)
             | Action::Stack(..)

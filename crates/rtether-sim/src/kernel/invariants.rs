@@ -46,7 +46,10 @@ impl Simulation {
     fn check_ports(&self) -> Result<(), &'static str> {
         let rests = self.port_rests.iter().zip(&self.queues);
         for (port, (rest, queues)) in self.ports.iter().zip(rests) {
-            port.invariants(rest, queues, self.is_on_medium(port))?;
+            let attachment = port.attachment();
+            let has_turns = attachment
+                .is_some_and(|number| self.follows_scheme(self.attachments[number as usize]));
+            port.invariants(rest, queues, self.is_on_medium(port), has_turns)?;
         }
         Ok(())
     }

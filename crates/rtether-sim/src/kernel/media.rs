@@ -7,6 +7,7 @@
 use rtether_model::record::Segment;
 
 use super::Simulation;
+use crate::agenda::NEVER;
 use crate::medium::{self, Event, EventKind};
 use crate::observe::{DropReason, Observer};
 use crate::port::Owner;
@@ -15,27 +16,44 @@ use crate::queues::Next;
 impl Simulation {
     /// Gives the medium the next waiting frame of a port, unless it already holds one of it.
     pub(super) fn offer_next(&mut self, index: u32) {
-        if let Some(domain) = self.hand_over(index) {
-            self.shared[domain as usize].set_timer(&mut self.agenda);
+        let Some(number) = self.ports[index as usize].attachment() else {
+            return;
+        };
+        let attachment = self.attachments[number as usize];
+        if self.follows_scheme(attachment) {
+            self.ask_for_turn(number);
+        } else if attachment.frame().is_none() {
+            self.hand_over_or_wait(index);
+            let shared = &self.shared[attachment.domain() as usize];
+            shared.set_timer(&mut self.agenda);
         }
     }
 
-    /// Like [`Self::offer_next`], but does not set the timer of the medium; returns the medium if
-    /// it got a frame.
-    fn hand_over(&mut self, index: u32) -> Option<u32> {
-        let number = self.ports[index as usize].attachment()?;
-        let attachment = self.attachments[number as usize];
-        if attachment.frame().is_some() {
-            return None;
+    /// Gives the medium the next waiting frame of a port of which it holds none, or makes the port
+    /// wake up when its queues let a frame go.
+    fn hand_over_or_wait(&mut self, index: u32) {
+        if let Err(time) = self.hand_over(index, None)
+            && time != NEVER
+        {
+            self.ports[index as usize].wake_at(time, &mut self.agenda);
         }
+    }
+
+    /// Gives the medium the next waiting frame of a port of which it holds none; the medium's timer
+    /// has to be set afterwards. Otherwise returns when to ask again, [`NEVER`] if none waits.
+    /// `class` is given where an access scheme chooses the queue.
+    pub(super) fn hand_over(&mut self, index: u32, class: Option<u8>) -> Result<(), i64> {
+        let number = self.ports[index as usize].attachment().ok_or(NEVER)?;
+        let attachment = self.attachments[number as usize];
         let queues = &mut self.queues[index as usize];
-        let (id, queue) = match queues.pop(&self.pool, self.now) {
+        let next = match class {
+            Some(queue) => queues.pop_from(&self.pool, queue),
+            None => queues.pop(&self.pool, self.now),
+        };
+        let (id, queue) = match next {
             Next::Frame(id, queue) => (id, queue),
-            Next::NotBefore(time) => {
-                self.ports[index as usize].wake_at(time, &mut self.agenda);
-                return None;
-            }
-            Next::Empty => return None,
+            Next::NotBefore(time) => return Err(time),
+            Next::Empty => return Err(NEVER),
         };
         let port = &self.ports[index as usize];
         let packet = self.pool.get_mut(id);
@@ -50,9 +68,10 @@ impl Simulation {
         let reports_completion = port.reports_completion();
         self.release_shared(index, size);
         if reports_completion {
-            self.transmission_begins(index, queue);
+            let ring = if class.is_some() { 0 } else { queue };
+            self.transmission_begins(index, ring);
         }
-        Some(attachment.domain())
+        Ok(())
     }
 
     /// Handles the timer of a medium: a transmission starts or ends.
@@ -68,6 +87,9 @@ impl Simulation {
     }
 
     fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
+        if self.hear_medium(domain, &event) {
+            return;
+        }
         let number = self.shared[domain as usize].attachment(event.station);
         let attachment = self.attachments[number as usize];
         let index = attachment.port();
@@ -136,8 +158,12 @@ impl Simulation {
     fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
         let attachment = &mut self.attachments[number as usize];
         attachment.free();
+        let attachment = *attachment;
         let index = attachment.port();
-        self.hand_over(index);
+        // A station that follows a scheme asks for its turn once it has heard its own frame.
+        if !self.follows_scheme(attachment) {
+            self.hand_over_or_wait(index);
+        }
         if self.ports[index as usize].reports_completion() {
             self.transmission_complete(index, attempts, observer);
         }

@@ -46,7 +46,12 @@ impl Simulation {
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         let size = self.pool.get(id).frame_size().unsigned_abs();
-        if !self.queues[index as usize].fits(queue, size) || !self.reserve_shared(index, size) {
+        let (queue, may_send) = match self.queue_in_scheme(index, id, queue) {
+            Some(queue) => (queue, true),
+            None => (0, false),
+        };
+        let fits = may_send && self.queues[index as usize].fits(queue, size);
+        if !fits || !self.reserve_shared(index, size) {
             self.queues[index as usize].note_dropped(queue);
             self.port_rests[index as usize].note_dropped();
             let node = self.port_id(index).node;

@@ -37,6 +37,9 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
             NodeKind::Hub(_) if backend == Backend::Kernel => {
                 Some("is a hub, which the kernel does not have; use `--backend emulated`".into())
             }
+            NodeKind::Hub(_) if network.access.iter().any(|own| own.hub == id) => {
+                Some("has an `access` scheme, which test beds do not play; simulate it".into())
+            }
             NodeKind::Hub(_) => None,
         };
         reasons.extend(found.map(|why| format!("`{}` {why}", node.name)));

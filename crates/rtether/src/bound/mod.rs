@@ -144,6 +144,7 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         Reason::SharedMedium { port } => {
             format!("{reason} ({} is attached to it)", node(port.node))
         }
+        Reason::Access { port, .. } => format!("{reason} (at {})", node(port.node)),
         Reason::Overload { place, .. } | Reason::Cycle { place } => {
             format!("{reason}, at the {}", place_name(scenario, *place))
         }

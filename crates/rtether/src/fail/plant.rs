@@ -139,6 +139,7 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
     let damaged = Network {
         nodes: network.nodes.clone(),
         links: links.into_iter().map(|(_, link)| link).collect(),
+        access: network.access.clone(),
     };
     let before = Ways::new(network);
     let after = Ways::new(&damaged);

@@ -207,6 +207,7 @@ mod tests {
                 duplex: Duplex::Half,
                 ..Link::new(ends, BitRate::from_mbps(10))
             }],
+            ..Network::default()
         };
         let record = Record {
             media: vec![MediumRecord {

@@ -10,6 +10,7 @@
     reason = "quotients of bound and maximum are for display"
 )]
 
+mod access;
 mod composition;
 mod counterexamples;
 mod draw;
@@ -70,14 +71,23 @@ fn for_each_case(test: &'static str, property: impl FnMut(u64)) {
 }
 
 /// The same with another number of cases than usual.
-fn for_each_case_of(cases: u64, test: &'static str, mut property: impl FnMut(u64)) {
+fn for_each_case_of(cases: u64, test: &'static str, property: impl FnMut(u64)) {
+    for_each_case_up_to([cases, NIGHTLY_CASES], test, property);
+}
+
+/// The same with another number of cases than usual, and of those in the nightly run.
+fn for_each_case_up_to(
+    [cases, nightly]: [u64; 2],
+    test: &'static str,
+    mut property: impl FnMut(u64),
+) {
     let variable = |name| std::env::var(name).ok();
     let numbers = match variable("RTETHER_CASE") {
         Some(text) => {
             let number: u64 = text.parse().expect("RTETHER_CASE is a number");
             number..number + 1
         }
-        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..NIGHTLY_CASES,
+        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..nightly,
         None => 0..cases,
     };
     for number in numbers {

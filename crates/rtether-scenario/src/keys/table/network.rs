@@ -8,8 +8,8 @@ use rtether_model::quantity::{BitRate, Duration};
 
 use super::ingress::INGRESS_KEY;
 use super::{
-    BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, Words,
-    choice, key, word,
+    ACCESS, BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME,
+    Words, choice, key, word,
 };
 
 pub(crate) static FORWARDING: Words<ForwardingMode> = Words::new(
@@ -368,7 +368,7 @@ pub(crate) static PORT: Section = Section {
 pub(crate) static HUB: Section = Section {
     name: "hub",
     noun: "a hub",
-    description: "A repeater: what one port receives all others send. Its stations, and those of the hubs it is linked to, share one collision domain with CSMA/CD. Ports count from 1.",
+    description: "A repeater: what one port receives all others send. Its stations, and those of the hubs it is linked to, share one collision domain, with CSMA/CD unless `access` says otherwise. Ports count from 1.",
     keys: &[
         key(
             "ports",
@@ -395,6 +395,13 @@ pub(crate) static HUB: Section = Section {
             &BACKOFF,
             "standard",
             "Slots that a station may wait after its n-th collision with one frame: 0 to 2^k - 1 with k = min(n, 10), or 0 to 2^k as some papers print it. Hubs of one collision domain agree.",
+        ),
+        key(
+            "access",
+            Kind::One(&ACCESS),
+            Optional,
+            "{ scheme: tdma }",
+            "Who may send on the medium, and when. CSMA/CD if not given.",
         ),
     ],
 };

@@ -3,11 +3,13 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
+use rtether_model::access::Domain;
 use rtether_model::network::{ForwardingMode, Hub, LinkId, Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::route::{Hop, Routing};
 
 use super::Numbers;
+use crate::access::AccessState;
 use crate::config::Config;
 use crate::error::BuildError;
 use crate::medium::{self, Backoff, Medium};
@@ -252,7 +254,24 @@ impl Builder<'_> {
                 .attachments
                 .push(Attachment::new(port, domain, station));
         }
-        media.shared.push(Shared::new(medium, attachments, hubs));
+        let mut shared = Shared::new(medium, attachments, hubs);
+        let nodes: Vec<NodeId> = members.iter().map(|member| member.port.node).collect();
+        let first = members.iter().find_map(|member| member.hub);
+        for access in &self.network.access {
+            let domain = Domain::of(self.network, access.hub);
+            let is_own = |domain: &Domain| first.is_some_and(|hub| domain.hubs.contains(&hub));
+            let Some(domain) = domain.filter(is_own) else {
+                continue;
+            };
+            access
+                .check(&domain)
+                .map_err(|problem| BuildError::Access {
+                    hub: self.network.node(access.hub).name.clone(),
+                    problem,
+                })?;
+            shared.follow(AccessState::new(access, &domain, &nodes));
+        }
+        media.shared.push(shared);
         Ok(())
     }
 

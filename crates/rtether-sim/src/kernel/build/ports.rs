@@ -1,7 +1,9 @@
 //! Ports and the links behind them.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use rtether_model::access::Domain;
 use rtether_model::endnode::TransmitStrategy;
 use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeKind, PortId, QueueMap, Selection, Stack,
@@ -31,6 +33,7 @@ pub(super) fn build_ports(
     config: &Config,
 ) -> Result<Ports, BuildError> {
     let mut all = Ports::default();
+    let by_class = ports_by_class(network, routing);
     for (node, definition) in network.iter_nodes() {
         let count = match &definition.kind {
             NodeKind::EndStation(_) => 1,
@@ -39,7 +42,18 @@ pub(super) fn build_ports(
         };
         for port in (0u16..).take(count) {
             let id = PortId { node, port };
-            let (mut built, mut rest, queues) = idle_port(id, &definition.kind, numbers);
+            let is_by_class = by_class.contains(&id);
+            if let NodeKind::EndStation(station) = &definition.kind
+                && is_by_class
+                && rings(station).0 > 1
+            {
+                return Err(BuildError::Layer {
+                    station: definition.name.clone(),
+                    reason: "several rings and an access scheme with queues of its own".into(),
+                });
+            }
+            let (mut built, mut rest, queues) =
+                idle_port(id, &definition.kind, numbers, is_by_class);
             connect(&mut built, &mut rest, network, routing, numbers, config)?;
             all.hot.push(built);
             all.rests.push(rest);
@@ -49,7 +63,25 @@ pub(super) fn build_ports(
     Ok(all)
 }
 
-fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest, EgressQueues) {
+/// Returns the ports on media with an access scheme: they have a queue for each class.
+fn ports_by_class(network: &Network, routing: &Routing) -> BTreeSet<PortId> {
+    let schemes = network.access.iter();
+    let domains = schemes.filter_map(|access| Domain::of(network, access.hub));
+    let hops = domains
+        .flat_map(|domain| domain.hubs)
+        .flat_map(|hub| routing.hops_from(network, hub).collect::<Vec<_>>());
+    let ports = hops.map(|hop| hop.ingress);
+    ports
+        .filter(|port| network.hub(port.node).is_none())
+        .collect()
+}
+
+fn idle_port(
+    id: PortId,
+    kind: &NodeKind,
+    numbers: &Numbers,
+    is_by_class: bool,
+) -> (Port, PortRest, EgressQueues) {
     let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
     let (map, selection, limit) = match kind {
         NodeKind::EndStation(station) => {
@@ -64,8 +96,13 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         ),
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
-    let mut queues = EgressQueues::new(map.count(), selection, limit);
+    let mut queues = if is_by_class {
+        EgressQueues::new(2, Selection::StrictPriority, limit)
+    } else {
+        EgressQueues::new(map.count(), selection, limit)
+    };
     if let NodeKind::Switch(switch) = kind
+        && !is_by_class
         && let Some(thresholds) = switch.thresholds_at(id.port)
     {
         queues.set_thresholds(thresholds);

@@ -32,6 +32,7 @@ fn simulation(layer: Layer) -> Simulation {
             standby: false,
             duplex: Duplex::Full,
         }],
+        ..Network::default()
     };
     let flow = Flow::new(
         "f".to_string(),

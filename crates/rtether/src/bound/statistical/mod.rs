@@ -86,6 +86,17 @@ pub fn statistical(scenario: &Scenario) -> Vec<Option<Statistical>> {
     let streams = streams.flat_map(|flow| flow.listeners.iter().map(move |&to| (flow, to)));
     let judged = streams.zip(shortest).map(|((flow, listener), rest)| {
         let accesses = way::accesses(network, &domains, &routing, flow, listener)?;
+        // Stations that follow an access scheme do not contend.
+        let is_scheduled = |own: &Access| {
+            let hubs = &domains.get(own.domain).hubs;
+            network
+                .access
+                .iter()
+                .any(|access| hubs.contains(&access.hub))
+        };
+        if accesses.iter().any(is_scheduled) {
+            return None;
+        }
         of_stream(flow, &accesses, rest?, &media)
     });
     judged.collect()

@@ -107,6 +107,7 @@ pub(super) fn shortest(
 
 fn twin(network: &Network) -> Network {
     let mut twin = network.clone();
+    twin.access.clear();
     for link in &mut twin.links {
         link.duplex = Duplex::Full;
     }

@@ -1,6 +1,6 @@
 //! What the methods lose, and what would give a flow a bound.
 
-use rtether_bounds::{ConnectionObstacle, IngressPart, LayerPart, Method, Reason};
+use rtether_bounds::{AccessObstacle, ConnectionObstacle, IngressPart, LayerPart, Method, Reason};
 use rtether_model::flow::FlowId;
 
 use crate::scenario::Scenario;
@@ -24,6 +24,21 @@ pub(super) const fn loses(method: Method) -> &'static str {
     }
 }
 
+/// Returns what would give the frames of a port turns that are proved.
+const fn in_turn(obstacle: AccessObstacle) -> &'static str {
+    match obstacle {
+        AccessObstacle::Others => "every station on the medium in the scheme: no `others`",
+        AccessObstacle::Faults => "a scheme without `lost` and `silent`",
+        AccessObstacle::Impossible => "values that `access` accepts",
+        AccessObstacle::Node => {
+            "interfaces without costs per octet and switches of constant latency on the medium"
+        }
+        AccessObstacle::Queues => "a station without transmit queues and smoother",
+        AccessObstacle::NoTurn => "a turn that takes its largest frame, within a longer cycle",
+        AccessObstacle::Frame => "a scheme whose stations may send frames of this size",
+    }
+}
+
 /// Returns what would give a flow a bound that has none for this reason.
 pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> String {
     match reason {
@@ -32,10 +47,11 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
             "a VLAN or an address table that leads its frames to the listener".into()
         }
         Reason::SharedMedium { .. } => {
-            "a switch in place of the hub, and links with full duplex; until then `rtether check` \
-             gives the share of late packets"
+            "a switch in place of the hub, and links with full duplex, or an `access` scheme; until \
+             then `rtether check` gives the share of late packets"
                 .into()
         }
+        Reason::Access { obstacle, .. } => in_turn(*obstacle).into(),
         Reason::Overload { .. } => {
             "less than 100 % there: a faster link or stack, or fewer packets".into()
         }

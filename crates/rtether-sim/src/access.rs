@@ -1,0 +1,219 @@
+//! Access scheme of a collision domain: the engine, and what its stations are about to hear.
+//!
+//! A frame is heard by each station when its last bit arrives there. Control frames are no packets:
+//! the medium carries them, stations take them in below their drivers.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use rtether_model::access::{Access, CLASSES, Domain};
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_proto::access::{Control, Engine, Heard, Queue, Turn};
+
+use crate::agenda::{Agenda, NEVER};
+use crate::packet::NONE;
+
+/// Name of every control frame at the medium.
+pub(crate) const CONTROL_FRAME: u32 = NONE - 1;
+
+/// The access scheme of one collision domain.
+pub(crate) struct AccessState {
+    engine: Engine,
+    posts: Vec<Post>,
+    /// What stations will hear, by time and order of the frames.
+    ears: BTreeMap<(i64, u64), Ear>,
+    ears_so_far: u64,
+    slot: u32,
+    /// Numbers of control frames that reach no station, ascending.
+    lost: Vec<u64>,
+    control: u64,
+}
+
+/// A station of the medium.
+#[derive(Clone, Copy)]
+struct Post {
+    /// When it asks again for its turn.
+    wake: i64,
+    /// Control frame that it is sending.
+    control: Option<Control>,
+    /// What the data frame that it is sending tells those who hear it.
+    data: Heard,
+    silent_from: i64,
+    /// Octets of the largest frame of each class that it may send.
+    largest: [u64; CLASSES],
+}
+
+/// Something that a station is about to hear.
+struct Ear {
+    station: u32,
+    from: u32,
+    heard: Heard,
+}
+
+impl AccessState {
+    /// Creates the state for the nodes of a domain, in the order of the medium's stations.
+    pub(crate) fn new(access: &Access, domain: &Domain, stations: &[NodeId]) -> Box<Self> {
+        let post = |node: &NodeId| {
+            let member = access.members.iter().find(|own| own.node == *node);
+            let mut silent = access.faults.silent.iter();
+            let silent = silent.find(|(own, _)| own == node);
+            Post {
+                wake: NEVER,
+                control: None,
+                data: Heard::Data { class: 0, note: 0 },
+                silent_from: silent.map_or(NEVER, |(_, from)| from.as_ps()),
+                largest: member.map_or([0; CLASSES], |own| own.largest.map(Bytes::get)),
+            }
+        };
+        let mut lost = access.faults.lost.clone();
+        lost.sort_unstable();
+        let engine = Engine::new(access, domain, stations);
+        let mut posts: Vec<Post> = stations.iter().map(post).collect();
+        for (station, post) in (0u32..).zip(&mut posts) {
+            if engine.is_member(station) {
+                post.wake = 0;
+            }
+        }
+        Box::new(Self {
+            engine,
+            posts,
+            ears: BTreeMap::new(),
+            ears_so_far: 0,
+            slot: NONE,
+            lost,
+            control: 0,
+        })
+    }
+
+    pub(crate) const fn set_slot(&mut self, slot: u32) {
+        self.slot = slot;
+    }
+
+    /// Returns whether a station of the medium follows the scheme.
+    pub(crate) fn is_member(&self, station: u32) -> bool {
+        self.engine.is_member(station)
+    }
+
+    /// Returns whether a station may send frames of this class and size.
+    pub(crate) fn admits(&self, station: u32, class: u8, size: u64) -> bool {
+        size <= self.posts[station as usize].largest[usize::from(class)]
+    }
+
+    /// Returns whether a station is sending a control frame.
+    pub(crate) fn is_controlling(&self, station: u32) -> bool {
+        self.posts[station as usize].control.is_some()
+    }
+
+    /// Asks the engine what a station does; it is not sending.
+    pub(crate) fn poll(&mut self, now: i64, station: u32, queue: &Queue) -> Turn {
+        // A frame may come to its queue in the picosecond in which it hears something.
+        self.listen(now);
+        let post = &mut self.posts[station as usize];
+        post.wake = NEVER;
+        if now >= post.silent_from {
+            return Turn::Silent;
+        }
+        let turn = self.engine.poll(Instant::from_ps(now), station, queue);
+        match turn {
+            Turn::Control(control) => post.control = Some(control),
+            Turn::Data { class, note } => post.data = Heard::Data { class, note },
+            Turn::NotBefore(time) => post.wake = time.as_ps(),
+            Turn::Silent => {}
+        }
+        turn
+    }
+
+    /// Makes a station ask again at this time: its queues held back the frame of its turn.
+    pub(crate) fn wake_at(&mut self, station: u32, time: i64) {
+        self.posts[station as usize].wake = time;
+    }
+
+    /// Notes that the last bit of a station's frame leaves, which stations hear after the delay
+    /// from it to them.
+    pub(crate) fn ended(&mut self, now: i64, from: u32, delay: impl Fn(u32) -> i64) {
+        let post = &mut self.posts[from as usize];
+        let control = post.control.take();
+        let is_lost = control.is_some() && {
+            self.control += 1;
+            self.lost.binary_search(&self.control).is_ok()
+        };
+        let heard = control.map_or(post.data, |control| Heard::Control(control.message));
+        for station in (0u32..).take(self.posts.len()) {
+            if !is_lost || station == from {
+                let after = if station == from { 0 } else { delay(station) };
+                self.will_hear(now + after, station, from, heard);
+            }
+        }
+    }
+
+    /// Notes that the signal of a station begins, or ends without having been a frame.
+    pub(crate) fn signalled(
+        &mut self,
+        now: i64,
+        from: u32,
+        begins: bool,
+        delay: impl Fn(u32) -> i64,
+    ) {
+        if !self.engine.hears_begin() {
+            return;
+        }
+        let heard = if begins { Heard::Busy } else { Heard::Noise };
+        for station in (0u32..).take(self.posts.len()) {
+            if station != from {
+                self.will_hear(now + delay(station), station, from, heard);
+            }
+        }
+    }
+
+    fn will_hear(&mut self, at: i64, station: u32, from: u32, heard: Heard) {
+        let ear = Ear {
+            station,
+            from,
+            heard,
+        };
+        self.ears.insert((at, self.ears_so_far), ear);
+        self.ears_so_far += 1;
+    }
+
+    /// Notes that the medium has given up the frame of a station.
+    pub(crate) fn given_up(&mut self, now: i64, station: u32) {
+        let post = &mut self.posts[station as usize];
+        post.control = None;
+        post.wake = now;
+    }
+
+    /// Lets stations hear what is due; they may do something then.
+    fn listen(&mut self, now: i64) {
+        while let Some(entry) = self.ears.first_entry()
+            && entry.key().0 <= now
+        {
+            let ((at, _), ear) = entry.remove_entry();
+            let at = Instant::from_ps(at);
+            self.engine.hear(at, ear.station, ear.from, &ear.heard);
+            self.posts[ear.station as usize].wake = now;
+        }
+    }
+
+    /// Lets stations hear what is due, and returns those that may do something now, in order.
+    pub(crate) fn wake(&mut self, now: i64) -> Vec<u32> {
+        self.listen(now);
+        let posts = (0u32..).zip(&self.posts);
+        let awake = posts.filter(|(_, post)| post.wake <= now);
+        awake.map(|(station, _)| station).collect()
+    }
+
+    /// Sets the timer for what is due next.
+    pub(crate) fn set_timer(&self, agenda: &mut Agenda) {
+        let heard = self.ears.first_key_value().map(|(key, _)| key.0);
+        let woken = self.posts.iter().map(|post| post.wake).min();
+        let next = heard.into_iter().chain(woken).min();
+        agenda.set(self.slot, next.unwrap_or(NEVER));
+    }
+
+    /// Returns the number of control frames sent.
+    pub(crate) const fn control(&self) -> u64 {
+        self.control
+    }
+}
