@@ -217,11 +217,8 @@ fn proved(scenario: &Scenario) -> usize {
 fn bulk(record: &Record, flows: &[Flow]) -> u64 {
     let is_ordinary = |own: &&StreamRecord| !flows[own.flow_id().index()].is_real_time();
     let counted = record.observed - record.warmup * i64::from(record.runs);
-    let mut bits = 0_u128;
-    for own in record.streams.iter().filter(is_ordinary) {
-        let files = own.transfers.iter().map(|file| file.delivered.get());
-        bits += rate(own.payload_bytes, counted) + rate(files.sum(), record.observed);
-    }
+    let own = record.streams.iter().filter(is_ordinary);
+    let bits = rate(own.map(|own| own.payload_bytes).sum(), counted);
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 
