@@ -75,6 +75,7 @@ pages! {
     why: "docs/guides/why.md",
     shim: "docs/guides/shim.md",
     models: "docs/models/README.md",
+    models_access_schemes: "docs/models/access-schemes.md",
     models_congestion_signals: "docs/models/congestion-signals.md",
     models_end_node_layer: "docs/models/end-node-layer.md",
     models_rtps_suite: "docs/models/rtps-suite.md",
