@@ -190,7 +190,7 @@ pub(crate) static RESERVATION: Section = Section {
 };
 
 pub(crate) static SILENT: Section = Section {
-    name: "silent station",
+    name: "silence",
     noun: "a silent station",
     description: "A station that fails during the run.",
     keys: &[
