@@ -39,7 +39,7 @@ pub(crate) enum Verb {
     Why(why::WhyArgs),
     /// Compare two results: margins gained and lost, new failures
     Diff(diff::DiffArgs),
-    /// Compare access schemes on the hubs of a plant: delays, bounds, what a fault costs
+    /// Compare access schemes on the hubs of a plant, faults included
     Compare(compare::CompareArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(bound::BoundArgs),

@@ -32,6 +32,19 @@ flows:
   - { name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 64 B }
 ";
 
+/// The same stations at a hub.
+const HUB: &str = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+hubs: { hub: { ports: 3, rate: 10 Mbit/s } }
+links:
+  - { ends: [a, \"hub:1\"] }
+  - { ends: [b, \"hub:2\"] }
+  - { ends: [c, \"hub:3\"] }
+flows:
+  - { name: f, from: a, to: b, period: 10 ms, size: 64 B, deadline: 10 ms }
+  - { name: g, from: c, to: b, period: 10 ms, size: 64 B, deadline: 10 ms }
+";
+
 /// Returns a ring with enough flows that its bounds take long.
 fn large() -> String {
     const NODES: usize = 40;
@@ -98,6 +111,7 @@ transmit_queues: { strategy: strict, ring: 1 }
 fn plants(test: &str) -> Folder {
     let folder = Folder::new(test);
     folder.write("small.yaml", SMALL);
+    folder.write("hub.yaml", HUB);
     folder.write("large.yaml", large());
     let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
     folder.write("more.yaml", more);
@@ -118,6 +132,7 @@ const COMPUTING: &[&str] = &[
     "bound large.yaml --sensitivity",
     "admit large.yaml more.yaml",
     "limit small.yaml --for 2000s --report limit.html",
+    "compare hub.yaml --for 200000s",
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
     "doctor --watch 60s",

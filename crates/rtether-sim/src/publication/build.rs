@@ -265,6 +265,7 @@ impl Publications {
             self.parties.push(Party {
                 participant: Participant::new(config, Instant::from_ns(0)),
                 station,
+                address,
                 version,
                 port,
                 companion,

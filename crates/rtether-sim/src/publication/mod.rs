@@ -105,6 +105,7 @@ pub(crate) struct Outgoing {
 struct Party {
     participant: Participant,
     station: u32,
+    address: Ipv4Addr,
     version: RtpsVersion,
     /// UDP port, of a participant of 1.0; the other one of its station has another port.
     port: u16,

@@ -204,13 +204,9 @@ impl Publications {
     /// Hands the datagram in the buffer to the other participant of a station.
     fn hand_over(&mut self, from: u32, now: i64) {
         let Party {
-            companion, station, ..
+            companion, address, ..
         } = self.parties[from as usize];
         let Some(other) = self.parties.get_mut(companion as usize) else {
-            return;
-        };
-        let address = self.by_address.iter().find(|(_, at)| **at == station);
-        let Some((&address, _)) = address else {
             return;
         };
         let origin = Origin::Ip(address.into());
