@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rtether_testkit::{Ended, Finish, Folder, Run, signal, skip};
 
+use crate::copy_program;
 use crate::hosts::{FAR, Hosts, ip};
 
 impl Hosts {
@@ -162,7 +163,7 @@ fn one_way_delays_need_a_peer_that_knows_its_clock() {
 fn without_rights_the_remedy_is_named() {
     let folder = Folder::new("ping");
     let program = folder.file("rtether");
-    std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
+    copy_program(&program);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(&program);
         command

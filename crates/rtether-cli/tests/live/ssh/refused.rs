@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rtether_testkit::{Ended, Finish, Folder, Run, is_root};
 
 use super::live;
-use crate::rtether;
+use crate::{copy_program, rtether};
 
 const SCENARIO: &str = "
 rtether: 1
@@ -128,7 +128,7 @@ fn an_agent_without_rights_names_the_remedy() {
     let folder = Folder::new("rights");
     // Readable by others: the build folder may not be.
     let program = folder.file("rtether");
-    std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
+    copy_program(&program);
     // Each host is a separate network, with `lo` up.
     let script = format!(
         "while [ \"$1\" != -- ]; do shift; done\nshift 3\n\
