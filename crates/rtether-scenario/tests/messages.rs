@@ -205,3 +205,30 @@ fn wrong_overrides_are_shown_like_any_mistake() {
         insta::assert_snapshot!("overrides", words.join("\n"));
     });
 }
+
+/// Oracle: the limit of 100 000 records, of 20 stages and 6000 streams.
+#[test]
+fn stages_of_a_large_plant_are_limited() {
+    let text = |streams: usize| {
+        let mut text = String::from(
+            "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+             links: [{ ends: [a, b], rate: 1 Gbit/s }]\nflows:\n",
+        );
+        for flow in 0..streams {
+            text += &format!("  - {{ name: f{flow}, from: a, to: b, period: 1 s, size: 60 B }}\n");
+        }
+        text += "run:\n  for: 1 s\n  stages:\n";
+        for stage in 0..20 {
+            text += &format!("    - {{ name: s{stage}, from: {stage} ms }}\n");
+        }
+        text
+    };
+    let loaded = rtether_scenario::load("many.yaml", &text(6_000)).into_scenario();
+    let message = loaded.expect_err("too many records");
+    assert!(
+        message.contains("a list of at most 16 with 6000 streams"),
+        "{message}"
+    );
+    let loaded = rtether_scenario::load("fewer.yaml", &text(5_000)).into_scenario();
+    assert_eq!(loaded.expect("just enough").stages.len(), 20);
+}

@@ -15,6 +15,7 @@ const PARTS: usize = 10;
 /// Checks `run:` against the plant. A default bucket is lengthened if there are many streams.
 pub(crate) fn check(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: RunPlaces) {
     buckets(reader, plant, plan, places);
+    stages(reader, plant, places);
     length(reader, plant, plan, places);
 }
 
@@ -34,6 +35,22 @@ fn buckets(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: R
     let found = plan.bucket.to_string();
     let why = "at most ten million time-series points in total";
     reader.out_of_range("bucket", span, &rule, &found, why);
+}
+
+/// Most records of stages: one for each stage and stream, with a histogram of some kilobytes, in
+/// every run that goes on at once.
+const MOST_OF_STAGES: usize = 100_000;
+
+fn stages(reader: &mut Reader<'_>, plant: &Plant, places: RunPlaces) {
+    let streams: usize = plant.flows.iter().map(|flow| flow.listeners.len()).sum();
+    if let Some((span, count)) = places.stages
+        && count * streams > MOST_OF_STAGES
+    {
+        let most = MOST_OF_STAGES / streams;
+        let rule = format!("a list of at most {most} with {streams} streams");
+        let why = "each stage keeps figures of every stream";
+        reader.out_of_range("stages", span, &rule, &count.to_string(), why);
+    }
 }
 
 /// Sums over all runs must fit 63 bits of picoseconds: time observed, time servers were busy, and

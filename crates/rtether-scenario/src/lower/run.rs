@@ -14,6 +14,8 @@ use crate::reader::{Fields, Reader};
 pub(crate) struct RunPlaces {
     /// The key `bucket`, if it is given.
     pub(crate) bucket: Option<Span>,
+    /// The list `stages`, if it is given, and how many it has.
+    pub(crate) stages: Option<(Span, usize)>,
     /// The key `seeds`, or else `for`.
     pub(crate) length: Option<Span>,
 }
@@ -89,6 +91,7 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> Run {
     };
     let places = RunPlaces {
         bucket: bucket.map(|bucket| bucket.span),
+        stages: fields.get("stages").map(|of| (of.value.span, stages.len())),
         length: runs
             .map(|runs| runs.span)
             .or(duration.map(|time| time.span)),
