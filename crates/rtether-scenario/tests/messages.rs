@@ -214,13 +214,11 @@ fn stages_of_a_large_plant_are_limited() {
             "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
              links: [{ ends: [a, b], rate: 1 Gbit/s }]\nflows:\n",
         );
-        for flow in 0..streams {
-            text += &format!("  - {{ name: f{flow}, from: a, to: b, period: 1 s, size: 60 B }}\n");
-        }
+        text.extend((0..streams).map(|flow| {
+            format!("  - {{ name: f{flow}, from: a, to: b, period: 1 s, size: 60 B }}\n")
+        }));
         text += "run:\n  for: 1 s\n  stages:\n";
-        for stage in 0..20 {
-            text += &format!("    - {{ name: s{stage}, from: {stage} ms }}\n");
-        }
+        text.extend((0..20).map(|stage| format!("    - {{ name: s{stage}, from: {stage} ms }}\n")));
         text
     };
     let loaded = rtether_scenario::load("many.yaml", &text(6_000)).into_scenario();
