@@ -121,6 +121,7 @@ fn the_scenario_is_not_overwritten_and_no_file_is_written_twice() {
         "check plant.yaml --report plant.yaml",
         "check plant.yaml --report ./link.yaml",
         "limit plant.yaml --report plant.yaml",
+        "compare plant.yaml --report plant.yaml",
         "bound plant.yaml --report plant.yaml",
         "why plant.yaml x --svg ./link.yaml",
         "sim plant.yaml --pcap x --packets ./x",

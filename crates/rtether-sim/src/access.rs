@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 
 use rtether_model::access::{Access, CLASSES, Domain};
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::wire::wire_time;
 use rtether_proto::access::{Control, Engine, Heard, Queue, Turn};
 
 use crate::agenda::{Agenda, NEVER};
@@ -28,7 +29,9 @@ pub(crate) struct AccessState {
     slot: u32,
     /// Numbers of control frames that reach no station, ascending.
     lost: Vec<u64>,
+    rate: BitRate,
     control: u64,
+    control_time: Duration,
 }
 
 /// A station of the medium.
@@ -83,7 +86,9 @@ impl AccessState {
             ears_so_far: 0,
             slot: NONE,
             lost,
+            rate: domain.rate,
             control: 0,
+            control_time: Duration::ZERO,
         })
     }
 
@@ -135,10 +140,11 @@ impl AccessState {
     pub(crate) fn ended(&mut self, now: i64, from: u32, delay: impl Fn(u32) -> i64) {
         let post = &mut self.posts[from as usize];
         let control = post.control.take();
-        let is_lost = control.is_some() && {
+        let is_lost = control.is_some_and(|control| {
             self.control += 1;
+            self.control_time += wire_time(control.size, self.rate);
             self.lost.binary_search(&self.control).is_ok()
-        };
+        });
         let heard = control.map_or(post.data, |control| Heard::Control(control.message));
         for station in (0u32..).take(self.posts.len()) {
             if !is_lost || station == from {
@@ -212,8 +218,8 @@ impl AccessState {
         agenda.set(self.slot, next.unwrap_or(NEVER));
     }
 
-    /// Returns the number of control frames sent.
-    pub(crate) const fn control(&self) -> u64 {
-        self.control
+    /// Returns the number of control frames sent, and their time.
+    pub(crate) const fn control(&self) -> (u64, Duration) {
+        (self.control, self.control_time)
     }
 }

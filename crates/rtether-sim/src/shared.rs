@@ -185,12 +185,16 @@ impl Shared {
     /// Returns the counters at the end of a run.
     pub(crate) fn record(&self, ports: impl Fn(u32) -> PortId) -> MediumRecord {
         let statistics = self.medium.statistics();
+        let (control, control_time) = self
+            .scheme()
+            .map_or_else(Default::default, AccessState::control);
         MediumRecord {
             ports: self.attachments.iter().map(|&index| ports(index)).collect(),
             collisions: statistics.collisions.to_vec(),
             carried: statistics.carried,
             wasted: statistics.wasted,
-            control: self.scheme().map_or(0, AccessState::control),
+            control,
+            control_time,
         }
     }
 

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether::compare::{SchemeKind, compare};
+use rtether::compare::{ByFlow, Faults, SchemeKind, compare, html};
+use rtether::report::format::Render;
 use rtether::run::Progress;
 use rtether::scenario::load;
 use rtether_model::quantity::Duration;
@@ -41,9 +42,104 @@ fn rates_and_delays_by_hand() {
     let cycle = Duration::from_ns(6_720 + 123_040 + 2 * 6_720);
     let frame = Duration::from_ns(5_760);
     let tdma = &found.rows[1];
-    assert!(tdma.worst.unwrap() <= cycle + frame);
-    let after = tdma.after_loss.unwrap();
+    assert!(tdma.latency.max <= cycle + frame);
+    let after = tdma.faults.loss.unwrap();
     assert!(after.worst <= cycle * 2 + frame && after.missed == 0);
+    // Each Sync frame takes 5.76 us of a cycle.
+    let share = frame.as_secs_f64() / cycle.as_secs_f64();
+    assert!(
+        (tdma.shares.control / share - 1.0).abs() < 1e-3,
+        "{:?}",
+        tdma.shares
+    );
+}
+
+/// Oracle: by hand. The master, which no flow needs, dies after half a second of one: packets at 501
+/// to 997 ms miss their deadline, and the listener waits for 500 ms, less the period and what the last packet
+/// is short of it. Without the master, a ring goes on.
+#[test]
+fn a_dead_master_silences_the_others() {
+    let text = PLANT.replace("laptop: {", "guest: { stack: zero }, laptop: {");
+    let text = text
+        .replace("ports: 3", "ports: 4")
+        .replace("hub:3\"] }", "hub:3\"] }\n  - { ends: [guest, \"hub:4\"] }");
+    let text = text.replace(
+        "from: drive, to: plc,",
+        "from: drive, to: laptop, phase: 1 ms,",
+    );
+    let text = text.replace(
+        "from: plc, to: laptop, kind: bulk, total: 500 kB",
+        "from: guest, to: laptop, kind: bulk, total: 500 kB",
+    );
+    let scenario = load("test.yaml", &text).into_scenario().unwrap();
+    let kinds = [
+        SchemeKind::Polling,
+        SchemeKind::Powerlink,
+        SchemeKind::VirtualToken,
+    ];
+    let found = compare(&scenario, &kinds, &Progress::default()).unwrap();
+    for row in &found.rows {
+        let death = row.faults.death.unwrap();
+        assert_eq!(row.faults.dead, ["plc"]);
+        let silence = death.silence.unwrap();
+        if row.scheme == SchemeKind::VirtualToken.name() {
+            assert_eq!(death.missed, 0);
+            assert!(silence < Duration::from_ms(1));
+        } else {
+            assert_eq!(death.missed, 249, "{}", row.scheme);
+            let span = Duration::from_ms(497)..=Duration::from_ms(499);
+            assert!(span.contains(&silence), "{}: {silence}", row.scheme);
+        }
+        let usual = row.faults.none.unwrap();
+        assert!(usual.silence.unwrap() < Duration::from_ms(2) && usual.missed == 0);
+    }
+}
+
+/// Oracle: the streams of the scenario, and the sums of each scheme.
+#[test]
+fn each_stream_is_shown_and_the_page_is_whole() {
+    let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
+    let kinds = [SchemeKind::CsmaCd, SchemeKind::Tdma];
+    let found = compare(&scenario, &kinds, &Progress::default()).unwrap();
+    for row in &found.rows {
+        let [actual, file] = &row.streams[..] else {
+            panic!("two flows with a listener each");
+        };
+        assert_eq!(
+            (actual.flow.as_str(), actual.listener.as_str()),
+            ("actual", "plc")
+        );
+        assert_eq!(actual.worst, Some(row.latency.max));
+        assert_eq!(actual.is_kept(), Some(row.kept == 1));
+        assert_eq!((file.rate, file.is_kept()), (row.bulk, None));
+    }
+    let rows = ByFlow(&found).rows().csv();
+    assert_eq!(rows.lines().count(), 1 + 2 * 2);
+    assert!(rows.contains("\ntdma,actual,plc,1000000"), "{rows}");
+    let page = html(&found);
+    for part in [
+        "id=\"schemes\"",
+        "id=\"delays\"",
+        "id=\"faults\"",
+        "id=\"flows\"",
+        "tdma",
+        "csma-cd",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+/// What is cut off at once has no figures of faults, and says so.
+#[test]
+fn an_interrupted_comparison_has_one_scheme() {
+    let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
+    let progress = Progress::default();
+    progress.cancel();
+    let found = compare(&scenario, SchemeKind::ALL, &progress).unwrap();
+    assert!(found.partial);
+    assert_eq!(found.rows.len(), 1);
+    assert_eq!(found.rows[0].faults, Faults::default());
+    assert!(html(&found).contains("Interrupted"));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::compare::SchemeKind;
-use rtether::compare::compare;
+use rtether::compare::{self, ByFlow, SchemeKind};
 
+use crate::drafts;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_progress};
@@ -24,8 +24,14 @@ pub(crate) struct CompareArgs {
     pub(crate) access: Schemes,
     #[command(flatten)]
     pub(crate) overrides: RunOverrides,
+    /// Show each stream under each scheme
+    #[arg(long)]
+    pub(crate) by_flow: bool,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
+    /// Write one self-contained HTML page with charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pace: Pace,
 }
@@ -60,9 +66,14 @@ pub(crate) fn run(arguments: &CompareArgs) -> Exit {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    let report = arguments.report.as_deref();
+    let report = match drafts::open_apart(&arguments.scenario, "--report", report) {
+        Ok(report) => report,
+        Err(exit) => return exit,
+    };
     let kinds = &arguments.access.0;
     let found = with_progress(arguments.pace, 0, Care::None, |progress| {
-        compare(&loaded.scenario, kinds, progress)
+        compare::compare(&loaded.scenario, kinds, progress)
     });
     let comparison = match found {
         Ok(Ok(comparison)) => comparison,
@@ -72,7 +83,15 @@ pub(crate) fn run(arguments: &CompareArgs) -> Exit {
         }
         Err(message) => return terminal::fail(&message),
     };
-    let printed = arguments.format.print(&comparison);
+    let written = report.map_or(Ok(()), |draft| draft.write(&compare::html(&comparison)));
+    let printed = if arguments.by_flow {
+        arguments.format.print(&ByFlow(&comparison))
+    } else {
+        arguments.format.print(&comparison)
+    };
+    if let Err(message) = written {
+        return terminal::fail(&message);
+    }
     if printed != Exit::Ok {
         return printed;
     }

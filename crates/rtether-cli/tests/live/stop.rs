@@ -86,6 +86,33 @@ fn large() -> String {
     text
 }
 
+/// Returns a hub with many stations.
+fn crowd() -> String {
+    const NODES: usize = 300;
+    let mut text = String::from("rtether: 1\nnodes:\n");
+    for node in 0..NODES {
+        writeln!(text, "  n{node}: {{ stack: zero }}").unwrap();
+    }
+    writeln!(
+        text,
+        "hubs: {{ hub: {{ ports: {NODES}, rate: 100 Mbit/s }} }}\nlinks:"
+    )
+    .unwrap();
+    for node in 0..NODES {
+        writeln!(text, "  - {{ ends: [n{node}, \"hub:{}\"] }}", node + 1).unwrap();
+    }
+    text += "flows:\n";
+    for from in 0..NODES {
+        let to = (from + 1) % NODES;
+        writeln!(
+            text,
+            "  - {{ name: f{from}, from: n{from}, to: n{to}, period: 50 ms, size: 64 B, deadline: 50 ms }}"
+        )
+        .unwrap();
+    }
+    text
+}
+
 /// Returns a result of many streams.
 fn result() -> String {
     let stream = |number: usize| {
@@ -112,6 +139,7 @@ fn plants(test: &str) -> Folder {
     let folder = Folder::new(test);
     folder.write("small.yaml", SMALL);
     folder.write("hub.yaml", HUB);
+    folder.write("crowd.yaml", crowd());
     folder.write("large.yaml", large());
     let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
     folder.write("more.yaml", more);
@@ -132,7 +160,8 @@ const COMPUTING: &[&str] = &[
     "bound large.yaml --sensitivity",
     "admit large.yaml more.yaml",
     "limit small.yaml --for 2000s --report limit.html",
-    "compare hub.yaml --for 200000s",
+    "compare hub.yaml --for 200000s --report compare.html",
+    "compare crowd.yaml --for 100s --by-flow",
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
     "doctor --watch 60s",

@@ -20,6 +20,8 @@ pub struct MediumRecord {
     pub wasted: Duration,
     /// Control frames of the access scheme that were sent.
     pub control: u64,
+    /// Time of these frames, preamble included, gap excluded.
+    pub control_time: Duration,
 }
 
 impl MediumRecord {
@@ -37,5 +39,6 @@ impl MediumRecord {
         self.carried += other.carried;
         self.wasted += other.wasted;
         self.control += other.control;
+        self.control_time += other.control_time;
     }
 }

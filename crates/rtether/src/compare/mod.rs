@@ -4,24 +4,26 @@
 //! the scenario itself gives. What a lost control frame costs is the worst of a few runs, in each of
 //! which another frame in the middle of the run is lost.
 
+mod fault;
 mod output;
+mod page;
 
 use rtether_bounds::analyze;
 pub use rtether_model::access::SchemeKind;
-use rtether_model::access::{Access, Domain, Scheme, Wish};
+use rtether_model::access::{Access, Domain, Wish};
 use rtether_model::flow::Flow;
-use rtether_model::network::NodeId;
+use rtether_model::histogram::Histogram;
+use rtether_model::network::{Network, NodeId};
 use rtether_model::quantity::Duration;
-use rtether_model::record::{Record, StreamRecord};
+use rtether_model::record::{Record, StreamRecord, Summary};
 use rtether_sim::BuildError;
 
 use crate::run::{Progress, simulate};
 use crate::scenario::Scenario;
 
-/// Control frames in a row of which each is lost in a run of its own.
-const LOSSES: u64 = 4;
-/// Longest run in which something goes wrong, after the warm-up.
-const FAULTY: Duration = Duration::from_secs(1);
+pub use fault::{Fault, Faults};
+pub use output::ByFlow;
+pub use page::html;
 
 /// A plant without a hub has nothing to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,10 +54,10 @@ pub struct Row {
     pub kept: usize,
     /// Streams whose bound is within their deadline.
     pub proved: usize,
-    /// Largest and mean latency of all real-time streams.
-    pub worst: Option<Duration>,
-    /// Mean latency of their packets.
-    pub mean: Option<Duration>,
+    /// Latencies of all real-time packets.
+    pub latency: Summary,
+    /// Their distribution.
+    pub histogram: Histogram,
     /// Largest difference between the latencies of two packets of a real-time stream.
     pub jitter: Option<Duration>,
     /// Octets of files and floods delivered, in bit/s.
@@ -64,21 +66,72 @@ pub struct Row {
     pub lost: u64,
     /// Control frames, for all runs.
     pub control: u64,
-    /// Share of the time in which the busiest medium carries frames.
-    pub utilization: f64,
-    /// With one control frame lost; `None` without control frames.
-    pub after_loss: Option<Fault>,
-    /// With the first master, or else the first member, silent from the middle of the run on.
-    pub after_death: Option<Fault>,
+    /// Of the busiest medium.
+    pub shares: Shares,
+    /// Each stream by itself, in the order of the scenario.
+    pub streams: Vec<Stream>,
+    /// What goes wrong if a control frame is lost, or a master dies.
+    pub faults: Faults,
 }
 
-/// What a fault does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fault {
-    /// Largest latency of all real-time streams.
-    pub worst: Duration,
-    /// Packets that missed their deadline or were lost, of streams that can still be delivered.
-    pub missed: u64,
+/// What a medium spends its time on, as parts of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Frames with data.
+    pub data: f64,
+    /// Control frames of the scheme.
+    pub control: f64,
+    /// Transmissions that collided; each port in a collision counts.
+    pub wasted: f64,
+}
+
+impl Shares {
+    /// Returns the share of the time in which frames are carried.
+    pub fn carried(&self) -> f64 {
+        self.data + self.control
+    }
+}
+
+/// One stream under one scheme.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Name of its flow.
+    pub flow: String,
+    /// Name of the listener.
+    pub listener: String,
+    /// Its deadline.
+    pub deadline: Option<Duration>,
+    /// Whether its latency matters.
+    pub is_real_time: bool,
+    /// Packets that arrived.
+    pub arrived: u64,
+    /// Packets that arrived after their deadline, or had not arrived by then.
+    pub late: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Largest latency.
+    pub worst: Option<Duration>,
+    /// Mean latency.
+    pub mean: Option<Duration>,
+    /// Largest difference between the latencies of two packets.
+    pub jitter: Option<Duration>,
+    /// Proved bound.
+    pub bound: Option<Duration>,
+    /// Octets delivered, in bit/s.
+    pub rate: u64,
+}
+
+impl Stream {
+    /// Returns whether all packets met their deadline; `None` without one.
+    pub fn is_kept(&self) -> Option<bool> {
+        self.deadline.map(|_| self.late + self.lost == 0)
+    }
+
+    /// Returns whether its bound is within its deadline.
+    pub fn is_proved(&self) -> bool {
+        let both = self.bound.zip(self.deadline);
+        both.is_some_and(|(bound, deadline)| bound <= deadline)
+    }
 }
 
 impl Comparison {
@@ -111,12 +164,15 @@ pub fn compare(
             break;
         }
         let changed = with_scheme(scenario, kind, &hubs);
-        let found = row(&changed, kind, progress);
-        rows.push(found.unwrap_or_else(|error| Row {
+        let found = row(&changed, kind, progress).unwrap_or_else(|error| Row {
             scheme: kind.name(),
             obstacle: Some(error.to_string()),
             ..Row::default()
-        }));
+        });
+        // A scheme that was simulated for a shorter time than the others does not compare.
+        if rows.is_empty() || !progress.is_cancelled() {
+            rows.push(found);
+        }
     }
     Ok(Comparison {
         scenario: scenario.name.clone(),
@@ -160,57 +216,82 @@ fn with_scheme(scenario: &Scenario, kind: SchemeKind, hubs: &[NodeId]) -> Scenar
 }
 
 fn row(scenario: &Scenario, kind: SchemeKind, progress: &Progress) -> Result<Row, BuildError> {
-    let results = simulate(scenario, progress)?;
-    let record = &results.record;
-    let flow = |stream: &StreamRecord| &scenario.flows[stream.flow_id().index()];
-    let real_time = || record.streams.iter().filter(|own| flow(own).is_real_time());
-    let judged = record
-        .streams
-        .iter()
-        .filter(|own| flow(own).deadline.is_some());
-    let kept = judged.filter(|own| own.missed + own.dropped == 0).count();
-    let sum: i128 = real_time().map(|own| own.latency.sum_ps).sum();
-    let count: u64 = real_time().map(|own| own.latency.count).sum();
-    let mean = i64::try_from(sum / i128::from(count.max(1)));
-    let media = record.media.iter();
-    let busy = media.map(|own| own.utilization(record.observed));
+    let record = simulate(scenario, progress)?.record;
+    let is_real_time = |own: &&StreamRecord| scenario.flows[own.flow_id().index()].is_real_time();
+    let mut latency = Summary::default();
+    let mut histogram = Histogram::default();
+    for own in record.streams.iter().filter(is_real_time) {
+        latency.merge(&own.latency);
+        histogram.merge(&own.histogram);
+    }
     let control: u64 = record.media.iter().map(|own| own.control).sum();
+    let streams = streams(scenario, &record, progress);
+    let each = control / u64::from(record.runs.max(1));
     Ok(Row {
         scheme: kind.name(),
         obstacle: None,
-        kept,
-        proved: proved(scenario),
-        worst: worst(scenario, record),
-        mean: mean.ok().filter(|_| count > 0).map(Duration::from_ps),
-        jitter: real_time()
-            .filter(|own| own.latency.count > 0)
-            .map(|own| own.latency.max - own.latency.min)
+        kept: streams
+            .iter()
+            .filter(|own| own.is_kept() == Some(true))
+            .count(),
+        proved: streams.iter().filter(|own| own.is_proved()).count(),
+        latency,
+        histogram,
+        jitter: streams
+            .iter()
+            .filter(|own| own.is_real_time)
+            .filter_map(|own| own.jitter)
             .max(),
-        bulk: bulk(record, &scenario.flows),
+        bulk: bulk(&record, &scenario.flows),
         lost: record.streams.iter().map(|own| own.dropped).sum(),
         control,
-        utilization: busy.fold(0.0, f64::max),
-        after_loss: after_loss(scenario, control / u64::from(record.runs.max(1)), progress)?,
-        after_death: after_death(scenario, progress)?,
+        shares: shares(&record),
+        streams,
+        faults: fault::faults(scenario, each, progress)?,
     })
 }
 
-/// Returns the largest latency of real-time streams.
-fn worst(scenario: &Scenario, record: &Record) -> Option<Duration> {
-    let own = record.streams.iter().filter(|own| {
-        own.latency.count > 0 && scenario.flows[own.flow_id().index()].is_real_time()
-    });
-    own.map(|own| own.latency.max).max()
+/// Returns what each stream has had. Bounds cannot be interrupted, and are left out then.
+fn streams(scenario: &Scenario, record: &Record, progress: &Progress) -> Vec<Stream> {
+    let analysis = (!progress.is_cancelled()).then(|| analyze(&scenario.network, &scenario.flows));
+    let bounds = analysis.iter().flat_map(|analysis| &analysis.streams);
+    let mut bounds = bounds.map(|own| own.bound.as_ref().ok().map(|bound| bound.latency));
+    let counted = record.observed - record.warmup * i64::from(record.runs);
+    let stream = |own: &StreamRecord| {
+        let flow = &scenario.flows[own.flow_id().index()];
+        let latency = &own.latency;
+        let seen = |time: Duration| (latency.count > 0).then_some(time);
+        Stream {
+            flow: flow.name.clone(),
+            listener: name(&scenario.network, own.listener_id()),
+            deadline: flow.deadline,
+            is_real_time: flow.is_real_time(),
+            arrived: own.delivered,
+            late: own.missed.saturating_sub(own.dropped),
+            lost: own.dropped,
+            worst: seen(latency.max),
+            mean: latency.mean(),
+            jitter: seen(latency.max).map(|worst| worst - latency.min),
+            bound: bounds.next().flatten(),
+            rate: rate(own.payload_bytes, counted),
+        }
+    };
+    record.streams.iter().map(stream).collect()
 }
 
-/// Returns the number of streams whose bound is within their deadline.
-fn proved(scenario: &Scenario) -> usize {
-    let analysis = analyze(&scenario.network, &scenario.flows);
-    let is_proved = |own: &&rtether_bounds::StreamBound| {
-        let deadline = scenario.flows[own.flow.index()].deadline;
-        matches!((&own.bound, deadline), (Ok(bound), Some(most)) if bound.latency <= most)
-    };
-    analysis.streams.iter().filter(is_proved).count()
+fn name(network: &Network, node: NodeId) -> String {
+    network.node(node).name.clone()
+}
+
+/// Returns what the busiest medium spends its time on.
+fn shares(record: &Record) -> Shares {
+    let of = |time: Duration| time.as_secs_f64() / record.observed.as_secs_f64().max(1e-12);
+    let busiest = record.media.iter().max_by_key(|own| own.carried);
+    busiest.map_or_else(Shares::default, |own| Shares {
+        data: of(own.carried - own.control_time),
+        control: of(own.control_time),
+        wasted: of(own.wasted),
+    })
 }
 
 /// Returns the rate of files and floods delivered, in bit/s.
@@ -218,90 +299,12 @@ fn bulk(record: &Record, flows: &[Flow]) -> u64 {
     let is_ordinary = |own: &&StreamRecord| !flows[own.flow_id().index()].is_real_time();
     let counted = record.observed - record.warmup * i64::from(record.runs);
     let own = record.streams.iter().filter(is_ordinary);
-    let bits = rate(own.map(|own| own.payload_bytes).sum(), counted);
-    u64::try_from(bits).unwrap_or(u64::MAX)
+    rate(own.map(|own| own.payload_bytes).sum(), counted)
 }
 
 /// Returns octets in a time as bit/s.
-fn rate(octets: u64, time: Duration) -> u128 {
+fn rate(octets: u64, time: Duration) -> u64 {
     let second = u128::from(Duration::from_secs(1).as_ps().unsigned_abs());
     let time = u128::from(time.as_ps().max(1).unsigned_abs());
-    u128::from(octets) * 8 * second / time
-}
-
-/// Returns the plant with one short run.
-fn short(scenario: &Scenario) -> Scenario {
-    let mut short = scenario.clone();
-    short.run.runs = 1;
-    short.run.duration = short.run.duration.min(short.run.warmup + FAULTY);
-    short
-}
-
-/// Returns the worst that the loss of one control frame does.
-fn after_loss(
-    scenario: &Scenario,
-    control: u64,
-    progress: &Progress,
-) -> Result<Option<Fault>, BuildError> {
-    if control == 0 {
-        return Ok(None);
-    }
-    let mut short = short(scenario);
-    // In the middle of the short run.
-    let length = short.run.duration.as_ps().max(1);
-    let whole = scenario.run.duration.as_ps().max(1);
-    let part = i128::from(control) * i128::from(length) / i128::from(whole) / 2;
-    let first = u64::try_from(part).unwrap_or(0).max(1);
-    let mut found: Option<Fault> = None;
-    for number in first..first + LOSSES {
-        for own in &mut short.network.access {
-            own.faults.lost = vec![number];
-        }
-        let fault = fault(&short, None, progress)?;
-        found = Some(found.map_or(fault, |other| Fault {
-            worst: other.worst.max(fault.worst),
-            missed: other.missed.max(fault.missed),
-        }));
-    }
-    Ok(found)
-}
-
-/// Returns what the death of a master does.
-fn after_death(scenario: &Scenario, progress: &Progress) -> Result<Option<Fault>, BuildError> {
-    let mut short = short(scenario);
-    let middle = short.run.warmup + (short.run.duration - short.run.warmup) / 2;
-    let mut dead = None;
-    for own in &mut short.network.access {
-        let master = match &own.scheme {
-            Scheme::Tdma(own) => own.master,
-            Scheme::Polling(own) => own.master,
-            Scheme::Powerlink(own) => own.master,
-            Scheme::TimedToken(_) | Scheme::VirtualToken(_) | Scheme::DemandPriority(_) => 0,
-        };
-        let member = own.members.get(master as usize).map(|own| own.node);
-        own.faults.silent.extend(member.map(|node| (node, middle)));
-        dead = dead.or(member);
-    }
-    if dead.is_none() {
-        return Ok(None);
-    }
-    fault(&short, dead, progress).map(Some)
-}
-
-/// Simulates a plant in which something goes wrong. Streams from or to a dead station do not count.
-fn fault(
-    scenario: &Scenario,
-    dead: Option<NodeId>,
-    progress: &Progress,
-) -> Result<Fault, BuildError> {
-    let record = simulate(scenario, progress)?.record;
-    let lives = |own: &&StreamRecord| {
-        let flow = &scenario.flows[own.flow_id().index()];
-        dead.is_none_or(|dead| flow.talker != dead && own.listener_id() != dead)
-    };
-    let missed = record.streams.iter().filter(lives);
-    Ok(Fault {
-        worst: worst(scenario, &record).unwrap_or(Duration::ZERO),
-        missed: missed.map(|own| own.missed + own.dropped).sum(),
-    })
+    u64::try_from(u128::from(octets) * 8 * second / time).unwrap_or(u64::MAX)
 }

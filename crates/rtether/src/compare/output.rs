@@ -1,70 +1,116 @@
 //! Comparisons in all formats.
 
+use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Comparison, Fault, Row};
+use super::{Comparison, Fault, Row, Stream};
 use crate::report::format::{Part, Render};
-use crate::report::table::{Cell, Screen, Table};
+use crate::report::table::{Cell, Rows, Screen, Table};
 use crate::report::text::{count, percent, plural, time, wrapped};
 use rtether_report::number::ns;
 
 /// Name and version of the JSON format.
 const SCHEMA: &str = "rtether.compare/1";
 
+/// A comparison with a row for each stream under each scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct ByFlow<'a>(pub &'a Comparison);
+
+impl Row {
+    /// Returns whether it was simulated.
+    pub(super) const fn is_run(&self) -> bool {
+        self.obstacle.is_none()
+    }
+
+    /// Returns the largest latency of real-time packets.
+    pub(super) fn worst(&self) -> Option<Duration> {
+        (self.latency.count > 0).then_some(self.latency.max)
+    }
+}
+
 impl Comparison {
-    fn table(&self) -> Table {
+    /// Returns a row for each scheme, with or without what faults do.
+    pub(super) fn table(&self, has_faults: bool) -> Table {
         let judged = self.judged;
         let kept = |row: &&Row| {
             let cell = Cell::from(row.kept);
-            match row.obstacle {
-                Some(_) => cell.shown("-"),
-                None => cell.shown(format!("{} of {judged}", row.kept)),
+            if row.is_run() {
+                cell.shown(format!("{} of {judged}", row.kept))
+            } else {
+                cell.shown("-")
             }
         };
-        let is_run = |row: &Row| row.obstacle.is_none();
-        let loss = |row: &Row| row.after_loss;
-        let death = |row: &Row| row.after_death;
+        let share = |row: &Row, share: f64| {
+            row.is_run()
+                .then(|| Cell::from(share).shown(percent(share)))
+        };
         Table::of(&self.rows)
             .both("access", "access", |row| row.scheme)
             .number("in time", "streams_in_time", kept)
             .file("streams_with_deadline", |_| judged)
             .number("proved", "streams_proved", |row| {
-                is_run(row).then_some(row.proved)
+                row.is_run().then_some(row.proved)
             })
-            .number("worst", "worst_ns", |row| row.worst)
-            .number("mean", "mean_ns", |row| row.mean)
-            .rank(4)
-            .number("jitter", "jitter_ns", |row| row.jitter)
+            .number("worst", "worst_ns", |row| row.worst())
+            .number("mean", "mean_ns", |row| row.latency.mean())
             .rank(5)
-            .number("bulk", "bulk_bps", |row| {
-                is_run(row).then(|| Cell::from(row.bulk).shown(megabits(row.bulk)))
-            })
+            .number("jitter", "jitter_ns", |row| row.jitter)
             .rank(6)
+            .number("bulk", "bulk_bps", |row| {
+                row.is_run()
+                    .then(|| Cell::from(row.bulk).shown(megabits(row.bulk)))
+            })
+            .rank(7)
             .number("lost", "lost_packets", |row| {
-                is_run(row).then_some(row.lost)
+                row.is_run().then_some(row.lost)
             })
-            .rank(3)
+            .rank(4)
             .number("busy", "utilization", |row| {
-                is_run(row).then(|| Cell::from(row.utilization).shown(percent(row.utilization)))
-            })
-            .rank(1)
-            .file("control_frames", |row| is_run(row).then_some(row.control))
-            .number("frame lost: worst", "after_loss_worst_ns", |row| {
-                loss(row).map(|fault| fault.worst)
+                share(row, row.shares.carried())
             })
             .rank(2)
-            .number("missed", "after_loss_missed_packets", |row| {
-                loss(row).map(|fault| fault.missed)
+            .number("control", "control_share", |row| {
+                share(row, row.shares.control)
             })
             .rank(2)
-            .number(
-                "station dead: missed",
-                "after_death_missed_packets",
-                |row| death(row).map(|fault| fault.missed),
-            )
-            .rank(2)
+            .file("control_frames", |row| row.is_run().then_some(row.control))
+            .when(has_faults, with_faults)
             .both("why not", "obstacle", |row| row.obstacle.clone())
             .optional()
+            .done()
+    }
+
+    /// Returns a row for each stream under each scheme.
+    pub(super) fn by_flow(&self) -> Table {
+        let rows = self.rows.iter();
+        let rows = rows.flat_map(|row| row.streams.iter().map(move |own| (row.scheme, own)));
+        let in_time = |own: &Stream| {
+            own.is_kept()
+                .map(|kept| Cell::from(kept).shown(if kept { "yes" } else { "no" }))
+        };
+        Table::of(rows)
+            .both("access", "access", |(scheme, _)| *scheme)
+            .both("flow", "flow", |(_, own)| own.flow.as_str())
+            .both("listener", "listener", |(_, own)| own.listener.as_str())
+            .number("deadline", "deadline_ns", |(_, own)| own.deadline)
+            .rank(3)
+            .both("in time", "in_time", |(_, own)| in_time(own))
+            .number("worst", "worst_ns", |(_, own)| own.worst)
+            .number("mean", "mean_ns", |(_, own)| own.mean)
+            .rank(4)
+            .number("jitter", "jitter_ns", |(_, own)| own.jitter)
+            .rank(5)
+            .number("bound", "bound_ns", |(_, own)| own.bound)
+            .number("late", "late_packets", |(_, own)| own.late)
+            .rank(2)
+            .number("lost", "lost_packets", |(_, own)| own.lost)
+            .rank(2)
+            .number("arrived", "arrived_packets", |(_, own)| own.arrived)
+            .rank(1)
+            .number("rate", "rate_bps", |(_, own)| {
+                Cell::from(own.rate).shown(megabits(own.rate))
+            })
+            .rank(1)
             .done()
     }
 
@@ -72,7 +118,7 @@ impl Comparison {
     pub fn summary(&self) -> String {
         let partial = if self.partial { "Interrupted. " } else { "" };
         let with = |is: &dyn Fn(&Row) -> bool| {
-            let rows = self.rows.iter().filter(|row| row.obstacle.is_none());
+            let rows = self.rows.iter().filter(|row| row.is_run());
             let names: Vec<&str> = rows.filter(|row| is(row)).map(|row| row.scheme).collect();
             if names.is_empty() {
                 "none".to_owned()
@@ -91,53 +137,134 @@ impl Comparison {
 
     fn row(row: &Row) -> Value {
         let fault = |own: Option<Fault>| {
-            own.map(|own| json!({ "worst_ns": ns(own.worst), "missed": own.missed }))
+            own.map(|own| {
+                json!({
+                    "worst_ns": ns(own.worst),
+                    "missed": own.missed,
+                    "silence_ns": own.silence.map(ns),
+                })
+            })
         };
+        let streams: Vec<Value> = row.streams.iter().map(stream).collect();
         json!({
             "access": row.scheme,
             "obstacle": row.obstacle,
             "streams_in_time": row.kept,
             "streams_proved": row.proved,
-            "worst_ns": row.worst.map(ns),
-            "mean_ns": row.mean.map(ns),
+            "worst_ns": row.worst().map(ns),
+            "mean_ns": row.latency.mean().map(ns),
             "jitter_ns": row.jitter.map(ns),
             "bulk_bps": row.bulk,
             "lost": row.lost,
             "control_frames": row.control,
-            "utilization": row.utilization,
-            "after_loss": fault(row.after_loss),
-            "after_death": fault(row.after_death),
+            "control_share": row.shares.control,
+            "utilization": row.shares.carried(),
+            "without_fault": fault(row.faults.none),
+            "after_loss": fault(row.faults.loss),
+            "after_death": fault(row.faults.death),
+            "dead": row.faults.dead,
+            "streams": streams,
         })
+    }
+
+    /// Returns what the faults do, in sentences.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let worst = self.rows.iter().filter_map(|row| {
+            let lost = row.faults.loss?;
+            let usual = row.faults.none?;
+            (lost.worst > usual.worst).then(|| {
+                format!(
+                    "A lost control frame makes {} {} of {} in the worst case.",
+                    row.scheme,
+                    time(lost.worst),
+                    time(usual.worst),
+                )
+            })
+        });
+        worst.collect()
+    }
+}
+
+/// Adds what a lost control frame and a dead master do.
+fn with_faults(table: Rows<&Row>) -> Rows<&Row> {
+    let loss = |row: &Row| row.faults.loss;
+    let death = |row: &Row| row.faults.death;
+    table
+        .number("frame lost: worst", "after_loss_worst_ns", |row| {
+            loss(row).map(|fault| fault.worst)
+        })
+        .rank(3)
+        .number("missed", "after_loss_missed_packets", |row| {
+            loss(row).map(|fault| fault.missed)
+        })
+        .rank(3)
+        .number("silence", "after_loss_silence_ns", |row| {
+            loss(row).and_then(|fault| fault.silence)
+        })
+        .rank(1)
+        .number(
+            "station dead: missed",
+            "after_death_missed_packets",
+            |row| death(row).map(|fault| fault.missed),
+        )
+        .rank(3)
+        .number("silence", "after_death_silence_ns", |row| {
+            death(row).and_then(|fault| fault.silence)
+        })
+        .rank(1)
+}
+
+fn stream(own: &Stream) -> Value {
+    json!({
+        "flow": own.flow,
+        "listener": own.listener,
+        "deadline_ns": own.deadline.map(ns),
+        "in_time": own.is_kept(),
+        "arrived": own.arrived,
+        "late": own.late,
+        "lost": own.lost,
+        "worst_ns": own.worst.map(ns),
+        "mean_ns": own.mean.map(ns),
+        "jitter_ns": own.jitter.map(ns),
+        "bound_ns": own.bound.map(ns),
+        "rate_bps": own.rate,
+    })
+}
+
+impl ByFlow<'_> {
+    fn parts_of(self, table: Table, screen: Screen) -> Vec<Part> {
+        let mut lines = vec![self.0.summary()];
+        lines.extend(self.0.losses());
+        let lines = lines.iter().map(|line| wrapped(line, screen.width, 0));
+        vec![
+            format!("# {}\n", self.0.scenario).into(),
+            Part::Table(table),
+            Part::Lines(lines.map(|line| line + "\n").collect()),
+        ]
+    }
+}
+
+impl Render for ByFlow<'_> {
+    fn parts(&self, screen: Screen) -> Vec<Part> {
+        self.parts_of(self.0.by_flow(), screen)
+    }
+
+    fn rows(&self) -> Table {
+        self.0.by_flow()
+    }
+
+    fn json(&self) -> String {
+        self.0.json()
     }
 }
 
 impl Render for Comparison {
     fn parts(&self, screen: Screen) -> Vec<Part> {
-        let worst = self.rows.iter().filter_map(|row| {
-            let lost = row.after_loss?;
-            let usual = row.worst?;
-            (lost.worst > usual).then(|| {
-                format!(
-                    "A lost control frame makes {} {} of {} in the worst case.",
-                    row.scheme,
-                    time(lost.worst),
-                    time(usual),
-                )
-            })
-        });
-        let mut lines = vec![self.summary()];
-        lines.extend(worst);
-        let lines = lines.iter().map(|line| wrapped(line, screen.width, 0));
-        let head = format!("# {}\n", self.scenario);
-        vec![
-            head.into(),
-            Part::Table(self.table()),
-            Part::Lines(lines.map(|line| line + "\n").collect()),
-        ]
+        ByFlow(self).parts_of(self.table(true), screen)
     }
 
     fn rows(&self) -> Table {
-        self.table()
+        self.table(true)
     }
 
     fn json(&self) -> String {
@@ -156,7 +283,7 @@ impl Render for Comparison {
 }
 
 /// Returns a rate in Mbit/s.
-fn megabits(rate: u64) -> String {
+pub(super) fn megabits(rate: u64) -> String {
     if rate == 0 {
         return count(0);
     }

@@ -1,5 +1,8 @@
 //! What the pages of small plants look like, and whether their controls work.
 
+use rtether::compare::{self, SchemeKind, compare};
+use rtether::run::Progress;
+use rtether::scenario::load;
 use serde_json::json;
 
 use crate::browser::{Screen, Tab, find, keep};
@@ -115,6 +118,37 @@ fn nothing_sticks_out_and_controls_work() {
         tab.eval("path.value = ''; path.dispatchEvent(new Event('change'))");
         assert_eq!(tab.number(marked), 0, "{name}");
     }
+}
+
+/// The page of `rtether compare`, wide and narrow.
+#[test]
+fn compared_schemes_fit_the_screen() {
+    let test = "compared_schemes_fit_the_screen";
+    let Some(browser) = find() else { return };
+    let text = include_str!("../../../../scenarios/drives.yaml").replace("for: 2 s", "for: 40 ms");
+    let scenario = load("drives.yaml", &text).into_scenario().unwrap();
+    let found = compare(&scenario, SchemeKind::ALL, &Progress::default()).unwrap();
+    let page = compare::html(&found);
+    keep("compare.html", page.as_bytes());
+    let mut tab = Tab::open(&browser, test);
+    for (screen, word) in [(Screen::DESKTOP, "desktop"), (Screen::PHONE, "phone")] {
+        for dark in [false, true] {
+            let screen = Screen { dark, ..screen };
+            tab.show(&page, screen);
+            let width = tab.number("document.documentElement.scrollWidth");
+            assert!(width <= screen.width, "{word}: {width} > {}", screen.width);
+            let height = tab.number("document.documentElement.scrollHeight");
+            let whole = Screen { height, ..screen };
+            tab.show(&page, whole);
+            let scheme = if dark { "dark" } else { "light" };
+            let picture = read(&tab.picture(&format!("compare-{word}-{scheme}")));
+            assert!(picture.distinct_colors() > 50, "{word}: looks blank");
+        }
+    }
+    let bars = tab.number("document.querySelectorAll('#delays .bar-row').length");
+    assert_eq!(bars, SchemeKind::ALL.len());
+    let curves = tab.number("document.querySelectorAll('#delays svg .line').length");
+    assert!(curves >= SchemeKind::ALL.len(), "{curves}");
 }
 
 /// Oracle: the setting of the system, which the page has to follow.
