@@ -66,6 +66,7 @@ mod components;
 mod composition;
 mod connection;
 mod curve;
+mod diameter;
 mod discipline;
 mod edit;
 mod evaluate;
@@ -100,6 +101,7 @@ pub use analysis::{
     LayerPart, Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, StackBound, StreamBound,
 };
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
+pub use diameter::{Diameter, DiameterObstacle, diameter};
 pub use incremental::{Analyzer, Changes, StreamChange};
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.

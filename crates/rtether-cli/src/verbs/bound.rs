@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::bound::{self, Bounds, Places, SensitivityError};
+use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError};
 use rtether::report::format::Render;
 use rtether::verdict::Standing;
 
@@ -36,6 +36,9 @@ pub(crate) struct BoundArgs {
     /// Show ports and stacks instead of streams: utilization, longest wait, memory
     #[arg(long)]
     pub(crate) ports: bool,
+    /// Show what the plant's longest way and busiest place alone prove, beside the bounds
+    #[arg(long, conflicts_with_all = ["what_if", "sensitivity", "ports"])]
+    pub(crate) diameter: bool,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
@@ -50,7 +53,7 @@ pub(crate) struct BoundArgs {
 
 const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
 with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
-change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
+change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
 
 /// Analysis methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -117,6 +120,15 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     }
     let exit = judge(scenario, &analysis);
     let analysis = &analysis;
+    if arguments.diameter {
+        let found = ByDiameter::new(scenario, analysis);
+        let exit = match found.meets_deadlines() {
+            Some(true) => Exit::Ok,
+            Some(false) => Exit::Failed,
+            None => Exit::NoAnswer,
+        };
+        return Ok(print(arguments, &found, exit));
+    }
     Ok(if arguments.ports {
         print(arguments, &Places { scenario, analysis }, exit)
     } else {

@@ -85,6 +85,22 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
 }
 
 #[test]
+fn the_diameter_alone_proves_less() {
+    let output = line("bound dolejs-4nodes.yaml --diameter --json");
+    let document = output.exits(1).json();
+    assert_eq!(document["schema"], "rtether.diameter/1");
+    assert_eq!(document["places"], 4);
+    for stream in document["streams"].as_array().unwrap() {
+        let [own, least] = ["diameter_ns", "bound_ns"].map(|name| stream[name].as_f64().unwrap());
+        assert!(least < own, "{stream}");
+    }
+    line("bound goose-multicast.yaml --diameter")
+        .exits(3)
+        .shows("The diameter says nothing: unlimited arrivals of `disturbance record`.");
+    line("bound hub.yaml --diameter --ports").exits(2);
+}
+
+#[test]
 fn bounds_have_a_page() {
     let folder = Folder::new("bound");
     let page = folder.file("bounds.html");

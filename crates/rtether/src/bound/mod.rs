@@ -5,6 +5,7 @@
 
 mod admit;
 mod compare;
+mod diameter;
 mod differences;
 mod document;
 mod names;
@@ -27,6 +28,7 @@ use crate::scenario::Scenario;
 
 pub use admit::{Admission, Decision, admit};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
+pub use diameter::ByDiameter;
 pub(crate) use document::said;
 pub use output::Bounds;
 pub use page::html;

@@ -249,6 +249,8 @@ struct Tightness {
     /// By method that gives the bound: number of streams, and summed improvement over the first
     /// method.
     methods: BTreeMap<&'static str, (usize, f64)>,
+    /// Streams that have a bound by the diameter of their plant.
+    by_diameter: usize,
 }
 
 impl Tightness {
@@ -293,6 +295,7 @@ impl Tightness {
             at(95),
             at(100),
         );
+        println!("  {} by diameter", self.by_diameter);
         for (reason, streams) in &self.reasons {
             println!("  {streams} not: {reason}");
         }
@@ -301,6 +304,24 @@ impl Tightness {
             println!("    {method}: {count} streams, gain {percent:.1} % in the mean");
         }
     }
+}
+
+/// Checks the bounds by diameter, and returns how many of them there are.
+fn check_diameter(plant: &Plant, seen: &[Duration]) -> usize {
+    let Ok(found) = rtether_bounds::diameter(&plant.network, &plant.flows) else {
+        return 0;
+    };
+    let streams = found.streams.iter().zip(seen);
+    let streams = streams.filter_map(|(bound, seen)| Some((bound.as_ref()?, seen)));
+    let mut count = 0;
+    for ((places, bound), seen) in streams {
+        assert!(
+            seen <= bound,
+            "{seen} seen, {bound} by {places} places: {found:?}"
+        );
+        count += 1;
+    }
+    count
 }
 
 fn soundness(test: &'static str, variety: Variety) -> Tightness {
@@ -317,6 +338,7 @@ fn soundness(test: &'static str, variety: Variety) -> Tightness {
                 *most = (*most).max(seen);
             }
         }
+        tightness.by_diameter += check_diameter(&plant, &most);
         tightness.add(&analysis, &most);
     });
     tightness
@@ -356,6 +378,7 @@ fn shaped_ports_keep_to_their_bounds() {
 fn bounds_of_plain_plants_are_tight() {
     let mut tightness = soundness("bounds_of_plain_plants_are_tight", Variety::Plain);
     tightness.print("plain plants");
+    assert!(tightness.by_diameter > 0 || std::env::var_os("RTETHER_CASE").is_some());
 }
 
 /// Oracle: the simulator, as above, where flows take long ways through rings, by routes or VLANs.
