@@ -211,7 +211,7 @@ impl TestRun<'_> {
                     .args(self.choice.arguments())
                     .args(["--", "--deny", "warnings"]),
             ),
-            Part::Wasm => self.wasm(),
+            Part::Targets => self.targets(),
             Part::Tests | Part::Waits | Part::Computes | Part::Measures | Part::Documentation => {
                 self.tests(part)
             }
@@ -224,19 +224,31 @@ impl TestRun<'_> {
         }
     }
 
-    /// Compiles the library for a machine without an operating system, as a browser loads it.
-    fn wasm(&mut self) -> Result<bool> {
-        const TARGET: &str = "wasm32-unknown-unknown";
-        if !self.choice.has_package("rtether") {
-            return Ok(true);
+    /// Compiles what is said to run elsewhere: the library without an operating system, as a browser
+    /// loads it, and in a long run the portable participant for Windows.
+    fn targets(&mut self) -> Result<bool> {
+        const TARGETS: [(&str, &str, &[&str]); 2] = [
+            ("wasm32-unknown-unknown", "rtether", &["--lib"]),
+            (
+                "x86_64-pc-windows-gnu",
+                "rtether-rtps",
+                &["--example", "portable"],
+            ),
+        ];
+        let mut is_good = true;
+        for (target, package, what) in &TARGETS[..if self.nightly { 2 } else { 1 }] {
+            if !self.choice.has_package(package) {
+                continue;
+            }
+            if !upkeep::provide_target(self.repo, target) {
+                let how = format!("targets: needs `rustup target add {target}`");
+                self.tally.skip(&how);
+                continue;
+            }
+            let arguments = ["check", "--package", package, "--target", target];
+            is_good &= succeeds(self.repo.cargo(&arguments).args(*what))?;
         }
-        if !upkeep::provide_target(self.repo, TARGET) {
-            let how = format!("wasm: needs `rustup target add {TARGET}`");
-            self.tally.skip(&how);
-            return Ok(true);
-        }
-        let arguments = ["check", "--package", "rtether", "--lib", "--target", TARGET];
-        succeeds(&mut self.repo.cargo(&arguments))
+        Ok(is_good)
     }
 
     /// Runs the test programs of a part.

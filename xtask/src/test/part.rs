@@ -9,7 +9,7 @@ pub(crate) enum Part {
     Tidy,
     Format,
     Clippy,
-    Wasm,
+    Targets,
     Tests,
     Waits,
     Computes,
@@ -39,9 +39,9 @@ const PARTS: &[(Part, &str, &str)] = &[
     (Part::Format, "format", "rustfmt"),
     (Part::Clippy, "clippy", "lints"),
     (
-        Part::Wasm,
-        "wasm",
-        "the library compiles without an operating system",
+        Part::Targets,
+        "targets",
+        "the library compiles without an operating system, a participant for Windows",
     ),
     (
         Part::Tests,
@@ -183,7 +183,7 @@ impl Part {
         Self::Tidy,
         Self::Format,
         Self::Clippy,
-        Self::Wasm,
+        Self::Targets,
         Self::Tests,
     ];
     /// The same in a long run, where the tests are run by class.
@@ -191,7 +191,7 @@ impl Part {
         Self::Tidy,
         Self::Format,
         Self::Clippy,
-        Self::Wasm,
+        Self::Targets,
         Self::Documentation,
         Self::Waits,
         Self::Computes,
@@ -261,7 +261,7 @@ impl Part {
             Self::Tidy
             | Self::Format
             | Self::Clippy
-            | Self::Wasm
+            | Self::Targets
             | Self::Documentation
             | Self::Long(_)
             | Self::Benches

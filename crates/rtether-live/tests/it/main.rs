@@ -12,6 +12,7 @@ mod faults;
 mod frames;
 mod journal;
 mod meter;
+mod portable;
 mod shim;
 mod shim_kernel;
 mod station;
