@@ -201,7 +201,7 @@ pub struct Qos {
     pub representations: Vec<Representation>,
     /// Memory limits.
     pub limits: ResourceLimits,
-    /// Priority of frames: DSCP and PCP of what a writer sends.
+    /// Priority of frames: DSCP and PCP of what a writer sends, and of a reader's acknowledgements.
     pub transport_priority: i32,
     /// Opaque data that the application announces to its peers.
     pub user_data: Vec<u8>,

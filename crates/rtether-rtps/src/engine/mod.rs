@@ -145,7 +145,7 @@ pub struct Participant {
 pub struct Transmit {
     /// Destination.
     pub to: Locator,
-    /// Transport priority of the writer; zero for other traffic.
+    /// Transport priority of the writer, or of the reader that acknowledges; zero for discovery.
     pub priority: i32,
 }
 
@@ -339,7 +339,8 @@ impl Participant {
         for local in self.readers.iter_mut().flatten() {
             let reader = &mut local.reader;
             if let Some(to) = reader.poll_transmit(now, &self.sending, buffer) {
-                return Some((Transmit { to, priority: 0 }, reader.entity.is_built_in()));
+                let priority = reader.qos.transport_priority;
+                return Some((Transmit { to, priority }, reader.entity.is_built_in()));
             }
         }
         if let Some(to) = self.announcements.pop_front() {

@@ -2,7 +2,7 @@
 //! delayed or truncated.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::net::Ipv4Addr;
 
 use rtether_rtps::engine::{Config, Participant};
@@ -97,6 +97,8 @@ pub(crate) struct Net {
     pub(crate) lives: u32,
     pub(crate) sent: u64,
     pub(crate) octets: u64,
+    /// Datagrams by host and transport priority.
+    pub(crate) priorities: BTreeMap<(usize, i32), u64>,
     buffer: Vec<u8>,
 }
 
@@ -121,6 +123,7 @@ impl Net {
             lives: 0,
             sent: 0,
             octets: 0,
+            priorities: BTreeMap::new(),
             buffer: Vec::new(),
         }
     }
@@ -195,6 +198,10 @@ impl Net {
         while let Some(one) = &mut self.hosts[host]
             && let Some(transmit) = one.participant.poll_transmit(clock, &mut buffer)
         {
+            *self
+                .priorities
+                .entry((host, transmit.priority))
+                .or_default() += 1;
             rounds += 1;
             assert!(rounds < 100_000, "host {host} sends without end");
             let Locator::Udp(to) = transmit.to else {

@@ -266,3 +266,23 @@ fn parameters_of_filters_change() {
     plant.write(0, 7);
     assert_eq!(plant.taken(), [15, 6, 7]);
 }
+
+/// Oracle: by hand. Acknowledgements go at the priority of the reader, so that the samples of a
+/// prioritized topic do not wait for answers that do; announcements have none.
+#[test]
+fn acknowledgements_have_the_priority_of_their_reader() {
+    let of = |transport_priority| Qos {
+        transport_priority,
+        ..qos()
+    };
+    let mut plant = Plant::new(&[of(46)], of(40), 0, None);
+    plant.write(0, 1);
+    assert_eq!(plant.taken(), [1]);
+    let sent = |host, priority| plant.net.priorities.get(&(host, priority)).copied();
+    assert!(sent(1, 46) > Some(0), "samples and heartbeats");
+    assert!(sent(0, 40) > Some(0), "acknowledgements");
+    assert!(sent(0, 0) > Some(0) && sent(1, 0) > Some(0), "discovery");
+    let hosts = plant.net.priorities.keys();
+    let others = hosts.filter(|key| ![(1, 46), (0, 40), (0, 0), (1, 0)].contains(key));
+    assert_eq!(others.count(), 0);
+}
