@@ -224,11 +224,14 @@ impl TestRun<'_> {
         }
     }
 
-    /// Compiles what is said to run elsewhere: the library without an operating system, as a browser
-    /// loads it, and in a long run the portable participant for Windows.
+    /// Compiles what is said to run elsewhere: the library as a browser loads it, and in a long run the
+    /// portable participant for Windows, and engines for a processor without an operating system.
     fn targets(&mut self) -> Result<bool> {
-        const TARGETS: [(&str, &str, &[&str]); 2] = [
+        const BARE: &str = "thumbv7em-none-eabihf";
+        const TARGETS: [(&str, &str, &[&str]); 4] = [
             ("wasm32-unknown-unknown", "rtether", &["--lib"]),
+            (BARE, "rtether-rtps", &["--lib"]),
+            (BARE, "rtether-proto", &["--lib"]),
             (
                 "x86_64-pc-windows-gnu",
                 "rtether-rtps",
@@ -236,7 +239,7 @@ impl TestRun<'_> {
             ),
         ];
         let mut is_good = true;
-        for (target, package, what) in &TARGETS[..if self.nightly { 2 } else { 1 }] {
+        for (target, package, what) in &TARGETS[..if self.nightly { TARGETS.len() } else { 1 }] {
             if !self.choice.has_package(package) {
                 continue;
             }

@@ -41,7 +41,7 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::Targets,
         "targets",
-        "the library compiles without an operating system, a participant for Windows",
+        "the library compiles for browsers, a participant for Windows, engines for bare processors",
     ),
     (
         Part::Tests,
