@@ -6,13 +6,14 @@
 
 mod check;
 mod domain;
+mod ftt;
 mod plan;
 
 use crate::flow::Flow;
 
 pub use crate::scheme::{
-    Access, Backup, CLASSES, CONTROL, DemandPriority, Faults, Member, ORDINARY, Polling, Powerlink,
-    REAL_TIME, Scheme, SchemeKind, Slot, Tdma, TimedToken, VirtualToken,
+    Access, Backup, CLASSES, CONTROL, DemandPriority, Faults, Ftt, Member, ORDINARY, Polling,
+    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Synchronous, Tdma, TimedToken, VirtualToken,
 };
 pub use check::Problem;
 pub use domain::Domain;

@@ -12,7 +12,7 @@ pub const CLASSES: usize = 2;
 pub const ORDINARY: u8 = 0;
 /// Frames of flows whose latency matters ([`crate::flow::Flow::is_real_time`]), and of their answers.
 pub const REAL_TIME: u8 = 1;
-/// Size of every control frame.
+/// Size of control frames; that of a trigger message may be larger.
 pub const CONTROL: Bytes = wire::MIN_FRAME;
 
 /// The access scheme of one collision domain.
@@ -75,6 +75,8 @@ pub enum SchemeKind {
     Polling,
     /// ETHERNET Powerlink.
     Powerlink,
+    /// FTT-Ethernet.
+    Ftt,
     /// A token with reservations, as of RETHER.
     TimedToken,
     /// A ring without a token frame, as of VTPE.
@@ -90,6 +92,7 @@ impl SchemeKind {
         Self::Tdma,
         Self::Polling,
         Self::Powerlink,
+        Self::Ftt,
         Self::TimedToken,
         Self::VirtualToken,
         Self::DemandPriority,
@@ -102,6 +105,7 @@ impl SchemeKind {
             Self::Tdma => "tdma",
             Self::Polling => "polling",
             Self::Powerlink => "powerlink",
+            Self::Ftt => "ftt-ethernet",
             Self::TimedToken => "timed-token",
             Self::VirtualToken => "virtual-token",
             Self::DemandPriority => "demand-priority",
@@ -118,6 +122,8 @@ pub enum Scheme {
     Polling(Polling),
     /// A cycle with an isochronous and an asynchronous phase.
     Powerlink(Powerlink),
+    /// A master triggers the messages of each elementary cycle.
+    Ftt(Ftt),
     /// A token with reservations.
     TimedToken(TimedToken),
     /// A ring without a token frame.
@@ -133,6 +139,7 @@ impl Scheme {
             Self::Tdma(_) => SchemeKind::Tdma,
             Self::Polling(_) => SchemeKind::Polling,
             Self::Powerlink(_) => SchemeKind::Powerlink,
+            Self::Ftt(_) => SchemeKind::Ftt,
             Self::TimedToken(_) => SchemeKind::TimedToken,
             Self::VirtualToken(_) => SchemeKind::VirtualToken,
             Self::DemandPriority(_) => SchemeKind::DemandPriority,
@@ -144,7 +151,9 @@ impl Scheme {
     pub const fn has_turns_by_class(&self) -> bool {
         match self {
             Self::Tdma(_) | Self::Polling(_) | Self::VirtualToken(_) => false,
-            Self::Powerlink(_) | Self::TimedToken(_) | Self::DemandPriority(_) => true,
+            Self::Powerlink(_) | Self::Ftt(_) | Self::TimedToken(_) | Self::DemandPriority(_) => {
+                true
+            }
         }
     }
 }
@@ -210,6 +219,32 @@ pub struct Powerlink {
     pub master: u32,
     /// From the last bit of a PReq or SoA frame to the time at which the answer is missing.
     pub timeout: Duration,
+}
+
+/// FTT-Ethernet: a master begins each elementary cycle with a trigger message, which lists the
+/// synchronous messages of the cycle and when each is sent; then it asks stations for ordinary
+/// frames.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ftt {
+    /// Length of an elementary cycle.
+    pub cycle: Duration,
+    /// Position of the master among the members.
+    pub master: u32,
+    /// Longest time for synchronous messages in a cycle.
+    pub window: Duration,
+    /// Synchronous messages.
+    pub messages: Vec<Synchronous>,
+}
+
+/// A synchronous message of FTT-Ethernet: a real-time frame of a station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Synchronous {
+    /// Position of its station among the members.
+    pub member: u32,
+    /// Largest frame, addresses to FCS.
+    pub size: Bytes,
+    /// It is sent once in this many cycles.
+    pub every: u32,
 }
 
 /// A token that goes round in cycles.

@@ -16,6 +16,7 @@
 //! [`Access::check`] finds nothing.
 
 mod demand_priority;
+mod ftt;
 mod polling;
 mod powerlink;
 mod tdma;
@@ -114,6 +115,10 @@ impl<'a> Schemes<'a> {
             Scheme::Powerlink(powerlink) => [
                 Some(powerlink::ordinary(powerlink, access)),
                 Some(powerlink::real_time(powerlink, access, domain, own)),
+            ],
+            Scheme::Ftt(ftt) => [
+                ftt::ordinary(ftt, access, domain),
+                ftt::real_time(ftt, access, own),
             ],
             Scheme::TimedToken(token) => [
                 timed_token::ordinary(token, access, domain),

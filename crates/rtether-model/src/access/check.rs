@@ -30,6 +30,11 @@ pub enum Problem {
         /// Earliest offset.
         least: Duration,
     },
+    /// Synchronous messages would miss the cycle in which they are due.
+    ShortWindow {
+        /// Shortest window.
+        least: Duration,
+    },
     /// A station would take a turn for unused before it can hear that it is used.
     ShortSilence {
         /// Shortest silence.
@@ -57,13 +62,14 @@ impl fmt::Display for Problem {
                 "slot {} begins before the one before it has ended, at {least}",
                 slot + 1
             ),
+            Self::ShortWindow { least } => write!(f, "its synchronous window needs {least}"),
             Self::ShortSilence { least } => write!(f, "its silence has to be {least} or more"),
             Self::BadTurn { slot } => write!(f, "slot {} has no turn", slot + 1),
         }
     }
 }
 
-fn at_least(cycle: Duration, least: Duration) -> Result<(), Problem> {
+pub(super) fn at_least(cycle: Duration, least: Duration) -> Result<(), Problem> {
     if cycle < least {
         return Err(Problem::ShortCycle { least });
     }
@@ -86,6 +92,7 @@ impl Access {
                     powerlink.shortest(domain, &self.members, self.response),
                 )
             }
+            Scheme::Ftt(ftt) => ftt.check(self, domain),
             Scheme::TimedToken(token) => self.check_token(token, domain),
             Scheme::VirtualToken(token) => {
                 // A station has to hear another before it takes the turn for unused.
@@ -274,6 +281,6 @@ mod tests {
             assert_eq!(tdma.cycle, Duration::from_ns(67_200 + 2 * pitch));
             assert_eq!(tdma.check(&domain, 2), Ok(()));
         }
-        assert_eq!(SchemeKind::ALL.len(), 7);
+        assert_eq!(SchemeKind::ALL.len(), 8);
     }
 }

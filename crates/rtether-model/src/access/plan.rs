@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    Access, CLASSES, CONTROL, DemandPriority, Domain, Faults, Member, ORDINARY, Polling, Powerlink,
-    REAL_TIME, Scheme, SchemeKind, Slot, Tdma, TimedToken, VirtualToken, class_of,
+    Access, CLASSES, CONTROL, DemandPriority, Domain, Faults, Ftt, Member, ORDINARY, Polling,
+    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Tdma, TimedToken, VirtualToken, class_of,
 };
 use crate::flow::{Flow, Traffic};
 use crate::network::{Network, NodeId};
@@ -64,6 +64,7 @@ impl Access {
                 plan.cycle = plan.shortest(&domain, &members, response);
                 Scheme::Powerlink(plan)
             }
+            SchemeKind::Ftt => Scheme::Ftt(Ftt::plan(&domain, &members, (master, response))),
             SchemeKind::TimedToken => {
                 Scheme::TimedToken(TimedToken::plan(&domain, &members, response))
             }

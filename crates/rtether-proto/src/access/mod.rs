@@ -15,6 +15,7 @@
 //! hears itself, when the last bit leaves. `now` never decreases.
 
 mod demand_priority;
+mod ftt;
 mod polling;
 mod powerlink;
 mod tdma;
@@ -28,6 +29,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Instant};
 
 use demand_priority::DemandPriority;
+use ftt::Ftt;
 use polling::Polling;
 use powerlink::Powerlink;
 use tdma::Tdma;
@@ -96,6 +98,8 @@ pub enum Message {
     },
     /// A cycle of Powerlink begins (SoC).
     CycleStart,
+    /// An elementary cycle of FTT-Ethernet begins, with the messages that the master has listed.
+    Trigger,
     /// A member is asked for a frame; PReq of Powerlink.
     Request {
         /// The member.
@@ -147,6 +151,7 @@ enum Rule {
     Tdma(Tdma),
     Polling(Polling),
     Powerlink(Powerlink),
+    Ftt(Ftt),
     TimedToken(TimedToken),
     VirtualToken(VirtualToken),
     DemandPriority(DemandPriority),
@@ -165,6 +170,7 @@ impl Engine {
             Scheme::Tdma(plan) => Rule::Tdma(Tdma::new(plan, members)),
             Scheme::Polling(plan) => Rule::Polling(Polling::new(plan, response, members)),
             Scheme::Powerlink(plan) => Rule::Powerlink(Powerlink::new(plan, response, members)),
+            Scheme::Ftt(plan) => Rule::Ftt(Ftt::new(plan, access, domain)),
             Scheme::TimedToken(plan) => {
                 Rule::TimedToken(TimedToken::new(plan, response, domain, members))
             }
@@ -202,6 +208,7 @@ impl Engine {
             Rule::Tdma(own) => own.poll(now, member, queue),
             Rule::Polling(own) => own.poll(now, member, queue),
             Rule::Powerlink(own) => own.poll(now, member, queue),
+            Rule::Ftt(own) => own.poll(now, member, queue),
             Rule::TimedToken(own) => own.poll(now, member, queue),
             Rule::VirtualToken(own) => own.poll(now, member, queue),
             Rule::DemandPriority(own) => own.poll(now, member, queue),
@@ -218,6 +225,7 @@ impl Engine {
             Rule::Tdma(own) => own.hear(member, heard),
             Rule::Polling(own) => own.hear(at, member, from, heard),
             Rule::Powerlink(own) => own.hear(at, member, from, heard),
+            Rule::Ftt(own) => own.hear(at, member, from, heard),
             Rule::TimedToken(own) => own.hear(at, member, from, heard),
             Rule::VirtualToken(own) => own.hear(at, member, from, heard),
             Rule::DemandPriority(own) => own.hear(at, member, from),

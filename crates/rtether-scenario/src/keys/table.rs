@@ -92,6 +92,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &ACCESS,
     &SLOT,
     &RESERVATION,
+    &SYNCHRONOUS,
     &SILENT,
     &LINK,
     &FLOW,

@@ -1,7 +1,8 @@
 //! Access schemes of hubs.
 
 use rtether_model::access::{
-    Access, Backup, Domain, Problem, Scheme, SchemeKind, Slot, Tdma, TimedToken, Wish,
+    Access, Backup, Domain, Ftt, Member, Problem, REAL_TIME, Scheme, SchemeKind, Slot, Synchronous,
+    Tdma, TimedToken, Wish,
 };
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Duration};
@@ -10,7 +11,7 @@ use super::Plant;
 use super::links::head;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{ACCESS, RESERVATION, SCHEME, SILENT, SLOT};
+use crate::keys::table::{ACCESS, RESERVATION, SCHEME, SILENT, SLOT, SYNCHRONOUS};
 use crate::reader::{Fields, Reader};
 use crate::tree::{Data, Entry};
 
@@ -103,6 +104,12 @@ fn read(
         Scheme::Powerlink(powerlink) => {
             powerlink.cycle = cycle.unwrap_or(powerlink.cycle);
         }
+        Scheme::Ftt(ftt) => {
+            messages(reader, fields, (ftt, &named), &access.members);
+            ftt.window = time(reader, "window").unwrap_or_else(|| ftt.shortest_window(domain));
+            let shortest = ftt.shortest(domain, &access.members, access.response);
+            ftt.cycle = cycle.unwrap_or(shortest);
+        }
         Scheme::TimedToken(token) => {
             reservations(reader, fields, (token, &named), &members);
             token.cycle = cycle.unwrap_or(token.cycle);
@@ -134,6 +141,7 @@ fn misplaced(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: SchemeKind) {
         SchemeKind::Tdma => &["cycle", "master", "backup", "backup_at", "slots"],
         SchemeKind::Polling => &["cycle", "master", "response", "retries"],
         SchemeKind::Powerlink => &["cycle", "master", "response"],
+        SchemeKind::Ftt => &["cycle", "master", "response", "messages", "window"],
         SchemeKind::TimedToken => &["cycle", "response", "reservations"],
         SchemeKind::VirtualToken => &["silence"],
         SchemeKind::DemandPriority => &["signalling", "promotion"],
@@ -146,6 +154,41 @@ fn misplaced(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: SchemeKind) {
     let is_known = |key: &&str| own.contains(key) || common.contains(key);
     let foreign: Vec<&str> = ACCESS.names().filter(|key| !is_known(key)).collect();
     reader.misplaced(fields, &foreign, &what);
+}
+
+/// Reads the synchronous messages of FTT-Ethernet.
+fn messages(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    (ftt, named): (&mut Ftt, &Named<'_>),
+    members: &[Member],
+) {
+    if !fields.has("messages") {
+        return;
+    }
+    ftt.messages.clear();
+    for item in reader.items(fields, "messages") {
+        let owner = format!("a synchronous message of {}", fields.owner);
+        let Some(inner) = reader.fields(item, &SYNCHRONOUS, owner, head(item)) else {
+            continue;
+        };
+        let given = reader.require(&inner, "node");
+        let node = named.one(reader, &inner, "node");
+        let size = reader.size(&inner, "size").map(|size| size.value);
+        let every = reader.count(&inner, "every");
+        let every = every.map_or(1, |own| u32::try_from(own.value).unwrap_or(1));
+        let own = (0u32..)
+            .zip(members)
+            .find(|(_, own)| Some(own.node) == node);
+        if let (true, Some((member, own))) = (given, own) {
+            let size = size.unwrap_or(own.largest[usize::from(REAL_TIME)]);
+            ftt.messages.push(Synchronous {
+                member,
+                size,
+                every,
+            });
+        }
+    }
 }
 
 /// Reads the reservations of a timed token.
@@ -313,6 +356,7 @@ fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
         Problem::SlotBeforeSync { least, .. } | Problem::Overlap { least, .. } => {
             ("slots", format!("begin it at {least} or later"))
         }
+        Problem::ShortWindow { least } => ("window", format!("write `window: {least}`, or more")),
         Problem::ShortSilence { least } => {
             ("silence", format!("write `silence: {least}`, or more"))
         }
@@ -325,19 +369,32 @@ fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
 
 /// Reports stations that have frames to send and no slot for them.
 fn without_slot(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, access: &Access) {
-    let Scheme::Tdma(tdma) = &access.scheme else {
-        return;
-    };
     for (member, own) in (0u32..).zip(&access.members) {
-        let size = own.largest_of_all();
-        let mut slots = tdma.slots.iter().filter(|slot| slot.member == member);
-        if size == Bytes::ZERO || slots.any(|slot| slot.size >= size) {
+        let (size, has_slot, word) = match &access.scheme {
+            Scheme::Tdma(tdma) => {
+                let size = own.largest_of_all();
+                let mut slots = tdma.slots.iter().filter(|slot| slot.member == member);
+                (size, slots.any(|slot| slot.size >= size), "slot")
+            }
+            Scheme::Ftt(ftt) => {
+                let size = own.largest[usize::from(REAL_TIME)];
+                let mut messages = ftt.messages.iter().filter(|own| own.member == member);
+                (size, messages.any(|own| own.size >= size), "message")
+            }
+            Scheme::Polling(_)
+            | Scheme::Powerlink(_)
+            | Scheme::TimedToken(_)
+            | Scheme::VirtualToken(_)
+            | Scheme::DemandPriority(_) => return,
+        };
+        if size == Bytes::ZERO || has_slot {
             continue;
         }
+        let key = if word == "slot" { "slots" } else { "messages" };
         let name = quote(&plant.network.node(own.node).name);
-        let title = format!("{name} sends frames of {size} and has no slot for them");
-        let span = fields.get("slots").map_or(fields.at, |own| own.value.span);
-        let help = format!("give it a slot with `size: {size}`, or list it in `others`");
+        let title = format!("{name} sends frames of {size} and has no {word} for them");
+        let span = fields.get(key).map_or(fields.at, |own| own.value.span);
+        let help = format!("give it a {word} with `size: {size}`, or list it in `others`");
         let label = "none of these";
         reader.report(Diagnostic::new(&codes::ACCESS_IMPOSSIBLE, title, span, label).help(help));
     }

@@ -1,6 +1,8 @@
 //! Access schemes on a hub: timelines by hand.
 
 mod asked;
+mod ftt;
+mod published;
 mod rings;
 mod tdma;
 

@@ -154,6 +154,17 @@ fn random(kind: SchemeKind, number: u64) -> Plant {
             powerlink.cycle += Duration::from_us(dice.pick(&[0, 0, 50]));
             powerlink.cycle * 2
         }
+        Scheme::Ftt(ftt) => {
+            let many = dice.chance(60);
+            for own in &mut ftt.messages {
+                own.every = if many { dice.pick(&[1, 2, 3, 8]) } else { 1 };
+            }
+            ftt.window = ftt.shortest_window(&domain) + Duration::from_us(dice.pick(&[0, 0, 40]));
+            ftt.cycle = ftt.shortest(&domain, &access.members, access.response);
+            ftt.cycle += Duration::from_us(dice.pick(&[0, 0, 50, 500, 3_000]));
+            let rarest = ftt.messages.iter().map(|own| own.every).max();
+            ftt.cycle * i64::from(rarest.unwrap_or(1)) * 2
+        }
         Scheme::TimedToken(token) => {
             for own in &mut token.reservations {
                 let more = dice.pick(&[100, 100, 150, 220, 350]);
@@ -230,6 +241,11 @@ fn polling_keeps_to_its_bounds() {
 #[test]
 fn powerlink_keeps_to_its_bounds() {
     keeps_to_its_bounds(SchemeKind::Powerlink, "powerlink_keeps_to_its_bounds");
+}
+
+#[test]
+fn ftt_ethernet_keeps_to_its_bounds() {
+    keeps_to_its_bounds(SchemeKind::Ftt, "ftt_ethernet_keeps_to_its_bounds");
 }
 
 #[test]

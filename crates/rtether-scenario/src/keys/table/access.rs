@@ -14,6 +14,7 @@ pub(crate) static SCHEME: Words<SchemeKind> = Words::new(
         ("tdma", SchemeKind::Tdma),
         ("polling", SchemeKind::Polling),
         ("powerlink", SchemeKind::Powerlink),
+        ("ftt-ethernet", SchemeKind::Ftt),
         ("timed-token", SchemeKind::TimedToken),
         ("virtual-token", SchemeKind::VirtualToken),
         ("demand-priority", SchemeKind::DemandPriority),
@@ -28,7 +29,7 @@ pub(crate) static ACCESS: Section = Section {
         choice(
             &SCHEME,
             "tdma",
-            "`csma-cd`: stations contend. `tdma`: time slots in a cycle that a master announces, as of RTnet. `polling`: a master asks its slaves in turn. `powerlink`: a cycle of ETHERNET Powerlink. `timed-token`: a token with reservations, as of RETHER. `virtual-token`: a ring without a token frame, as of VTPE. `demand-priority`: the hub grants, as of 100VG-AnyLAN. Stations queue the frames of files and floods apart from all others, and send those first.",
+            "`csma-cd`: stations contend. `tdma`: time slots in a cycle that a master announces, as of RTnet. `polling`: a master asks its slaves in turn. `powerlink`: a cycle of ETHERNET Powerlink. `ftt-ethernet`: a master triggers the messages of each elementary cycle. `timed-token`: a token with reservations, as of RETHER. `virtual-token`: a ring without a token frame, as of VTPE. `demand-priority`: the hub grants, as of 100VG-AnyLAN. Stations queue the frames of files and floods apart from all others, and send those first.",
         ),
         key(
             "cycle",
@@ -42,7 +43,7 @@ pub(crate) static ACCESS: Section = Section {
             Kind::Name("node"),
             Optional,
             "plc1",
-            "With `tdma`, `polling` and `powerlink`: station that begins each cycle; the first one if not given.",
+            "With `tdma`, `polling`, `powerlink` and `ftt-ethernet`: station that begins each cycle; the first one if not given.",
         ),
         key(
             "backup",
@@ -63,7 +64,7 @@ pub(crate) static ACCESS: Section = Section {
             TIME,
             Default("1 us"),
             "10 us",
-            "With `polling`, `powerlink` and `timed-token`: time from the last bit of a frame that asks a station to the first bit of its answer.",
+            "With `polling`, `powerlink`, `ftt-ethernet` and `timed-token`: time from the last bit of a frame that asks a station to the first bit of its answer.",
         ),
         key(
             "slots",
@@ -71,6 +72,20 @@ pub(crate) static ACCESS: Section = Section {
             Optional,
             "[{ node: plc1, at: 200 us, size: 128 B }]",
             "With `tdma`: the time slots; one for each station that sends, one after the other, if not given.",
+        ),
+        key(
+            "messages",
+            Kind::List(&SYNCHRONOUS),
+            Optional,
+            "[{ node: drive1, size: 64 B, every: 2 }]",
+            "With `ftt-ethernet`: the synchronous messages; one in each cycle for each station that sends real-time frames, if not given.",
+        ),
+        key(
+            "window",
+            TIME,
+            Optional,
+            "200 us",
+            "With `ftt-ethernet`: time for synchronous messages in a cycle; the shortest in which all of them are in time if not given.",
         ),
         key(
             "retries",
@@ -169,6 +184,29 @@ pub(crate) static SLOT: Section = Section {
             Default("1"),
             "2",
             "In which of these, from 1.",
+        ),
+    ],
+};
+
+pub(crate) static SYNCHRONOUS: Section = Section {
+    name: "synchronous",
+    noun: "a synchronous message",
+    description: "A real-time frame that the master of FTT-Ethernet lists in its trigger messages.",
+    keys: &[
+        key("node", Kind::Name("node"), Required, "plc1", "Its station."),
+        key(
+            "size",
+            SIZE,
+            Optional,
+            "128 B",
+            "Largest frame, from addresses to FCS; the largest real-time one of the station if not given.",
+        ),
+        key(
+            "every",
+            CYCLES,
+            Default("1"),
+            "2",
+            "It is sent once in this many cycles.",
         ),
     ],
 };
