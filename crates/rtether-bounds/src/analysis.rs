@@ -251,6 +251,15 @@ pub enum Reason {
         /// Which packets go another way.
         part: IngressPart,
     },
+    /// The address of the next station is not proved to be resolved in time.
+    Resolution {
+        /// The station that asks.
+        from: NodeId,
+        /// The one that is asked.
+        to: NodeId,
+        /// What the proof lacks.
+        obstacle: ResolutionObstacle,
+    },
     /// On a link, an octet does not take a whole number of picoseconds.
     LinkRate {
         /// The sending port.
@@ -287,6 +296,7 @@ impl fmt::Display for Reason {
             Self::Cycle { .. } => write!(f, "no finite bound found for a cycle of flows"),
             Self::EndNodeLayer { part, .. } => part.fmt(f),
             Self::Ingress { part, .. } => part.fmt(f),
+            Self::Resolution { obstacle, .. } => write!(f, "address resolution: {obstacle}"),
             Self::LinkRate { .. } => {
                 write!(
                     f,
@@ -353,6 +363,35 @@ impl fmt::Display for ConnectionObstacle {
             } => write!(
                 f,
                 "an acknowledgement may take {acknowledged}, and after {timeout} data is sent again"
+            ),
+        }
+    }
+}
+
+/// Why an address is not proved to be resolved by the first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResolutionObstacle {
+    /// Request and reply have no bound.
+    Unbounded,
+    /// Bit errors or a policer may destroy one of them.
+    Losses,
+    /// The request is repeated before the reply may be there.
+    Late {
+        /// Longest time to the reply.
+        answered: Duration,
+        /// Time after which the request is repeated.
+        retry: Duration,
+    },
+}
+
+impl fmt::Display for ResolutionObstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unbounded => write!(f, "request and reply have no bound"),
+            Self::Losses => write!(f, "bit errors or a policer may destroy request or reply"),
+            Self::Late { answered, retry } => write!(
+                f,
+                "the reply may take {answered}, and after {retry} the request is repeated"
             ),
         }
     }

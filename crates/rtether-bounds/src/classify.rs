@@ -99,7 +99,8 @@ impl Way<'_> {
             Encapsulation::Raw
             | Encapsulation::Goose
             | Encapsulation::SampledValues
-            | Encapsulation::Profinet => None,
+            | Encapsulation::Profinet
+            | Encapsulation::Arp => None,
         }
     }
 
@@ -154,6 +155,7 @@ impl Way<'_> {
             Encapsulation::Goose => 0x88B8,
             Encapsulation::SampledValues => 0x88BA,
             Encapsulation::Profinet => 0x8892,
+            Encapsulation::Arp => 0x0806,
         }
     }
 

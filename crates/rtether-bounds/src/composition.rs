@@ -41,7 +41,7 @@ use crate::analysis::{Analysis, Method, Reason};
 use crate::gap::Gap;
 use crate::index::NONE;
 use crate::plant::Plant;
-use crate::report::{place, report};
+use crate::report::{held_at, place, report};
 use crate::solution::Solution;
 use crate::tandem::{Refined, refine, runs, way_to};
 use place::At;
@@ -162,9 +162,10 @@ impl Composer {
     /// # Panics
     /// As [`crate::analyze`].
     pub fn new(network: &Network, flows: &[Flow]) -> Self {
-        let (plant, solution) = crate::prompt::solve(network, flows);
+        let (plant, solution) = crate::whole::solve(network, flows);
         let refined = refine(&plant, &solution);
-        let analysis = report(&plant, &solution, Some(&refined), flows);
+        let in_order = !network.resolves_addresses();
+        let analysis = report(&plant, &solution, in_order.then_some(&refined), flows);
         Self {
             plant,
             solution,
@@ -211,6 +212,16 @@ impl Composer {
     fn steps(&self, method: Method, last: u32, end: Gap) -> Option<Vec<Step>> {
         let way = way_to(&self.plant, last);
         let mut steps = Vec::new();
+        let first = way.first().map(|&visit| &self.plant.visits[visit as usize]);
+        if let Some(first) = first.filter(|first| first.gap.max > 0) {
+            steps.push(Step {
+                shares: Vec::new(),
+                passages: vec![Passage {
+                    place: held_at(&self.plant, first),
+                    time: Duration::from_ps(first.gap.max),
+                }],
+            });
+        }
         match method {
             Method::TotalFlow | Method::FixedPoint | Method::SeparatedFlow => {
                 let at = At::new(self, method);

@@ -21,6 +21,8 @@
 //! `W <= L <= (s + r (h - 1) (W + g)) / (1 - r)`. Both are solved for `W`, which is finite because
 //! finitely many packets have begun before any moment. QED
 //!
+//! Where packets are held for an address before their first place, times vary `h` times, and `h - 1` before `g` becomes `h`.
+//!
 //! The bound of [`crate::analyze`] is lower, since it knows each place. This one needs no more than
 //! what can be said of a plant before it is drawn.
 
@@ -36,9 +38,9 @@ use crate::curve::{ONE, PLACES};
 use crate::discipline::Discipline;
 use crate::index::NONE;
 use crate::plant::{Plant, Visit};
-use crate::prompt;
 use crate::report::place;
 use crate::source::INFINITE;
+use crate::whole;
 
 /// What the plant as a whole says about the longest wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ pub enum DiameterObstacle {
 /// # Errors
 /// The reason why it says nothing.
 pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterObstacle> {
-    let (plant, _) = prompt::solve(network, flows);
+    let (plant, _) = whole::solve(network, flows);
     if !plant.exceeded.is_empty() {
         return Err(DiameterObstacle::Policer);
     }
@@ -94,11 +96,14 @@ pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterO
     let (rate, burst) = busiest(&plant)?;
     let depths = depths(&plant);
     let places = depths.iter().copied().max().unwrap_or(0);
+    // A packet may be held for an address before its first place, too.
+    let is_held = |visit: &Visit| visit.parent == NONE && visit.gap.max > 0;
+    let before = i128::from(plant.visits.iter().any(is_held));
     let steps = i128::from(places.saturating_sub(1));
-    let spreads = plant.visits.iter().filter(|visit| visit.parent != NONE);
+    let spreads = plant.visits.iter();
     let spread = spreads.map(|visit| visit.gap.max - visit.gap.min).max();
     // Scaled by `ONE`, as the rate is.
-    let moved = rate.saturating_mul(steps.saturating_mul(spread.unwrap_or(0).into()));
+    let moved = rate.saturating_mul((steps + before).saturating_mul(spread.unwrap_or(0).into()));
     let times = if is_in_order {
         places.saturating_sub(1).max(1)
     } else {

@@ -13,6 +13,7 @@ mod end_station;
 mod ingress;
 mod link;
 mod mirror;
+mod resolution;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -30,6 +31,7 @@ use crate::analysis::Reason;
 use crate::classify::Way;
 use crate::connection::{self, Delayed};
 use crate::frame::{Frame, Kind};
+use crate::held::{Resolution, Unresolved};
 use crate::index::NONE;
 use crate::output_limit::Limit;
 use crate::passage::Policer;
@@ -38,6 +40,7 @@ use crate::servers::Sites;
 use crate::source::add;
 use crate::stack::Service;
 use ingress::Split;
+use resolution::is_exchange;
 
 /// Routes of a network and numbers for its places; independent of flows.
 #[derive(Debug)]
@@ -45,9 +48,16 @@ pub(crate) struct Atlas {
     routing: Routing,
     sites: Sites,
     servers: Vec<Server>,
+    /// How long stations hold packets for an address.
+    resolutions: Vec<Resolution>,
 }
 
 impl Atlas {
+    /// Takes what is known of how long stations hold packets for an address.
+    pub(crate) fn set_resolutions(&mut self, resolutions: Vec<Resolution>) {
+        self.resolutions = resolutions;
+    }
+
     /// Finds routes and numbers the places.
     pub(crate) fn new(network: &Network) -> Self {
         let routing = Routing::new(network);
@@ -57,6 +67,7 @@ impl Atlas {
             routing,
             sites,
             servers,
+            resolutions: Vec::new(),
         }
     }
 
@@ -91,6 +102,7 @@ impl Atlas {
             is_open: false,
             is_prompt: false,
             exceeded,
+            resolutions: &self.resolutions,
             branches: 0,
             first_branch: 0,
             budget: 0,
@@ -128,6 +140,8 @@ struct Token {
     is_policed: bool,
     /// Where its packets first took two queues.
     split: Option<Split>,
+    /// A neighbor on the way that may not answer, so that the packet may be dropped.
+    unresolved: Option<Unresolved>,
     /// Tells packets apart that have taken different queues.
     branch: u32,
 }
@@ -148,8 +162,18 @@ impl Token {
             limit: None,
             is_policed: false,
             split: None,
+            unresolved: None,
             branch: 0,
         }
+    }
+}
+
+impl Token {
+    /// Returns the last visit and the time behind it, or why there is no bound for all packets.
+    fn end(&self) -> Result<(u32, Gap), Reason> {
+        let unresolved = self.unresolved.map(Unresolved::reason);
+        let reason = self.split.map(Split::reason).or(unresolved);
+        reason.map_or(Ok((self.visit, self.gap)), Err)
     }
 }
 
@@ -158,6 +182,8 @@ enum Target {
     One(NodeId),
     /// The listeners, and the ports that switches with group tables send it to.
     Group(Vec<NodeId>, BTreeSet<PortId>),
+    /// All stations: a broadcast.
+    All,
     /// The listeners of a stream with entries of its own, and the ports that all switches send it to.
     Stream(Vec<NodeId>, BTreeSet<PortId>),
 }
@@ -166,6 +192,7 @@ impl Target {
     fn includes(&self, node: NodeId) -> bool {
         match self {
             Self::One(own) => *own == node,
+            Self::All => true,
             Self::Group(listeners, _) | Self::Stream(listeners, _) => listeners.contains(&node),
         }
     }
@@ -185,6 +212,7 @@ struct Walker<'a> {
     is_prompt: bool,
     /// Policers that frames may exceed.
     exceeded: &'a [Policer],
+    resolutions: &'a [Resolution],
     /// Last number of a branch, and that of the packet handed to its station.
     branches: u32,
     first_branch: u32,
@@ -196,6 +224,9 @@ type Deliveries = Vec<(NodeId, Token)>;
 
 impl Walker<'_> {
     fn follow_flow(&mut self, flow: &Flow) {
+        if is_exchange(flow) {
+            return self.follow_exchange(flow);
+        }
         let request = if self.is_prompt {
             Frame::parts(flow, false)
         } else {
@@ -284,8 +315,7 @@ impl Walker<'_> {
             Some(reply) => reply.after.as_ps(),
             None if flow.is_acknowledged() && !self.is_prompt => 0,
             None => {
-                let split = token.split.map(Split::reason);
-                stream.end = split.map_or(Ok((token.visit, token.gap)), Err);
+                stream.end = token.end();
                 return stream;
             }
         };
@@ -312,7 +342,10 @@ impl Walker<'_> {
                 max: add(token.gap.max, after),
             },
             spacing: None,
-            frame: if self.is_prompt {
+            frame: if is_exchange(flow) {
+                // With the tag of the request.
+                token.frame.without_priority()
+            } else if self.is_prompt {
                 Frame::parts(flow, true)
             } else {
                 Frame::of(flow, true)
@@ -332,8 +365,7 @@ impl Walker<'_> {
         let target = self.unicast(flow, [listener, flow.talker]);
         let back = self.send(&way, &target, answer)?;
         let (_, token) = back.first().ok_or(Reason::NotDelivered)?;
-        let split = token.split.map(Split::reason);
-        split.map_or(Ok((token.visit, token.gap)), Err)
+        token.end()
     }
 
     /// Returns the destination of unicast frames of a flow, or of its answers.
@@ -368,8 +400,11 @@ impl Walker<'_> {
             return Ok(deliveries);
         };
         let mut token = token;
-        self.pass_tasks(way.from, station, &mut token, true);
-        self.pass_stack(way.from, station, way, &mut token, true);
+        if !is_exchange(way.flow) {
+            self.pass_tasks(way.from, station, &mut token, true);
+            self.pass_stack(way.from, station, way, &mut token, true);
+            self.resolve(way, &mut token);
+        }
         let queue = self.pass_smoother(station, way, &mut token);
         let port = PortId::first(way.from);
         let mut under_way = Vec::new();
@@ -413,7 +448,9 @@ impl Walker<'_> {
                         return Err(self.loops());
                     }
                     self.pass_stack(port.node, station, way, &mut token, false);
-                    self.pass_tasks(port.node, station, &mut token, false);
+                    if !is_exchange(way.flow) {
+                        self.pass_tasks(port.node, station, &mut token, false);
+                    }
                     deliveries.push((port.node, token));
                 }
             }
@@ -499,7 +536,7 @@ impl Walker<'_> {
                 let hop = self.routing.next_hop(self.network, node, *station);
                 hop.map_or_else(Vec::new, |hop| vec![hop.egress])
             }
-            Target::Group(..) | Target::One(_) => self.sites.ports_of(node).collect(),
+            Target::Group(..) | Target::One(_) | Target::All => self.sites.ports_of(node).collect(),
         };
         ways.retain(|&port| port != ingress && !switch.is_mirror(port.port));
         ways

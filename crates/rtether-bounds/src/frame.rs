@@ -136,6 +136,11 @@ impl Frame {
         }
     }
 
+    /// Returns the frame with priority zero.
+    pub(crate) const fn without_priority(self) -> Self {
+        Self { pcp: 0, ..self }
+    }
+
     /// Returns the octets that the tag adds.
     pub(crate) const fn tag_octets(&self) -> i64 {
         if self.is_tagged { 4 } else { 0 }

@@ -18,6 +18,7 @@ use crate::plant::Plant;
 use crate::prompt::solve_promptly;
 use crate::report::{report, stream_bound};
 use crate::solution::{Solution, Stage};
+use crate::whole::solve_anew;
 
 /// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///
@@ -61,10 +62,13 @@ impl Analyzer {
     /// # Panics
     /// As [`crate::analyze`]; so do all methods that change the plant.
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
-        let atlas = Atlas::new(&network);
-        let ways = atlas.follow(&network, &flows);
-        let plant = Plant::complete(ways.clone(), &network, &flows);
-        let (plant, stages) = solve_promptly(plant, &atlas, &network, &flows, None);
+        let (atlas, plant, stages) = solve_anew(&network, &flows);
+        let ways = if network.resolves_addresses() {
+            // The analysis of an edited plant begins anew.
+            Plant::default()
+        } else {
+            atlas.follow(&network, &flows)
+        };
         let mut analyzer = Self {
             network,
             flows,
@@ -123,6 +127,9 @@ impl Analyzer {
     ///
     /// Follows all flows again, but evaluates only places that have changed.
     pub fn set_network(&mut self, network: Network) -> Changes {
+        if self.network.resolves_addresses() || network.resolves_addresses() {
+            return self.begin_anew(network, &Edit::NOTHING);
+        }
         self.atlas = Atlas::new(&network);
         self.ways = self.atlas.follow(&network, &self.flows);
         self.network = network;
@@ -145,6 +152,11 @@ impl Analyzer {
             flows: at..at + removed,
             added: usize::from(by.is_some()),
         };
+        if self.network.resolves_addresses() {
+            self.flows.splice(edit.flows.clone(), by);
+            let network = core::mem::take(&mut self.network);
+            return self.begin_anew(network, &edit);
+        }
         if looks_at_numbers(&self.network) {
             // The flows behind may match other rules than before.
             self.flows.splice(edit.flows.clone(), by);
@@ -156,6 +168,35 @@ impl Analyzer {
         edit.apply(&mut self.ways, own);
         self.flows.splice(edit.flows.clone(), by);
         self.update(&edit)
+    }
+
+    /// Analyzes the edited flows over this network as if for the first time.
+    fn begin_anew(&mut self, network: Network, edit: &Edit) -> Changes {
+        let mut before = core::mem::take(&mut self.streams);
+        *self = Self::new(network, core::mem::take(&mut self.flows));
+        let is_before = |limit: usize| move |stream: &StreamBound| stream.flow.index() < limit;
+        let behind = before.split_off(before.partition_point(is_before(edit.flows.end)));
+        let gone = before.split_off(before.partition_point(is_before(edit.flows.start)));
+        let (first, rest) = self.streams.split_at(before.len());
+        let (own, last) = rest.split_at(rest.len() - behind.len());
+        let changed = |old: Vec<StreamBound>, new: &[StreamBound]| {
+            let pairs = old.into_iter().zip(new);
+            let changed = pairs.filter(|(old, new)| !edit.keeps(old, new));
+            let changed = changed.map(|(old, new)| StreamChange {
+                before: Some(old),
+                after: Some(new.clone()),
+            });
+            changed.collect::<Vec<_>>()
+        };
+        let mut streams = changed(before, first);
+        streams.extend(paired(&gone, own));
+        streams.extend(changed(behind, last));
+        let effort = Effort {
+            visits: self.plant.visits.len(),
+            evaluations: self.evaluations(),
+            is_cyclic: self.solution().is_cyclic,
+        };
+        Changes { streams, effort }
     }
 
     /// Solves the plant as it is now and returns what has changed.
@@ -230,12 +271,7 @@ impl Analyzer {
         }
         let after = self.bound_of(index);
         let before = core::mem::replace(stream, after.clone());
-        let is_same = match (&before.bound, &after.bound) {
-            (Ok(before), Ok(after)) => before == after,
-            (Err(before), Err(after)) => edit.renumbered(before) == *after,
-            (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
-        };
-        (!is_same).then_some(StreamChange {
+        (!edit.keeps(&before, &after)).then_some(StreamChange {
             before: Some(before),
             after: Some(after),
         })
@@ -291,6 +327,15 @@ fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
 }
 
 impl Edit {
+    /// Returns whether a stream has the same bound, or the same reason, as before.
+    fn keeps(&self, before: &StreamBound, after: &StreamBound) -> bool {
+        match (&before.bound, &after.bound) {
+            (Ok(before), Ok(after)) => before == after,
+            (Err(before), Err(after)) => self.renumbered(before) == *after,
+            (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
+        }
+    }
+
     /// Returns a reason with the flow numbers after the edit.
     fn renumbered(&self, reason: &Reason) -> Reason {
         let mut reason = reason.clone();

@@ -37,6 +37,8 @@
 //!   hold packets back forever, the reason is a [`LayerPart`]: low frames that only high frames
 //!   release; bulk packets under a detector that may report congestion again and again; strict
 //!   transmit queues below a smoother; mode `rtether` above transmit queues that reorder.
+//! - Where stations resolve addresses, packets may be held for as long as a request and its reply are
+//!   proved to take (`resolution`). Without such a proof flows to that neighbor have no bound.
 //! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
 //!   again; files over TCP and samples over RTPS have none.
 //! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with
@@ -73,6 +75,7 @@ mod evaluate;
 mod expand;
 mod frame;
 mod gap;
+mod held;
 mod incremental;
 mod index;
 mod inherit;
@@ -82,6 +85,7 @@ mod plant;
 mod policing;
 mod prompt;
 mod report;
+mod resolution;
 mod servers;
 mod service_curve;
 mod solution;
@@ -91,6 +95,7 @@ mod stack;
 mod station;
 mod tandem;
 mod wait;
+mod whole;
 mod window;
 
 use rtether_model::flow::Flow;
@@ -98,7 +103,8 @@ use rtether_model::network::Network;
 
 pub use analysis::{
     AccessObstacle, Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, IngressPart,
-    LayerPart, Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, StackBound, StreamBound,
+    LayerPart, Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, ResolutionObstacle,
+    StackBound, StreamBound,
 };
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use diameter::{Diameter, DiameterObstacle, diameter};
@@ -120,7 +126,8 @@ pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
 /// # Panics
 /// As [`analyze`].
 pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
-    let (plant, solution) = prompt::solve(network, flows);
-    let refined = (methods == Methods::All).then(|| tandem::refine(&plant, &solution));
+    let (plant, solution) = whole::solve(network, flows);
+    let in_order = !network.resolves_addresses();
+    let refined = (methods == Methods::All && in_order).then(|| tandem::refine(&plant, &solution));
     report::report(&plant, &solution, refined.as_ref(), flows)
 }

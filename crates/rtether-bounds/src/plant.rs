@@ -396,7 +396,9 @@ impl Plant {
         let visits = &self.visits;
         let mut later: Option<(usize, i64)> = None;
         for (index, visit) in visits.iter().enumerate().rev() {
-            if visit.parent != NONE || visit.frames != 1 {
+            // Copies that are held for an address come when it is known.
+            let is_held = visit.gap.max > 0;
+            if visit.parent != NONE || visit.frames != 1 || is_held {
                 continue;
             }
             let is_limited = self.sources[visit.flow as usize].is_limited();

@@ -52,20 +52,6 @@ use crate::solution::{Solution, Stage};
 use crate::solve::{arrival, solve_after};
 use crate::source::{FIRST_TIMEOUT, add};
 
-/// Follows the flows of a network and solves the plant.
-pub(crate) fn solve(network: &Network, flows: &[Flow]) -> (Plant, Solution) {
-    let atlas = Atlas::new(network);
-    let plant = Plant::complete(atlas.follow(network, flows), network, flows);
-    let (plant, stages) = solve_promptly(plant, &atlas, network, flows, None);
-    let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
-    let last = stages.into_iter().next_back().unwrap_or_default();
-    let solution = Solution {
-        evaluations,
-        ..last.solution
-    };
-    (plant, solution)
-}
-
 /// Solves a plant whose connections are taken to send messages at once, and whose policers for kept,
 /// until that is found to lack a proof; the first search may start from the stages of an earlier plant.
 pub(crate) fn solve_promptly(

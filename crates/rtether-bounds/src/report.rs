@@ -267,9 +267,25 @@ fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
             });
         }
         at = visit.parent;
+        if at == NONE && passage > 0 {
+            hops.push(HopBound {
+                place: held_at(plant, visit),
+                queueing: Duration::ZERO,
+                passage: Duration::from_ps(passage),
+            });
+        }
     }
     hops.reverse();
     hops
+}
+
+/// Returns where a packet was held for an address before its first visit.
+pub(crate) fn held_at(plant: &Plant, visit: &Visit) -> Place {
+    let at = place(&plant.servers[visit.server as usize], visit);
+    Place {
+        segment: Segment::TalkerStack,
+        port: PortId::first(at.port.node),
+    }
 }
 
 /// Returns where a visit is.

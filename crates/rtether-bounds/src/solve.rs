@@ -225,8 +225,11 @@ impl<'a> Solver<'a> {
         let id = visit as usize;
         let visit = &self.plant.visits[id];
         let source = &self.plant.sources[visit.flow as usize];
-        let jitter = if visit.parent == NONE {
+        let jitter = if visit.parent == NONE && visit.gap.max == 0 {
             source.jitter
+        } else if visit.parent == NONE {
+            // It was held for an address.
+            jitter_after(self.plant, source.jitter, id)
         } else {
             let parent = visit.parent as usize;
             let before = add(self.solution.jitter[parent], self.solution.wait[parent]);

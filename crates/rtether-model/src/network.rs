@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::arp::Arp;
 use crate::empirical::Empirical;
 use crate::endnode::Layer;
 pub use crate::index::{LinkId, NodeId, PortId};
@@ -61,6 +62,9 @@ pub struct EndStation {
     pub tasks: Option<Tasks>,
     /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
     pub layer: Option<Box<Layer>>,
+    /// Resolution of the addresses of neighbors; all are known beforehand if not given. Every station
+    /// answers requests.
+    pub arp: Option<Arp>,
     /// On real hosts: whether all of the above is emulated below the host, in addition to the
     /// host's own costs, instead of left to the host. Ignored in a simulation.
     pub emulate: bool,
@@ -80,6 +84,7 @@ impl EndStation {
             driver_queue: Self::DRIVER_QUEUE,
             tasks: None,
             layer: None,
+            arp: None,
             emulate: false,
         }
     }
@@ -552,6 +557,15 @@ pub struct Link {
 }
 
 impl Network {
+    /// Returns whether any station resolves addresses, and so broadcasts requests.
+    pub fn resolves_addresses(&self) -> bool {
+        let resolves = |node: &Node| match &node.kind {
+            NodeKind::EndStation(station) => station.arp.is_some(),
+            NodeKind::Switch(_) | NodeKind::Hub(_) => false,
+        };
+        self.nodes.iter().any(resolves)
+    }
+
     /// Adds a node.
     ///
     /// # Panics

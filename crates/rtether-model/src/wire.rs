@@ -48,6 +48,8 @@ pub enum Encapsulation {
     SampledValues,
     /// PROFINET IO cyclic data: frame id 2, cycle counter and status 4 octets.
     Profinet,
+    /// A request or reply of ARP, 28 octets (RFC 826); no flow of a scenario has it.
+    Arp,
     /// RTPS over UDP over IPv4, with samples that are a sequence of octets. In 2.5: message 20, time
     /// 12, DATA 24, CDR encapsulation 4, length of the sequence 4, and a HEARTBEAT of 32 behind a
     /// reliable sample. In 1.0: message 16, time 12, ISSUE 20, length 4, HEARTBEAT 28. Other
@@ -96,6 +98,7 @@ impl Encapsulation {
         Bytes::new(match self {
             Self::Raw => 0,
             Self::Udp | Self::Icmp => IP_UDP,
+            Self::Arp => 28,
             Self::Rtps {
                 version,
                 is_reliable,
@@ -104,6 +107,11 @@ impl Encapsulation {
             Self::Goose | Self::SampledValues => 8,
             Self::Profinet => 6,
         })
+    }
+
+    /// Returns whether it is carried by IPv4.
+    pub const fn is_ip(self) -> bool {
+        matches!(self, Self::Udp | Self::Tcp | Self::Icmp | Self::Rtps { .. })
     }
 
     /// Returns the largest payload that fits one frame.
@@ -122,6 +130,7 @@ impl Encapsulation {
             | Self::Goose
             | Self::SampledValues
             | Self::Profinet
+            | Self::Arp
             | Self::Rtps { .. } => self.max_payload(),
         }
     }

@@ -261,6 +261,7 @@ fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     let floods = Floods {
         any: free().next().is_some(),
         multicast: free().any(|flow| flow.delivery == Delivery::Multicast),
+        requests: plant.network.resolves_addresses(),
     };
     let mut found = routing.find_loop(&plant.network);
     let mut opened: Option<Network> = None;
@@ -274,11 +275,12 @@ fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     }
 }
 
-/// Whether switches may flood frames of flows without a route.
+/// Whether switches may flood frames of flows without a route, or requests for addresses.
 #[derive(Clone, Copy)]
 struct Floods {
     any: bool,
     multicast: bool,
+    requests: bool,
 }
 
 fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: Floods) {
@@ -296,7 +298,11 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
             return Some((node, "floods unknown addresses because it learns"));
         }
         let floods = switch.multicast == MulticastForwarding::Unmanaged;
-        (free.multicast && floods).then_some((node, "floods multicast"))
+        if free.multicast && floods {
+            return Some((node, "floods multicast"));
+        }
+        let requests = "floods broadcasts, and stations with `arp` send them";
+        free.requests.then_some((node, requests))
     });
     let Some((node, why)) = culprit else { return };
     let names: Vec<String> = members
@@ -326,10 +332,13 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
     )
     .also(plant.node_spans[node.index()], why)
     .help("add `standby: true` to this link, as a spanning tree would block it")
-    .help_if((!has_hub).then_some(
+    .help_if((!has_hub && !free.requests).then_some(
         "or use `addresses: static` and `multicast: managed`, which follow shortest paths",
     ))
-    .help_if((!has_hub).then_some("or give every flow a `route`: then nothing is flooded"));
+    .help_if(
+        (!has_hub && !free.requests)
+            .then_some("or give every flow a `route`: then nothing is flooded"),
+    );
     for link in others.iter().take(6) {
         diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
     }

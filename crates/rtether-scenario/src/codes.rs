@@ -271,7 +271,7 @@ pub(super) static VLAN_SEPARATION: Code = error(
 pub(super) static NETWORK_LOOP: Code = error(
     "network-loop",
     "Switches or hubs form a loop in which a frame would circulate forever.",
-    "Only hubs, learning switches and switches that flood multicast need a tree; static \
+    "Only hubs, learning switches, switches that flood multicast and plants with `arp` need a tree; static \
      tables and managed multicast follow shortest paths. Put one link on standby, as a spanning \
      tree would, or give every flow a `route`: then nothing is flooded.",
 );

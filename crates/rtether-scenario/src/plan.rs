@@ -1,6 +1,6 @@
 //! A scenario as the engines see it: after parsing, checking and lowering.
 
-use rtether_model::flow::Flow;
+use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 use rtether_model::quantity::Duration;
 
@@ -21,6 +21,14 @@ pub struct Scenario {
     pub accept: Vec<Requirement>,
     /// Requirements over several flows.
     pub sums: Vec<Sum>,
+}
+
+impl Scenario {
+    /// Returns the name of a flow in results; messages of ARP have numbers behind those of all flows.
+    pub fn flow_name(&self, flow: FlowId) -> &str {
+        let flow = self.flows.get(flow.index());
+        flow.map_or("ARP", |flow| &flow.name)
+    }
 }
 
 /// How to simulate.

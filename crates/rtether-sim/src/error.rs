@@ -21,6 +21,12 @@ pub enum BuildError {
         /// Why none was found.
         reason: RouteError,
     },
+    /// Stations broadcast requests for addresses, which would circulate in a loop.
+    #[error("requests for addresses (`arp`) would circulate in the loop of link {link}")]
+    Broadcasts {
+        /// Index of a link of the loop.
+        link: usize,
+    },
     /// A talker or listener is not an end station.
     #[error("flow `{flow}` starts or ends at a switch")]
     NotAnEndStation {

@@ -7,6 +7,7 @@
 //! from any of them to any other one.
 
 mod access;
+mod arp;
 mod build;
 mod bulk;
 mod classify;
@@ -33,6 +34,7 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::route::Routing;
 
 use crate::agenda::Agenda;
+use crate::arp::ArpState;
 use crate::bulk::BulkFlow;
 use crate::config::Config;
 use crate::conversation::Conversation;
@@ -40,7 +42,7 @@ use crate::flow::{Carrier, FlowState};
 use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
 use crate::observe::{NoObserver, Observer, PacketInfo};
-use crate::packet::{GROUP, MIRRORED, Packet, Pool, REVERSE, TAGGED};
+use crate::packet::{ARP, GROUP, MIRRORED, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::publication::{Message, Publications};
 use crate::queues::EgressQueues;
@@ -70,6 +72,8 @@ enum Action {
     Stack(u32, u8),
     /// A timer of a station's tasks or layer is due: station.
     Layer(u32),
+    /// A request for an address has not been answered: station.
+    Arp(u32),
     /// A listener's application replies: flow.
     Reply(u32),
     /// The sender of a bulk flow wakes up.
@@ -111,6 +115,8 @@ pub struct Simulation {
     stacks: Vec<StackState>,
     /// Only for stations with tasks or a layer.
     layers: Vec<LayerState>,
+    /// By station; empty unless one of them resolves addresses.
+    arp: Vec<ArpState>,
     switches: Vec<SwitchState>,
     forwarding: Forwarding,
     flows: Vec<FlowState>,
@@ -121,8 +127,8 @@ pub struct Simulation {
     /// By station; empty without fragmented flows.
     reassemblies: Vec<Reassembly>,
     streams: Vec<StreamStats>,
-    /// First of the groups that stand for broadcasts of frames from outside, which every switch
-    /// floods.
+    /// First of the groups that stand for broadcasts, which every switch floods: of frames from
+    /// outside, or of requests for addresses. Each is that of the flow of a station, too.
     flooded_from: u32,
     /// Frames from outside, by number; empty in a simulation.
     visitors: Vec<Visitor>,
@@ -171,6 +177,7 @@ impl Simulation {
                 Action::Stored(port) => self.forward_stored(port, observer),
                 Action::Stack(station, server) => self.complete_service(station, server, observer),
                 Action::Layer(station) => self.layer_timeout(station, observer),
+                Action::Arp(station) => self.wake_arp(station, observer),
                 Action::Reply(flow) => self.send_due_answer(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
@@ -263,6 +270,7 @@ impl Simulation {
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
             tcp: segment.copied(),
             is_mirrored: packet.has(MIRRORED),
+            arp: packet.has(ARP).then(|| node_of(packet.number)),
             fragment: fragmented
                 .and_then(|position| self.fragmented[position as usize].info(packet)),
         }

@@ -30,6 +30,7 @@ extern crate std;
 
 mod access;
 mod agenda;
+mod arp;
 mod bulk;
 mod config;
 mod conversation;

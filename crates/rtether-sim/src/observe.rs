@@ -37,6 +37,9 @@ pub struct PacketInfo {
     pub tcp: Option<tcp::Segment>,
     /// Which fragment of a datagram it is, if any.
     pub fragment: Option<FragmentInfo>,
+    /// For a message of ARP, the station that it is about; a reply is reverse. Its flow is none of the
+    /// scenario: there is one for each station behind them.
+    pub arp: Option<NodeId>,
     /// A copy for the station behind a mirror port, which is no loss if it ends early.
     pub is_mirrored: bool,
     /// Time spent so far, by [`Segment`]: at [`Observer::transmitted`] up to the first bit on the
@@ -113,6 +116,8 @@ pub enum DropReason {
     Garbled,
     /// It exceeded the limit of a policer of a switch.
     Policed,
+    /// Nobody answered for its address, or too many others were held for it.
+    Unresolved,
 }
 
 /// Receives the events of a run, in order of time.

@@ -25,6 +25,8 @@ pub(crate) const COUNTED: u8 = 1 << 3;
 pub(crate) const OUTBOUND: u8 = 1 << 4;
 /// A copy for the station behind a mirror port.
 pub(crate) const MIRRORED: u8 = 1 << 5;
+/// A request or, with [`REVERSE`], a reply of ARP; its number is the station that it is about.
+pub(crate) const ARP: u8 = 1 << 6;
 
 /// One packet, from release to delivery. Times in picoseconds.
 #[derive(Clone, Copy, Default)]

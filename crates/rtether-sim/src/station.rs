@@ -16,6 +16,7 @@ pub(crate) struct Station {
     port: u32,
     layer: u32,
     servers: u8,
+    resolves: bool,
     released: u64,
     delivered: u64,
     arrived: u64,
@@ -34,6 +35,7 @@ impl Station {
             port: port.unwrap_or(NONE),
             layer: layer.unwrap_or(NONE),
             servers,
+            resolves: false,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -65,6 +67,17 @@ impl Station {
     #[inline]
     pub(crate) const fn servers(&self) -> u8 {
         self.servers
+    }
+
+    /// Returns whether it resolves addresses before it sends packets.
+    #[inline]
+    pub(crate) const fn resolves(&self) -> bool {
+        self.resolves
+    }
+
+    /// Lets it resolve addresses.
+    pub(crate) const fn resolve(&mut self) {
+        self.resolves = true;
     }
 
     /// Counts a packet released by its applications.

@@ -75,7 +75,7 @@ struct Trace(Vec<(usize, PortId, i64)>);
 
 impl Observer for Trace {
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        if packet.number == 0 {
+        if packet.number == 0 && packet.arp.is_none() {
             let time = (now - Instant::ZERO).as_ps();
             self.0.push((packet.flow.index(), port, time));
         }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{LinkId, NodeId, PortId};
-use rtether_model::quantity::Instant;
+use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
@@ -103,8 +103,14 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         let Some(Some(interface)) = ports.get(usize::from(port.port)) else {
             return;
         };
-        let flow = &self.scenario.flows[packet.flow.index()];
         self.frame.clear();
+        let Some(flow) = self.scenario.flows.get(packet.flow.index()) else {
+            describe_arp(packet).append_to(&mut self.frame);
+            self.capture
+                .add_frame(&mut self.block, *interface, now, &self.frame);
+            self.write_block();
+            return;
+        };
         let description = describe(flow, packet);
         if flow.is_published() {
             let description = FrameDescription {
@@ -124,6 +130,23 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         self.capture
             .add_frame(&mut self.block, *interface, now, &self.frame);
         self.write_block();
+    }
+}
+
+/// Describes a message of ARP, which belongs to no flow of the scenario.
+fn describe_arp(packet: &PacketInfo) -> FrameDescription {
+    let to = packet.destination;
+    FrameDescription {
+        source: packet.source.0,
+        destination: to.map_or(Destination::Broadcast, |to| Destination::Station(to.0)),
+        tag: packet.tag.map(|(pcp, vid)| trace::Tag { pcp, vid }),
+        encapsulation: Encapsulation::Arp,
+        payload: Bytes::ZERO,
+        dscp: 0,
+        flow: packet.arp.map_or(0, |about| about.0),
+        reply: packet.is_reverse,
+        identification: 0,
+        tcp: None,
     }
 }
 

@@ -146,3 +146,55 @@ flows:
         assert_eq!(read(wrong, "frame.number"), [""; 0], "{wrong}");
     }
 }
+
+/// Oracle: `tshark`, which decodes ARP and pairs requests with replies.
+#[test]
+fn requests_for_addresses_are_decoded() {
+    if tshark_is_missing() {
+        return;
+    }
+    let text = "
+rtether: 1
+run: { for: 10 ms, warmup: 0 s }
+nodes: { a: { stack: zero, arp: {} }, b: { stack: zero } }
+switches: { sw: { ports: 2, port_settings: { 1: { trunk: [7] }, 2: { access: 7 } } } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: one, from: a, to: b, period: 10 ms, size: 60 B, pcp: 5, vlan: 7 }
+";
+    let loaded = load_with("arp.yaml", text, &[]);
+    let bytes = capture(&loaded.into_scenario().expect("the scenario is right"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arp.pcapng");
+    std::fs::write(&path, &bytes).expect("the directory for temporary files");
+    let fields = [
+        "eth.dst",
+        "vlan.id",
+        "arp.opcode",
+        "arp.src.proto_ipv4",
+        "arp.dst.proto_ipv4",
+        "arp.dst.hw_mac",
+        "frame.len",
+    ];
+    let output = tshark()
+        .arg("-n")
+        .arg("-r")
+        .arg(&path)
+        .args(["-Y", "arp", "-T", "fields", "-E", "separator=,"])
+        .args(fields.iter().flat_map(|field| ["-e", field]))
+        .output()
+        .expect("tshark, found before");
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let a = "02:00:00:00:00:00";
+    let zero = "00:00:00:00:00:00";
+    // Without the FCS; the tag is that of the VLAN between the station and its switch.
+    let expected = [
+        format!("ff:ff:ff:ff:ff:ff,7,1,10.0.0.0,10.0.0.1,{zero},64"),
+        format!("ff:ff:ff:ff:ff:ff,,1,10.0.0.0,10.0.0.1,{zero},60"),
+        format!("{a},,2,10.0.0.1,10.0.0.0,{a},60"),
+        format!("{a},7,2,10.0.0.1,10.0.0.0,{a},64"),
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+}

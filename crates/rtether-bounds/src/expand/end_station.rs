@@ -5,6 +5,7 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::link::transmission;
+use super::resolution::is_exchange;
 use super::{Token, Walker};
 use crate::analysis::{LayerPart, Reason};
 use crate::classify::{Level, Way};
@@ -64,7 +65,8 @@ impl Walker<'_> {
         if let Some(layer) = layer.filter(|layer| layer.receive.is_some()) {
             self.tell_fragments_apart(node, layer, way, &token.frame, server);
         }
-        token.frame.is_tagged &= is_outbound;
+        // A reply has the tag of its request.
+        token.frame.is_tagged &= is_outbound || is_exchange(way.flow);
         self.visit(token, server, queue, cost, !is_outbound);
         token.gap = Gap {
             min: cost.min(),

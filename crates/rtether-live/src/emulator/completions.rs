@@ -154,7 +154,8 @@ const fn is_senders(reason: DropReason) -> bool {
         DropReason::FrameError
         | DropReason::Filtered
         | DropReason::Garbled
-        | DropReason::Policed => false,
+        | DropReason::Policed
+        | DropReason::Unresolved => false,
     }
 }
 

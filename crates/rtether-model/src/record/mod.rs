@@ -19,7 +19,7 @@ use crate::quantity::Duration;
 
 pub use layer::{ClassRecord, LayerRecord, SmootherRecord};
 pub use medium::MediumRecord;
-pub use node::{IngressRecord, NodeRecord};
+pub use node::{ArpRecord, IngressRecord, NodeRecord};
 pub use port::{AccessRecord, PortRecord, QueueRecord};
 pub use segment::{Place, Segment};
 pub use stream::{Bucket, StreamRecord, TransferRecord, Worst};

@@ -19,6 +19,37 @@ pub struct IngressRecord {
     pub exceeded: u64,
 }
 
+/// Counters of the address resolution of one end station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArpRecord {
+    /// Requests sent, repeated ones included.
+    pub requests: u64,
+    /// Replies sent.
+    pub replies: u64,
+    /// Requests and replies that its stack has handled, for this station or another.
+    pub handled: u64,
+    /// Packets held for a neighbor.
+    pub held: u64,
+    /// Of these, dropped: nobody answered, or too many were held.
+    pub dropped: u64,
+    /// Of these, still held at the end.
+    pub waiting: u64,
+    /// Neighbors given up after the last attempt.
+    pub failures: u64,
+}
+
+impl ArpRecord {
+    fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.replies += other.replies;
+        self.handled += other.handled;
+        self.held += other.held;
+        self.dropped += other.dropped;
+        self.waiting += other.waiting;
+        self.failures += other.failures;
+    }
+}
+
 /// Counters of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRecord {
@@ -53,6 +84,8 @@ pub struct NodeRecord {
     pub layer_dropped: u64,
     /// Record of that layer, if the node has one.
     pub layer: Option<LayerRecord>,
+    /// Counters of address resolution, if any station of the plant resolves addresses.
+    pub arp: Option<ArpRecord>,
 }
 
 impl NodeRecord {
@@ -85,6 +118,9 @@ impl NodeRecord {
         self.stack_busy += other.stack_busy;
         self.layer_dropped += other.layer_dropped;
         if let (Some(own), Some(others)) = (&mut self.layer, &other.layer) {
+            own.merge(others);
+        }
+        if let (Some(own), Some(others)) = (&mut self.arp, &other.arp) {
             own.merge(others);
         }
     }

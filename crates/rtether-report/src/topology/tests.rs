@@ -11,6 +11,7 @@ fn station(name: String) -> Node {
         driver_queue: Bytes::new(1),
         tasks: None,
         layer: None,
+        arp: None,
         emulate: false,
     };
     Node {

@@ -56,6 +56,7 @@ const fn protocol(flow: &Flow) -> Option<u8> {
         Encapsulation::Raw
         | Encapsulation::Goose
         | Encapsulation::SampledValues
-        | Encapsulation::Profinet => None,
+        | Encapsulation::Profinet
+        | Encapsulation::Arp => None,
     }
 }

@@ -77,6 +77,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &QUANTILE,
     &OUTLIERS,
     &TASKS,
+    &ARP,
     &PRIORITIES,
     &RULE,
     &RECEIVE_QUEUES,

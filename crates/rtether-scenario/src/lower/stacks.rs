@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtether_model::arp::Arp;
 use rtether_model::endnode::Detector;
 use rtether_model::network::{EndStation, LinearStack, RtosStack, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
@@ -11,7 +12,7 @@ use super::jitter::{LONGEST, jitter};
 use super::layer::Parts;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{ORDER, SERVERS, STACK, TASKS};
+use crate::keys::table::{ARP, ORDER, SERVERS, STACK, TASKS};
 use crate::profiles;
 use crate::reader::{Fields, Reader, picoseconds};
 use crate::units;
@@ -109,6 +110,9 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
     if let Some(emulate) = reader.flag(fields, "emulate") {
         station.model.emulate = emulate;
     }
+    if let Some(inner) = reader.one(fields, "arp", &ARP) {
+        station.model.arp = Some(arp(reader, &inner));
+    }
     if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
         station.model.tasks = Some(tasks(reader, &inner));
     }
@@ -149,6 +153,34 @@ fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Tasks {
         segment: segment.unwrap_or(Duration::ZERO),
         messages_first: reader.meaning(fields, &ORDER),
     }
+}
+
+/// Longest time until a request is repeated: that of all attempts is within the range of bounds.
+const LONGEST_RETRY: Duration = Duration::from_secs(10);
+
+fn arp(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Arp {
+    let mut arp = Arp::DEFAULT;
+    let mut time = |key, most, why| {
+        let found = reader.time_up_to(fields, key, most, why)?;
+        if found > Duration::ZERO {
+            return Some(found);
+        }
+        reader.positive_time(fields, key);
+        None
+    };
+    if let Some(lifetime) = time("lifetime", LONGEST, "an hour") {
+        arp.lifetime = lifetime;
+    }
+    if let Some(retry) = time("retry", LONGEST_RETRY, "for one request") {
+        arp.retry = retry;
+    }
+    if let Some(attempts) = reader.count(fields, "attempts") {
+        arp.attempts = u32::try_from(attempts.value).unwrap_or(u32::MAX);
+    }
+    if let Some(hold) = reader.size(fields, "hold") {
+        arp.hold = hold.value;
+    }
+    arp
 }
 
 fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation) {

@@ -1,5 +1,6 @@
 //! Stacks, switches and links.
 
+use rtether_model::arp::Arp;
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
 use rtether_model::ingress::{Exceed, IngressRule, Police};
@@ -318,4 +319,24 @@ fn links() {
     assert_eq!(second.propagation, Duration::from_ns(100));
     assert_eq!(second.errors_per_billion, 1);
     assert!(!second.standby);
+}
+
+#[test]
+fn address_resolution() {
+    let arp = |stack: &str| {
+        let plant = small(stack, "{ ports: 4 }", FLOW);
+        let id = plant.network.find("a").expect("declared");
+        plant.network.end_station(id).expect("a station").arp
+    };
+    assert_eq!(arp("zero"), None);
+    assert_eq!(arp("zero, arp: {}"), Some(Arp::DEFAULT));
+    let own = Arp {
+        lifetime: Duration::from_ms(10),
+        retry: Duration::from_us(500),
+        attempts: 5,
+        hold: Bytes::new(20_000),
+    };
+    let text = "arp: { lifetime: 10 ms, retry: 500 us, attempts: 5, hold: 20 kB }";
+    assert_eq!(arp(&format!("zero, {text}")), Some(own));
+    assert_eq!(arp(&format!("{{ service: 1 us, {text} }}")), Some(own));
 }

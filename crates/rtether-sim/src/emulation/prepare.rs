@@ -70,6 +70,8 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
                     let node = node.name.clone();
                     return Err(EmulationError::Rules { node });
                 }
+                // The kernel of the real host resolves addresses; its frames come from outside.
+                station.arp = None;
             }
             NodeKind::EndStation(station) => {
                 *station = EndStation {

@@ -1,5 +1,6 @@
 //! Builds a simulation: numbers of nodes, ports and streams, timer slots, tables.
 
+mod arp;
 mod media;
 mod ports;
 mod publications;
@@ -93,7 +94,9 @@ impl Simulation {
         let routing = Routing::new(network);
         let mut ports = build_ports(network, &routing, &numbers, config)?;
         let media = build_media(network, &routing, &numbers, config)?;
-        let local_deadlines = local_deadlines(network, flows, &routing);
+        let mut flow_list = flows.to_vec();
+        let arp = arp::add(network, &routing, &mut flow_list)?;
+        let local_deadlines = local_deadlines(network, &flow_list, &routing);
         for queues in &mut ports.queues {
             queues.set_local_deadlines(&local_deadlines);
         }
@@ -107,12 +110,13 @@ impl Simulation {
         } = build_stations(network, &routing, &numbers, config)?;
         let mut simulation = Self {
             network: network.clone(),
-            flow_list: flows.to_vec(),
+            flow_list,
             forwarding: static_addresses(network, &routing, &numbers),
             switches: build_switches(network, flows, &routing, &numbers)?,
             stations,
             stacks,
             layers,
+            arp,
             routing,
             config: *config,
             now: 0,
@@ -143,6 +147,7 @@ impl Simulation {
             switches.for_each(SwitchState::look_at_streams);
         }
         simulation.add_publications(flows)?;
+        simulation.open_for_requests();
         simulation.give_slots()?;
         Ok(simulation)
     }
@@ -250,6 +255,11 @@ impl Simulation {
         for (index, station) in numbered(self.stations.len()).zip(&self.stations) {
             if let Some(layer) = station.layer() {
                 self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
+            }
+        }
+        for (index, arp) in numbered(self.arp.len()).zip(&mut self.arp) {
+            if arp.resolves() {
+                arp.set_slot(give(Action::Arp(index))?);
             }
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {

@@ -30,7 +30,8 @@ const fn protocol(encapsulation: Encapsulation) -> Option<u8> {
         Encapsulation::Raw
         | Encapsulation::Goose
         | Encapsulation::SampledValues
-        | Encapsulation::Profinet => None,
+        | Encapsulation::Profinet
+        | Encapsulation::Arp => None,
     }
 }
 

@@ -7,12 +7,15 @@ use super::Simulation;
 use crate::flow::Carrier;
 use crate::message::Released;
 use crate::observe::{Delivery, Observer};
-use crate::packet::{COUNTED, GROUP, REVERSE};
+use crate::packet::{ARP, COUNTED, GROUP, REVERSE};
 
 impl Simulation {
     /// Delivers a packet to the application.
     #[inline]
     pub(super) fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        if self.pool.get(id).has(ARP) {
+            return self.take_arp(index, id, observer);
+        }
         let station = &mut self.stations[index as usize];
         station.note_delivered();
         if O::ACTIVE {

@@ -7,6 +7,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
 
 use super::Simulation;
+use crate::arp::ArpState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::servers::StackState;
 use crate::station::Station;
@@ -123,6 +124,11 @@ impl Simulation {
                 layer.for_each_packet(|id| visit(id, self.stack_place(index, id)));
             }
         }
+        for (index, arp) in (0u32..).zip(&self.arp) {
+            for id in arp.waiting() {
+                visit(id, self.stack_place(index, id));
+            }
+        }
         for flow in &self.flows {
             for id in flow.pending_answers(&self.pool) {
                 visit(id, None);
@@ -135,6 +141,7 @@ impl Simulation {
         let mut records = Vec::new();
         let (mut stations, mut switches) =
             (self.stations.iter().zip(&self.stacks), self.switches.iter());
+        let mut arp = self.arp.iter().map(ArpState::record);
         for (node, definition) in self.network.iter_nodes() {
             let mut record = empty(node);
             match definition.kind {
@@ -150,6 +157,7 @@ impl Simulation {
                 NodeKind::EndStation(_) => {
                     if let Some((station, stack)) = stations.next() {
                         self.count_station(station, stack, &mut record);
+                        record.arp = arp.next();
                     }
                 }
             }
@@ -213,5 +221,6 @@ fn empty(node: NodeId) -> NodeRecord {
         stack_busy: Duration::ZERO,
         layer_dropped: 0,
         layer: None,
+        arp: None,
     }
 }

@@ -79,6 +79,7 @@ impl Simulation {
             | Action::Stored(_)
             | Action::Stack(..)
             | Action::Layer(_)
+            | Action::Arp(_)
             | Action::Reply(_)
             | Action::TcpSender(_)
             | Action::TcpReceiver(_)

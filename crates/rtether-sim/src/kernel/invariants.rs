@@ -1,6 +1,7 @@
 //! Checks that no packet is lost or duplicated without being counted.
 
 use super::Simulation;
+use crate::arp::ArpState;
 use crate::conversation::Conversation;
 use crate::packet::NONE;
 use crate::port::{Owner, Port};
@@ -10,19 +11,21 @@ impl Simulation {
     /// Checks that packets are conserved at every port and node.
     ///
     /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + in
-    /// transit. For each station: released + arrived = handed to the port + delivered + filtered +
-    /// discarded + dropped + dropped by the layer + in the stack and the layer. For each switch:
+    /// transit. For each station: released + arrived + requests and replies of ARP = handed to the port +
+    /// delivered + filtered + discarded + dropped + dropped by the layer + in the stack and the layer +
+    /// messages of ARP handled + packets held for an address, or dropped there. For each switch:
     /// arrived + copied = handed to ports + filtered + discarded + policed + held. For each layer: the frames
     /// in its rings are those that its port queues or sends. For each queue of a port: sent and
     /// dropped frames add up to those of the port.
     ///
     /// # Panics
-    /// If an engine of a layer finds its own books unbalanced.
+    /// If an engine of a layer, or a table of addresses, finds its own books unbalanced.
     pub fn invariants(&self) -> Result<(), &'static str> {
         self.check_ports()?;
         self.check_nodes()?;
         self.shared.iter().try_for_each(Shared::invariants)?;
         self.check_rings()?;
+        self.arp.iter().for_each(ArpState::invariants);
         for (switch, number) in self.switches.iter().zip(0u32..) {
             let own = self
                 .ports
@@ -62,8 +65,11 @@ impl Simulation {
             let dropped = record.stack_dropped + record.layer_dropped;
             let ended = record.filtered + record.discarded + record.policed;
             let left = ended + dropped + record.in_stack;
-            let is_balanced = record.released + record.arrived + record.copied
-                == offered + record.delivered + left;
+            let arp = record.arp.unwrap_or_default();
+            let sent = arp.requests + arp.replies;
+            let kept = arp.handled + arp.dropped + arp.waiting;
+            let is_balanced = record.released + record.arrived + record.copied + sent
+                == offered + record.delivered + left + kept;
             ensure(is_balanced, "packets at a node")?;
             let sent_here = self.ports.iter().filter(|port| {
                 port.peer() != NONE && self.port_id(port.peer()).node == record.node

@@ -12,7 +12,7 @@ mod tests;
 use super::Simulation;
 use crate::layer::LayerState;
 use crate::observe::{DropReason, Observer};
-use crate::packet::{OUTBOUND, TAGGED};
+use crate::packet::{ARP, OUTBOUND, TAGGED};
 
 impl Simulation {
     /// Returns the tasks and the layer of a station that has them.
@@ -50,7 +50,11 @@ impl Simulation {
         observer: &mut O,
     ) {
         let class = self.stack_class(index, id);
-        self.pool.get_mut(id).put(TAGGED, false);
+        let packet = self.pool.get_mut(id);
+        // A reply has the tag of its request.
+        if !packet.has(ARP) {
+            packet.put(TAGGED, false);
+        }
         self.pass_stack(index, id, class, observer);
         self.set_layer_timer(index);
     }
@@ -74,7 +78,12 @@ impl Simulation {
         observer: &mut O,
     ) {
         if self.pool.get(id).has(OUTBOUND) {
-            self.hand_down(index, id, observer);
+            let resolves = self.stations[index as usize].resolves();
+            if !(resolves && self.holds_back(index, id, observer)) {
+                self.hand_down(index, id, observer);
+            }
+        } else if self.pool.get(id).has(ARP) {
+            self.take_arp(index, id, observer);
         } else if self.has_tasks(index) && !self.is_for_application(index, id, observer) {
             // A fragment: the stack waits for the others.
         } else if !self.queue_for_receiving_task(index, id, observer) {

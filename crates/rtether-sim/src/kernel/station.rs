@@ -6,7 +6,7 @@ use rtether_model::record::Segment;
 
 use super::Simulation;
 use crate::observe::{DropReason, Observer, Service};
-use crate::packet::{CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED};
+use crate::packet::{ARP, CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED};
 use crate::servers::Entry;
 
 impl Simulation {
@@ -22,8 +22,7 @@ impl Simulation {
         if station.layer().is_some() {
             self.send_layered(index, id, observer);
         } else if station.servers() == 0 {
-            let port = station.port();
-            self.enqueue(port, id, observer);
+            self.leave_stack(index, id, observer);
         } else {
             self.enter_stack(index, id, observer);
         }
@@ -71,7 +70,10 @@ impl Simulation {
             self.receive_layered(index, id, observer);
             return;
         }
-        packet.put(TAGGED, false);
+        // A reply has the tag of its request.
+        if !packet.has(ARP) {
+            packet.put(TAGGED, false);
+        }
         if servers == 0 {
             self.deliver(index, id, observer);
         } else {
@@ -85,6 +87,9 @@ impl Simulation {
     pub(super) fn is_addressed(&self, station: u32, packet: &Packet) -> bool {
         if packet.destination & GROUP == 0 {
             return packet.destination == station;
+        }
+        if packet.has(ARP) {
+            return true;
         }
         let flow = &self.flows[packet.flow as usize];
         if flow.is_published() {
@@ -255,6 +260,9 @@ impl Simulation {
             self.leave_layered_stack(index, id, observer);
         } else if self.pool.get(id).has(OUTBOUND) {
             let port = station.port();
+            if station.resolves() && self.holds_back(index, id, observer) {
+                return;
+            }
             self.enqueue(port, id, observer);
         } else {
             self.deliver(index, id, observer);

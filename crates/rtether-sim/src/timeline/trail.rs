@@ -270,6 +270,8 @@ impl<W> Trails<W> {
     ) -> Vec<Wait> {
         let is_own =
             |work: &Work| own.is_some_and(|own| (own.begin, own.end) == (work.begin, work.end));
+        // Behind its own service a packet may only wait for an address.
+        let leave = own.map_or(leave, |work| Ord::min(leave, Ord::max(work.end, enter)));
         let works = self.works.between(server, enter, leave);
         let others = works.filter(|work| !is_own(work));
         let waits = others.map(|work| Wait {

@@ -13,8 +13,10 @@ use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpFragOffset,
     IpNumber, Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
 };
+use rtether_model::mac::MacAddress;
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation, Frames};
+use rtether_proto::arp::{Address, Message, Operation};
 
 use crate::tcp::Segment;
 
@@ -88,7 +90,8 @@ pub struct FrameDescription {
     /// Differentiated services code point of IP, 0 to 63.
     pub dscp: u8,
     /// Flow number: its lower 14 bits give the talker's port, the next 14 the listener's; also the
-    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits.
+    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits. In a request of
+    /// ARP the number of the station asked for.
     pub flow: u32,
     /// The frame goes from the flow's listener to its talker: ports are swapped, an ICMP echo is a
     /// reply.
@@ -122,6 +125,7 @@ impl FrameDescription {
             Encapsulation::Icmp => self.append_icmp(out, payload),
             Encapsulation::Goose => self.append_appid(out, 0),
             Encapsulation::SampledValues => self.append_appid(out, SAMPLED_VALUES_APPID),
+            Encapsulation::Arp => self.append_arp(out),
             Encapsulation::Profinet => {
                 out.extend((PROFINET_FRAME_ID + self.flow_bits()).to_be_bytes());
             }
@@ -229,13 +233,7 @@ impl FrameDescription {
     }
 
     const fn is_ip(&self) -> bool {
-        matches!(
-            self.encapsulation,
-            Encapsulation::Udp
-                | Encapsulation::Rtps { .. }
-                | Encapsulation::Tcp
-                | Encapsulation::Icmp
-        )
+        self.encapsulation.is_ip()
     }
 
     fn append_link_header(&self, out: &mut Vec<u8>) {
@@ -334,6 +332,26 @@ impl FrameDescription {
         out.extend(icmp.to_bytes());
     }
 
+    /// Appends a message of ARP: to a station a reply, to all a request.
+    fn append_arp(&self, out: &mut Vec<u8>) {
+        let address = |number: u32| Address {
+            hardware: MacAddress(mac(2, number)),
+            protocol: ipv4(10, number).into(),
+        };
+        let own = address(self.source);
+        let message = match self.destination {
+            Destination::Station(number) => Message {
+                operation: Operation::Reply,
+                sender: own,
+                target: address(number),
+            },
+            Destination::Group(_) | Destination::Broadcast => {
+                Message::request(own, address(self.flow).protocol)
+            }
+        };
+        out.extend(message.to_octets());
+    }
+
     /// Appends APPID, length from the APPID on, two reserved words (IEC 61850-8-1, annex C).
     fn append_appid(&self, out: &mut Vec<u8>, base: u16) {
         let length = u16::try_from(self.payload.get() + 8).expect("the payload was checked");
@@ -371,6 +389,7 @@ pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
         Encapsulation::Goose => ETHERTYPE_GOOSE,
         Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
         Encapsulation::Profinet => ETHERTYPE_PROFINET,
+        Encapsulation::Arp => EtherType::ARP,
     }
 }
 
@@ -391,7 +410,7 @@ fn dynamic_bits(number: u32) -> u16 {
     u16::from_be_bytes([high & 0x3F, low])
 }
 
-fn mac(first: u8, number: u32) -> [u8; 6] {
+pub(crate) fn mac(first: u8, number: u32) -> [u8; 6] {
     let [a, b, c, d] = number.to_be_bytes();
     [first, 0, a, b, c, d]
 }

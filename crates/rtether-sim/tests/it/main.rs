@@ -4,6 +4,7 @@
 
 mod access;
 mod adaptive;
+mod arp;
 mod bursts;
 mod closed_forms;
 mod delays;

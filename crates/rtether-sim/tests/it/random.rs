@@ -18,6 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use rtether_model::arp::Arp;
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{Buffer, Jitter, NodeKind, Selection, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -87,6 +88,30 @@ impl Case {
             config: self.config,
             ..*self
         }
+    }
+
+    /// Returns the case with stations that resolve addresses; `None` if switches form a loop.
+    fn resolving(&self) -> Option<Self> {
+        let mut plant = self.plant.clone();
+        let mut dice = Dice::new(!self.number);
+        for node in &mut plant.network.nodes {
+            if let NodeKind::EndStation(station) = &mut node.kind
+                && dice.chance(70)
+            {
+                station.arp = Some(Arp {
+                    lifetime: Duration::from_us(dice.pick(&[300, 2_000, 60_000_000])),
+                    retry: Duration::from_us(dice.pick(&[50, 500, 5_000])),
+                    attempts: dice.pick(&[1, 2, 5]),
+                    hold: Bytes::new(dice.pick(&[1_522, 10_000, 1 << 20])),
+                });
+            }
+        }
+        Simulation::new(&plant.network, &plant.flows, &self.config).ok()?;
+        Some(Self {
+            plant,
+            config: self.config,
+            ..*self
+        })
     }
 
     fn simulation(&self) -> Simulation {
@@ -195,6 +220,25 @@ fn the_books_balance_where_switches_police() {
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
     assert!(!is_whole || policed.get() > 20, "{} cases", policed.get());
+}
+
+/// Oracles: as below, where stations resolve addresses.
+#[test]
+fn the_books_balance_where_stations_resolve_addresses() {
+    let (plants, unresolved) = (Cell::new(0), Cell::new(0));
+    for_each_case(|case| {
+        if let Some(case) = case.resolving() {
+            let seen = balance(&case);
+            plants.set(plants.get() + 1);
+            unresolved.set(unresolved.get() + u32::from(seen.contains(&"unresolved")));
+        }
+    });
+    let is_whole = std::env::var_os("RTETHER_CASE").is_none();
+    let (plants, unresolved) = (plants.get(), unresolved.get());
+    assert!(
+        !is_whole || (plants > 100 && unresolved > 10),
+        "{unresolved} of {plants}"
+    );
 }
 
 /// Oracles: ledger and wires, observers that know the network, not the simulator.

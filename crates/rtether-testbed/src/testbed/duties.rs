@@ -72,7 +72,8 @@ pub(super) fn duties(
             | Encapsulation::Raw
             | Encapsulation::Goose
             | Encapsulation::SampledValues
-            | Encapsulation::Profinet => add(&mut duties, plan, options, flow, stream, number),
+            | Encapsulation::Profinet
+            | Encapsulation::Arp => add(&mut duties, plan, options, flow, stream, number),
         }
         stream += u16::try_from(flow.listeners.len()).unwrap_or(0);
     }
@@ -289,6 +290,7 @@ fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
         Encapsulation::Goose => raw(0x88B8),
         Encapsulation::SampledValues => raw(0x88BA),
         Encapsulation::Profinet => raw(0x8892),
+        Encapsulation::Arp => raw(0x0806),
     };
     let group = Peer {
         ip: std::net::Ipv4Addr::new(239, 77, 0, number),

@@ -151,18 +151,18 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
             format!("{reason}, at the {}", place_name(scenario, *place))
         }
         Reason::UnlimitedArrivals { flow } => {
-            format!("{reason} of `{}`", scenario.flows[flow.index()].name)
+            format!("{reason} of `{}`", scenario.flow_name(*flow))
         }
         Reason::Ingress { port, .. } => {
             format!("{reason}: at port {} of {}", port.port + 1, node(port.node))
         }
         Reason::EndNodeLayer { node: id, .. } => format!("{reason}: {}", node(*id)),
+        Reason::Resolution { from, to, .. } => {
+            format!("{reason} (`{}` asks for `{}`)", node(*from), node(*to))
+        }
         Reason::LinkRate { port } => format!("{reason}: at {}", node(port.node)),
         Reason::FloodingLoop { flow } => {
-            format!(
-                "{reason}: frames of `{}`",
-                scenario.flows[flow.index()].name
-            )
+            format!("{reason}: frames of `{}`", scenario.flow_name(*flow))
         }
         Reason::NoRoute(_)
         | Reason::NotDelivered

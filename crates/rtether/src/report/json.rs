@@ -368,6 +368,17 @@ fn node(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
         });
         value["ingress"] = rules.collect();
     }
+    if let Some(arp) = &node.arp {
+        value["arp"] = json!({
+            "requests": arp.requests,
+            "replies": arp.replies,
+            "handled": arp.handled,
+            "held": arp.held,
+            "dropped": arp.dropped,
+            "waiting": arp.waiting,
+            "failures": arp.failures,
+        });
+    }
     value
 }
 

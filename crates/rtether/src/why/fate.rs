@@ -153,6 +153,7 @@ const fn words_of(reason: DropReason) -> &'static str {
         DropReason::ExcessiveCollisions => "16 collisions in a row",
         DropReason::LateCollision => "a late collision",
         DropReason::Garbled => "a collision that its sender did not notice",
+        DropReason::Unresolved => "its address was not resolved (ARP)",
         DropReason::Policed => "a policer of the switch, whose limit it exceeded",
     }
 }

@@ -116,7 +116,7 @@ impl Why<'_> {
 
     /// Returns a frame in words.
     pub(super) fn frame_name(&self, wait: &Wait) -> String {
-        let flow = &self.scenario.flows[wait.flow.index()].name;
+        let flow = self.scenario.flow_name(wait.flow);
         let reply = if wait.is_reverse { ", reply" } else { "" };
         format!("`{flow}` #{}{reply}", wait.number)
     }
@@ -156,7 +156,7 @@ impl Why<'_> {
             Line::Wait(wait) => format!("  {}", self.frame_name(wait)),
             Line::Waits(first, 1, _) => format!("  {}", self.frame_name(first)),
             Line::Waits(first, count, _) => {
-                let flow = &self.scenario.flows[first.flow.index()].name;
+                let flow = self.scenario.flow_name(first.flow);
                 if first.is_reverse {
                     format!("  `{flow}`, {count} replies")
                 } else {
@@ -169,7 +169,7 @@ impl Why<'_> {
 
     fn table(&self, is_for_people: bool) -> Table {
         let (begin, latency) = (self.timeline.released_at, self.timeline.latency);
-        let flow = |wait: &Wait| self.scenario.flows[wait.flow.index()].name.clone();
+        let flow = |wait: &Wait| self.scenario.flow_name(wait.flow).to_owned();
         let whole = |row: &Row<'_>| matches!(row.line, Line::Part);
         Table::of(self.lines(is_for_people))
             .file("hop", |row| row.hop)
@@ -293,7 +293,7 @@ impl Why<'_> {
         let Place { segment, port } = part.place;
         let waits = part.waits.iter().map(|wait| {
             json!({
-                "flow": self.scenario.flows[wait.flow.index()].name,
+                "flow": self.scenario.flow_name(wait.flow),
                 "packet": wait.number,
                 "is_reply": wait.is_reverse,
                 "cause": wait.cause.name(),

@@ -21,6 +21,7 @@ mod plant;
 mod policed;
 mod polls;
 mod published;
+mod resolving;
 mod routed;
 mod tightness;
 mod wide;

@@ -20,7 +20,7 @@ pub(crate) static SERVERS: Words<Servers> = Words::new(
 pub(crate) static STACK: Section = Section {
     name: "stack",
     noun: "a stack",
-    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last six keys are for nodes as well; what a node says counts instead of what its stack says.",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last seven keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
             "rate",
@@ -119,6 +119,7 @@ pub(crate) static STACK: Section = Section {
         RECEIVE_KEY,
         TRANSMIT_KEY,
         SMOOTHER_KEY,
+        ARP_KEY,
         EMULATE_KEY,
     ],
 };
@@ -159,6 +160,15 @@ pub(super) const SMOOTHER_KEY: Key = key(
     "{ mode: himd }",
     "Traffic smoother above the transmit queues. None if not given.",
 );
+const ARP_KEY: Key = key(
+    "arp",
+    Kind::One(&ARP),
+    Optional,
+    "{ lifetime: 60 s }",
+    "Resolution of the addresses of neighbors by ARP: before its first IPv4 packet to a neighbor the station \
+     broadcasts a request. All addresses are known beforehand if not given. Every station answers \
+     requests. On a live test bed the hosts resolve addresses as they do.",
+);
 const EMULATE_KEY: Key = key(
     "emulate",
     Kind::Flag,
@@ -196,6 +206,42 @@ pub(crate) static TASKS: Section = Section {
             &ORDER,
             "messages-first",
             "All in order of arrival, or messages preempt bulk transfers.",
+        ),
+    ],
+};
+
+pub(crate) static ARP: Section = Section {
+    name: "arp",
+    noun: "address resolution",
+    description: "Address resolution (RFC 826). A packet to a neighbor whose address is not known waits until it is. A request or a reply is a frame of 64 octets in the VLAN of the packet, without priority; one that arrives takes its time in the stack, and those sent leave it at its lower end. Switches must not form a loop.",
+    keys: &[
+        key(
+            "lifetime",
+            TIME,
+            Default("60 s"),
+            "10 s",
+            "How long an address is known after a request or reply of its station.",
+        ),
+        key(
+            "retry",
+            TIME,
+            Default("1 s"),
+            "200 ms",
+            "Time after which an unanswered request is repeated.",
+        ),
+        key(
+            "attempts",
+            Kind::Count { min: 1, max: 60 },
+            Default("3"),
+            "5",
+            "Requests, the first one included; after one more `retry` the packets held are dropped, and count as lost.",
+        ),
+        key(
+            "hold",
+            SIZE,
+            Default("212992 B"),
+            "20 kB",
+            "Octets of frames held for one neighbor. For one that does not fit the oldest are dropped; the latest is always held.",
         ),
     ],
 };
@@ -321,6 +367,7 @@ pub(crate) static NODE: Section = Section {
         RECEIVE_KEY,
         TRANSMIT_KEY,
         SMOOTHER_KEY,
+        ARP_KEY,
         EMULATE_KEY,
     ],
 };

@@ -14,7 +14,12 @@ use crate::port::Owner;
 
 impl Simulation {
     /// Passes a packet from the stack to the port.
-    pub(super) fn hand_down<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+    pub(in crate::kernel) fn hand_down<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        observer: &mut O,
+    ) {
         let now = self.now();
         self.pool.get_mut(id).mark = self.now;
         if self.layer(index).egress().is_plain() {

@@ -74,6 +74,7 @@ impl<'a> Seen<'a> {
             Encapsulation::Goose => (0x88B8, None),
             Encapsulation::SampledValues => (0x88BA, None),
             Encapsulation::Profinet => (0x8892, None),
+            Encapsulation::Arp => (0x0806, None),
         };
         let reply = flow.reply.filter(|_| packet.is_reverse);
         let payload = match packet.tcp {

@@ -39,7 +39,7 @@ struct NodeLine {
 }
 
 /// Number of reasons to drop a packet.
-const REASONS: usize = DropReason::Policed as usize + 1;
+const REASONS: usize = DropReason::Unresolved as usize + 1;
 
 /// The accounts.
 pub(super) struct Ledger<'a> {
@@ -159,12 +159,16 @@ impl<'a> Ledger<'a> {
                 (node.filtered, seen_lost(&[DropReason::Filtered])),
                 (node.policed, seen_lost(&[DropReason::Policed])),
                 (node.layer_dropped, seen_lost(&[DropReason::LayerFull])),
+                (
+                    node.arp.map_or(0, |arp| arp.dropped),
+                    seen_lost(&[DropReason::Unresolved]),
+                ),
             ];
             for (counted, seen) in lost {
                 assert_eq!(seen, counted, "losses at {:?}", node.node);
             }
             assert!(
-                !drained || node.in_stack == 0,
+                !drained || (node.in_stack == 0 && node.arp.is_none_or(|arp| arp.waiting == 0)),
                 "a packet stays in {:?}",
                 node.node
             );
@@ -187,6 +191,7 @@ impl<'a> Ledger<'a> {
             ("filtered", lost(DropReason::Filtered)),
             ("policed", lost(DropReason::Policed)),
             ("full layer", lost(DropReason::LayerFull)),
+            ("unresolved", lost(DropReason::Unresolved)),
             ("promotion", layer(|class| class.promoted > 0)),
             ("idle release", layer(|class| class.idle_releases > 0)),
             ("late", self.streams.iter().any(|line| line.late > 0)),
@@ -430,6 +435,9 @@ impl Observer for Ledger<'_> {
 
     fn dropped(&mut self, _now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
         self.nodes[node.index()].lost[reason as usize] += 1;
+        if packet.arp.is_some() {
+            return;
+        }
         let streams = self.streams_of(packet);
         if self.counts(packet) && streams.len() == 1 {
             let files = self.counts_files(packet);

@@ -276,7 +276,9 @@ impl Observer for Wires<'_> {
             end: now + wire::occupancy(packet.frame_size, rate),
             size: packet.frame_size,
             ready,
-            local_deadline: self.local_deadlines[packet.flow.index()],
+            local_deadline: (self.local_deadlines.get(packet.flow.index()))
+                .copied()
+                .flatten(),
         });
         self.fly(now, port, packet);
     }

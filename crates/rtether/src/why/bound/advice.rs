@@ -1,6 +1,8 @@
 //! What the methods lose, and what would give a flow a bound.
 
-use rtether_bounds::{AccessObstacle, ConnectionObstacle, IngressPart, LayerPart, Method, Reason};
+use rtether_bounds::{
+    AccessObstacle, ConnectionObstacle, IngressPart, LayerPart, Method, Reason, ResolutionObstacle,
+};
 use rtether_model::flow::FlowId;
 
 use crate::scenario::Scenario;
@@ -59,7 +61,7 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
             let who = if *flow == own {
                 "it".to_owned()
             } else {
-                format!("`{}`", scenario.flows[flow.index()].name)
+                format!("`{}`", scenario.flow_name(*flow))
             };
             let apart = if *flow == own {
                 ""
@@ -97,6 +99,7 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
                 "rules that do not name ports, or payloads of one frame".into()
             }
         },
+        Reason::Resolution { obstacle, .. } => for_resolution(*obstacle).into(),
         Reason::LinkRate { .. } => {
             "a rate at which an octet takes whole picoseconds, such as 100 Mbit/s or 1 Gbit/s".into()
         }
@@ -105,6 +108,19 @@ pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> Strin
                 .into()
         }
         Reason::OutOfRange => "shorter bursts, or less jitter".into(),
+    }
+}
+
+/// Returns what would prove that an address is resolved in time.
+const fn for_resolution(obstacle: ResolutionObstacle) -> &'static str {
+    match obstacle {
+        ResolutionObstacle::Unbounded => {
+            "full duplex and limited flows on the way of request and reply, or a station without `arp`"
+        }
+        ResolutionObstacle::Losses => {
+            "links without bit errors, policers that let ARP pass, or a station without `arp`"
+        }
+        ResolutionObstacle::Late { .. } => "a longer `retry` in `arp` of its station",
     }
 }
 

@@ -112,7 +112,7 @@ impl WhyBound<'_> {
         match share.flow {
             Some(flow) => {
                 let reply = if share.is_reply { ", replies" } else { "" };
-                format!("`{}`{reply}", self.scenario.flows[flow.index()].name)
+                format!("`{}`{reply}", self.scenario.flow_name(flow))
             }
             None if share.flows > 0 => format!("{} other flows", share.flows),
             None => "rounding".to_owned(),
@@ -162,7 +162,7 @@ impl WhyBound<'_> {
             .file("leave_ns", |row| row.hop.leave)
             .file("flow", |row| {
                 let flow = row.share().and_then(|share| share.flow);
-                flow.map(|flow| self.scenario.flows[flow.index()].name.clone())
+                flow.map(|flow| self.scenario.flow_name(flow).to_owned())
             })
             .file("flows", |row| row.share().map(|share| share.flows))
             .file("is_reply", |row| row.share().map(|share| share.is_reply))
@@ -352,9 +352,7 @@ impl Render for WhyBound<'_> {
 impl WhyBound<'_> {
     fn hop(&self, hop: &Hop) -> Value {
         let waits = hop.shares.iter().map(|share| {
-            let flow = share
-                .flow
-                .map(|flow| &self.scenario.flows[flow.index()].name);
+            let flow = share.flow.map(|flow| self.scenario.flow_name(flow));
             json!({
                 "flow": flow,
                 "flows": share.flows,

@@ -1,0 +1,36 @@
+//! The analysis of a plant from the beginning.
+
+use alloc::vec::Vec;
+
+use rtether_model::flow::Flow;
+use rtether_model::network::Network;
+
+use crate::expand::Atlas;
+use crate::plant::Plant;
+use crate::prompt::solve_promptly;
+use crate::resolution;
+use crate::solution::{Solution, Stage};
+
+/// Follows the flows of a network and solves the plant; also returns the stages of the last search.
+pub(crate) fn solve_anew(network: &Network, flows: &[Flow]) -> (Atlas, Plant, Vec<Stage>) {
+    let mut atlas = Atlas::new(network);
+    let (plant, stages) = if network.resolves_addresses() {
+        resolution::solve(&mut atlas, network, flows)
+    } else {
+        let plant = Plant::complete(atlas.follow(network, flows), network, flows);
+        solve_promptly(plant, &atlas, network, flows, None)
+    };
+    (atlas, plant, stages)
+}
+
+/// Follows the flows of a network and solves the plant.
+pub(crate) fn solve(network: &Network, flows: &[Flow]) -> (Plant, Solution) {
+    let (_, plant, stages) = solve_anew(network, flows);
+    let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
+    let last = stages.into_iter().next_back().unwrap_or_default();
+    let solution = Solution {
+        evaluations,
+        ..last.solution
+    };
+    (plant, solution)
+}
