@@ -73,7 +73,9 @@ fn exchanges(network: &Network, flows: &[Flow]) -> Vec<Resolution> {
     for flow in flows.iter().filter(|flow| flow.encapsulation.is_ip()) {
         if flow.is_published() {
             for from in ends(flow) {
-                participants.iter().for_each(|&to| add(from, to, flow));
+                for &to in &participants {
+                    add(from, to, flow);
+                }
             }
         }
         let answers = flow.reply.is_some() || flow.is_acknowledged() || flow.connection.is_some();

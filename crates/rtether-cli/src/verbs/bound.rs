@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError};
+use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
 use rtether::report::format::Render;
 use rtether::verdict::Standing;
 
@@ -39,6 +39,15 @@ pub(crate) struct BoundArgs {
     /// Show what the plant's longest way and busiest place alone prove, beside the bounds
     #[arg(long, conflicts_with_all = ["what_if", "sensitivity", "ports"])]
     pub(crate) diameter: bool,
+    /// Show instead how likely frames of aperiodic flows wait longer than this at ports of switches:
+    /// 50us; a model, not a bound
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = wait,
+        conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "report", "methods"]
+    )]
+    pub(crate) waits: Option<Duration>,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
@@ -53,7 +62,7 @@ pub(crate) struct BoundArgs {
 
 const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
 with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
-change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
+change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower, --waits with 3 if no port has a model.";
 
 /// Analysis methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -74,8 +83,19 @@ impl From<MethodChoice> for rtether::bound::Methods {
     }
 }
 
+/// Parses a wait of at most a second.
+fn wait(text: &str) -> Result<Duration, String> {
+    let time = rtether::scenario::time(text)?;
+    if !Waits::takes(time) {
+        return Err("write at most a second, for example 50 us".into());
+    }
+    Ok(time)
+}
+
 pub(crate) fn run(arguments: &BoundArgs) -> Exit {
-    let done = if !arguments.what_if.is_empty() {
+    let done = if let Some(time) = arguments.waits {
+        waits(arguments, time)
+    } else if !arguments.what_if.is_empty() {
         what_if(arguments)
     } else if arguments.sensitivity {
         sensitivity(arguments)
@@ -134,6 +154,14 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     } else {
         print(arguments, &Bounds { scenario, analysis }, exit)
     })
+}
+
+fn waits(arguments: &BoundArgs, time: Duration) -> Result<Exit, Exit> {
+    let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    let waits = bound::waits(&loaded.scenario, time);
+    let has_model = waits.ports.iter().any(|port| port.model.is_ok());
+    let exit = if has_model { Exit::Ok } else { Exit::NoAnswer };
+    Ok(print(arguments, &waits, exit))
 }
 
 fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {

@@ -118,12 +118,12 @@ impl<F: Copy> Resolver<F> {
                 while *octets + size > self.config.hold
                     && let Some((oldest, left)) = packets.pop_front()
                 {
-                    *octets = *octets - left;
+                    *octets -= left;
                     self.waiting -= 1;
                     self.counters.dropped += 1;
                     self.dropped.push_back(oldest);
                 }
-                *octets = *octets + size;
+                *octets += size;
                 packets.push_back((packet, size));
                 return Offered::Held;
             }
@@ -157,7 +157,8 @@ impl<F: Copy> Resolver<F> {
         }
         let is_known = self.neighbors.contains_key(&protocol);
         let is_mine = message.target.protocol == self.own.protocol;
-        if !is_known && !(is_mine && self.make_room(protocol)) {
+        let is_taken = is_known || (is_mine && self.make_room(protocol));
+        if !is_taken {
             return;
         }
         let since = now;

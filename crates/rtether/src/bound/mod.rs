@@ -15,12 +15,13 @@ mod places;
 mod ports;
 mod sensitivity;
 mod statistical;
+mod waits;
 mod what_if;
 
 pub use rtether_bounds::{Analysis, Methods};
 use rtether_bounds::{Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
-use rtether_model::quantity::Duration;
+pub use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::run::Results;
@@ -38,6 +39,7 @@ pub use ports::{PortUse, StackUse, State, ports, stacks};
 pub(crate) use sensitivity::Search;
 pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
+pub use waits::{Model as WaitModel, NoModel, PortWaits, Waits, waits};
 pub use what_if::{WhatIf, what_if};
 
 /// Computes the bounds of all streams, in the order of a run's record.

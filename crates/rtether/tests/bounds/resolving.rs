@@ -9,7 +9,7 @@ use rtether_model::route::Routing;
 
 use crate::dice;
 use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
+use crate::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, simulate};
 
 impl Plant {
     /// Returns a plant of any other kind, in which most stations resolve addresses; `None` if its
@@ -107,6 +107,7 @@ fn packets_held_for_an_address_keep_to_their_bounds() {
                     assert!(!is_proved || is_kept, "{arp:?}");
                 }
             }
+            tightness.by_diameter += check_diameter(&plant, &most);
             tightness.add(&analysis, &most);
         },
     );
