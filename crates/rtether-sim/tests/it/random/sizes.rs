@@ -43,6 +43,10 @@ fn enlarge(dice: &mut Dice, flow: &mut Flow) {
 #[test]
 fn the_books_of_large_messages_balance() {
     for_each_case(|case| {
+        // Large messages drain for long: a quarter of the plants.
+        if !case.number.is_multiple_of(4) {
+            return;
+        }
         let mut dice = Dice::new(case.number.wrapping_add(1 << 40));
         let mut case = Case::new(case.number);
         for flow in &mut case.plant.flows {
