@@ -1,9 +1,11 @@
 //! Parts of a long run.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result};
 
 use super::part::Long;
-use super::program::Class;
+use super::program::{self, Class};
 use super::schedule::{Schedule, Task};
 use super::{NIGHTLY, TestRun};
 use crate::bare_root;
@@ -22,7 +24,14 @@ impl TestRun<'_> {
     /// Runs long tests, one program after the other or side by side, as their classes permit.
     pub(super) fn long(&mut self, long: &Long) -> Result<bool> {
         self.provide()?;
-        let Some(programs) = self.programs()? else {
+        let programs = if long.is_release() {
+            let mut options = long.packages();
+            options.push(program::RELEASE.to_owned());
+            program::build(self.repo, &self.logs, &options, false)?.map(Rc::from)
+        } else {
+            self.programs()?
+        };
+        let Some(programs) = programs else {
             return Ok(false);
         };
         let mut tasks = Vec::new();

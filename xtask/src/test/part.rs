@@ -1,6 +1,8 @@
 //! The parts of `cargo xtask test`, each of which can be run alone. A part of a long
 //! run is meant to take at most half an hour on two cores; `docs/nightly.md` says how long it took.
 
+use std::collections::BTreeSet;
+
 use super::program::{Class, Program};
 
 /// A part of the tests.
@@ -31,6 +33,22 @@ pub(crate) struct Long {
     purpose: &'static str,
     /// `package target::prefix`: the tests of a program whose names begin so.
     pub(super) tests: &'static [&'static str],
+}
+
+impl Long {
+    /// Returns whether its programs are built with `--release`: what the experiments of the papers
+    /// check is in their results, and assertions on the way make them take hours.
+    pub(super) fn is_release(&self) -> bool {
+        self.name == "long-papers"
+    }
+
+    /// Returns the packages of its programs, as arguments of cargo.
+    pub(super) fn packages(&self) -> Vec<String> {
+        let packages = self.tests.iter().filter_map(|test| test.split(' ').next());
+        let packages: BTreeSet<&str> = packages.collect();
+        let options = packages.into_iter().map(|own| ["--package", own]);
+        options.flatten().map(str::to_owned).collect()
+    }
 }
 
 /// Name of each part, and its purpose.
@@ -114,9 +132,28 @@ const LONG: &[Long] = &[
         name: "long-simulator",
         purpose: "the simulator: 20 000 random plants, 10 000 with hubs, 100 participants",
         tests: &[
-            "rtether-sim it::random::",
+            "rtether-sim it::random::a_lonely_packet",
+            "rtether-sim it::random::closed_loop::",
+            "rtether-sim it::random::emulation::",
+            "rtether-sim it::random::steps_do_not_matter",
+            "rtether-sim it::random::strangers",
+            "rtether-sim it::random::timelines::",
+            "rtether-sim it::random::warm_up",
             "rtether-sim it::hub::books_balance_on_random_plants",
             "rtether-sim it::discovery::",
+        ],
+    },
+    Long {
+        name: "long-books",
+        purpose: "the simulator: the books of 20 000 random plants after every step",
+        tests: &["rtether-sim it::random::the_books_balance_after_every_step"],
+    },
+    Long {
+        name: "long-books-of-few",
+        purpose: "the same where switches police, ports wait for credit, or messages are large",
+        tests: &[
+            "rtether-sim it::random::the_books_balance_where",
+            "rtether-sim it::random::sizes::",
         ],
     },
     Long {

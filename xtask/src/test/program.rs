@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::child::succeeds;
 use crate::repo::Repo;
 
+/// Option of cargo for programs that are to be fast.
+pub(super) const RELEASE: &str = "--release";
+
 /// Metadata table in which packages state how their test programs use the machine:
 /// `[package.metadata.tests]`.
 const TABLE: &str = "tests";
@@ -88,17 +91,17 @@ struct Entry {
     class: Class,
 }
 
-/// Builds the test programs of the packages that cargo is told; `None` if one fails to build. The
-/// output of cargo goes to a file in the folder.
+/// Builds the test programs of the packages that these options of cargo name; `None` if one fails to
+/// build. The output of cargo goes to a file in the folder.
 pub(super) fn build(
     repo: &Repo,
     folder: &Path,
-    packages: &[String],
+    options: &[String],
     examples: bool,
 ) -> Result<Option<Vec<Program>>> {
     let metadata = repo.metadata()?;
     let mut command = repo.cargo(&["test", "--no-run"]);
-    command.args(packages);
+    command.args(options);
     if examples {
         command.args(["--lib", "--bins", "--tests", "--examples"]);
     }
@@ -114,6 +117,11 @@ pub(super) fn build(
     for line in text.lines() {
         let message: Value = serde_json::from_str(line).unwrap_or_default();
         programs.extend(runs_of(&metadata, &message)?);
+    }
+    if options.iter().any(|option| option == RELEASE) {
+        for own in &mut programs {
+            own.repeat = own.repeat.replacen("cargo test", "cargo test --release", 1);
+        }
     }
     Ok(Some(programs))
 }

@@ -14,9 +14,11 @@ mod sizes;
 pub(crate) mod timelines;
 mod wires;
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread;
 
 use rtether_model::arp::Arp;
 use rtether_model::flow::{Phase, Traffic};
@@ -126,13 +128,14 @@ impl Case {
     }
 }
 
-/// Prints how to repeat a failed case.
-struct Repeat(u64);
+/// Prints how to repeat a failed case, and ends the others.
+struct Repeat<'a>(u64, &'a AtomicBool);
 
-impl Drop for Repeat {
+impl Drop for Repeat<'_> {
     #[allow(clippy::print_stderr, reason = "the message of a failed test")]
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if thread::panicking() {
+            self.1.store(true, Ordering::Relaxed);
             eprintln!(
                 "repeat with: RTETHER_CASE={} cargo test -p rtether-sim --test it random::",
                 self.0
@@ -141,22 +144,38 @@ impl Drop for Repeat {
     }
 }
 
-/// Runs `property` on many cases, or on the one named by the environment.
-fn for_each_case(property: impl Fn(&Case)) {
+/// Runs `property` on many cases, in a long run on all cores, or on the one named by the environment.
+fn for_each_case(property: impl Fn(&Case) + Sync) {
     let variable = |name| std::env::var(name).ok();
+    let mut workers = 1;
     let numbers = match variable("RTETHER_CASE") {
         Some(text) => {
             let number: u64 = text.parse().expect("RTETHER_CASE is a number");
             number..number + 1
         }
-        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..NIGHTLY_CASES,
+        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => {
+            workers = thread::available_parallelism().map_or(1, usize::from);
+            0..NIGHTLY_CASES
+        }
         None => 0..CASES,
     };
-    for number in numbers {
-        let repeat = Repeat(number);
-        property(&Case::new(number));
-        drop(repeat);
-    }
+    let next = AtomicU64::new(numbers.start);
+    let has_failed = AtomicBool::new(false);
+    let work = || {
+        while !has_failed.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= numbers.end {
+                break;
+            }
+            let repeat = Repeat(number, &has_failed);
+            property(&Case::new(number));
+            drop(repeat);
+        }
+    };
+    thread::scope(|scope| {
+        (1..workers).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
 }
 
 /// Runs a case in small steps, and compares what is seen with its books and wires; returns what is
@@ -211,15 +230,16 @@ fn the_books_balance_where_ports_wait_for_credit() {
 /// Oracles: as below, where switches police frames as they arrive.
 #[test]
 fn the_books_balance_where_switches_police() {
-    let policed = Cell::new(0);
+    let policed = AtomicU32::new(0);
     for_each_case(|case| {
         if case.number.is_multiple_of(2) {
             let seen = balance(&case.policed());
-            policed.set(policed.get() + u32::from(seen.contains(&"policed")));
+            policed.fetch_add(seen.contains(&"policed").into(), Ordering::Relaxed);
         }
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
-    assert!(!is_whole || policed.get() > 20, "{} cases", policed.get());
+    let policed = policed.into_inner();
+    assert!(!is_whole || policed > 20, "{policed} cases");
 }
 
 /// Oracles: as below, where stations resolve addresses.
@@ -244,10 +264,13 @@ fn the_books_balance_where_stations_resolve_addresses() {
 /// Oracles: ledger and wires, observers that know the network, not the simulator.
 #[test]
 fn the_books_balance_after_every_step() {
-    let rarities = RefCell::new(BTreeSet::new());
-    for_each_case(|case| rarities.borrow_mut().extend(balance(case)));
+    let rarities = Mutex::new(BTreeSet::new());
+    for_each_case(|case| {
+        let seen = balance(case);
+        rarities.lock().unwrap().extend(seen);
+    });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
-    let rarities = rarities.into_inner();
+    let rarities = rarities.into_inner().unwrap();
     assert!(
         !is_whole || rarities.len() == 13,
         "only visited: {rarities:?}"

@@ -5,7 +5,7 @@
 //! beyond that TCP may need longer than the run lasts. No case comes near the limit of 100 000
 //! messages in transit per connection.
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use rtether_model::flow::{
     Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic,
@@ -198,7 +198,7 @@ fn run(case: &Case) -> (Record, Fingerprint) {
 #[test]
 fn whatever_waits_goes_on_in_the_end() {
     // Messages, adaptive answers, bursts, and streams that waited in TCP.
-    let seen = RefCell::new([0; 4]);
+    let seen = Mutex::new([0; 4]);
     for_each_case(|plain| {
         let case = closed_loop(plain.number);
         let (record, fingerprint) = run(&case);
@@ -220,13 +220,13 @@ fn whatever_waits_goes_on_in_the_end() {
                 transfers.len() as u64,
                 u64::from(flow.connection.is_some() && waited),
             ];
-            for (sum, count) in seen.borrow_mut().iter_mut().zip(counts) {
+            for (sum, count) in seen.lock().unwrap().iter_mut().zip(counts) {
                 *sum += count;
             }
         }
         assert_eq!((record, fingerprint), run(&case));
     });
-    let seen = seen.into_inner();
+    let seen = seen.into_inner().unwrap();
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
     assert!(
         !is_whole || seen.iter().all(|&count| count > 20),

@@ -1,5 +1,7 @@
 //! The timelines of all packets of random plants.
 
+use std::sync::Mutex;
+
 use rtether_model::flow::{Flow, FlowId, Traffic};
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Bytes, Duration, Instant};
@@ -101,15 +103,17 @@ fn is_one_frame(flow: &Flow) -> bool {
 
 #[test]
 fn every_timeline_adds_up_and_every_wait_has_its_frames() {
-    let seen = std::cell::Cell::new(Seen::default());
+    let seen = Mutex::new(Seen::default());
     for_each_case(|case| {
         let mut timelines = follow_all(&case.plant);
         case.run(&mut timelines);
-        let mut more = seen.get();
-        check_all(timelines, &case.plant, &mut more);
-        seen.set(more);
+        let mut own = Seen::default();
+        check_all(timelines, &case.plant, &mut own);
+        let mut seen = seen.lock().unwrap();
+        seen.timelines += own.timelines;
+        seen.queued += own.queued;
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
-    let Seen { timelines, queued } = seen.get();
+    let Seen { timelines, queued } = seen.into_inner().unwrap();
     assert!(!is_whole || (timelines > 10_000 && queued > 1_000));
 }
