@@ -111,6 +111,11 @@ impl AccessState {
         self.posts[station as usize].control.is_some()
     }
 
+    /// Returns the control frame that a station is sending.
+    pub(crate) fn controlling(&self, station: u32) -> Option<Control> {
+        self.posts[station as usize].control
+    }
+
     /// Asks the engine what a station does; it is not sending.
     pub(crate) fn poll(&mut self, now: i64, station: u32, queue: &Queue) -> Turn {
         // A frame may come to its queue in the picosecond in which it hears something.

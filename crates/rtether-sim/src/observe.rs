@@ -7,6 +7,8 @@ use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 
+use rtether_proto::access::Control;
+
 use crate::tcp;
 
 /// Description of a packet at an event.
@@ -136,6 +138,12 @@ pub trait Observer {
     /// known to have got through.
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         let _ = (now, port, packet);
+    }
+
+    /// The last bit of a control frame of an access scheme has left a port; on its medium it may be
+    /// lost.
+    fn controlled(&mut self, now: Instant, port: PortId, control: &Control) {
+        let _ = (now, port, control);
     }
 
     /// An intact frame is on a dedicated link to an end station and will be there, whole, at `due`.

@@ -5,12 +5,14 @@
 
 use std::io::{self, Write};
 
+use rtether_model::access::{Access, Domain};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{LinkId, NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
+use rtether_proto::access::Control;
 use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
@@ -83,6 +85,11 @@ impl<'a, W: Write> CaptureLog<'a, W> {
         }
     }
 
+    fn interface(&self, port: PortId) -> Option<InterfaceId> {
+        let ports = &self.interfaces[port.node.index()];
+        ports.get(usize::from(port.port)).copied().flatten()
+    }
+
     fn write_block(&mut self) {
         if self.error.is_none() {
             self.error = self.writer.write_all(&self.block).err();
@@ -98,16 +105,38 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         (self.ports, self.dscp) = (datagram.ports, datagram.dscp);
     }
 
+    fn controlled(&mut self, now: Instant, port: PortId, control: &Control) {
+        let schemes = &self.scenario.network.access;
+        let is_member = |own: &&Access| own.members.iter().any(|member| member.node == port.node);
+        // A switch between two hubs belongs to the schemes of both.
+        let mut links = self.scenario.network.links.iter();
+        let peer = links.find_map(|link| link.peer_of(port));
+        let is_here = |own: &&Access| {
+            let domain = Domain::of(&self.scenario.network, own.hub);
+            let hubs = domain.map(|domain| domain.hubs);
+            peer.is_some_and(|peer| hubs.is_some_and(|hubs| hubs.contains(&peer.node)))
+        };
+        let own = schemes.iter().filter(is_member).find(is_here);
+        self.frame.clear();
+        let Some((access, interface)) = own.zip(self.interface(port)) else {
+            return;
+        };
+        if trace::append_control(access, port.node, (now, control), &mut self.frame) {
+            self.capture
+                .add_frame(&mut self.block, interface, now, &self.frame);
+            self.write_block();
+        }
+    }
+
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        let ports = &self.interfaces[port.node.index()];
-        let Some(Some(interface)) = ports.get(usize::from(port.port)) else {
+        let Some(interface) = self.interface(port) else {
             return;
         };
         self.frame.clear();
         let Some(flow) = self.scenario.flows.get(packet.flow.index()) else {
             describe_arp(packet).append_to(&mut self.frame);
             self.capture
-                .add_frame(&mut self.block, *interface, now, &self.frame);
+                .add_frame(&mut self.block, interface, now, &self.frame);
             self.write_block();
             return;
         };
@@ -128,7 +157,7 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
             description.append_to(&mut self.frame);
         }
         self.capture
-            .add_frame(&mut self.block, *interface, now, &self.frame);
+            .add_frame(&mut self.block, interface, now, &self.frame);
         self.write_block();
     }
 }

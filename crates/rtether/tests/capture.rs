@@ -198,3 +198,71 @@ flows:
     ];
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
 }
+
+/// Runs the drives with a scheme; returns what `tshark` says of its capture.
+fn controlled(scheme: &str, fields: &[&str]) -> Vec<String> {
+    let text = include_str!("../../../scenarios/drives.yaml");
+    let text = text.replace("scheme: powerlink", &format!("scheme: {scheme}"));
+    let set = Override::parse("run.for=10 ms").expect("a path and a value");
+    let scenario = load_with("drives.yaml", &text, &[set]).scenario;
+    let bytes = capture(&scenario.expect("the scenario is right"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{scheme}.pcapng"));
+    std::fs::write(&path, &bytes).expect("the directory for temporary files");
+    let read = |arguments: &[&str]| {
+        let output = tshark()
+            .arg("-n")
+            .arg("-r")
+            .arg(&path)
+            .args(arguments)
+            .output();
+        let output = output.expect("it was asked for its version");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let malformed = "_ws.malformed || (_ws.expert.severity >= error && !tcp)";
+    assert_eq!(read(&["-Y", malformed]), "", "{scheme}");
+    let fields = fields.iter().flat_map(|field| ["-e", *field]);
+    let arguments: Vec<&str> = ["-T", "fields"].into_iter().chain(fields).collect();
+    read(&arguments).lines().map(str::to_owned).collect()
+}
+
+/// Oracle: `tshark`'s decoder of Powerlink, and the cycle: SoC, a PReq for each node, SoA.
+#[test]
+fn powerlink_is_read_by_others() {
+    if tshark_is_missing() {
+        return;
+    }
+    let found = controlled("powerlink", &["epl.mtyp", "epl.src", "epl.dest"]);
+    let of = |kind: &str| found.iter().filter(|line| line.starts_with(kind)).count();
+    let (starts, requests, answers, grants) = (of("1\t"), of("3\t"), of("4\t"), of("5\t"));
+    assert!(starts > 20 && answers > 0, "{starts} {answers}");
+    // Seventeen nodes beside the managing one; the run ends within a cycle.
+    assert!(requests.abs_diff(17 * starts) <= 17 && grants.abs_diff(starts) <= 1);
+    let first: Vec<&str> = found.iter().map(String::as_str).take(2).collect();
+    assert_eq!(first, ["1\t240\t255", "3\t240\t1"]);
+}
+
+/// Oracle: `tshark`'s decoder of `RTmac`, and the cycles of the plan, which it reads from the frames.
+#[test]
+fn sync_frames_are_read_by_others() {
+    if tshark_is_missing() {
+        return;
+    }
+    let fields = ["tdma.id", "tdma.sync.cycle", "tdma.sync.sched_xmit"];
+    let found = controlled("tdma", &fields);
+    let syncs: Vec<Vec<u64>> = found
+        .iter()
+        .filter(|line| line.starts_with("0x"))
+        .map(|line| {
+            line.split('\t')
+                .skip(1)
+                .map(|one| one.parse().expect("a number"))
+                .collect()
+        })
+        .collect();
+    assert!(syncs.len() > 20, "{}", syncs.len());
+    let cycle = syncs[1][1];
+    for (number, sync) in (0u64..).zip(&syncs) {
+        assert_eq!(sync[0], number);
+        assert!(sync[1].abs_diff(number * cycle) <= number, "{sync:?}");
+    }
+}

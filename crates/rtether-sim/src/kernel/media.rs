@@ -87,7 +87,15 @@ impl Simulation {
     }
 
     fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
+        let scheme = self.shared[domain as usize].scheme();
+        let control = scheme.and_then(|scheme| scheme.controlling(event.station));
         if self.hear_medium(domain, &event) {
+            let is_sent = matches!(event.kind, EventKind::Delivered { .. });
+            if let Some(control) = control.filter(|_| O::ACTIVE && is_sent) {
+                let number = self.shared[domain as usize].attachment(event.station);
+                let port = self.attachments[number as usize].port();
+                observer.controlled(self.now(), self.port_id(port), &control);
+            }
             return;
         }
         let number = self.shared[domain as usize].attachment(event.station);

@@ -245,16 +245,16 @@ fn the_books_balance_where_switches_police() {
 /// Oracles: as below, where stations resolve addresses.
 #[test]
 fn the_books_balance_where_stations_resolve_addresses() {
-    let (plants, unresolved) = (Cell::new(0), Cell::new(0));
+    let (plants, unresolved) = (AtomicU32::new(0), AtomicU32::new(0));
     for_each_case(|case| {
         if let Some(case) = case.resolving() {
             let seen = balance(&case);
-            plants.set(plants.get() + 1);
-            unresolved.set(unresolved.get() + u32::from(seen.contains(&"unresolved")));
+            plants.fetch_add(1, Ordering::Relaxed);
+            unresolved.fetch_add(seen.contains(&"unresolved").into(), Ordering::Relaxed);
         }
     });
     let is_whole = std::env::var_os("RTETHER_CASE").is_none();
-    let (plants, unresolved) = (plants.get(), unresolved.get());
+    let (plants, unresolved) = (plants.into_inner(), unresolved.into_inner());
     assert!(
         !is_whole || (plants > 100 && unresolved > 10),
         "{unresolved} of {plants}"
