@@ -133,7 +133,7 @@ pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterO
         burst: Duration::from_ps(i64::try_from(burst).map_err(|_| out_of_range())?),
         is_in_order,
         wait: Duration::from_ps(wait),
-        streams: streams(&plant, wait, &depths),
+        streams: streams(&plant, flows.len(), wait, &depths),
     })
 }
 
@@ -220,13 +220,16 @@ fn depths(plant: &Plant) -> Vec<u32> {
     depths
 }
 
-/// Returns places and longest time of each stream, with this longest wait.
-fn streams(plant: &Plant, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duration)>> {
-    let streams = plant.streams.iter().map(|stream| {
+/// Returns places and longest time of each stream of these many flows, with this longest wait.
+fn streams(plant: &Plant, flows: usize, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duration)>> {
+    // Exchanges of addresses come behind the flows.
+    let own = plant.streams.iter();
+    let own = own.take_while(|stream| (stream.flow as usize) < flows);
+    let streams = own.map(|stream| {
         let (last, end) = stream.end.as_ref().ok()?;
         let places = depths[*last as usize];
-        let ways = plant.way_to(*last).filter(|visit| visit.parent != NONE);
-        let gaps = ways.map(|visit| i128::from(visit.gap.max));
+        // That of the first place is the time for which a packet is held for an address.
+        let gaps = plant.way_to(*last).map(|visit| i128::from(visit.gap.max));
         let time = gaps.sum::<i128>() + i128::from(end.max) + i128::from(places) * i128::from(wait);
         let time = i64::try_from(time).ok().filter(|&time| time < INFINITE)?;
         Some((places, Duration::from_ps(time)))

@@ -4,6 +4,7 @@
 
 use rtether_bounds::{
     Analysis, Analyzer, Composer, Methods, Reason, ResolutionObstacle, analyze, analyze_with,
+    diameter,
 };
 use rtether_model::arp::Arp;
 use rtether_model::flow::{Flow, FlowId, Phase, Traffic};
@@ -81,6 +82,19 @@ fn a_packet_may_wait_for_request_and_reply() {
     let composed = Composer::new(&network, &flows).compose(0).unwrap();
     assert_eq!(composed.latency, bound.latency);
     assert_eq!(composed.steps.len(), 2);
+}
+
+/// Oracle: the time for which a packet is held, as above. Three frames may meet at a port, so that none
+/// waits for less than these.
+#[test]
+fn the_diameter_counts_the_time_held() {
+    let found = diameter(&pair(Arp::DEFAULT), &[flow(A, B)]).unwrap();
+    let [Some((places, latency))] = found.streams[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(places, 1);
+    assert_eq!(latency, ns(RESOLVED) + found.wait + ns(FRAME));
+    assert!(found.wait >= ns(WIRE + ARP_WIRE), "{found:?}");
 }
 
 /// Oracle: the same with a stack: the request leaves at its lower end, and the reply passes it. Two packets may be in front
