@@ -1,10 +1,11 @@
 //! Reference pages printed by the `rtether` command, and the header of the C library.
 //!
-//! A page whose verb does not exist yet is left out; once it exists, `cargo xtask tidy` keeps the
-//! committed page equal to the output of the command.
+//! A page whose verb does not exist yet is left out; once it exists, `cargo xtask tidy` and
+//! `cargo xtask test` keep the committed page equal to the output of the command.
 
 use std::fs;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -28,7 +29,7 @@ struct Page {
 /// Writes every generated page; the header first, since it needs no build.
 pub(crate) fn write(repo: &Repo) -> Result<bool> {
     write_page(repo, header(repo)?)?;
-    for page in pages(repo)? {
+    for page in pages(&build(repo)?)? {
         write_page(repo, page)?;
     }
     Ok(true)
@@ -48,9 +49,9 @@ fn write_page(repo: &Repo, page: Page) -> Result<()> {
     Ok(())
 }
 
-/// Compares the committed pages with newly generated ones.
-pub(crate) fn check(repo: &Repo) -> Result<Vec<Finding>> {
-    let all = pages(repo)?.into_iter().chain([header(repo)?]);
+/// Compares the committed pages with newly generated ones, of the command in this file.
+pub(crate) fn check(repo: &Repo, command: &Path) -> Result<Vec<Finding>> {
+    let all = pages(command)?.into_iter().chain([header(repo)?]);
     let stale = all.filter_map(|page| {
         let message = match (page.text, repo.read(page.path)) {
             (None, None) => return None,
@@ -74,7 +75,8 @@ fn header(repo: &Repo) -> Result<Page> {
     })
 }
 
-fn pages(repo: &Repo) -> Result<[Page; 2]> {
+/// Builds the command and returns its file.
+pub(crate) fn build(repo: &Repo) -> Result<PathBuf> {
     let built = repo
         .cargo(&["build", "--quiet", "--package", "rtether-cli"])
         .status()
@@ -82,11 +84,24 @@ fn pages(repo: &Repo) -> Result<[Page; 2]> {
     if !built.success() {
         bail!("the reference pages need the `rtether` command, which does not build");
     }
-    let cli = cli_page(&|verbs| rtether(repo, &[verbs, &["--help"]].concat()))?;
+    command(repo)
+}
+
+/// Returns the file of the command, which building it or its tests writes.
+pub(crate) fn command(repo: &Repo) -> Result<PathBuf> {
+    let metadata = repo.metadata()?;
+    let target = metadata["target_directory"]
+        .as_str()
+        .context("no target directory")?;
+    Ok(Path::new(target).join("debug").join("rtether"))
+}
+
+fn pages(command: &Path) -> Result<[Page; 2]> {
+    let cli = cli_page(&|verbs| rtether(command, &[verbs, &["--help"]].concat()))?;
     Ok([
         Page {
             path: SCHEMA,
-            text: rtether(repo, &["schema"])?,
+            text: rtether(command, &["schema"])?,
         },
         Page {
             path: CLI,
@@ -96,9 +111,8 @@ fn pages(repo: &Repo) -> Result<[Page; 2]> {
 }
 
 /// Returns what `rtether ARGS` prints; `None` if it does not know these arguments.
-fn rtether(repo: &Repo, args: &[&str]) -> Result<Option<String>> {
-    let output = repo
-        .cargo(&["run", "--quiet", "--package", "rtether-cli", "--"])
+fn rtether(command: &Path, args: &[&str]) -> Result<Option<String>> {
+    let output = Command::new(command)
         .args(args)
         .env("COLUMNS", COLUMNS)
         .env("NO_COLOR", "1")

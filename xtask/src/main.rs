@@ -55,7 +55,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Help => Ok(true),
         Command::Test(options) => test::run(&repo, &options),
         Command::BareRoot { command } => bare_root(&repo, &command),
-        Command::Tidy => tidy::run(&repo),
+        Command::Tidy => tidy::run(&repo, true),
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
-use crate::{tidy, upkeep};
+use crate::{generate, tidy, upkeep};
 use changed::Choice;
 use part::Part;
 use program::{Class, Program};
@@ -203,7 +203,8 @@ impl TestRun<'_> {
 
     fn perform(&mut self, part: Part) -> Result<bool> {
         match part {
-            Part::Tidy => tidy::run(self.repo),
+            // Its pages come with the programs, which builds the command only once.
+            Part::Tidy => tidy::run(self.repo, false),
             Part::Format => succeeds(&mut self.repo.cargo(&["fmt", "--all", "--check"])),
             Part::Clippy => succeeds(
                 self.repo
@@ -281,11 +282,28 @@ impl TestRun<'_> {
             let packages = self.choice.arguments();
             let built = program::build(self.repo, &self.logs, &packages, self.nightly)?;
             self.programs = built.map(Rc::from);
+            if self.programs.is_some() && self.choice.has_package("rtether-cli") {
+                self.check_pages()?;
+            }
         }
         if self.programs.is_none() {
             self.tally.fail("a test program cannot be built");
         }
         Ok(self.programs.clone())
+    }
+
+    /// Compares the generated pages with what the command says that the tests have built.
+    fn check_pages(&mut self) -> Result<()> {
+        let findings = generate::check(self.repo, &generate::command(self.repo)?)?;
+        for finding in &findings {
+            println!("{finding}");
+        }
+        if findings.is_empty() {
+            self.tally.pass();
+        } else {
+            self.tally.fail("generated pages");
+        }
+        Ok(())
     }
 
     /// Looks for the system programs that tests run, once.
