@@ -358,7 +358,7 @@ fn ports_without_a_model_say_why() {
     ];
     for (other, reason) in others {
         let text = format!(
-            "rtether: 1\nname: two\nnodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }}, c: {{ stack: zero }} }}\n\
+            "rtether: 1\nname: two\nrun: {{ for: 1 s, overload: allow }}\nnodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }}, c: {{ stack: zero }} }}\n\
              switches: {{ sw: {{ ports: 3, queues: 2, selection: strict }} }}\nlinks:\n\
              - {{ ends: [a, 'sw:1'], rate: 100 Mbit/s }}\n\
              - {{ ends: [b, 'sw:2'], rate: 100 Mbit/s }}\n\

@@ -200,8 +200,8 @@ mod tests {
 
     /// Oracle: by hand. 100 octets of a datagram are 166 on the wire, 13.28 us at 100 Mbit/s. Two
     /// ports are 2 places. The port of the switch to `c` gets 26.56 us of work every millisecond, the
-    /// longest wait is 26.56 us / (1 - 0.02656 * 1) = 27.284683 us, twice, and the frames take twice
-    /// 12.32 us without the gap between frames.
+    /// longest wait is 26.56 us / (1 - 0.02656 * 2) = 28.050 us, since strict priority is no order of
+    /// arrival, twice, and the frames take twice 12.32 us without the gap between frames.
     #[test]
     fn two_flows_meet() {
         let text = "rtether: 1\nname: three\n\
@@ -219,7 +219,8 @@ mod tests {
         let diameter = found.found.as_ref().expect("a bound");
         assert_eq!((diameter.places, diameter.utilization_ppm), (2, 26_560));
         assert_eq!(diameter.burst, Duration::from_ns(26_560));
-        assert_eq!(diameter.wait.as_ps() / 1_000, 27_284);
+        assert!(!diameter.is_in_order);
+        assert_eq!(diameter.wait.as_ps() / 1_000, 28_050);
         let latency = diameter.streams[0].expect("it arrives").1;
         let frames = Duration::from_ns(2 * 12_320);
         assert_eq!(latency, diameter.wait * 2 + frames);

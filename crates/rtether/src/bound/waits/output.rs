@@ -16,6 +16,7 @@ impl Waits<'_> {
     fn table(&self) -> Table {
         let names = Names::new(self.scenario);
         let wait = time(self.time);
+        let why = |own: &&PortWaits| own.model.as_ref().err().map(|reason| reason.words());
         Table::of(&self.ports)
             .both("port", "port", |own| names.port(own.port))
             .number("use", "utilization_ratio", |own| {
@@ -36,9 +37,8 @@ impl Waits<'_> {
                 Some(probability(of(own)?.binomial(self.time)?))
             })
             .number("1e-6 beyond", "rare_ns", |own| of(own)?.exceeded_with(RARE))
-            .both("why there is no model", "reason", |own| {
-                own.model.as_ref().err().map(|reason| reason.words())
-            })
+            .file("reason", why)
+            .shown("why there is no model", why)
             .optional()
             .done()
     }
