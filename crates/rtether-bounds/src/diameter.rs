@@ -2,26 +2,28 @@
 //! busiest place is, and how much work may arrive at one of them at once.
 //!
 //! **Theorem** (after Charny and Le Boudec, *Delay bounds in a network with aggregate scheduling*,
-//! 2000). Let no way have more than `h` places. Let flow `f` bring work `c` to place `i` for
-//! each of its packets, `b` packets at a time, at least `p` apart but for a jitter `j`. Let
-//! `r` be the largest `sum of b c / p` of a place, `s` the largest `sum of b c (1 + j / p)`, and let
-//! the time from the beginning of service at a place to the arrival at the next vary by at most `g`.
-//! Let no place be idle while a packet waits, and none interrupt a packet.
+//! 2000). Let no way have more than `h` places. Let flow `f` bring work `c` to place `i` for each
+//! of its packets, `b` packets at a time, at least `p` apart but for a jitter `j`. Let `r` be the
+//! largest `sum of b c / p` of a place, `s` the largest `sum of b c (1 + j / p)`, and let the time
+//! from the beginning of service at a place to the arrival at the next vary by at most `g`. Let no
+//! place be idle while a packet waits, and none interrupt a packet.
 //! - If all places serve in order of arrival, `r < 1` and `r (h - 1) < 1`, no packet waits at any
 //!   place for more than `W = (s + r (h - 1) g) / (1 - r (h - 1))`.
-//! - In any other order, if `r h < 1`, none waits for more than `W = (s + r (h - 1) g) / (1 - r h)`.
+//! - In any other order, if `r h < 1`, none waits for more than
+//!   `W = (s + r (h - 1) g) / (1 - r h)`.
 //!
-//! *Proof.* Of the packets that begin service before some moment, let `W` be the longest wait. At the
-//! `m`-th place of its way, what a flow sends has been delayed by waits between 0 and `W` and by times
-//! that vary by `g`, `m - 1 <= h - 1` times; so a closed window of length `t` there holds at most
-//! `b ((t + j + (h - 1) (W + g)) / p + 1)` of its packets, and all flows bring at most
+//! *Proof.* Of the packets that begin service before some moment, let `W` be the longest wait. At
+//! the `m`-th place of its way, what a flow sends has been delayed by waits between 0 and `W` and
+//! by times that vary by `g`, `m - 1 <= h - 1` times; so a closed window of length `t` there holds
+//! at most `b ((t + j + (h - 1) (W + g)) / p + 1)` of its packets, and all flows bring at most
 //! `a(t) = s + r (t + (h - 1) (W + g))`. In order of arrival, a packet waits for at most
-//! `sup (a(t) - t)`, which is `a(0)` since `r < 1`: `W <= s + r (h - 1) (W + g)`. In any order it begins
-//! before the place is idle again, hence within the length `L <= a(L)` of the busy period:
+//! `sup (a(t) - t)`, which is `a(0)` since `r < 1`: `W <= s + r (h - 1) (W + g)`. In any order it
+//! begins before the place is idle again, hence within the length `L <= a(L)` of the busy period:
 //! `W <= L <= (s + r (h - 1) (W + g)) / (1 - r)`. Both are solved for `W`, which is finite because
 //! finitely many packets have begun before any moment. QED
 //!
-//! Where packets are held for an address before their first place, times vary `h` times, and `h - 1` before `g` becomes `h`.
+//! Where packets are held for an address before their first place, times vary `h` times, and `h g`
+//! stands for `(h - 1) g`.
 //!
 //! The bound of [`crate::analyze`] is lower, since it knows each place. This one needs no more than
 //! what can be said of a plant before it is drawn.
@@ -45,7 +47,8 @@ use crate::whole;
 /// What the plant as a whole says about the longest wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diameter {
-    /// Places on the longest way: ports, and processors of stacks; with the answer, if there is one.
+    /// Places on the longest way: ports, and processors of stacks; with the answer, if there is
+    /// one.
     pub places: u32,
     /// Offered work of the busiest place in millionths.
     pub utilization_ppm: u64,
@@ -133,7 +136,7 @@ pub fn diameter(network: &Network, flows: &[Flow]) -> Result<Diameter, DiameterO
         burst: Duration::from_ps(i64::try_from(burst).map_err(|_| out_of_range())?),
         is_in_order,
         wait: Duration::from_ps(wait),
-        streams: streams(&plant, flows.len(), wait, &depths),
+        streams: streams(&plant, wait, &depths),
     })
 }
 
@@ -184,8 +187,9 @@ fn busiest(plant: &Plant) -> Result<(i128, i128), DiameterObstacle> {
             }
             let source = &plant.sources[visit.flow as usize];
             let (period, jitter) = (i128::from(source.period), i128::from(source.jitter));
-            rate += divided(work.saturating_mul(ONE), period);
-            burst += work + divided(work.saturating_mul(jitter), period);
+            let late = divided(work.saturating_mul(jitter), period);
+            rate = rate.saturating_add(divided(work.saturating_mul(ONE), period));
+            burst = burst.saturating_add(work).saturating_add(late);
         }
         found = (rate.max(found.0), burst.max(found.1));
     }
@@ -220,12 +224,9 @@ fn depths(plant: &Plant) -> Vec<u32> {
     depths
 }
 
-/// Returns places and longest time of each stream of these many flows, with this longest wait.
-fn streams(plant: &Plant, flows: usize, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duration)>> {
-    // Exchanges of addresses come behind the flows.
-    let own = plant.streams.iter();
-    let own = own.take_while(|stream| (stream.flow as usize) < flows);
-    let streams = own.map(|stream| {
+/// Returns places and longest time of each stream, with this longest wait.
+fn streams(plant: &Plant, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duration)>> {
+    let streams = plant.streams.iter().map(|stream| {
         let (last, end) = stream.end.as_ref().ok()?;
         let places = depths[*last as usize];
         // That of the first place is the time for which a packet is held for an address.

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use rtether_bounds::{
-    Analysis, Analyzer, Bound, Composer, Composition, Method, Reason, Share, ShareCause, analyze,
+    Analysis, Analyzer, Bound, Composer, Composition, DiameterObstacle, Method, Reason, Share,
+    ShareCause, analyze,
 };
 use rtether_model::flow::{Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
@@ -391,4 +392,30 @@ fn what_has_no_bound_has_no_parts() {
     let composer = Composer::new(&network, &flows);
     let why = composer.compose(0).unwrap_err();
     assert_eq!(why, *reason(composer.analysis(), 0));
+}
+
+/// Oracle: none but the absence of a panic: sums of work beyond 128 bits stay at the largest
+/// number.
+#[test]
+fn a_diameter_beyond_all_numbers_is_refused() {
+    let mut network = star(&Stack::Zero, Selection::Fcfs);
+    for link in &mut network.links {
+        link.rate = BitRate::from_bps(1);
+    }
+    let flows: Vec<Flow> = (0..30)
+        .map(|_| {
+            let mut flow = flow(0, 1, 65_000);
+            flow.traffic = Traffic::Sporadic {
+                min_gap: Duration::from_ps(1),
+                mean_gap: Duration::from_ps(1),
+                burst: u32::MAX,
+            };
+            flow
+        })
+        .collect();
+    let found = rtether_bounds::diameter(&network, &flows);
+    assert!(
+        matches!(found, Err(DiameterObstacle::Utilization { .. })),
+        "{found:?}"
+    );
 }
