@@ -225,8 +225,9 @@ impl TestRun<'_> {
         }
     }
 
-    /// Compiles what is said to run elsewhere: the library as a browser loads it, and in a long run the
-    /// portable participant for Windows, and engines for a processor without an operating system.
+    /// Compiles what is said to run elsewhere: the library as a browser loads it, and in a long run
+    /// the portable participant for Windows, and engines for a processor without an operating
+    /// system.
     fn targets(&mut self) -> Result<bool> {
         const BARE: &str = "thumbv7em-none-eabihf";
         const TARGETS: [(&str, &str, &[&str]); 4] = [

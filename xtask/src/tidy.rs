@@ -18,7 +18,8 @@ use crate::generate;
 use crate::repo::Repo;
 use finding::Finding;
 
-/// Checks every rule and prints the violations; generated pages only if this is to build the command.
+/// Checks every rule and prints the violations; generated pages only if this is to build the
+/// command.
 pub(crate) fn run(repo: &Repo, builds: bool) -> Result<bool> {
     let files = repo.text_files()?;
     let metadata = repo.metadata()?;

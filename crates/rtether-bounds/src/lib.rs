@@ -37,8 +37,8 @@
 //!   hold packets back forever, the reason is a [`LayerPart`]: low frames that only high frames
 //!   release; bulk packets under a detector that may report congestion again and again; strict
 //!   transmit queues below a smoother; mode `rtether` above transmit queues that reorder.
-//! - Where stations resolve addresses, packets may be held for as long as a request and its reply are
-//!   proved to take (`resolution`). Without such a proof flows to that neighbor have no bound.
+//! - Where stations resolve addresses, packets may be held for as long as a request and its reply
+//!   are proved to take (`resolution`). Without such a proof flows to that neighbor have no bound.
 //! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
 //!   again; files over TCP and samples over RTPS have none.
 //! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with

@@ -1,35 +1,36 @@
 //! Address resolution: how long packets are held for the address of a neighbor.
 //!
-//! A station that does not know an address holds the packets for it, broadcasts a request, and sends
-//! them when the reply is there (RFC 826). An *exchange* is a request with its reply, from one station
-//! to one neighbor in one VLAN: a flow of frames of 64 octets that everyone hears and one answers.
+//! A station that does not know an address holds the packets for it, broadcasts a request, and
+//! sends them when the reply is there (RFC 826). An *exchange* is a request with its reply, from
+//! one station to one neighbor in one VLAN: a flow of frames of 64 octets that everyone hears and
+//! one answers.
 //!
-//! **Holding.** If each exchange ends within `R` after its request was handed to the driver, no packet
-//! is held for longer than `R`: it comes no earlier than the request that it waits for, and leaves with
-//! the reply. So it passes the lower end of the stack in between `0` and `R`, which adds `R` to the
-//! jitter; packets to one neighbor stay in order, those to different ones do not, so that nothing
-//! is known there of distances or of the order between flows.
+//! **Holding.** If each exchange ends within `R` after its request was handed to the driver, no
+//! packet is held for longer than `R`: it comes no earlier than the request that it waits for, and
+//! leaves with the reply. So it passes the lower end of the stack in between `0` and `R`, which
+//! adds `R` to the jitter; packets to one neighbor stay in order, those to different ones do not,
+//! so that nothing is known there of distances or of the order between flows.
 //!
-//! **Requests.** While exchanges end before a request is repeated, two requests of an exchange are at
-//! least a lifetime apart: the address is known for that long after a moment no earlier than the first
-//! of them. In any case they are at least the smaller of lifetime and retry apart.
+//! **Requests.** While exchanges end before a request is repeated, two requests of an exchange are
+//! at least a lifetime apart: the address is known for that long after a moment no earlier than the
+//! first of them. In any case they are at least the smaller of lifetime and retry apart.
 //!
-//! **Theorem.** Let there be times `R` of all exchanges, each below the time after which its request is
-//! repeated, such that the bounds computed with these delays and distances give each exchange at most its
-//! `R`, and let nothing on the way of an exchange destroy or drop a frame. Then no exchange takes
-//! longer than its `R`, and all bounds hold. *Proof.* Take a run, and the first moment at which the `R` of some
-//! exchange has passed without its reply. Until then all packets were held within their times and no
-//! request was repeated, so all arrivals obey the curves of the analysis; the waits of this exchange
-//! depend on earlier arrivals alone, so that it has ended: a contradiction. The search begins with zero
-//! and takes the bounds of one analysis as the times of the next until none grows; larger steps only
-//! give larger times.
+//! **Theorem.** Let there be times `R` of all exchanges, each below the time after which its
+//! request is repeated, such that the bounds computed with these delays and distances give each
+//! exchange at most its `R`, and let nothing on the way of an exchange destroy or drop a frame.
+//! Then no exchange takes longer than its `R`, and all bounds hold. *Proof.* Take a run, and the
+//! first moment at which the `R` of some exchange has passed without its reply. Until then all
+//! packets were held within their times and no request was repeated, so all arrivals obey the
+//! curves of the analysis; the waits of this exchange depend on earlier arrivals alone, so that it
+//! has ended: a contradiction. The search begins with zero and takes the bounds of one analysis as
+//! the times of the next until none grows; larger steps only give larger times.
 //!
-//! **Without proof.** An exchange that fails a condition still holds packets for at most the time of all
-//! attempts, after which they are dropped; this bounds what its flows do to others. These flows
-//! themselves have no bound, and give up where they wait for answers.
+//! **Without proof.** An exchange that fails a condition still holds packets for at most the time
+//! of all attempts, after which they are dropped; this bounds what its flows do to others. These
+//! flows themselves have no bound, and give up where they wait for answers.
 //!
-//! Like all buffers, the memory for packets that are held is taken to suffice. Methods that look at whole paths need
-//! packets to stay in order between flows, and are not applied.
+//! Like all buffers, the memory for packets that are held is taken to suffice. Methods that look at
+//! whole paths need packets to stay in order between flows, and are not applied.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -48,7 +49,8 @@ use crate::prompt::solve_promptly;
 use crate::solution::{Solution, Stage};
 use crate::solve::latency;
 
-/// Analyses after which times grow by larger steps, and after which those that still grow are given up.
+/// Analyses after which times grow by larger steps, and after which those that still grow are given
+/// up.
 const SLOW: u32 = 16;
 const GIVEN_UP: u32 = 48;
 
@@ -171,8 +173,8 @@ impl Resolution {
     }
 }
 
-/// Solves a plant in which stations resolve addresses. The flows of exchanges come behind all others;
-/// their streams are left out.
+/// Solves a plant in which stations resolve addresses. The flows of exchanges come behind all
+/// others; their streams are left out.
 pub(crate) fn solve(atlas: &mut Atlas, network: &Network, flows: &[Flow]) -> (Plant, Vec<Stage>) {
     let mut all = exchanges(network, flows);
     let mut round = 0;

@@ -84,8 +84,8 @@ fn a_packet_may_wait_for_request_and_reply() {
     assert_eq!(composed.steps.len(), 2);
 }
 
-/// Oracle: the time for which a packet is held, as above. Three frames may meet at a port, so that none
-/// waits for less than these.
+/// Oracle: the time for which a packet is held, as above. Three frames may meet at a port, so that
+/// none waits for less than these.
 #[test]
 fn the_diameter_counts_the_time_held() {
     let found = diameter(&pair(Arp::DEFAULT), &[flow(A, B)]).unwrap();
@@ -97,8 +97,8 @@ fn the_diameter_counts_the_time_held() {
     assert!(found.wait >= ns(WIRE + ARP_WIRE), "{found:?}");
 }
 
-/// Oracle: the same with a stack: the request leaves at its lower end, and the reply passes it. Two packets may be in front
-/// of the reply: one that is served, and the next one of the flow.
+/// Oracle: the same with a stack: the request leaves at its lower end, and the reply passes it. Two
+/// packets may be in front of the reply: one that is served, and the next one of the flow.
 #[test]
 fn a_reply_passes_the_stack() {
     let mut network = pair(Arp::DEFAULT);

@@ -14,8 +14,8 @@ pub struct Arp {
     pub retry: Duration,
     /// Requests, the first one included, after which the packets held are dropped.
     pub attempts: u32,
-    /// Octets of frames held for one neighbor. For one that does not fit the oldest ones are dropped; the
-    /// latest is always held (RFC 1122, 2.3.2.2).
+    /// Octets of frames held for one neighbor. For one that does not fit the oldest ones are
+    /// dropped; the latest is always held (RFC 1122, 2.3.2.2).
     pub hold: Bytes,
 }
 

@@ -62,8 +62,8 @@ pub struct EndStation {
     pub tasks: Option<Tasks>,
     /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
     pub layer: Option<Box<Layer>>,
-    /// Resolution of the addresses of neighbors; all are known beforehand if not given. Every station
-    /// answers requests.
+    /// Resolution of the addresses of neighbors; all are known beforehand if not given. Every
+    /// station answers requests.
     pub arp: Option<Arp>,
     /// On real hosts: whether all of the above is emulated below the host, in addition to the
     /// host's own costs, instead of left to the host. Ignored in a simulation.

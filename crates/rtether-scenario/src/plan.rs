@@ -24,7 +24,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the name of a flow in results; messages of ARP have numbers behind those of all flows.
+    /// Returns the name of a flow in results; messages of ARP have numbers behind those of all
+    /// flows.
     pub fn flow_name(&self, flow: FlowId) -> &str {
         let flow = self.flows.get(flow.index());
         flow.map_or("ARP", |flow| &flow.name)

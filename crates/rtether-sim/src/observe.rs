@@ -39,8 +39,8 @@ pub struct PacketInfo {
     pub tcp: Option<tcp::Segment>,
     /// Which fragment of a datagram it is, if any.
     pub fragment: Option<FragmentInfo>,
-    /// For a message of ARP, the station that it is about; a reply is reverse. Its flow is none of the
-    /// scenario: there is one for each station behind them.
+    /// For a message of ARP, the station that it is about; a reply is reverse. Its flow is none of
+    /// the scenario: there is one for each station behind them.
     pub arp: Option<NodeId>,
     /// A copy for the station behind a mirror port, which is no loss if it ends early.
     pub is_mirrored: bool,

@@ -241,7 +241,8 @@ fn powerlink_is_read_by_others() {
     assert_eq!(first, ["1\t240\t255", "3\t240\t1"]);
 }
 
-/// Oracle: `tshark`'s decoder of `RTmac`, and the cycles of the plan, which it reads from the frames.
+/// Oracle: `tshark`'s decoder of `RTmac`, and the cycles of the plan, which it reads from the
+/// frames.
 #[test]
 fn sync_frames_are_read_by_others() {
     if tshark_is_missing() {

@@ -21,10 +21,10 @@ flows:
 run: { for: 1 s, warmup: 0 s, seeds: 1 }
 ";
 
-/// Oracle: by hand. 500 kB in one second are 4 Mbit/s under every scheme that has room for them. The
-/// slots of TDMA are for frames of 1518 octets of the plc, and of 64 of drive and laptop, behind a Sync
-/// frame: a cycle of 6.72 + 123.04 + 2 * 6.72 us. A frame waits for at most a cycle, and one more if
-/// the Sync frame is lost.
+/// Oracle: by hand. 500 kB in one second are 4 Mbit/s under every scheme that has room for them.
+/// The slots of TDMA are for frames of 1518 octets of the plc, and of 64 of drive and laptop,
+/// behind a Sync frame: a cycle of 6.72 + 123.04 + 2 * 6.72 us. A frame waits for at most a cycle,
+/// and one more if the Sync frame is lost.
 #[test]
 fn rates_and_delays_by_hand() {
     let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
@@ -54,9 +54,9 @@ fn rates_and_delays_by_hand() {
     );
 }
 
-/// Oracle: by hand. The master, which no flow needs, dies after half a second of one: packets at 501
-/// to 997 ms miss their deadline, and the listener waits for 500 ms, less the period and what the last packet
-/// is short of it. Without the master, a ring goes on.
+/// Oracle: by hand. The master, which no flow needs, dies after half a second of one: packets at
+/// 501 to 997 ms miss their deadline, and the listener waits for 500 ms, less the period and what
+/// the last packet is short of it. Without the master, a ring goes on.
 #[test]
 fn a_dead_master_silences_the_others() {
     let text = PLANT.replace("laptop: {", "guest: { stack: zero }, laptop: {");

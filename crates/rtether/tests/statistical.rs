@@ -244,8 +244,8 @@ const SINK_FRAME: Duration = Duration::from_ns(852_800);
 /// Student's t for nine degrees of freedom, 99.9 % two-sided.
 const T: f64 = 4.781;
 
-/// Returns mean and half the width of the 99.9 % interval, over ten runs, of the share of frames that
-/// wait longer than each time.
+/// Returns mean and half the width of the 99.9 % interval, over ten runs, of the share of frames
+/// that wait longer than each time.
 fn late_shares(plant: &Scenario, times: [Duration; 4]) -> [(f64, f64); 4] {
     let runs: Vec<Late> = (1..=10)
         .map(|seed| {
@@ -272,7 +272,8 @@ fn late_shares(plant: &Scenario, times: [Duration; 4]) -> [(f64, f64); 4] {
     })
 }
 
-/// Oracle: simulation. Over links a thousand times as fast as the port, random frames come as in M/D/1.
+/// Oracle: simulation. Over links a thousand times as fast as the port, random frames come as in
+/// M/D/1.
 #[test]
 fn random_frames_wait_as_the_model_says() {
     let plant = sink(20, "10 Gbit/s", "24.365714 ms");
@@ -295,8 +296,8 @@ fn random_frames_wait_as_the_model_says() {
     }
 }
 
-/// Oracle: simulation. Links no faster than the port bring frames one after the other: fewer wait than
-/// with Poisson arrivals.
+/// Oracle: simulation. Links no faster than the port bring frames one after the other: fewer wait
+/// than with Poisson arrivals.
 #[test]
 fn links_of_the_same_rate_bring_fewer_frames_at_once() {
     let plant = sink(3, "10 Mbit/s", "3.654857 ms");

@@ -91,8 +91,8 @@ struct Entry {
     class: Class,
 }
 
-/// Builds the test programs of the packages that these options of cargo name; `None` if one fails to
-/// build. The output of cargo goes to a file in the folder.
+/// Builds the test programs of the packages that these options of cargo name; `None` if one fails
+/// to build. The output of cargo goes to a file in the folder.
 pub(super) fn build(
     repo: &Repo,
     folder: &Path,

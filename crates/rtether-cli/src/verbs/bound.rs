@@ -39,8 +39,8 @@ pub(crate) struct BoundArgs {
     /// Show what the plant's longest way and busiest place alone prove, beside the bounds
     #[arg(long, conflicts_with_all = ["what_if", "sensitivity", "ports"])]
     pub(crate) diameter: bool,
-    /// Show instead how likely frames of aperiodic flows wait longer than this at ports of switches:
-    /// 50us; a model, not a bound
+    /// Show instead how likely frames of aperiodic flows wait longer than this at ports of
+    /// switches: 50us; a model, not a bound
     #[arg(
         long,
         value_name = "TIME",

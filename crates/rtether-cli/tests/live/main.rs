@@ -31,8 +31,8 @@ pub(crate) fn rtether() -> Command {
 /// Runs the command as a user without rights; the test itself needs root for that.
 /// Copies `rtether` to a place that other users can read.
 ///
-/// Another program copies: a test that forks meanwhile would hold the copy open for writing, and such
-/// a file cannot be run.
+/// Another program copies: a test that forks meanwhile would hold the copy open for writing, and
+/// such a file cannot be run.
 pub(crate) fn copy_program(to: &str) {
     let copied = Command::new("cp")
         .args([env!("CARGO_BIN_EXE_rtether"), to])

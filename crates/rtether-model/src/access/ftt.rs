@@ -89,9 +89,9 @@ impl Ftt {
         self.begins(domain, response) + visit.unwrap_or(Duration::ZERO)
     }
 
-    /// Returns the shortest window in which every message is sent in time: one that has room for all
-    /// of them, or else the work of a cycle and the longest message (`rtether_bounds::access::ftt`
-    /// has the proof).
+    /// Returns the shortest window in which every message is sent in time: one that has room for
+    /// all of them, or else the work of a cycle and the longest message
+    /// (`rtether_bounds::access::ftt` has the proof).
     pub fn shortest_window(&self, domain: &Domain) -> Duration {
         let slot = |own: &Synchronous| Self::slot(domain, own.size);
         let all: Duration = self.messages.iter().map(slot).sum();
@@ -137,8 +137,8 @@ mod tests {
     use crate::network::NodeId;
     use crate::quantity::BitRate;
 
-    /// Oracle: by hand, at 100 Mbit/s without cables: slots of 64 and 106 octets take 6.72 and 10.08 us,
-    /// a request and an answer of 1518 octets 5.76 + 1 + 123.04 us.
+    /// Oracle: by hand, at 100 Mbit/s without cables: slots of 64 and 106 octets take 6.72 and
+    /// 10.08 us, a request and an answer of 1518 octets 5.76 + 1 + 123.04 us.
     #[test]
     fn shortest_windows_and_cycles() {
         let domain = Domain {

@@ -1,12 +1,12 @@
 //! FTT-Ethernet: a master triggers the synchronous messages of each elementary cycle.
 //!
 //! The master begins each cycle with a trigger message, which lists the synchronous messages of the
-//! cycle, and when each is sent from there. A message is due once in its number of cycles; the master
-//! lists those that are due, the one with the earliest end of its period first, until one does not fit
-//! the window. A station sends its oldest real-time frame when a message of its own is listed; one
-//! that does not hear the trigger message is silent. Behind the last message the master asks members
-//! in turn for an ordinary frame, and goes on in the next cycle with the one after. It asks nobody
-//! whose largest frame does not fit into what is left of the cycle.
+//! cycle, and when each is sent from there. A message is due once in its number of cycles; the
+//! master lists those that are due, the one with the earliest end of its period first, until one
+//! does not fit the window. A station sends its oldest real-time frame when a message of its own is
+//! listed; one that does not hear the trigger message is silent. Behind the last message the master
+//! asks members in turn for an ordinary frame, and goes on in the next cycle with the one after. It
+//! asks nobody whose largest frame does not fit into what is left of the cycle.
 //!
 //! Left out: backup masters, and changes of the messages while the network runs.
 

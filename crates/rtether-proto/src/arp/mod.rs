@@ -3,9 +3,9 @@
 //!
 //! A packet to a neighbor that is not known is held, and a request broadcast; [`Resolver::handle`]
 //! takes the reply, and the packets held go in their order. A request that is not answered within
-//! [`Arp::retry`] is repeated, [`Arp::attempts`] times in all; after one more such time the packets held
-//! are dropped, and the next packet begins anew. Of packets that are more than [`Arp::hold`] the oldest
-//! go: RFC 1122, 2.3.2.2 wants the latest to be kept, and Linux drops in this order too.
+//! [`Arp::retry`] is repeated, [`Arp::attempts`] times in all; after one more such time the packets
+//! held are dropped, and the next packet begins anew. Of packets that are more than [`Arp::hold`]
+//! the oldest go: RFC 1122, 2.3.2.2 wants the latest to be kept, and Linux drops in this order too.
 //!
 //! An address is known for [`Arp::lifetime`] after the last request or reply of its station: one
 //! addressed to this station, and any other one if the address is in the table (the merge of RFC
@@ -174,7 +174,8 @@ impl<F: Copy> Resolver<F> {
         }
     }
 
-    /// Repeats the requests that are due, and gives up neighbors that have not answered the last one.
+    /// Repeats the requests that are due, and gives up neighbors that have not answered the last
+    /// one.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.next.is_none_or(|next| next > now) {
             return;

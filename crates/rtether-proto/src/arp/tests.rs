@@ -122,8 +122,8 @@ fn the_oldest_packets_make_room_for_the_latest() {
     assert_eq!(sent(&mut own).last(), Some(&packet));
 }
 
-/// Oracle: the merge of RFC 826. A request for this station tells who asks; one for others refreshes
-/// what is known and adds nothing.
+/// Oracle: the merge of RFC 826. A request for this station tells who asks; one for others
+/// refreshes what is known and adds nothing.
 #[test]
 fn requests_of_others_tell_their_addresses() {
     let mut own = resolver();
@@ -182,8 +182,8 @@ proptest! {
         prop_assert_eq!(Message::parse(&reply.to_octets()), Some(reply));
     }
 
-    /// Oracle: each packet offered is sent, dropped or held, once; those of a neighbor that are sent
-    /// keep their order.
+    /// Oracle: each packet offered is sent, dropped or held, once; those of a neighbor that are
+    /// sent keep their order.
     #[test]
     fn no_packet_is_lost_or_doubled(
         steps in proptest::collection::vec((0u8..8, 2u8..8, 1i64..15), 1..200),

@@ -1,7 +1,8 @@
 //! A participant on the sockets and threads of the standard library.
 //!
-//! One thread for each socket passes on what arrives; the caller's thread owns the engine. What waits
-//! between them is limited: if the caller does not keep up, datagrams are counted and dropped.
+//! One thread for each socket passes on what arrives; the caller's thread owns the engine. What
+//! waits between them is limited: if the caller does not keep up, datagrams are counted and
+//! dropped.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

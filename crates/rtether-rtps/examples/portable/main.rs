@@ -1,5 +1,5 @@
-//! Publishes or subscribes with nothing but this crate and the sockets of the standard library, so on
-//! any system that has them (R152).
+//! Publishes or subscribes with nothing but this crate and the sockets of the standard library, so
+//! on any system that has them (R152).
 //!
 //! ```sh
 //! cargo run -p rtether-rtps --example portable -- sub

@@ -11,12 +11,12 @@ impl Simulation {
     /// Checks that packets are conserved at every port and node.
     ///
     /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + in
-    /// transit. For each station: released + arrived + requests and replies of ARP = handed to the port +
-    /// delivered + filtered + discarded + dropped + dropped by the layer + in the stack and the layer +
-    /// messages of ARP handled + packets held for an address, or dropped there. For each switch:
-    /// arrived + copied = handed to ports + filtered + discarded + policed + held. For each layer: the frames
-    /// in its rings are those that its port queues or sends. For each queue of a port: sent and
-    /// dropped frames add up to those of the port.
+    /// transit. For each station: released + arrived + requests and replies of ARP = handed to the
+    /// port + delivered + filtered + discarded + dropped + dropped by the layer + in the stack and
+    /// the layer + messages of ARP handled + packets held for an address, or dropped there. For
+    /// each switch: arrived + copied = handed to ports + filtered + discarded + policed + held. For
+    /// each layer: the frames in its rings are those that its port queues or sends. For each queue
+    /// of a port: sent and dropped frames add up to those of the port.
     ///
     /// # Panics
     /// If an engine of a layer, or a table of addresses, finds its own books unbalanced.

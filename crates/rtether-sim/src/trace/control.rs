@@ -1,10 +1,10 @@
 //! Bytes of the control frames of access schemes whose formats are known: the Sync frame of RTnet's
 //! TDMA (discipline 2.1a), and SoC, PReq, PRes and SoA of ETHERNET Powerlink (version 2).
 //!
-//! The header of RTnet has the number of the discipline, its version and flags; the Sync frame the version and kind
-//! of the message, the number of the cycle, and two stamps in nanoseconds. A frame of Powerlink
-//! has kind, destination and source node, and fields of each kind, in little endian; the managing
-//! node is 240, the others are counted from 1. PReq and PRes carry no data here.
+//! The header of RTnet has the number of the discipline, its version and flags; the Sync frame the
+//! version and kind of the message, the number of the cycle, and two stamps in nanoseconds. A frame
+//! of Powerlink has kind, destination and source node, and fields of each kind, in little endian;
+//! the managing node is 240, the others are counted from 1. PReq and PRes carry no data here.
 
 use alloc::vec::Vec;
 

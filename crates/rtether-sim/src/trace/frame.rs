@@ -90,8 +90,8 @@ pub struct FrameDescription {
     /// Differentiated services code point of IP, 0 to 63.
     pub dscp: u8,
     /// Flow number: its lower 14 bits give the talker's port, the next 14 the listener's; also the
-    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits. In a request of
-    /// ARP the number of the station asked for.
+    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits. In a request
+    /// of ARP the number of the station asked for.
     pub flow: u32,
     /// The frame goes from the flow's listener to its talker: ports are swapped, an ICMP echo is a
     /// reply.

@@ -7,8 +7,8 @@
 //! their real octets. [`Capture`] writes them to a pcapng file, one interface per port, with times
 //! in nanoseconds (simulated picoseconds are rounded down). Captures carry no FCS, no preamble and
 //! no bit errors. IPv6, ARP and the dynamic content of GOOSE, sampled values and PROFINET are left
-//! out: a payload of zeros is not valid in those protocols. Of access schemes, the control frames of
-//! TDMA and Powerlink are written; those of others have no format that is known.
+//! out: a payload of zeros is not valid in those protocols. Of access schemes, the control frames
+//! of TDMA and Powerlink are written; those of others have no format that is known.
 
 mod control;
 mod datagram;

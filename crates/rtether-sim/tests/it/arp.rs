@@ -1,4 +1,5 @@
-//! Address resolution against arithmetic by hand: the first packet waits for a request and its reply.
+//! Address resolution against arithmetic by hand: the first packet waits for a request and its
+//! reply.
 
 use rtether_model::arp::Arp;
 use rtether_model::endnode::HeaderMatch;
@@ -125,8 +126,8 @@ fn over_a_switch_all_stations_hear_the_request() {
     }
 }
 
-/// Oracle: by hand. The packet of the talker, its request and its reply each pass a stack of 100 us;
-/// requests, replies and the packets held leave it at its lower end.
+/// Oracle: by hand. The packet of the talker, its request and its reply each pass a stack of 100
+/// us; requests, replies and the packets held leave it at its lower end.
 #[test]
 fn requests_and_replies_take_their_time_in_stacks() {
     let mut plant = two_stations(&Stack::IpRate { service: US(100) });
@@ -194,8 +195,8 @@ fn addresses_are_forgotten() {
     assert_eq!(of_flow(&log, 0), expected);
 }
 
-/// Oracle: by hand. A switch that drops all requests: they come at 0, 2 and 4 ms; at 6 ms the packets
-/// held go, those released at 0 to 5 ms, and the one at 6 ms begins anew.
+/// Oracle: by hand. A switch that drops all requests: they come at 0, 2 and 4 ms; at 6 ms the
+/// packets held go, those released at 0 to 5 ms, and the one at 6 ms begins anew.
 #[test]
 fn a_neighbor_that_does_not_answer_is_given_up() {
     let mut plant = two_stations(&Stack::Zero);
@@ -241,8 +242,8 @@ fn drop_requests(plant: &mut Plant) {
     }
 }
 
-/// Oracle: what is held at most. Of bursts of 20 frames of 106 octets 10 000 octets hold 94 frames, 300
-/// octets two: the last ones.
+/// Oracle: what is held at most. Of bursts of 20 frames of 106 octets 10 000 octets hold 94 frames,
+/// 300 octets two: the last ones.
 #[test]
 fn the_latest_packets_are_held() {
     let mut plant = two_stations(&Stack::Zero);
@@ -264,8 +265,8 @@ fn the_latest_packets_are_held() {
     assert_eq!(of_flow(&log, 0).len(), 22);
 }
 
-/// Oracle: the time of a retry. Where bit errors destroy requests and replies, the first packet that
-/// gets through has waited for whole retries, and each of these has a request of its own.
+/// Oracle: the time of a retry. Where bit errors destroy requests and replies, the first packet
+/// that gets through has waited for whole retries, and each of these has a request of its own.
 #[test]
 fn a_lost_request_is_repeated() {
     let mut repeated = 0;

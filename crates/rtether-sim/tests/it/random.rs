@@ -144,7 +144,8 @@ impl Drop for Repeat<'_> {
     }
 }
 
-/// Runs `property` on many cases, in a long run on all cores, or on the one named by the environment.
+/// Runs `property` on many cases, in a long run on all cores, or on the one named by the
+/// environment.
 fn for_each_case(property: impl Fn(&Case) + Sync) {
     let variable = |name| std::env::var(name).ok();
     let mut workers = 1;

@@ -199,9 +199,9 @@ mod tests {
     use crate::scenario;
 
     /// Oracle: by hand. 100 octets of a datagram are 166 on the wire, 13.28 us at 100 Mbit/s. Two
-    /// ports are 2 places. The port of the switch to `c` gets 26.56 us of work every millisecond, the
-    /// longest wait is 26.56 us / (1 - 0.02656 * 2) = 28.050 us, since strict priority is no order of
-    /// arrival, twice, and the frames take twice 12.32 us without the gap between frames.
+    /// ports are 2 places. The port of the switch to `c` gets 26.56 us of work every millisecond,
+    /// the longest wait is 26.56 us / (1 - 0.02656 * 2) = 28.050 us, since strict priority is no
+    /// order of arrival, twice, and the frames take twice 12.32 us without the gap between frames.
     #[test]
     fn two_flows_meet() {
         let text = "rtether: 1\nname: three\n\

@@ -35,11 +35,11 @@ pub struct Faults {
 pub struct Fault {
     /// Largest latency of all real-time packets that arrived.
     pub worst: Duration,
-    /// Packets that missed their deadline, or were lost where there is none, beyond those of the run
-    /// without a fault; of streams that can still be delivered.
+    /// Packets that missed their deadline, or were lost where there is none, beyond those of the
+    /// run without a fault; of streams that can still be delivered.
     pub missed: u64,
-    /// Longest time beyond the period in which a listener of a periodic real-time stream got nothing,
-    /// of the same streams; `None` if there are none.
+    /// Longest time beyond the period in which a listener of a periodic real-time stream got
+    /// nothing, of the same streams; `None` if there are none.
     pub silence: Option<Duration>,
 }
 
@@ -158,7 +158,8 @@ impl Run {
         let lives = |own: &StreamRecord| {
             !dead.contains(&flow(own).talker) && !dead.contains(&own.listener_id())
         };
-        // What is lost, or has been under way for too long, counts as missed where there is a deadline.
+        // What is lost, or has been under way for too long, counts as missed where there is a
+        // deadline.
         let amiss = |own: &StreamRecord| own.missed.max(own.dropped);
         let usually = |number: usize| usual.map_or(0, |run| amiss(&run.record.streams[number]));
         let own = |(_, own): &(usize, &StreamRecord)| lives(own);

@@ -38,8 +38,8 @@ impl Plant {
                 !is_open && !flow.is_published()
             });
         }
-        // All packets may be held at the same time: loads that add up to more than one on the way of
-        // an exchange have no bound.
+        // All packets may be held at the same time: loads that add up to more than one on the way
+        // of an exchange have no bound.
         let slower = dice.pick(&[1, 5, 20]);
         for flow in &mut plant.flows {
             if let Traffic::Periodic { period, .. } | Traffic::Flood { interval: period } =
@@ -69,8 +69,8 @@ impl Plant {
     }
 }
 
-/// Oracle: the simulator, as in the other tests; and no station gives a neighbor up if all exchanges
-/// of the plant are proved.
+/// Oracle: the simulator, as in the other tests; and no station gives a neighbor up if all
+/// exchanges of the plant are proved.
 #[test]
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn packets_held_for_an_address_keep_to_their_bounds() {

@@ -45,8 +45,8 @@ pub(super) fn add(
 }
 
 impl Simulation {
-    /// Gives each station a flow that never releases: its requests and replies belong to it. Switches
-    /// flood its group.
+    /// Gives each station a flow that never releases: its requests and replies belong to it.
+    /// Switches flood its group.
     pub(super) fn open_for_requests(&mut self) {
         if self.arp.is_empty() {
             return;

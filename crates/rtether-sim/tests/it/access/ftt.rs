@@ -45,12 +45,12 @@ fn triggered(
     plant
 }
 
-/// Oracle: by hand. The trigger message takes 5.76 us; station 1 sends from 6.76 to 12.52 us, station
-/// 2, whose time is 6.72 us later, from 13.48 to 22.60 us. Behind the gap, at 23.56 us, the master sends
-/// its own ordinary frame of 64 octets, until 29.32, and asks station 1 from 30.28 to 36.04, which sends
-/// 1518 octets from 37.04 to 159.12 us. Station 2 would need 129.80 us, and is asked first in the next
-/// cycle: at 223.56, and sends from 230.32 to 352.40 us. A message that comes after its time waits for
-/// the next cycle.
+/// Oracle: by hand. The trigger message takes 5.76 us; station 1 sends from 6.76 to 12.52 us,
+/// station 2, whose time is 6.72 us later, from 13.48 to 22.60 us. Behind the gap, at 23.56 us, the
+/// master sends its own ordinary frame of 64 octets, until 29.32, and asks station 1 from 30.28 to
+/// 36.04, which sends 1518 octets from 37.04 to 159.12 us. Station 2 would need 129.80 us, and is
+/// asked first in the next cycle: at 223.56, and sends from 230.32 to 352.40 us. A message that
+/// comes after its time waits for the next cycle.
 #[test]
 fn a_cycle_of_ftt_ethernet() {
     let plant = triggered(
@@ -105,8 +105,8 @@ fn messages_share_a_window_by_their_periods() {
 }
 
 /// Oracle: by hand. The first trigger message is lost: stations are silent until the next one, and
-/// the master asks for ordinary frames all the same. If the second is lost, nothing changes for frames
-/// of the first.
+/// the master asks for ordinary frames all the same. If the second is lost, nothing changes for
+/// frames of the first.
 #[test]
 fn a_lost_trigger_message_is_a_silent_cycle() {
     let flows = |plant: &mut Plant, ends: &[NodeId]| {
@@ -132,8 +132,8 @@ fn a_lost_trigger_message_is_a_silent_cycle() {
     );
 }
 
-/// Oracle: by hand. A lost request costs what the answer would have taken: station 1 is asked again in
-/// its turn, behind station 2.
+/// Oracle: by hand. A lost request costs what the answer would have taken: station 1 is asked again
+/// in its turn, behind station 2.
 #[test]
 fn a_lost_request_costs_its_visit() {
     let plant = triggered(
@@ -144,8 +144,8 @@ fn a_lost_request_costs_its_visit() {
         },
         |own| own.faults.lost = vec![2],
     );
-    // Asked in vain until 153.36 us; station 2 in the next cycle at 223.56, empty until 236.08; then
-    // station 1 at 237.04, which answers at 243.80 us.
+    // Asked in vain until 153.36 us; station 2 in the next cycle at 223.56, empty until 236.08;
+    // then station 1 at 237.04, which answers at 243.80 us.
     let expected = [ns(200_000 + 49_560), ns(12_520)];
     assert_eq!(latencies(&plant.run(1)), expected.map(Some));
 }

@@ -1,8 +1,9 @@
 //! Figures computed or published elsewhere: cycles of several schemes at 100 Mbit/s, without cables
-//! and with answers after 1 us, for N slaves with 36 octets each way, and what RFC 2816 says of 802.12.
+//! and with answers after 1 us, for N slaves with 36 octets each way, and what RFC 2816 says of
+//! 802.12.
 //!
-//! With 36 octets all frames have 64. With more, cycles here are shorter where the request of a master
-//! carries data elsewhere (Powerlink, polling): here it never does.
+//! With 36 octets all frames have 64. With more, cycles here are shorter where the request of a
+//! master carries data elsewhere (Powerlink, polling): here it never does.
 
 use rtether_model::access::{
     Access, CONTROL, DemandPriority, Domain, Member, Polling, Powerlink, Scheme, Tdma,
@@ -111,9 +112,9 @@ fn a_cycle_of_slots() {
 }
 
 /// Oracle: RFC 2816, 9.5: the largest access latency of a high request at one hub is that of one
-/// normal frame over fibre, 122.08 us, and of two over twisted pair, 244.16 us, with the signalling:
-/// 139 and 254 us of the tables leave 16.92 and 9.84 us for it. The hub here hears requests during a
-/// frame, as over fibre: one frame, and the signalling of the plant.
+/// normal frame over fibre, 122.08 us, and of two over twisted pair, 244.16 us, with the
+/// signalling: 139 and 254 us of the tables leave 16.92 and 9.84 us for it. The hub here hears
+/// requests during a frame, as over fibre: one frame, and the signalling of the plant.
 #[test]
 fn one_normal_frame_is_before_a_high_request() {
     let (frame, signalling) = (ns(122_080), ns(16_920));

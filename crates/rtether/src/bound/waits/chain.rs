@@ -1,14 +1,15 @@
 //! Frames that wait at a port, from the number that arrive while one is sent.
 //!
-//! While a frame is sent, or in a slot, `A` frames arrive; then the next one begins. The frames that wait, `Q`,
-//! are a Markov chain, `Q' = max(Q + A - 1, 0)`: that of M/D/1 at the moments when a transmission
-//! begins, if `A` is Poisson, and that of a queue in discrete time. The rate at which it goes down
-//! through a level equals that at which it goes up, so that with `p(j) = P(Q = j)`
+//! While a frame is sent, or in a slot, `A` frames arrive; then the next one begins. The frames
+//! that wait, `Q`, are a Markov chain, `Q' = max(Q + A - 1, 0)`: that of M/D/1 at the moments when
+//! a transmission begins, if `A` is Poisson, and that of a queue in discrete time. The rate at
+//! which it goes down through a level equals that at which it goes up, so that with
+//! `p(j) = P(Q = j)`
 //!
 //! `p(j + 1) P(A = 0) = sum over k <= j of p(k) P(A >= j - k + 2)`, `p(0) = (1 - E A) / P(A = 0)`.
 //!
-//! All terms are positive, so that a result has about as many right digits as its terms, also far out (after V. Ramaswami,
-//! 1988).
+//! All terms are positive, so that a result has about as many right digits as its terms, also far
+//! out (after V. Ramaswami, 1988).
 
 /// Terms below this are as good as zero.
 const SMALLEST: f64 = 1e-300;

@@ -1,19 +1,19 @@
-//! Probability that a frame waits longer than a time at a port of a switch (catalogue R19). A model,
-//! never a bound.
+//! Probability that a frame waits longer than a time at a port of a switch (catalogue R19). A
+//! model, never a bound.
 //!
-//! All frames at the port have one size and one priority, and come at random: the flows are Poisson, or
-//! sporadic with single packets. Two models, exact in themselves, stand side by side:
+//! All frames at the port have one size and one priority, and come at random: the flows are
+//! Poisson, or sporadic with single packets. Two models, exact in themselves, stand side by side:
 //!
 //! - *Poisson*: frames come independently of each other and of the links they come by: M/D/1.
-//! - *binomial*: time is divided into slots of one frame, in each of which every link that leads to the port brings one
-//!   with the probability of its load. A link that is no faster than the port can bring no more, so
-//!   that one link alone never lets a frame wait. Faster links can.
+//! - *binomial*: time is divided into slots of one frame, in each of which every link that leads to
+//!   the port brings one with the probability of its load. A link that is no faster than the port
+//!   can bring no more, so that one link alone never lets a frame wait. Faster links can.
 //!
-//! Both take arrivals for independent over time, although queues on the way have put frames in rows, and
-//! the memory for unlimited. Sporadic flows come less at random than either says.
+//! Both take arrivals for independent over time, although queues on the way have put frames in
+//! rows, and the memory for unlimited. Sporadic flows come less at random than either says.
 //!
-//! Sources: 000 Skeie II with Song, both arrivals at a switch with one priority; M. Karol, M. Hluchyj
-//! and S. Morgan, IEEE Transactions on Communications 35(12), 1987, for the queue in slots;
+//! Sources: 000 Skeie II with Song, both arrivals at a switch with one priority; M. Karol, M.
+//! Hluchyj and S. Morgan, IEEE Transactions on Communications 35(12), 1987, for the queue in slots;
 //! G. J. Franx, Operations Research Letters 29(5), 2001, for M/D/1.
 
 mod chain;
@@ -124,8 +124,8 @@ impl Model {
         (self.random.mean_frames(), slotted.map(Slotted::mean_frames))
     }
 
-    /// Returns the wait that is exceeded with at most this probability by Poisson arrivals, in whole
-    /// nanoseconds; `None` beyond a second.
+    /// Returns the wait that is exceeded with at most this probability by Poisson arrivals, in
+    /// whole nanoseconds; `None` beyond a second.
     pub fn exceeded_with(&self, most: f64) -> Option<Duration> {
         quantile(|time| self.random.beyond(time), most)
     }

@@ -9,11 +9,11 @@ pub(super) const LONGEST: Duration = Duration::from_secs(1);
 
 /// Frames that come at random moments: M/D/1.
 ///
-/// Let a frame take `D`, let `k D` be the least multiple above `x`, and `u = k D - x`. A frame that comes at
-/// `t` begins by `t + x` exactly if at most `k - 1` are in front of it among those that waited at
-/// `t - u` and those that came since: in the `k D` up to `t + x` the port begins `k` frames while any
-/// wait. So `P(wait > x)` is the probability that these are `k` or more, a sum of positive terms (after
-/// G. J. Franx, 2001).
+/// Let a frame take `D`, let `k D` be the least multiple above `x`, and `u = k D - x`. A frame that
+/// comes at `t` begins by `t + x` exactly if at most `k - 1` are in front of it among those that
+/// waited at `t - u` and those that came since: in the `k D` up to `t + x` the port begins `k`
+/// frames while any wait. So `P(wait > x)` is the probability that these are `k` or more, a sum of
+/// positive terms (after G. J. Franx, 2001).
 #[derive(Clone, Debug)]
 pub(super) struct Random {
     frame: Duration,
@@ -51,8 +51,8 @@ impl Random {
 
 /// Frames that come in slots of one frame, from several sources at once.
 ///
-/// A frame waits for those that waited before its slot, and for those of its slot in front of it, in random order. There
-/// are `n` of these with the probability `P(A > n) / E A`.
+/// A frame waits for those that waited before its slot, and for those of its slot in front of it,
+/// in random order. There are `n` of these with the probability `P(A > n) / E A`.
 #[derive(Clone, Debug)]
 pub(super) struct Slotted {
     frame: Duration,
@@ -61,8 +61,8 @@ pub(super) struct Slotted {
 }
 
 impl Slotted {
-    /// Returns the queue of frames that take this long, from sources that each send one in a slot with
-    /// these probabilities, whose sum is below one.
+    /// Returns the queue of frames that take this long, from sources that each send one in a slot
+    /// with these probabilities, whose sum is below one.
     pub(super) fn new(frame: Duration, sources: impl IntoIterator<Item = f64>) -> Self {
         let arrivals = Count::of_sources(sources);
         let waiting = Waiting::new(&arrivals);
@@ -98,8 +98,8 @@ impl Slotted {
     }
 }
 
-/// Returns the least whole nanosecond that is exceeded with at most this probability; `None` beyond a
-/// second.
+/// Returns the least whole nanosecond that is exceeded with at most this probability; `None` beyond
+/// a second.
 pub(super) fn quantile(beyond: impl Fn(Duration) -> f64, most: f64) -> Option<Duration> {
     let exceeds = |ns: i64| beyond(Duration::from_ns(ns)) > most;
     let mut high = 1;

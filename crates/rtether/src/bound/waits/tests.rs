@@ -32,8 +32,8 @@ fn random_arrivals_wait_as_erlang_says() {
     }
 }
 
-/// Oracle: the formulas of the first values, and the decay far out, `1 / x` with `exp(load (x - 1)) = x`
-/// (H. C. Tijms, Stochastic Models, 1994).
+/// Oracle: the formulas of the first values, and the decay far out, `1 / x` with
+/// `exp(load (x - 1)) = x` (H. C. Tijms, Stochastic Models, 1994).
 #[test]
 fn few_and_many_frames_wait() {
     for load in [0.2, 0.5, 0.8] {
@@ -122,8 +122,8 @@ fn slots_wait_as_the_chain_does() {
     }
 }
 
-/// Oracle: Karol, Hluchyj and Morgan (1987): the mean wait of N equal sources is `(N - 1) / N` of that of
-/// M/D/1; one source never waits.
+/// Oracle: Karol, Hluchyj and Morgan (1987): the mean wait of N equal sources is `(N - 1) / N` of
+/// that of M/D/1; one source never waits.
 #[test]
 fn the_mean_wait_of_equal_sources() {
     for (sources, load) in [(1, 0.5), (2, 0.8), (8, 0.9), (64, 0.6)] {
