@@ -3,9 +3,13 @@
 #[path = "../../../rtether-rtps/examples/portable/host.rs"]
 mod host;
 
+use std::net::UdpSocket;
+use std::thread;
+
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::Participant;
+use rtether_rtps::locator::Ports;
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::typed::{Publication, Subscription};
@@ -96,4 +100,20 @@ fn both_hosts_exchange_samples() {
     assert_eq!(one.got, all);
     assert_eq!(other.got, all);
     assert_eq!(far.dropped(), 0);
+}
+
+/// Oracle: the port of a participant that is gone can be opened again, although nothing arrives that
+/// would wake the thread which listens there.
+#[test]
+fn a_host_that_is_gone_gives_its_port_back() {
+    let Some(wire) = Wire::new() else { return };
+    let port = Ports::new(0).unwrap().discovery_unicast(0).unwrap();
+    inside(&wire.near, || {
+        drop(Host::open(0, NEAR, 24, "gone").unwrap());
+        let is_free = || {
+            thread::sleep(std::time::Duration::from_millis(50));
+            UdpSocket::bind((NEAR, port)).is_ok()
+        };
+        assert!((0..100).any(|_| is_free()), "port {port} is still held");
+    });
 }

@@ -8,9 +8,9 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Instant as Clock, SystemTime};
 
@@ -62,7 +62,8 @@ impl Host {
         let (passing, incoming) = sync_channel(WAITING_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         let socket = Arc::new(socket);
-        listen(Arc::clone(&socket), passing.clone(), Arc::clone(&dropped));
+        let counter = Arc::downgrade(&dropped);
+        listen(Arc::clone(&socket), passing.clone(), counter.clone());
         if address.is_loopback() {
             let others = (0..NEIGHBORS).filter_map(|number| ports.discovery_unicast(number));
             config.announce_to = others.map(|port| Locator::udp(address, port)).collect();
@@ -71,7 +72,7 @@ impl Host {
             config.announce_to = vec![group];
             config.metatraffic_multicast = vec![group];
             let group = open_group(address, ports.discovery_multicast())?;
-            listen(Arc::new(group), passing, Arc::clone(&dropped));
+            listen(Arc::new(group), passing, counter);
         }
         let started = Clock::now();
         let mut participant = Participant::new(config, Instant::ZERO);
@@ -154,11 +155,11 @@ impl Drop for Host {
     }
 }
 
-/// Passes on what a socket receives, until the receiver is gone.
-fn listen(socket: Arc<UdpSocket>, passing: SyncSender<Datagram>, dropped: Arc<AtomicU64>) {
+/// Passes on what a socket receives, until the host is gone, whose counter this is.
+fn listen(socket: Arc<UdpSocket>, passing: SyncSender<Datagram>, dropped: Weak<AtomicU64>) {
     thread::spawn(move || {
         let mut buffer = vec![0; DATAGRAM_MAX];
-        loop {
+        while dropped.strong_count() > 0 {
             let (length, from) = match socket.recv_from(&mut buffer) {
                 Ok(received) => received,
                 // Windows tells the sender of a datagram here that nobody listens.
@@ -169,7 +170,9 @@ fn listen(socket: Arc<UdpSocket>, passing: SyncSender<Datagram>, dropped: Arc<At
             match passing.try_send((from.ip(), datagram)) {
                 Ok(()) => {}
                 Err(TrySendError::Full(_)) => {
-                    dropped.fetch_add(1, Ordering::Relaxed);
+                    if let Some(dropped) = dropped.upgrade() {
+                        dropped.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
                 Err(TrySendError::Disconnected(_)) => return,
             }
@@ -191,7 +194,7 @@ fn open_unicast(address: Ipv4Addr, ports: Ports) -> io::Result<(UdpSocket, u16)>
     for port in (0..Ports::PARTICIPANTS_MAX).filter_map(|number| ports.discovery_unicast(number)) {
         match UdpSocket::bind((address, port)) {
             Ok(socket) => {
-                // The receiving thread looks whether its receiver is gone.
+                // The receiving thread looks whether the host is gone.
                 socket.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
                 return Ok((socket, port));
             }
