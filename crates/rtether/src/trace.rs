@@ -3,11 +3,12 @@
 //! Both observe one replication and write as it runs. The first write error stops the output and is
 //! returned by `finish`.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use rtether_model::access::{Access, Domain};
 use rtether_model::flow::{Flow, Traffic};
-use rtether_model::network::{LinkId, NodeId, PortId};
+use rtether_model::network::{LinkId, Network, NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
@@ -27,6 +28,8 @@ pub struct CaptureLog<'a, W> {
     capture: Capture,
     /// Interfaces by node and port.
     interfaces: Vec<Vec<Option<InterfaceId>>>,
+    /// Access scheme of the medium at each port that has one.
+    schemes: BTreeMap<PortId, &'a Access>,
     frame: Vec<u8>,
     block: Vec<u8>,
     /// RTPS payload of the next frame; empty for other protocols.
@@ -65,6 +68,7 @@ impl<'a, W: Write> CaptureLog<'a, W> {
             scenario,
             capture,
             interfaces,
+            schemes: schemes(network),
             frame: Vec::new(),
             block,
             datagram: Vec::new(),
@@ -106,19 +110,9 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
     }
 
     fn controlled(&mut self, now: Instant, port: PortId, control: &Control) {
-        let schemes = &self.scenario.network.access;
-        let is_member = |own: &&Access| own.members.iter().any(|member| member.node == port.node);
-        // A switch between two hubs belongs to the schemes of both.
-        let mut links = self.scenario.network.links.iter();
-        let peer = links.find_map(|link| link.peer_of(port));
-        let is_here = |own: &&Access| {
-            let domain = Domain::of(&self.scenario.network, own.hub);
-            let hubs = domain.map(|domain| domain.hubs);
-            peer.is_some_and(|peer| hubs.is_some_and(|hubs| hubs.contains(&peer.node)))
-        };
-        let own = schemes.iter().filter(is_member).find(is_here);
         self.frame.clear();
-        let Some((access, interface)) = own.zip(self.interface(port)) else {
+        let access = self.schemes.get(&port).copied();
+        let Some((access, interface)) = access.zip(self.interface(port)) else {
             return;
         };
         if trace::append_control(access, port.node, (now, control), &mut self.frame) {
@@ -160,6 +154,24 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
             .add_frame(&mut self.block, interface, now, &self.frame);
         self.write_block();
     }
+}
+
+/// Returns the access scheme of the medium at each port that has one; a switch between two hubs may
+/// have several.
+fn schemes(network: &Network) -> BTreeMap<PortId, &Access> {
+    let mut found = BTreeMap::new();
+    for access in &network.access {
+        let domain = Domain::of(network, access.hub);
+        let hubs = domain.map(|domain| domain.hubs).unwrap_or_default();
+        for link in &network.links {
+            let is_here = |end: &&PortId| {
+                let peer = link.peer_of(**end);
+                peer.is_some_and(|peer| hubs.contains(&peer.node))
+            };
+            found.extend(link.ends.iter().filter(is_here).map(|&end| (end, access)));
+        }
+    }
+    found
 }
 
 /// Describes a message of ARP, which belongs to no flow of the scenario.
