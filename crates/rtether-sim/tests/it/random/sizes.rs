@@ -1,12 +1,10 @@
 //! Random plants with datagrams above one frame, and files with deadlines.
 
 use rtether_model::flow::{Flow, Reply, Traffic};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
-use super::ledger::Ledger;
-use super::wires::Wires;
-use super::{Case, DRAINED, for_each_case};
+use super::{Case, balance, for_each_case};
 use rtether_testkit::Dice;
 
 /// Enlarges the messages of flows: datagrams, answers and files.
@@ -43,26 +41,11 @@ fn enlarge(dice: &mut Dice, flow: &mut Flow) {
 #[test]
 fn the_books_of_large_messages_balance() {
     for_each_case(|case| {
-        // Large messages drain for long: a quarter of the plants.
-        if !case.number.is_multiple_of(4) {
-            return;
-        }
         let mut dice = Dice::new(case.number.wrapping_add(1 << 40));
         let mut case = Case::new(case.number);
         for flow in &mut case.plant.flows {
             enlarge(&mut dice, flow);
         }
-        let plant = &case.plant;
-        let mut observer = (Ledger::new(plant, case.config.warmup), Wires::new(plant));
-        let mut simulation = case.simulation();
-        simulation.run_until(case.until, &mut observer);
-        simulation.invariants().unwrap();
-        if case.drains {
-            simulation.run_until(Instant::ZERO + DRAINED, &mut observer);
-            simulation.invariants().unwrap();
-        }
-        let record = simulation.finish();
-        observer.0.compare(&record, case.drains);
-        observer.1.check(&record);
+        balance(&case);
     });
 }
