@@ -7,8 +7,9 @@
 //! fetched in parallel.
 //!
 //! In a large plant the cost of a change is memory access and branch misprediction. Slots are
-//! therefore bare times, four to a group, and only the tree above the groups stores winners; and a
-//! match is decided without a branch, since its outcome is unpredictable.
+//! therefore bare times, four to a group; a node of the tree above the groups has the winners of
+//! four in one cache line; and a match is decided without a branch, since its outcome is
+//! unpredictable.
 //!
 //! **Order of equal times.** The lower slot wins. Slots are laid out by kind, then by node, so the
 //! order of simultaneous events is (time, kind, node), the same on every machine; within a slot,
@@ -24,32 +25,11 @@ pub(crate) const NEVER: i64 = i64::MAX;
 /// Slots compared at once.
 const GROUP: u32 = 4;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// A timer: its time, and its slot.
+#[derive(Clone, Copy)]
 struct Entry {
     time: i64,
     slot: u32,
-}
-
-impl Entry {
-    /// Returns the earlier of two entries; on a tie `left`, which has the lower slots.
-    #[inline]
-    fn earlier(left: Self, right: Self) -> Self {
-        let is_right = right.time < left.time;
-        Self {
-            time: select_unpredictable(is_right, right.time, left.time),
-            slot: select_unpredictable(is_right, right.slot, left.slot),
-        }
-    }
-}
-
-/// Timers by slot.
-pub(crate) struct Agenda {
-    /// Times by slot.
-    groups: Vec<Group>,
-    /// A complete binary tree: the root is 1, the winners of the groups begin at `leaves`; inner
-    /// entries repeat the winner below them.
-    tree: Vec<Entry>,
-    leaves: usize,
 }
 
 /// Times of neighbors, in half a cache line.
@@ -58,66 +38,116 @@ pub(crate) struct Agenda {
 struct Group([i64; GROUP as usize]);
 
 impl Group {
-    /// Returns the winner; `first` is the group's first slot.
+    /// Returns the place of the earliest time, the first of equal ones, and that time.
     #[inline]
-    fn winner(&self, first: u32) -> Entry {
-        let entry = |place: u32| Entry {
-            time: self.0[place as usize],
-            slot: first + place,
+    fn winner(&self) -> (u32, i64) {
+        let earlier = |(left, at): (u32, i64), (right, other): (u32, i64)| {
+            let is_right = other < at;
+            (
+                select_unpredictable(is_right, right, left),
+                select_unpredictable(is_right, other, at),
+            )
         };
-        let left = Entry::earlier(entry(0), entry(1));
-        Entry::earlier(left, Entry::earlier(entry(2), entry(3)))
+        let [a, b, c, d] = self.0;
+        earlier(earlier((0, a), (1, b)), earlier((2, c), (3, d)))
     }
+}
+
+/// A node of the tree: the winners of its children, in a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Node {
+    times: Group,
+    slots: [u32; GROUP as usize],
+}
+
+/// Timers by slot.
+pub(crate) struct Agenda {
+    /// Times by slot.
+    groups: Vec<Group>,
+    /// A complete tree: the root is 0, the children of `n` are `4 n + 1` to `4 n + 4`, the parents
+    /// of the groups begin at `bottom`.
+    tree: Vec<Node>,
+    bottom: usize,
+    first: Entry,
 }
 
 impl Agenda {
     /// Creates `slots` timers, none of them set.
     pub(crate) fn new(slots: u32) -> Self {
         let groups = slots.div_ceil(GROUP).max(1) as usize;
-        let leaves = groups.next_power_of_two();
-        let nothing = Entry {
-            time: NEVER,
-            slot: 0,
+        let parents = groups.div_ceil(GROUP as usize);
+        let mut bottom = 0;
+        let mut width = 1;
+        while width < parents {
+            bottom += width;
+            width *= GROUP as usize;
+        }
+        let nothing = Group([NEVER; GROUP as usize]);
+        let idle = Node {
+            times: nothing,
+            slots: [0; GROUP as usize],
         };
         Self {
-            groups: vec![Group([NEVER; GROUP as usize]); groups],
-            tree: vec![nothing; 2 * leaves],
-            leaves,
+            groups: vec![nothing; groups],
+            tree: vec![idle; bottom + parents],
+            bottom,
+            first: Entry {
+                time: NEVER,
+                slot: 0,
+            },
         }
     }
 
     /// Returns the earliest slot and its time; [`NEVER`] if nothing is set.
     #[inline]
-    pub(crate) fn first(&self) -> (i64, u32) {
-        let root = self.tree[1];
-        (root.time, root.slot)
+    pub(crate) const fn first(&self) -> (i64, u32) {
+        (self.first.time, self.first.slot)
     }
 
     /// Sets a timer, or clears it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
-        let number = (slot / GROUP) as usize;
-        let group = &mut self.groups[number];
+        let number = slot / GROUP;
+        let group = &mut self.groups[number as usize];
         group.0[(slot % GROUP) as usize] = time;
-        let mut winner = group.winner(slot - slot % GROUP);
-        let mut node = self.leaves + number;
-        let tree = self.tree.as_mut_slice();
-        loop {
-            // An unchanged entry leaves all entries above it unchanged.
-            if tree[node] == winner {
-                return;
-            }
-            tree[node] = winner;
-            if node == 1 {
-                return;
-            }
-            let rival = tree[node ^ 1];
-            let rival_is_left = i64::from(node & 1 == 1);
-            let rival_wins = rival.time - rival_is_left < winner.time;
-            winner.time = select_unpredictable(rival_wins, rival.time, winner.time);
-            winner.slot = select_unpredictable(rival_wins, rival.slot, winner.slot);
-            node >>= 1;
+        let (place, time) = group.winner();
+        let winner = Entry {
+            time,
+            slot: number * GROUP + place,
+        };
+        if self.first.slot == slot {
+            self.climb::<false>(number, winner);
+        } else {
+            self.climb::<true>(number, winner);
         }
+    }
+
+    /// Replays the matches from a group to the root. An unchanged entry leaves all entries above it
+    /// unchanged: that `STOPS` the replay, but is not worth asking after the timer that was first.
+    #[inline]
+    fn climb<const STOPS: bool>(&mut self, group: u32, mut winner: Entry) {
+        let mut node = self.bottom + (group / GROUP) as usize;
+        let mut side = (group % GROUP) as usize;
+        loop {
+            let own = &mut self.tree[node];
+            if STOPS && own.times.0[side] == winner.time && own.slots[side] == winner.slot {
+                return;
+            }
+            own.times.0[side] = winner.time;
+            own.slots[side] = winner.slot;
+            let (place, time) = own.times.winner();
+            winner = Entry {
+                time,
+                slot: own.slots[(place % GROUP) as usize],
+            };
+            if node == 0 {
+                break;
+            }
+            side = (node - 1) % GROUP as usize;
+            node = (node - 1) / GROUP as usize;
+        }
+        self.first = winner;
     }
 }
 
@@ -142,8 +172,8 @@ mod tests {
         /// Oracle: an ordered set of (time, slot).
         #[test]
         fn agrees_with_an_ordered_set(
-            slots in 1u32..40,
-            changes in proptest::collection::vec((0u32..40, 0i64..20), 1..200),
+            slots in 1u32..300,
+            changes in proptest::collection::vec((0u32..300, 0i64..20), 1..200),
         ) {
             let mut agenda = Agenda::new(slots);
             let mut reference: BTreeSet<(i64, u32)> = (0..slots).map(|s| (NEVER, s)).collect();
