@@ -39,6 +39,8 @@ pub(crate) struct ReaderProxy {
     pub(crate) acknowledged: SequenceNumber,
     /// Requested samples that have not been sent yet.
     requested: NumberSet,
+    /// First sample of its last request.
+    asked: Option<SequenceNumber>,
     requested_fragments: BTreeMap<SequenceNumber, NumberSet>,
     /// Limits the long samples sent before earlier ones are acknowledged.
     pub(super) window: Window,
@@ -141,6 +143,7 @@ impl ReaderProxy {
             start,
             acknowledged: SequenceNumber(start.0 - 1),
             requested: NumberSet::empty(1),
+            asked: None,
             requested_fragments: BTreeMap::new(),
             window: Window::default(),
             unheard_since: None,
@@ -233,6 +236,7 @@ impl ReaderProxy {
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
         // Later ones are sent to all readers in their turn.
         self.requested = ack.set.up_to(sent.0);
+        self.asked = self.requested.iter().next().map(SequenceNumber);
         self.repairs = REPAIRS_MAX;
         self.requested_fragments = self.requested_fragments.split_off(&base);
         if self.requested.is_empty() {
@@ -251,6 +255,16 @@ impl ReaderProxy {
             self.wants_heartbeat = true;
         }
         true
+    }
+
+    /// Repeats its last request, if it has acknowledged nothing since. ORTE asks eleven times, within
+    /// a millisecond for samples, and then waits in silence for what it lacks: heartbeats no longer
+    /// make it ask.
+    pub(super) fn ask_again(&mut self) {
+        if let Some(asked) = self.asked.filter(|_| self.requested.is_empty()) {
+            self.requested = NumberSet::empty(asked.0);
+            self.requested.insert(asked.0);
+        }
     }
 
     /// Handles a `NACK_FRAG`; returns whether it is new.

@@ -99,7 +99,7 @@ impl Writer {
                 }
             }
         }
-        self.mark_behind(now);
+        self.mark_behind(now, sending);
         if !self.is_asked {
             return None;
         }
@@ -268,7 +268,7 @@ impl Writer {
     }
 
     /// Marks readers that are behind, if a heartbeat is due.
-    fn mark_behind(&mut self, now: Instant) {
+    fn mark_behind(&mut self, now: Instant, sending: &Sending) {
         if self.heartbeat_at.is_none_or(|at| at > now) {
             return;
         }
@@ -277,6 +277,9 @@ impl Writer {
         for proxy in &mut self.proxies {
             if proxy.is_behind(last) && !proxy.is_given_up() {
                 proxy.wants_heartbeat = true;
+                if sending.v1.is_some() {
+                    proxy.ask_again();
+                }
                 is_any = true;
             }
         }

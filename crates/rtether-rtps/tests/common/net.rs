@@ -85,6 +85,8 @@ pub(crate) struct Net {
     pub(crate) random: Random,
     /// Pairs of hosts that are cut off from each other.
     pub(crate) cut: BTreeSet<(usize, usize)>,
+    /// Hosts, and others that no longer hear them.
+    pub(crate) muted: BTreeSet<(usize, usize)>,
     /// Where each host listens: its address, and the port if it shares the address with others.
     pub(crate) places: Vec<(Ipv4Addr, Option<u16>)>,
     flights: BinaryHeap<Reverse<Flight>>,
@@ -114,6 +116,7 @@ impl Net {
             faults,
             random: Random(seed),
             cut: BTreeSet::new(),
+            muted: BTreeSet::new(),
             places: (0..hosts).map(|host| (address(host), None)).collect(),
             flights: BinaryHeap::new(),
             due: BTreeSet::new(),
@@ -227,7 +230,8 @@ impl Net {
         self.sent += 1;
         self.octets += u64::try_from(octets.len()).unwrap();
         let pair = (from.min(to), from.max(to));
-        if self.cut.contains(&pair) || self.random.chance(self.faults.loss) {
+        let is_cut = self.cut.contains(&pair) || self.muted.contains(&(from, to));
+        if is_cut || self.random.chance(self.faults.loss) {
             return;
         }
         let copies = 1 + u64::from(self.random.chance(self.faults.duplication));

@@ -221,6 +221,31 @@ fn a_late_reader_begins_with_what_is_written_then_and_has_lost_nothing() {
     assert_eq!(one.participant.reader_counters(late.id()).lost, 0);
 }
 
+#[test]
+fn a_reader_that_asks_once_and_then_waits_is_sent_the_sample_again() {
+    // Oracle: a subscription of ORTE does so: what is sent at its request is lost, it does not ask
+    // again, and the sample arrives nonetheless, once.
+    let mut net = host(2);
+    let mut writer = publication(&mut net, 0, qos(Reliability::Reliable));
+    let mut reader = subscription(&mut net, 1, qos(Reliability::Reliable));
+    net.run_for(2_000);
+    write(&mut net, 0, &mut writer, 1, 0);
+    net.run_for(100);
+    assert_eq!(taken(&mut net, 1, &mut reader), [1]);
+    net.cut.insert((0, 1));
+    write(&mut net, 0, &mut writer, 2, 0);
+    net.cut.clear();
+    // A heartbeat arrives, and the reader asks.
+    while net.step(i64::MAX) != Some(1) {}
+    net.cut.insert((0, 1));
+    net.run_for(1);
+    assert_eq!(taken(&mut net, 1, &mut reader), [0_u32; 0]);
+    net.cut.clear();
+    net.muted.insert((1, 0));
+    net.run_for(2_000);
+    assert_eq!(taken(&mut net, 1, &mut reader), [2]);
+}
+
 fn participant(config: Config) -> Participant {
     Participant::new(config, Instant::ZERO)
 }
