@@ -3,6 +3,10 @@
 #
 #   interop/orte.sh PROGRAM ORTE [MANAGERS...]
 #
+#   C_LIBRARY   folder of the C library, by `cargo xtask c-library`: its programs run the cases, too
+#   WRITERS     writers and readers that run the cases, such as "c:orte orte:c"
+#               (default "ours:orte orte:ours", and these two with C_LIBRARY)
+#
 # PROGRAM is the example `rtps1` of rtether-live; ORTE the folder of ORTE's sources, built with meson
 # in its folder `build`: no package of a distribution has it. MANAGERS are orte, ours or mixed.
 # Prints one line per case.
@@ -24,6 +28,13 @@ work=$(mktemp -d)
 library=$orte/build/orte/liborte
 cc -O2 -o "$work/peer" "$here/orte.c" -DHAVE_CONFIG_H -I"$orte/orte/include" \
     -I"$orte/build/orte/include" -L"$library" -lorte -lpthread -Wl,-rpath,"$library" || exit 4
+pairs=${WRITERS:-ours:orte orte:ours}
+if [[ -n ${C_LIBRARY:-} ]]; then
+    live=$here/../crates/rtether-live
+    cc -std=c11 -O2 -o "$work/numbered" "$live/tests/c/numbered.c" -I"$live/include" \
+        -L"$C_LIBRARY" -lrtether -Wl,-rpath,"$(realpath "$C_LIBRARY")" || exit 4
+    pairs=${WRITERS:-$pairs c:orte orte:c}
+fi
 tag=ro$$
 near=$tag-near far=$tag-far between=$tag-mid
 clean() {
@@ -113,12 +124,15 @@ manage() { # SPACE NAME PEER
 samples() { grep -c "^sample" "$work/$1"; }
 gaps() { awk '/^sample/ { if (last && $2 != last + 1) gaps++; last = $2 } END { print gaps + 0 }' "$work/$1"; }
 broken() { grep -c "^broken" "$work/$1"; }
-# writer SPACE NAME TOPIC SIZE MODE COUNT PERIOD STRENGTH PERSISTENCE: ours, or with `orte` in front.
+# writer SPACE NAME TOPIC SIZE MODE COUNT PERIOD STRENGTH PERSISTENCE: ours, or with `orte` or `c` in
+# front.
 ours_pub() { begin "$1" "$2" "$own" pub "$3" "$4" "$5" "$6" "$7" "$8" "$9"; }
 octets() { if [[ $1 == large ]]; then echo 10000; else echo 64; fi; }
 orte_pub() { begin "$1" "$2" "$work/peer" pub "$3" "$(octets "$4")" "$7" "$6" "$8" "$9"; }
+c_pub() { begin "$1" "$2" "$work/numbered" pub "$3" "$4" "$5" "$6" "$7" "$8" "$9" 0 0; }
 # reader SPACE NAME TOPIC SIZE MODE SEPARATION DEADLINE
 ours_sub() { begin "$1" "$2" "$own" sub "$3" "$4" "$5" 0 0 1 0 "$6" "$7"; }
+c_sub() { begin "$1" "$2" "$work/numbered" sub "$3" "$4" "$5" 0 0 1 0 "$6" "$7"; }
 orte_sub() { begin "$1" "$2" "$work/peer" sub "$3" "$(octets "$4")" "$5" "$7" "$6"; }
 
 transfer() { # WRITER READER SIZE MODE COUNT PERIOD LEAST
@@ -226,8 +240,8 @@ for kind in "${kinds[@]}"; do
     manage "$near" m1 10.78.0.2
     manage "$far" m2 10.78.0.1
     sleep 2
-    for pair in "ours orte" "orte ours"; do
-        set -- $pair
+    for pair in $pairs; do
+        set -- ${pair/:/ }
         transfer "$1" "$2" small best 60 50 55
         transfer "$1" "$2" small strict 60 50 60
         transfer "$1" "$2" large strict 30 50 30

@@ -196,6 +196,20 @@ typedef enum {
 } rtether_extensibility;
 
 /**
+ * Version of RTPS. Participants of different versions do not hear each other.
+ */
+typedef enum {
+  /**
+   * 2.5, the protocol of DDS.
+   */
+  RTETHER_PROTOCOL_RTPS2_5 = 0,
+  /**
+   * 1.0, as of ORTE. Each host needs a manager: `rtether manager`, or that of ORTE.
+   */
+  RTETHER_PROTOCOL_RTPS1_0 = 1,
+} rtether_protocol;
+
+/**
  * Whether samples may be lost (DDS 1.4, 2.2.3.14).
  */
 typedef enum {
@@ -361,7 +375,8 @@ typedef struct {
    */
   const char *interface_address;
   /**
-   * IPv4 addresses of hosts that multicast does not reach.
+   * IPv4 addresses of hosts that multicast does not reach. In RTPS 1.0 those of the managers to
+   * which it announces itself; none means that of this host.
    */
   const char *const *peers;
   /**
@@ -370,6 +385,7 @@ typedef struct {
   size_t peers_len;
   /**
    * Whether to announce to the multicast group of the domain and to listen there: 0 or 1.
+   * Without effect in RTPS 1.0.
    */
   int32_t multicast;
   /**
@@ -382,11 +398,13 @@ typedef struct {
    */
   int32_t spin;
   /**
-   * Lease: how long others wait for the next announcement, in nanoseconds.
+   * Lease: how long others wait for the next announcement, in nanoseconds. In RTPS 1.0 at least
+   * 180 s, which is that of ORTE.
    */
   int64_t lease_ns;
   /**
-   * Maximum size of a datagram, in octets; larger samples are sent in fragments.
+   * Maximum size of a datagram, in octets; larger samples are sent in fragments. RTPS 1.0 has no
+   * fragments: there a sample of up to 65479 octets is one datagram.
    */
   size_t datagram_max;
   /**
@@ -397,6 +415,10 @@ typedef struct {
    * Passed to it.
    */
   void *user;
+  /**
+   * An `rtether_protocol`.
+   */
+  int32_t protocol;
 } rtether_domain_options;
 
 /**
@@ -440,7 +462,7 @@ typedef struct {
    */
   rtether_deserialize deserialize;
   /**
-   * Serializes the key members of a value; NULL for a type without a key.
+   * Serializes the key members of a value; NULL for a type without a key. RTPS 1.0 has no keys.
    */
   rtether_serialize serialize_key;
   /**
@@ -490,8 +512,8 @@ typedef struct {
    */
   void *instance;
   /**
-   * How long a sample keeps weaker publications away, in nanoseconds. It is announced as the
-   * offered deadline: subscriptions with a shorter one do not match.
+   * How long a sample keeps weaker publications away, in nanoseconds. In RTPS 2.5 it is announced
+   * as the offered deadline: subscriptions with a shorter one do not match.
    */
   int64_t persistence_ns;
   /**
@@ -499,7 +521,8 @@ typedef struct {
    */
   int32_t strength;
   /**
-   * An `rtether_ownership`.
+   * An `rtether_ownership`. In RTPS 1.0 the strongest publication is always taken; a shared one
+   * has strength 1 and no persistence there.
    */
   int32_t ownership;
   /**
@@ -631,7 +654,7 @@ typedef struct {
    */
   int32_t durability;
   /**
-   * An `rtether_ownership`.
+   * An `rtether_ownership`. In RTPS 1.0 the strongest publication is always taken.
    */
   int32_t ownership;
   /**
@@ -645,8 +668,8 @@ typedef struct {
    */
   void *instance;
   /**
-   * Longest time between samples of an instance, and before the first one, in nanoseconds.
-   * Publications that offer a longer one do not match.
+   * Longest time between samples of an instance, and before the first one, in nanoseconds. In
+   * RTPS 2.5 publications that offer a longer one do not match.
    */
   int64_t deadline_ns;
   /**
@@ -977,12 +1000,13 @@ rtether_status rtether_publication_send(rtether_publication *publication);
 rtether_status rtether_publication_write(rtether_publication *publication, const void *value);
 
 /**
- * Disposes of the instance of the value.
+ * Disposes of the instance of the value. RTPS 1.0 has no instances, and refuses it.
  */
 rtether_status rtether_publication_dispose(rtether_publication *publication, const void *value);
 
 /**
- * Unregisters the instance of the value: this publication no longer writes it.
+ * Unregisters the instance of the value: this publication no longer writes it. RTPS 1.0 has no
+ * instances, and refuses it.
  */
 rtether_status rtether_publication_unregister(rtether_publication *publication, const void *value);
 

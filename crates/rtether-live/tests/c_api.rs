@@ -11,12 +11,18 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 
-use rtether_testkit::{example, skip};
+use rtether_live::rtps::{Domain, DomainOptions};
+use rtether_rtps::time::Duration;
+use rtether_rtps::wire::v1::Role;
+use rtether_testkit::{Run, c_library, example, skip};
 
 const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
 /// Private libraries listed in `rtether.pc`.
@@ -60,31 +66,8 @@ fn done(command: &mut Command) -> Output {
 fn libraries() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        build.args([
-            "rustc",
-            "-q",
-            "-p",
-            "rtether-live",
-            "--lib",
-            "--features",
-            "c",
-        ]);
-        build.args(["--crate-type", "cdylib,staticlib", "--"]);
-        done(build.args(["-C", "link-arg=-Wl,-soname,librtether.so.0"]));
-        let test = std::env::current_exe().unwrap();
-        let target = test.parent().and_then(Path::parent).unwrap();
         let to = folder();
-        // A program still running from an earlier test keeps its library.
-        let _ = fs::remove_dir_all(&to);
-        fs::create_dir_all(&to).unwrap();
-        fs::copy(
-            target.join("librtether_live.so"),
-            to.join("librtether.so.0"),
-        )
-        .unwrap();
-        symlink("librtether.so.0", to.join("librtether.so")).unwrap();
-        fs::copy(target.join("librtether_live.a"), to.join("librtether.a")).unwrap();
+        c_library(&to);
         to
     })
 }
@@ -121,6 +104,56 @@ fn compiled(source: &str, name: &str, is_static: bool, extra: &[&str]) -> PathBu
     }
     done(&mut command);
     out
+}
+
+/// Compiles the program of samples over RTPS 1.0.
+fn numbered(name: &str) -> PathBuf {
+    compiled("tests/c/numbered.c", name, false, &[])
+}
+
+/// A manager of RTPS 1.0 on loopback, in a thread, until it is dropped.
+struct Managed {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Managed {
+    fn new(domain: &str) -> Self {
+        let mut manager = Domain::open(&DomainOptions {
+            domain: domain.parse().unwrap(),
+            interface: Some(Ipv4Addr::LOCALHOST),
+            multicast: false,
+            ..DomainOptions::rtps1(Role::Manager)
+        })
+        .unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                let look = manager.now() + Duration::from_ms(20);
+                manager.step(look).unwrap();
+            }
+        });
+        let thread = Some(thread);
+        Self { is_over, thread }
+    }
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the numbers of the samples that a subscription has printed.
+fn numbers(lines: &[String]) -> Vec<u32> {
+    let samples = lines
+        .iter()
+        .filter_map(|line| line.strip_prefix("sample ")?.split(' ').next());
+    samples.map(|number| number.parse().unwrap()).collect()
 }
 
 /// Returns the peer without C.
@@ -249,6 +282,78 @@ fn c_and_rust_exchange_samples() {
     expected.push("CYAN is gone".to_owned());
     expected.push("lost 0, malformed 0".to_owned());
     assert_eq!(got, expected);
+}
+
+/// Oracle: the numbers written, all of them and in order; those that are broken are printed.
+#[test]
+fn c_programs_exchange_samples_over_rtps_1_0() {
+    if !has("cc") {
+        return skip("needs cc");
+    }
+    let numbered = numbered("numbered");
+    let one = domain(5);
+    let _manager = Managed::new(&one);
+    for size in ["small", "large"] {
+        let line = |verb: &str| {
+            let words = format!("{verb} Numbers {size} strict 60 5 1 1000 0 0 {one} 127.0.0.1");
+            let mut command = Command::new(&numbered);
+            command.args(words.split(' '));
+            command
+        };
+        let got = exchange(line("sub"), line("pub"));
+        assert_eq!(numbers(&got), (1..=60).collect::<Vec<u32>>(), "{got:?}");
+        assert_eq!(got.len(), 60, "{got:?}");
+    }
+}
+
+/// Oracle: D3 of the papers: the weaker publication is taken once the persistence of the last sample
+/// of the stronger one is over, and never while that one writes.
+#[test]
+fn the_stronger_c_program_is_taken_in_rtps_1_0() {
+    if !has("cc") {
+        return skip("needs cc");
+    }
+    let numbered = numbered("numbered-strength");
+    let one = domain(6);
+    let _manager = Managed::new(&one);
+    let line = |words: &str| {
+        let mut command = Command::new(&numbered);
+        command.args(format!("{words} {one} 127.0.0.1").split(' '));
+        command.start()
+    };
+    let mut reading = line("sub Strength small best 0 0 1 0 0 0");
+    let mut lines = BufReader::new(reading.stdout.take().unwrap()).lines();
+    let mut sample = || {
+        let line = lines.next().unwrap().unwrap();
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(words[0], "sample", "{line}");
+        (words[2].to_owned(), words[3].parse::<i64>().unwrap())
+    };
+    let mut strong = line("pub Strength small best 100000 20 5 700 0 0");
+    let (of_strong, mut last) = sample();
+    let mut weak = line("pub Strength small best 100000 20 2 700 0 0");
+    // For two seconds both write.
+    for _ in 0..100 {
+        let (who, at) = sample();
+        assert_eq!(who, of_strong);
+        last = at;
+    }
+    // It says no good-bye.
+    strong.kill().unwrap();
+    strong.wait().unwrap();
+    let first = loop {
+        let (who, at) = sample();
+        if who != of_strong {
+            break at;
+        }
+        last = at;
+    };
+    // A sample is printed a little later than it arrives.
+    assert!((600..5_000).contains(&(first - last)), "{last} {first}");
+    for child in [&mut weak, &mut reading] {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 #[test]

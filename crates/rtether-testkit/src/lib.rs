@@ -17,4 +17,6 @@ mod program;
 pub use dice::Dice;
 pub use folder::Folder;
 pub use host::{is_root, namespaces, skip};
-pub use program::{Ended, Finish, Run, example, repeated, signal, signal_group, until_says};
+pub use program::{
+    Ended, Finish, Run, c_library, example, repeated, signal, signal_group, until_says,
+};

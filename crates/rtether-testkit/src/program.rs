@@ -1,5 +1,6 @@
 //! Programs that tests run, and what is expected of them.
 
+use std::fs;
 use std::io::{self, BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
@@ -104,6 +105,28 @@ pub fn example(package: &str, name: &str) -> PathBuf {
         .expect("a folder of builds")
         .join("examples")
         .join(name)
+}
+
+/// Builds the C library into a folder of the calling test, in the profile of the tests: shared and
+/// static.
+pub fn c_library(folder: &Path) {
+    Command::new(env!("CARGO"))
+        .args(["rustc", "-q", "-p", "rtether-live", "--lib"])
+        .args(["--features", "c", "--crate-type", "cdylib,staticlib", "--"])
+        .args(["-C", "link-arg=-Wl,-soname,librtether.so.0"])
+        .run()
+        .exits(0);
+    let test = std::env::current_exe().expect("the program of the test");
+    let target = test.parent().and_then(Path::parent);
+    let built = target.expect("a folder of builds");
+    // A program still running from an earlier test keeps its library.
+    let _ = fs::remove_dir_all(folder);
+    let copy = |from, to| fs::copy(built.join(from), folder.join(to));
+    let copied = fs::create_dir_all(folder)
+        .and_then(|()| copy("librtether_live.so", "librtether.so.0"))
+        .and_then(|_| copy("librtether_live.a", "librtether.a"))
+        .and_then(|_| fs::hard_link(folder.join("librtether.so.0"), folder.join("librtether.so")));
+    copied.expect("a folder with the library");
 }
 
 /// Waits for a program.

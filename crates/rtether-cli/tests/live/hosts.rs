@@ -79,6 +79,12 @@ impl Hosts {
     pub(crate) fn start(host: &str, line: &str) -> Child {
         Self::command(host, &[]).args(line.split(' ')).start()
     }
+
+    /// Starts the managers of RTPS 1.0 of both, which know each other by address.
+    pub(crate) fn managers(&self) -> [Child; 2] {
+        [(&self.near, FAR), (&self.far, NEAR)]
+            .map(|(host, peer)| Self::start(host, &format!("manager --peer {peer} --json")))
+    }
 }
 
 impl Drop for Hosts {

@@ -12,6 +12,7 @@ mod hosts;
 mod linger;
 mod load;
 mod ping;
+mod rtps1;
 mod services;
 mod shim;
 mod ssh;

@@ -128,8 +128,7 @@ fn rtps_1_0_has_managers() {
     let Some(hosts) = Hosts::new() else { return };
     // Oracle: the samples written, all of them and in order, since both sides are strict; the
     // strength and the persistence that the publication was given.
-    let managing = [(&hosts.near, FAR), (&hosts.far, NEAR)]
-        .map(|(host, peer)| Hosts::start(host, &format!("manager --peer {peer} --json")));
+    let managing = hosts.managers();
     let v1 = "Square --reliable --depth 0 -n 200 --rtps 1.0 --for 30s --json";
     let reading = Hosts::start(&hosts.far, &format!("sub {v1}"));
     let owner = "--period 25ms --strength 7 --persistence 30ms";

@@ -4,11 +4,14 @@ use std::ffi::c_char;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use rtether_rtps::wire::v1::Role;
+
 use super::dispatch::LOOK;
 use super::event::{EventCall, EventFn};
 use super::handle::DomainHandle;
 use super::memory::{Grows, User, answer, choice, init, read, span, text, texts};
 use super::monitor::{Monitor, destroy, now, on};
+use super::policy::ProtocolVersion;
 use super::status::{Failure, Status, guard};
 use super::table::{self, register};
 use crate::rtps::{Domain, DomainError, DomainOptions};
@@ -27,30 +30,36 @@ pub struct Options {
     /// IPv4 address of this host that selects the network; datagrams from other devices are
     /// dropped. NULL selects the first device that is up, and then accepts datagrams from any.
     pub interface_address: *const c_char,
-    /// IPv4 addresses of hosts that multicast does not reach.
+    /// IPv4 addresses of hosts that multicast does not reach. In RTPS 1.0 those of the managers to
+    /// which it announces itself; none means that of this host.
     pub peers: *const *const c_char,
     /// Their number.
     pub peers_len: usize,
     /// Whether to announce to the multicast group of the domain and to listen there: 0 or 1.
+    /// Without effect in RTPS 1.0.
     pub multicast: i32,
     /// Whether samples may also be multicast: 0 or 1.
     pub multicast_data: i32,
     /// Whether a waiting thread polls instead of sleeping, which takes a whole core and saves the
     /// wake-up: 0 or 1.
     pub spin: i32,
-    /// Lease: how long others wait for the next announcement, in nanoseconds.
+    /// Lease: how long others wait for the next announcement, in nanoseconds. In RTPS 1.0 at least
+    /// 180 s, which is that of ORTE.
     pub lease_ns: i64,
-    /// Maximum size of a datagram, in octets; larger samples are sent in fragments.
+    /// Maximum size of a datagram, in octets; larger samples are sent in fragments. RTPS 1.0 has no
+    /// fragments: there a sample of up to 65479 octets is one datagram.
     pub datagram_max: usize,
     /// Called for events other than samples; or NULL.
     pub on_event: EventFn,
     /// Passed to it.
     pub user: *mut std::ffi::c_void,
+    /// An `rtether_protocol`.
+    pub protocol: i32,
 }
 
 // SAFETY: `repr(C)`, the size first, and all members are numbers or pointers that may be NULL.
 unsafe impl Grows for Options {
-    const FIRST: usize = size_of::<Self>();
+    const FIRST: usize = std::mem::offset_of!(Self, protocol);
 }
 
 const DEFAULTS: Options = Options {
@@ -67,6 +76,7 @@ const DEFAULTS: Options = Options {
     datagram_max: 1_472,
     on_event: None,
     user: std::ptr::null_mut(),
+    protocol: ProtocolVersion::Rtps2_5 as i32,
 };
 
 /// # Safety
@@ -81,13 +91,24 @@ unsafe fn options(
     let given = unsafe { read(given, DEFAULTS) }?;
     let domain = u16::try_from(given.domain);
     let unknown = |_| Failure::argument(format!("domain {} does not exist", given.domain));
+    let all = [
+        (ProtocolVersion::Rtps2_5 as i32, false),
+        (ProtocolVersion::Rtps1_0 as i32, true),
+    ];
+    let is_v1 = choice(given.protocol, "protocol", &all)?;
+    let mut usual = DomainOptions::default();
+    let mut lease = span(given.lease_ns, "lease_ns")?;
+    if is_v1 {
+        usual = DomainOptions::rtps1(Role::Application);
+        lease = lease.max(usual.lease);
+    }
     let mut options = DomainOptions {
         domain: domain.map_err(unknown)?,
         multicast: truth(given.multicast, "multicast")?,
         multicast_data: truth(given.multicast_data, "multicast_data")?,
-        lease: span(given.lease_ns, "lease_ns")?,
+        lease,
         datagram_max: given.datagram_max,
-        ..DomainOptions::default()
+        ..usual
     };
     if !(512..=65_507).contains(&given.datagram_max) {
         return Err(Failure::argument("datagram_max is 512 to 65507 octets"));

@@ -40,7 +40,7 @@ pub struct TypeOptions {
     pub serialize: SerializeFn,
     /// Deserializes a value; NULL copies up to `max_size` octets unchanged.
     pub deserialize: DeserializeFn,
-    /// Serializes the key members of a value; NULL for a type without a key.
+    /// Serializes the key members of a value; NULL for a type without a key. RTPS 1.0 has no keys.
     pub serialize_key: SerializeFn,
     /// Deserializes the key members of a value; required if there is a key.
     pub deserialize_key: DeserializeFn,

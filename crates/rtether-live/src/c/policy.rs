@@ -1,10 +1,20 @@
 //! Policies common to publications and subscriptions.
 
 use rtether_rtps::cdr::Encoding;
-use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability};
+use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 
 use super::memory::choice;
 use super::status::Failure;
+
+/// Version of RTPS. Participants of different versions do not hear each other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum ProtocolVersion {
+    /// 2.5, the protocol of DDS.
+    Rtps2_5 = 0,
+    /// 1.0, as of ORTE. Each host needs a manager: `rtether manager`, or that of ORTE.
+    Rtps1_0 = 1,
+}
 
 /// Whether samples may be lost (DDS 1.4, 2.2.3.14).
 #[repr(C)]
@@ -81,6 +91,26 @@ pub(super) fn shared_qos(
         depth => History::KeepLast(depth),
     };
     Ok(())
+}
+
+/// Checks that RTPS 1.0 has these policies.
+pub(super) fn check_v1(qos: &Qos) -> Result<(), Failure> {
+    let lacking = [
+        (
+            qos.durability != Durability::Volatile,
+            "`durability` other than volatile: late subscriptions get no earlier samples",
+        ),
+        (!qos.lifespan.is_infinite(), "`lifespan_ns`"),
+        (!qos.partitions.is_empty(), "`partitions`"),
+        (
+            !qos.representations.contains(&Representation::Xcdr1),
+            "`encoding` other than XCDR1",
+        ),
+    ];
+    let lacks = lacking.iter().find(|(is_wanted, _)| *is_wanted);
+    lacks.map_or(Ok(()), |(_, what)| {
+        Err(Failure::argument(format!("RTPS 1.0 has no {what}")))
+    })
 }
 
 /// Returns the encoding with this number.

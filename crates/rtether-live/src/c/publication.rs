@@ -124,7 +124,7 @@ pub unsafe extern "C" fn rtether_publication_write(
     on(publication, |this, _| this.write(ChangeKind::Alive, value))
 }
 
-/// Disposes of the instance of the value.
+/// Disposes of the instance of the value. RTPS 1.0 has no instances, and refuses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_dispose(
     publication: *mut PublicationHandle,
@@ -135,7 +135,8 @@ pub unsafe extern "C" fn rtether_publication_dispose(
     })
 }
 
-/// Unregisters the instance of the value: this publication no longer writes it.
+/// Unregisters the instance of the value: this publication no longer writes it. RTPS 1.0 has no
+/// instances, and refuses it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_unregister(
     publication: *mut PublicationHandle,

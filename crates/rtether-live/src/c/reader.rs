@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
 
-use rtether_rtps::engine::{ReaderId, TopicName};
+use rtether_rtps::engine::{Protocol, ReaderId, TopicName};
 use rtether_rtps::qos::{Qos, Representation};
 use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time::{Duration, Instant, WallTime};
@@ -13,7 +13,7 @@ use rtether_rtps::time::{Duration, Instant, WallTime};
 use super::handle::SubscriptionHandle;
 use super::info::{Counts, Info, InfoStatus};
 use super::memory::{Grows, RTETHER_INFINITE, Room, User, choice, read, span, text, texts};
-use super::policy::{DurabilityKind, OwnershipKind, ReliabilityKind, shared_qos};
+use super::policy::{DurabilityKind, OwnershipKind, ReliabilityKind, check_v1, shared_qos};
 use super::status::Failure;
 use super::values::InstanceType;
 use crate::rtps::Domain;
@@ -52,7 +52,7 @@ pub struct SubscriptionOptions {
     pub reliability: i32,
     /// An `rtether_durability`.
     pub durability: i32,
-    /// An `rtether_ownership`.
+    /// An `rtether_ownership`. In RTPS 1.0 the strongest publication is always taken.
     pub ownership: i32,
     /// Maximum number of waiting samples per instance, beyond which the oldest is dropped; 0 keeps
     /// all.
@@ -60,8 +60,8 @@ pub struct SubscriptionOptions {
     /// Where values are stored before the receive callback is called; must live as long as the
     /// subscription. NULL to use memory of the library.
     pub instance: *mut c_void,
-    /// Longest time between samples of an instance, and before the first one, in nanoseconds.
-    /// Publications that offer a longer one do not match.
+    /// Longest time between samples of an instance, and before the first one, in nanoseconds. In
+    /// RTPS 2.5 publications that offer a longer one do not match.
     pub deadline_ns: i64,
     /// Shortest time between samples of an instance, in nanoseconds; not above the deadline. Of
     /// samples that arrive sooner only the last is kept.
@@ -126,7 +126,7 @@ unsafe impl Send for Reader {}
 // SAFETY: as above.
 unsafe impl Sync for Reader {}
 
-fn qos(options: &SubscriptionOptions) -> Result<Qos, Failure> {
+fn qos(options: &SubscriptionOptions, protocol: Protocol) -> Result<Qos, Failure> {
     let mut qos = Qos::reader();
     let (reliability, durability) = (options.reliability, options.durability);
     let (ownership, depth) = (options.ownership, options.depth);
@@ -140,6 +140,9 @@ fn qos(options: &SubscriptionOptions) -> Result<Qos, Failure> {
     qos.representations = vec![Representation::Xcdr1, Representation::Xcdr2];
     // SAFETY: the caller of `rtether_subscription_create` guarantees the array.
     qos.partitions = unsafe { texts(options.partitions, options.partitions_len, "partitions") }?;
+    if protocol != Protocol::Rtps2 {
+        check_v1(&qos)?;
+    }
     Ok(qos)
 }
 
@@ -171,7 +174,7 @@ impl Reader {
             let text = "an immediate subscription needs `on_receive`";
             return Err(Failure::argument(text));
         }
-        let qos = qos(&options)?;
+        let qos = qos(&options, live.participant().protocol())?;
         let deadline = qos.deadline;
         let now = live.now();
         let kind = InstanceType::find(types, type_name)?;

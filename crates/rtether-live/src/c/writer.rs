@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
 
 use rtether_rtps::cdr::Encoding;
-use rtether_rtps::engine::{NewSample, TopicName, WriterId};
-use rtether_rtps::qos::{Qos, Representation};
+use rtether_rtps::engine::{NewSample, Protocol, TopicName, WriterId};
+use rtether_rtps::qos::{Ownership, Qos, Representation};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::writer::ChangeKind;
 
 use super::handle::PublicationHandle;
 use super::memory::{Grows, RTETHER_INFINITE, User, read, span, text, texts};
 use super::policy::{
-    DurabilityKind, EncodingKind, OwnershipKind, ReliabilityKind, encoding, shared_qos,
+    DurabilityKind, EncodingKind, OwnershipKind, ReliabilityKind, check_v1, encoding, shared_qos,
 };
 use super::status::Failure;
 use super::values::InstanceType;
@@ -39,12 +39,13 @@ pub struct PublicationOptions {
     /// Value sent by `rtether_publication_send` and the send callback; must live as long as the
     /// publication. NULL if neither is used.
     pub instance: *mut c_void,
-    /// How long a sample keeps weaker publications away, in nanoseconds. It is announced as the
-    /// offered deadline: subscriptions with a shorter one do not match.
+    /// How long a sample keeps weaker publications away, in nanoseconds. In RTPS 2.5 it is announced
+    /// as the offered deadline: subscriptions with a shorter one do not match.
     pub persistence_ns: i64,
     /// Strength among the publications of the topic.
     pub strength: i32,
-    /// An `rtether_ownership`.
+    /// An `rtether_ownership`. In RTPS 1.0 the strongest publication is always taken; a shared one
+    /// has strength 1 and no persistence there.
     pub ownership: i32,
     /// An `rtether_reliability`.
     pub reliability: i32,
@@ -128,13 +129,18 @@ struct Buffers {
     key: Vec<u8>,
 }
 
-fn qos(options: &PublicationOptions, encoding: Encoding) -> Result<Qos, Failure> {
+fn qos(
+    options: &PublicationOptions,
+    encoding: Encoding,
+    protocol: Protocol,
+) -> Result<Qos, Failure> {
     let mut qos = Qos::writer();
     let (reliability, durability) = (options.reliability, options.durability);
     let (ownership, depth) = (options.ownership, options.depth);
     shared_qos(&mut qos, reliability, durability, ownership, depth)?;
     qos.strength = options.strength;
-    qos.deadline = span(options.persistence_ns, "persistence_ns")?.or_never();
+    let persistence = span(options.persistence_ns, "persistence_ns")?;
+    qos.deadline = persistence.or_never();
     qos.lifespan = span(options.lifespan_ns, "lifespan_ns")?.or_never();
     if !(0..=63).contains(&options.dscp) {
         let text = format!("dscp has no value {}", options.dscp);
@@ -147,6 +153,10 @@ fn qos(options: &PublicationOptions, encoding: Encoding) -> Result<Qos, Failure>
     }];
     // SAFETY: the caller of `rtether_publication_create` guarantees the array.
     qos.partitions = unsafe { texts(options.partitions, options.partitions_len, "partitions") }?;
+    if protocol != Protocol::Rtps2 {
+        check_v1(&qos)?;
+        qos.persistence = (qos.ownership == Ownership::Exclusive).then_some(persistence);
+    }
     Ok(qos)
 }
 
@@ -184,7 +194,7 @@ impl Writer {
         // SAFETY: guaranteed by the caller.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
         let encoding = encoding(options.encoding)?;
-        let qos = qos(&options, encoding)?;
+        let qos = qos(&options, encoding, live.participant().protocol())?;
         let now = live.now();
         let timer = timer(&options, now)?;
         let kind = InstanceType::find(types, type_name)?;
@@ -219,6 +229,11 @@ impl Writer {
         change: ChangeKind,
         value: *const c_void,
     ) -> Result<(), Failure> {
+        if change != ChangeKind::Alive && live.participant().protocol() != Protocol::Rtps2 {
+            return Err(Failure::argument(
+                "RTPS 1.0 has no keys, and so no instance that could end",
+            ));
+        }
         // Free: the domain is borrowed while application functions serialize values, so that they
         // cannot call back into it.
         let mut room = self.room.borrow_mut();

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use rtether_rtps::engine::Protocol;
 use rtether_rtps::locator::Ports;
 use rtether_rtps::time::Duration;
+use rtether_rtps::wire::v1::Role;
 
 use crate::link::{DeviceError, MacAddress};
 use crate::wait::Waiting;
@@ -80,6 +81,23 @@ impl EthernetOptions {
             ethertype: ETHERTYPE,
             vlan: 0,
             peers: Vec::new(),
+        }
+    }
+}
+
+/// Lease in RTPS 1.0, as of ORTE: best-effort subscriptions give no sign of life by themselves.
+const LEASE_V1: Duration = Duration::from_s(180);
+/// Announcement period in RTPS 1.0: a new manager learns of everybody within it.
+const PERIOD_V1: Duration = Duration::from_s(3);
+
+impl DomainOptions {
+    /// Returns the defaults in RTPS 1.0.
+    pub fn rtps1(role: Role) -> Self {
+        Self {
+            protocol: Protocol::Rtps1(role),
+            lease: LEASE_V1,
+            announce_period: Some(PERIOD_V1),
+            ..Self::default()
         }
     }
 }

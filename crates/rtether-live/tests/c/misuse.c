@@ -124,6 +124,90 @@ static void values(rtether_domain *domain)
     EXPECT(RTETHER_STATUS_ARGUMENT, shape_register(domain));
 }
 
+/* RTPS 1.0 has fewer policies, and no instances. */
+static void first_version(void)
+{
+    static int32_t word;
+    static const char *const partitions[] = {"a"};
+    rtether_domain *domain = NULL;
+    rtether_domain_options where;
+    rtether_type_options type;
+    rtether_publication_options options;
+    rtether_subscription_options read;
+    rtether_publication *it = NULL;
+    rtether_subscription *mine_too = NULL;
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_options_init(&where, sizeof where));
+    where.interface_address = "127.0.0.1";
+    where.domain = 77;
+    where.protocol = 2;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_create(&where, &domain));
+    where.protocol = RTETHER_PROTOCOL_RTPS1_0;
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_create(&where, &domain));
+    EXPECT(RTETHER_STATUS_OK, rtether_type_options_init(&type, sizeof type));
+    type.name = "word";
+    type.max_size = sizeof word;
+    EXPECT(RTETHER_STATUS_OK, rtether_type_register(domain, &type));
+
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_options_init(&options, sizeof options));
+    options.topic = "first version";
+    options.type_name = "word";
+    options.encoding = RTETHER_ENCODING_XCDR2;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_create(domain, &options, &it));
+    options.encoding = RTETHER_ENCODING_XCDR1;
+    options.durability = RTETHER_DURABILITY_TRANSIENT_LOCAL;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_create(domain, &options, &it));
+    options.durability = RTETHER_DURABILITY_VOLATILE;
+    options.lifespan_ns = 1000000000;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_create(domain, &options, &it));
+    options.lifespan_ns = RTETHER_INFINITE;
+    options.partitions = partitions;
+    options.partitions_len = 1;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_create(domain, &options, &it));
+    if (strstr(rtether_last_error(), "RTPS 1.0 has no `partitions`") == NULL) {
+        fprintf(stderr, "%s\n", rtether_last_error());
+        failures += 1;
+    }
+    options.partitions_len = 0;
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_create(domain, &options, &it));
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_write(it, &word));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_dispose(it, &word));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_unregister(it, &word));
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_destroy(it));
+
+    EXPECT(RTETHER_STATUS_OK, rtether_subscription_options_init(&read, sizeof read));
+    read.topic = "first version";
+    read.type_name = "word";
+    read.mode = RTETHER_MODE_PULLED;
+    read.durability = RTETHER_DURABILITY_TRANSIENT_LOCAL;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_subscription_create(domain, &read, &mine_too));
+    read.durability = RTETHER_DURABILITY_VOLATILE;
+    EXPECT(RTETHER_STATUS_OK, rtether_subscription_create(domain, &read, &mine_too));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));
+    EXPECT(RTETHER_STATUS_OK, rtether_subscription_destroy(mine_too));
+}
+
+/* A program from before the protocol could be chosen. */
+static void before_protocols(void)
+{
+    rtether_domain *domain = NULL;
+    struct {
+        rtether_domain_options known;
+        int64_t behind;
+    } old;
+    const size_t size = offsetof(rtether_domain_options, protocol);
+    memset(&old, 0x55, sizeof old);
+    EXPECT(RTETHER_STATUS_VERSION, rtether_domain_options_init(&old.known, size - 1));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_options_init(&old.known, size));
+    if (old.known.size != size || old.known.protocol != 0x55555555) {
+        fprintf(stderr, "what an old program does not know was written\n");
+        failures += 1;
+    }
+    old.known.interface_address = "127.0.0.1";
+    old.known.domain = 77;
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_create(&old.known, &domain));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));
+}
+
 static int32_t refuse(const void *value, rtether_cdr_writer *writer, void *user)
 {
     (void)value;
@@ -451,6 +535,8 @@ int main(void)
     sizes(domain);
     values(domain);
     writing(domain);
+    first_version();
+    before_protocols();
     EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_step(domain, -1));
     EXPECT(RTETHER_STATUS_OK, rtether_domain_step(domain, 0));
     EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));

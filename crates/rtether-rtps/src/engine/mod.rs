@@ -266,6 +266,11 @@ impl Participant {
         WallTime::from_ns(now.as_ns().saturating_add(self.wall_offset))
     }
 
+    /// Returns the version of the protocol that it speaks.
+    pub fn protocol(&self) -> Protocol {
+        self.config.protocol
+    }
+
     /// Returns the known remote participants.
     pub fn participants(&self) -> impl Iterator<Item = &ParticipantData> {
         let known = self.remotes.values().filter(|remote| remote.is_admitted);

@@ -56,10 +56,6 @@ use super::{LiveError, Thread, keep_cores_awake};
 pub const SIZE_MAX: u32 = 16_000_000;
 /// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
-/// Lease in RTPS 1.0, as of ORTE: best-effort subscriptions give no sign of life by themselves.
-const LEASE_V1: time::Duration = time::Duration::from_s(180);
-/// Announcement period in RTPS 1.0: a new manager learns of everybody within it.
-const PERIOD_V1: time::Duration = time::Duration::from_s(3);
 
 /// Returns counts of datagrams as an object, by version.
 pub(super) fn by_version(versions: &Versions) -> Value {
@@ -96,16 +92,13 @@ impl ParticipantOptions {
                 return Err(LiveError::Topic(why.to_owned()));
             }
         }
-        let is_v1 = self.protocol.role().is_some();
-        if is_v1 && ethernet.is_some() {
+        let role = self.protocol.role();
+        if role.is_some() && ethernet.is_some() {
             let why = "RTPS 1.0 is spoken over UDP only: leave out `--device`";
             return Err(LiveError::Topic(why.to_owned()));
         }
-        let usual = DomainOptions::default();
+        let usual = role.map_or_else(DomainOptions::default, DomainOptions::rtps1);
         let mut domain = Domain::open(&DomainOptions {
-            protocol: self.protocol,
-            lease: if is_v1 { LEASE_V1 } else { usual.lease },
-            announce_period: is_v1.then_some(PERIOD_V1),
             domain: self.domain,
             name: name.to_owned(),
             interface: self.interface,
