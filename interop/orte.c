@@ -6,8 +6,10 @@
  * orte echo TOPIC SIZE
  *
  * Samples are of the type "Numbered": a number of 32 bits, and octets that all have its lowest
- * eight bits. `ping` writes TOPIC and reads TOPIC/back, `echo` the other way round; both strict.
+ * eight bits. `ping` writes TOPIC and reads TOPIC/back, `echo` the other way round; both strict, and
+ * both sleep until a sample arrives.
  */
+#define _GNU_SOURCE
 #include <inttypes.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -21,8 +23,8 @@
 
 static size_t size;
 static unsigned char out[SIZE_MAX_OF], in[SIZE_MAX_OF];
-static volatile uint32_t answered;
-static volatile int64_t answered_at;
+static uint32_t answered;
+static int64_t answered_at;
 static sem_t arrived;
 
 static int64_t now_ns(void)
@@ -77,6 +79,7 @@ static void returned(const ORTERecvInfo *info, void *instance, void *unused)
 	answered_at = now_ns();
 	memcpy(&number, instance, sizeof number);
 	answered = number;
+	sem_post(&arrived);
 }
 
 static void echoed(const ORTERecvInfo *info, void *instance, void *unused)
@@ -127,24 +130,36 @@ static int by_size(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
+static struct timespec at_ns(int64_t ns)
+{
+	struct timespec time = { ns / 1000000000, ns % 1000000000 };
+	return time;
+}
+
 static int measure(ORTEPublication *topic, long period, long count)
 {
 	int64_t *all = calloc((size_t)count, sizeof *all);
+	int64_t begin, due;
 	long number, found = 0;
 	if (!all)
 		return 1;
 	ORTEPublicationWaitForSubscriptions(topic, span_of(50), 600, 1);
 	ORTESleepMs(1000);
+	due = now_ns();
 	for (number = 1; number <= count; number++) {
-		int64_t begin = now_ns();
+		struct timespec until = at_ns(due);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		begin = now_ns();
 		fill((uint32_t)number);
 		ORTEPublicationSend(topic);
-		while (answered != (uint32_t)number && now_ns() - begin < period * 1000000)
-			;
-		if (answered == (uint32_t)number)
-			all[found++] = answered_at - begin;
-		while (now_ns() - begin < period * 1000000)
-			ORTESleepMs(1);
+		due += period * 1000000;
+		until = at_ns(due);
+		/* The time is taken in the callback: this thread need not be awake for it. */
+		while (!sem_clockwait(&arrived, CLOCK_MONOTONIC, &until))
+			if (answered == (uint32_t)number) {
+				all[found++] = answered_at - begin;
+				break;
+			}
 	}
 	qsort(all, (size_t)found, sizeof *all, by_size);
 	printf("rtt %ld of %ld", found, count);
@@ -174,6 +189,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: orte pub|sub|ping|echo TOPIC SIZE ...\n");
 		return 2;
 	}
+	sem_init(&arrived, 0, 0);
 	ORTEInit();
 	ORTEDomainPropDefaultGet(&properties);
 	/* A new manager learns of this application within this time. */
@@ -194,7 +210,6 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(verb, "echo")) {
 		ORTEPublication *back = writer(domain, other, 1, 1000);
-		sem_init(&arrived, 0, 0);
 		reader(domain, argv[2], 1, 0, 0, echoed);
 		for (;;)
 			if (!sem_wait(&arrived))
