@@ -8,6 +8,8 @@
     reason = "the tables are what the tests are read for, and a test may panic"
 )]
 
+mod channels;
+
 use std::fmt::Write as _;
 
 use rtether::bound;

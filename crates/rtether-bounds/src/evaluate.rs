@@ -32,7 +32,7 @@ impl Visits for Plant {
     }
 
     fn local_deadline(&self, visit: u32) -> i64 {
-        self.source_of(visit).local_deadline
+        self.visits[visit as usize].due
     }
 }
 

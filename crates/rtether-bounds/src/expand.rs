@@ -571,6 +571,7 @@ impl Walker<'_> {
             is_inbound,
             is_tagged: token.frame.is_tagged,
             service: cost,
+            due: crate::source::INFINITE,
             sizes: token.frame.sizes,
             frames: if matches!(place.kind, ServerKind::Tasks { .. })
                 && token.frame.kind == Kind::Datagram

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::partition::LocalDeadlines;
 
 use crate::analysis::{AccessObstacle, Reason};
 use crate::connection::{self, Connection, Delayed};
@@ -79,6 +80,9 @@ pub(crate) struct Visit {
     pub(crate) is_inbound: bool,
     pub(crate) is_tagged: bool,
     pub(crate) service: Service,
+    /// Time after its arrival at which a packet is due, at a port that selects by deadline; infinite
+    /// elsewhere, and without a deadline.
+    pub(crate) due: i64,
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
     /// Packets here per message: the fragments of a datagram, but one where a task has the whole
@@ -218,11 +222,9 @@ impl Plant {
                 }
             })
             .collect();
-        let deadlines = deadline::local_deadlines(network, flows);
-        for (source, deadline) in plant.sources.iter_mut().zip(deadlines) {
-            source.local_deadline = deadline;
+        if let Some(deadlines) = deadline::local_deadlines(network, flows) {
+            plant.put_due_flows_first(&deadlines);
         }
-        plant.put_due_flows_first();
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
         let members = Rows::collect(
@@ -245,11 +247,17 @@ impl Plant {
     }
 
     /// Puts flows with a local deadline in a queue of their own, where the earliest goes first.
-    fn put_due_flows_first(&mut self) {
+    fn put_due_flows_first(&mut self, deadlines: &LocalDeadlines) {
         for visit in &mut self.visits {
-            let is_due = self.sources[visit.flow as usize].local_deadline < INFINITE;
-            if is_due && self.servers[visit.server as usize].discipline == Discipline::Deadline {
+            let server = &self.servers[visit.server as usize];
+            let (ServerKind::Switch(port) | ServerKind::Station(port), Discipline::Deadline) =
+                (server.kind, &server.discipline)
+            else {
+                continue;
+            };
+            if let Some(due) = deadlines.at(visit.flow as usize, port) {
                 visit.queue = deadline::DUE;
+                visit.due = due.as_ps().min(INFINITE);
             }
         }
     }

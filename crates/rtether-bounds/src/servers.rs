@@ -224,7 +224,12 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
         NodeKind::Hub(_) => return NONE,
         NodeKind::EndStation(station) => {
             let driver = station::driver(station).map(Box::new);
-            let discipline = driver.map_or(Discipline::Fifo, Discipline::Driver);
+            let plain = if station.by_deadline {
+                Discipline::Deadline
+            } else {
+                Discipline::Fifo
+            };
+            let discipline = driver.map_or(plain, Discipline::Driver);
             (ServerKind::Station(port), discipline)
         }
         NodeKind::Switch(switch) => {

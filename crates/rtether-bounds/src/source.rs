@@ -53,9 +53,6 @@ pub(crate) struct Source {
     pub(crate) closed: Option<i64>,
     /// While it waits, the packets under way at once in each direction.
     pub(crate) in_flight: i64,
-    /// Time after its arrival at which a packet is due, at each port that selects by deadline;
-    /// infinite without a deadline.
-    pub(crate) local_deadline: i64,
 }
 
 impl Source {
@@ -66,7 +63,6 @@ impl Source {
         jitter: INFINITE,
         closed: None,
         in_flight: 0,
-        local_deadline: INFINITE,
     };
 
     /// Returns the releases of a flow; `round_trip_min` is a lower bound on the time of request and
@@ -103,7 +99,6 @@ impl Source {
                     jitter: 0,
                     closed: Some(timeout.as_ps()),
                     in_flight: 1,
-                    local_deadline: INFINITE,
                 };
             }
             Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp),
@@ -118,7 +113,6 @@ impl Source {
             jitter,
             closed: None,
             in_flight: 0,
-            local_deadline: INFINITE,
         }
     }
 

@@ -16,7 +16,7 @@ pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::scheme::Access;
 
-pub use crate::selection::Selection;
+pub use crate::selection::{Partition, Selection};
 
 /// The whole plant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,8 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Access schemes of collision domains other than CSMA/CD, at most one for each.
     pub access: Vec<Access>,
+    /// How deadlines are divided among ports that select by deadline.
+    pub partition: Partition,
 }
 
 /// An end station, a switch or a hub.
@@ -58,6 +60,10 @@ pub struct EndStation {
     pub stack_queue: u32,
     /// Octets of frames that may wait in the FIFO queue of the driver; further frames are dropped.
     pub driver_queue: Bytes,
+    /// Whether its port sends the frame with the earliest local deadline, as
+    /// [`Selection::EarliestDeadline`], in place of the first that came. Not with transmit queues
+    /// or a smoother, and not on a medium with an access scheme, which choose themselves.
+    pub by_deadline: bool,
     /// Processor time of the applications; zero if not given.
     pub tasks: Option<Tasks>,
     /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
@@ -82,6 +88,7 @@ impl EndStation {
             stack,
             stack_queue: Self::STACK_QUEUE,
             driver_queue: Self::DRIVER_QUEUE,
+            by_deadline: false,
             tasks: None,
             layer: None,
             arp: None,
@@ -625,6 +632,17 @@ impl Network {
     pub fn is_half_duplex(&self, link: &Link) -> bool {
         let joins_hub = link.ends.iter().any(|end| self.hub(end.node).is_some());
         joins_hub || link.duplex == Duplex::Half
+    }
+
+    /// Returns whether any port selects by deadline.
+    pub fn selects_by_deadline(&self) -> bool {
+        self.nodes.iter().any(|node| match &node.kind {
+            NodeKind::EndStation(station) => station.by_deadline,
+            NodeKind::Switch(switch) => switch
+                .selections()
+                .any(|selection| selection == Selection::EarliestDeadline),
+            NodeKind::Hub(_) => false,
+        })
     }
 
     /// Returns all ids with their nodes, in order.

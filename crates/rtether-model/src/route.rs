@@ -14,7 +14,6 @@ use core::fmt;
 
 use crate::flow::{Delivery, Flow};
 use crate::network::{LinkId, Network, NodeId, NodeKind, PortId, Vid};
-use crate::quantity::Duration;
 
 /// Shortest paths of one network.
 #[derive(Clone, Debug)]
@@ -320,33 +319,6 @@ impl Routing {
         Ok(hops)
     }
 
-    /// Returns the part of a flow's deadline for one port: the deadline divided equally among all
-    /// ports at which its frames wait on the longest of its paths, including the path of the
-    /// answer. `None` without a deadline or a path; at least a picosecond, and at most a day.
-    ///
-    /// The split of an end-to-end deadline among links is the symmetric one of H. Hoang and M.
-    /// Jonsson (2004), for switched Ethernet with earliest deadline first.
-    pub fn local_deadline(&self, network: &Network, flow: &Flow) -> Option<Duration> {
-        let deadline = flow.deadline?;
-        let ports = |hops: Vec<Hop>| {
-            let own = hops
-                .iter()
-                .filter(|hop| network.hub(hop.egress.node).is_none());
-            own.count()
-        };
-        let mut most = 0;
-        for &listener in &flow.listeners {
-            let mut count = ports(self.flow_path(network, flow, listener).ok()?);
-            if flow.reply.is_some() {
-                count += ports(self.answer_path(network, flow, listener).ok()?);
-            }
-            most = most.max(count);
-        }
-        let parts = i64::try_from(most.max(1)).ok()?;
-        let day = Duration::from_secs(86_400);
-        Some((deadline / parts).clamp(Duration::from_ps(1), day))
-    }
-
     /// Returns every hop of a flow: all paths one after the other, or the tree of a multicast flow
     /// with each link once.
     pub fn flow_hops(&self, network: &Network, flow: &Flow) -> Result<Vec<Hop>, RouteError> {
@@ -512,7 +484,7 @@ fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
 mod tests {
     use super::*;
     use crate::network::{Buffer, EndStation, Link, Node, Stack, Switch};
-    use crate::quantity::{BitRate, Bytes, Duration};
+    use crate::quantity::{BitRate, Bytes};
 
     fn station() -> NodeKind {
         NodeKind::EndStation(EndStation::new(Stack::Zero))
@@ -594,39 +566,6 @@ mod tests {
         let path = routing.path(&network, NodeId(3), NodeId(5)).unwrap();
         assert_eq!(nodes_of(&path), [0, 1, 2, 5]);
         assert_eq!(routing.find_loop(&network), None);
-    }
-
-    /// Oracle: by hand, three ports each way.
-    #[test]
-    fn a_deadline_is_split_among_the_ports_of_the_way() {
-        use crate::flow::{Phase, Reply, Traffic};
-
-        let network = ring();
-        let routing = Routing::new(&network);
-        let mut flow = Flow {
-            class: alloc::string::String::new(),
-            ..Flow::new(
-                "f".into(),
-                NodeId(3),
-                vec![NodeId(5)],
-                Bytes::new(100),
-                Traffic::periodic(Duration::from_ms(1), Phase::Random),
-            )
-        };
-        assert_eq!(routing.local_deadline(&network, &flow), None);
-        flow.deadline = Some(Duration::from_us(900));
-        let local = routing.local_deadline(&network, &flow);
-        assert_eq!(local, Some(Duration::from_us(300)));
-        flow.reply = Some(Reply {
-            payload: Bytes::new(1),
-            after: Duration::ZERO,
-        });
-        let local = routing.local_deadline(&network, &flow);
-        assert_eq!(local, Some(Duration::from_us(150)));
-        flow.listeners = vec![NodeId(3)];
-        flow.deadline = Some(Duration::from_secs(1_000_000));
-        let local = routing.local_deadline(&network, &flow);
-        assert_eq!(local, Some(Duration::from_secs(86_400)));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Transmission selection: which queue of a port sends next (IEEE 802.1Q-2022, 8.6.8).
+//! Transmission selection: which queue of a port sends next (IEEE 802.1Q-2022, 8.6.8), and how
+//! deadlines are divided among ports that select by deadline.
 
 use crate::quantity::BitRate;
 
@@ -35,7 +36,7 @@ pub enum Selection {
     /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
     ///
     /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one
-    /// port, [`crate::route::Routing::local_deadline`]. Frames of flows without a deadline go last.
+    /// port, [`crate::partition::LocalDeadlines`]. Frames of flows without a deadline go last.
     EarliestDeadline,
 }
 
@@ -44,4 +45,17 @@ impl Selection {
     pub const fn uses_queues(self) -> bool {
         !matches!(self, Self::Fcfs | Self::EarliestDeadline)
     }
+}
+
+/// How deadlines are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partition {
+    /// Equal parts for all ports of the longest way.
+    #[default]
+    Equal,
+    /// In proportion to the number of flows with a deadline that pass each port.
+    Proportional,
+    /// Parts with which every port sends in time what it may be asked for ([`crate::demand`]), if
+    /// the search finds such; else those with which the busiest port is closest to it.
+    Search,
 }

@@ -41,6 +41,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         smoothed::check(reader, plant, index, flow);
     }
     shaper::check(reader, plant);
+    deadline::partition(reader, plant, &routing);
     load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);

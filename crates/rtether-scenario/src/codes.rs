@@ -308,6 +308,13 @@ pub(super) static DEADLINE_SMOOTHED: Code = warning(
     "A smoother recognizes real-time packets by DSCP or protocol, not by the deadline in the \
      scenario. What it classifies as bulk may be held back for any time.",
 );
+pub(super) static NO_PARTITION: Code = warning(
+    "no-partition",
+    "A search has found no parts of deadlines with which every port sends in time.",
+    "`partition: search` then takes the parts with which the busiest port is closest to it. It \
+     examines what ports may be asked for in the worst case, so that deadlines may hold all the \
+     same; bounds and simulation show which.",
+);
 pub(super) static UNUSED_NODE: Code = warning(
     "unused-node",
     "No flow starts at, ends at or passes a node.",
@@ -427,6 +434,7 @@ pub static ALL: &[&Code] = &[
     &NODE_OVERLOAD,
     &DEADLINE_UNREACHABLE,
     &DEADLINE_SMOOTHED,
+    &NO_PARTITION,
     &UNUSED_NODE,
     &UNUSED_STACK,
     &NOTHING_TO_RUN,

@@ -67,6 +67,8 @@ pub(super) struct Plant {
     pub(super) link_spans: Vec<Span>,
     /// Where each flow was declared.
     pub(super) flow_spans: Vec<Span>,
+    /// Where it says how deadlines are divided.
+    pub(super) partition_span: Span,
     ids: BTreeMap<String, NodeId>,
     flow_names: BTreeMap<String, Span>,
     ports_in_use: BTreeMap<PortId, Span>,

@@ -95,11 +95,14 @@ impl EgressQueues {
         self.thresholds = Some(Box::new(thresholds.map(Bytes::get)));
     }
 
-    /// Sets the local deadline of each flow, if the port serves by earliest deadline.
-    pub(crate) fn set_local_deadlines(&mut self, of_flow: &Arc<[i64]>) {
-        if let Some(deadlines) = &mut self.local_deadlines {
-            *deadlines = Arc::clone(of_flow);
-        }
+    /// Returns whether the port serves by earliest deadline.
+    pub(crate) const fn is_by_deadline(&self) -> bool {
+        self.local_deadlines.is_some()
+    }
+
+    /// Sets the local deadline of each flow, for a port that serves by earliest deadline.
+    pub(crate) fn set_local_deadlines(&mut self, of_flow: Arc<[i64]>) {
+        self.local_deadlines = Some(of_flow);
     }
 
     /// Returns whether frames may not pass by the queues, even if these are empty.
@@ -296,7 +299,7 @@ mod tests {
         // Flow 0 is due after 10, flow 1 after 3, flow 2 never. Arrivals at 0 to 6.
         let mut pool = Pool::default();
         let mut queues = EgressQueues::new(4, Selection::EarliestDeadline, Bytes::new(1_000));
-        queues.set_local_deadlines(&Arc::from([10, 3, i64::MAX]));
+        queues.set_local_deadlines(Arc::from([10, 3, i64::MAX]));
         assert_eq!(queues.count(), 1);
         for (mark, flow) in [(0, 2), (1, 0), (2, 1), (3, 2), (4, 0), (5, 1), (8, 1)] {
             let id = pool.insert(Packet {

@@ -33,7 +33,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::Flow;
-use rtether_model::network::{Network, NodeKind, Selection};
+use rtether_model::network::Network;
+use rtether_model::partition::LocalDeadlines;
 use rtether_model::route::Routing;
 
 use super::port::{Port, Waits};
@@ -49,24 +50,11 @@ const STEPS_MAX: i64 = 1 << 12;
 /// Evaluations after which token buckets give the busy period.
 const ROUNDS_MAX: u32 = 1 << 12;
 
-/// Returns the local deadline of each flow in picoseconds, as the switches use it; all [`INFINITE`]
-/// if no switch selects by deadline.
-pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
-    let uses = |kind: &NodeKind| match kind {
-        NodeKind::Switch(switch) => switch
-            .selections()
-            .any(|selection| selection == Selection::EarliestDeadline),
-        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
-    };
-    if !network.nodes.iter().any(|node| uses(&node.kind)) {
-        return vec![INFINITE; flows.len()];
-    }
-    let routing = Routing::new(network);
-    let of_flow = |flow| match routing.local_deadline(network, flow) {
-        Some(deadline) => deadline.as_ps().min(INFINITE),
-        None => INFINITE,
-    };
-    flows.iter().map(of_flow).collect()
+/// Returns how long after it came to a port a frame is due there, as the ports use it; `None` if no
+/// port selects by deadline.
+pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Option<LocalDeadlines> {
+    let uses = network.selects_by_deadline();
+    uses.then(|| LocalDeadlines::new(network, flows, &Routing::new(network)))
 }
 
 /// Returns the waits of a queue.

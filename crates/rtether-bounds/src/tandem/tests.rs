@@ -32,7 +32,6 @@ fn tandem(ports: usize, flows: &[Cross], jitter: i64) -> Tandem {
             jitter,
             closed: None,
             in_flight: 0,
-            local_deadline: crate::source::INFINITE,
         },
     }
 }

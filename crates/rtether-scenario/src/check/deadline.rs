@@ -2,16 +2,34 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{
-    Cost, EndStation, ForwardingMode, LinearStack, Network, NodeId, Stack,
+    Cost, EndStation, ForwardingMode, LinearStack, Network, NodeId, Partition, Stack,
 };
+use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::route::Hop;
+use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{self, Encapsulation};
 
 use super::{codes, quote};
 use crate::diagnostic::Diagnostic;
 use crate::lower::Plant;
 use crate::reader::Reader;
+
+/// Warns if a search for parts of deadlines has found none.
+pub(super) fn partition(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
+    let network = &plant.network;
+    if network.partition != Partition::Search || !network.selects_by_deadline() {
+        return;
+    }
+    let found = LocalDeadlines::new(network, &plant.flows, routing);
+    if found.is_feasible() == Some(false) {
+        let title = "no parts of the deadlines are known with which every port sends in time";
+        let label = "the search ended without them";
+        let help = "give flows more time, or spread them over more links; `rtether bound` shows \
+                    which deadlines are proved all the same";
+        let at = plant.partition_span;
+        reader.report(Diagnostic::new(&codes::NO_PARTITION, title, at, label).help(help));
+    }
+}
 
 /// Warns if a deadline is shorter than the unavoidable delay. Returns whether it is.
 pub(super) fn check(

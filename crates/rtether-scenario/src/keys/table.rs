@@ -1,5 +1,7 @@
 //! The table of keys: top level, run and accept here, the rest in submodules.
 
+use rtether_model::network::Partition;
+
 use super::Presence::{Default, Optional, Required};
 use super::{Key, Kind, Presence, Section, Words};
 use crate::codes::Severity;
@@ -171,6 +173,11 @@ pub(crate) static SCENARIO: Section = Section {
             "[{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
             "Who sends what to whom.",
         ),
+        choice(
+            &PARTITION,
+            "proportional",
+            "How the deadline of a flow is divided among the ports on its way, answers included, where ports select by deadline (`edf`): equal parts for all ports of the longest way (SDPS); parts in proportion to the flows with a deadline that pass each port (ADPS); or parts with which every port sends in time, found by a limited `search` over weights of ports, which keeps back what wires and switches take, but not stacks.",
+        ),
         key(
             "generate",
             Kind::One(&GENERATE),
@@ -194,6 +201,16 @@ pub(crate) static SCENARIO: Section = Section {
         ),
     ],
 };
+
+/// How deadlines are divided.
+pub(crate) static PARTITION: Words<Partition> = Words::new(
+    "partition",
+    &[
+        ("equal", Partition::Equal),
+        ("proportional", Partition::Proportional),
+        ("search", Partition::Search),
+    ],
+);
 
 /// Short forms of `accept`.
 pub(crate) static PROVED: Words<fn() -> Requirement> =

@@ -129,6 +129,7 @@ fn read(
     }
     if is_whole {
         without_slot(reader, fields, plant, &access);
+        by_deadline(reader, fields, plant, &access);
     }
     Some(access)
 }
@@ -365,6 +366,22 @@ fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
     let title = format!("{} cannot work: {problem}", fields.owner);
     let span = fields.get(key).map_or(fields.at, |own| own.value.span);
     reader.report(Diagnostic::new(&codes::ACCESS_IMPOSSIBLE, title, span, "given here").help(help));
+}
+
+/// Reports stations that want to choose what the scheme chooses.
+fn by_deadline(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, access: &Access) {
+    for own in &access.members {
+        let station = plant.network.end_station(own.node);
+        if station.is_some_and(|station| station.by_deadline) {
+            let name = quote(&plant.network.node(own.node).name);
+            let title = format!("{name} selects by deadline on a medium with `access`");
+            let label = "the scheme chooses among its frames";
+            reader.report(
+                Diagnostic::new(&codes::ACCESS_IMPOSSIBLE, title, fields.at, label)
+                    .help("leave out `selection: edf` of this station, or `access`"),
+            );
+        }
+    }
 }
 
 /// Reports stations that have frames to send and no slot for them.

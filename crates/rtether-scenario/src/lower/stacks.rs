@@ -12,7 +12,7 @@ use super::jitter::{LONGEST, jitter};
 use super::layer::Parts;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{ARP, ORDER, SERVERS, STACK, TASKS};
+use crate::keys::table::{ARP, ORDER, SERVERS, STACK, STATION_SELECTION, TASKS};
 use crate::profiles;
 use crate::reader::{Fields, Reader, picoseconds};
 use crate::units;
@@ -107,6 +107,9 @@ const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
 /// Reads what nodes may set as well: limits, tasks, the layer below the stack, and emulation.
 pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut Station) {
     limits(reader, fields, &mut station.model);
+    if fields.has("selection") {
+        station.model.by_deadline = reader.meaning(fields, &STATION_SELECTION);
+    }
     if let Some(emulate) = reader.flag(fields, "emulate") {
         station.model.emulate = emulate;
     }
@@ -126,6 +129,23 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
         station.parts = Parts::read(reader, fields).or(&station.parts);
         station.model.layer = station.parts.join(reader);
         refuse_wire_only(reader, fields, station);
+    }
+    refuse_two_choices(reader, fields, station);
+}
+
+/// Refuses a port that selects by deadline what a layer has chosen already.
+fn refuse_two_choices(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Station) {
+    let layer = station.model.layer.as_ref();
+    let chooses = layer.is_some_and(|own| own.transmit.is_some() || own.smoother.is_some());
+    let keys = ["selection", "transmit_queues", "smoother"];
+    let at = keys.iter().find_map(|key| fields.key_span(key));
+    if let (true, true, Some(at)) = (chooses, station.model.by_deadline, at) {
+        let title = format!("{} selects by deadline below its layer", fields.owner);
+        let label = "transmit queues and smoothers choose before the port can";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, at, label)
+                .help("use `selection: fcfs`, or leave out `transmit_queues` and `smoother`"),
+        );
     }
 }
 

@@ -6,8 +6,8 @@ use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
     AddressTable, Cost, ForwardingMode, Jitter, Mirror, MirrorDirection, MulticastForwarding,
-    NodeId, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
-    TagHandling, Vid,
+    NodeId, Outliers, Partition, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack,
+    Switch, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -124,6 +124,24 @@ fn switches_as_they_come() {
             .iter()
             .all(|port| port.vlan == PortVlan::Transparent)
     );
+}
+
+#[test]
+fn deadlines_of_stations_and_their_parts() {
+    let station = |text: &str, node: &str| {
+        let head = "rtether: 1\npartition: proportional\nstacks:\n  s: ";
+        let tail = "  b: { stack: zero }\nlinks: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
+                    flows: [{ name: f, from: a, to: b, period: 2 ms, size: 64 B }]\n";
+        let plant = scenario(&format!("{head}{text}\nnodes:\n  a: {node}\n{tail}"));
+        assert_eq!(plant.network.partition, Partition::Proportional);
+        plant.network.end_station(NodeId(0)).unwrap().by_deadline
+    };
+    let edf = "{ rate: 5000 packets/s, selection: edf }";
+    let plain = "{ rate: 5000 packets/s }";
+    assert!(station(edf, "{ stack: s }"));
+    assert!(!station(edf, "{ stack: s, selection: fcfs }"));
+    assert!(!station(plain, "{ stack: s }"));
+    assert!(station(plain, "{ stack: s, selection: edf }"));
 }
 
 #[test]

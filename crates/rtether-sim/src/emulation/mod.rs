@@ -184,10 +184,10 @@ pub enum EmulationError {
         flow: String,
     },
     /// Frames from outside have no deadlines.
-    #[error("switch `{switch}` serves by deadline, and frames from outside have none")]
+    #[error("`{node}` serves by deadline, and frames from outside have none")]
     Deadlines {
-        /// Name of the switch.
-        switch: String,
+        /// Name of the station or switch.
+        node: String,
     },
     /// The addresses and ports of real hosts differ from those of the plant.
     #[error(

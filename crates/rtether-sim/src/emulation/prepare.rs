@@ -63,6 +63,10 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
     for node in &mut network.nodes {
         match &mut node.kind {
             NodeKind::EndStation(station) if station.emulate => {
+                if station.by_deadline {
+                    let node = node.name.clone();
+                    return Err(EmulationError::Deadlines { node });
+                }
                 let layer = station.layer.as_ref();
                 if layer.is_some_and(|layer| {
                     layer.rules.iter().any(|rule| looks_at_hosts(&rule.headers))
@@ -88,8 +92,8 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
                 }
                 let mut selections = switch.selections();
                 if selections.any(|selection| selection == Selection::EarliestDeadline) {
-                    let switch = node.name.clone();
-                    return Err(EmulationError::Deadlines { switch });
+                    let node = node.name.clone();
+                    return Err(EmulationError::Deadlines { node });
                 }
             }
             NodeKind::Hub(_) => {}

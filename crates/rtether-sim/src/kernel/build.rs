@@ -11,8 +11,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rtether_model::flow::Flow;
-use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
-use rtether_model::quantity::{BitRate, Bytes};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId};
+use rtether_model::partition::LocalDeadlines;
+use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::Routing;
 
 use super::{Action, Simulation};
@@ -26,6 +27,7 @@ use crate::layer::LayerState;
 use crate::packet::{Pool, frame_octets};
 use crate::port::Owner;
 use crate::publication::Publications;
+use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
 use crate::shared::Shared;
@@ -33,7 +35,7 @@ use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::SwitchState;
 use media::build_media;
-use ports::build_ports;
+use ports::{build_ports, ports_of};
 use tables::{add_streams, build_switches, static_addresses};
 use traffic::check_traffic;
 
@@ -96,10 +98,7 @@ impl Simulation {
         let media = build_media(network, &routing, &numbers, config)?;
         let mut flow_list = flows.to_vec();
         let arp = arp::add(network, &routing, &mut flow_list)?;
-        let local_deadlines = local_deadlines(network, &flow_list, &routing);
-        for queues in &mut ports.queues {
-            queues.set_local_deadlines(&local_deadlines);
-        }
+        set_local_deadlines(network, &flow_list, &routing, &numbers, &mut ports.queues);
         for (number, attachment) in (0u32..).zip(&media.attachments) {
             ports.hot[attachment.port() as usize].attach(number);
         }
@@ -319,22 +318,37 @@ impl Simulation {
     }
 }
 
-/// Returns the local deadline of each flow; empty unless a switch serves by earliest deadline.
-fn local_deadlines(network: &Network, flows: &[Flow], routing: &Routing) -> Arc<[i64]> {
-    let uses = |kind: &NodeKind| match kind {
-        NodeKind::Switch(switch) => switch
-            .selections()
-            .any(|selection| selection == Selection::EarliestDeadline),
-        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
-    };
-    if !network.nodes.iter().any(|node| uses(&node.kind)) {
-        return Arc::from([]);
+/// Tells ports that serve by earliest deadline the local deadline of each flow.
+fn set_local_deadlines(
+    network: &Network,
+    flows: &[Flow],
+    routing: &Routing,
+    numbers: &Numbers,
+    queues: &mut [EgressQueues],
+) {
+    if !network.selects_by_deadline() {
+        return;
     }
-    let of_flow = |flow| match routing.local_deadline(network, flow) {
-        Some(deadline) => deadline.as_ps(),
-        None => i64::MAX,
+    let found = LocalDeadlines::new(network, flows, routing);
+    let at = |port: PortId| -> Arc<[i64]> {
+        let of_flow = |flow| found.at(flow, port).map_or(i64::MAX, Duration::as_ps);
+        (0..flows.len()).map(of_flow).collect()
     };
-    flows.iter().map(of_flow).collect()
+    let mut shared = None;
+    for (node, definition) in network.iter_nodes() {
+        for port in (0u16..).take(ports_of(&definition.kind)) {
+            let id = PortId { node, port };
+            let own = &mut queues[numbers.port(id) as usize];
+            if !own.is_by_deadline() {
+                continue;
+            }
+            if found.differ() {
+                own.set_local_deadlines(at(id));
+            } else {
+                own.set_local_deadlines(Arc::clone(shared.get_or_insert_with(|| at(id))));
+            }
+        }
+    }
 }
 
 /// End stations, split into three parts.

@@ -378,6 +378,18 @@ fn networks_that_cannot_be_emulated_are_refused() {
     );
     let (mut plant, nodes) = star(1);
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
+        station.by_deadline = true;
+    }
+    // A station that is not emulated keeps its own order.
+    assert_eq!(refused(&plant), None);
+    emulate(&mut plant, &Stack::Zero);
+    if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
+        station.by_deadline = true;
+    }
+    let message = refused(&plant).unwrap().to_string();
+    assert!(message.contains("deadline"), "{message}");
+    let (mut plant, nodes) = star(1);
+    if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[0].index()].kind {
         let headers = HeaderMatch {
             destination_port: Some(PortRange {
                 first: 5_000,

@@ -7,6 +7,7 @@ mod adaptive;
 mod arp;
 mod bursts;
 mod closed_forms;
+mod deadlines;
 mod delays;
 mod discovery;
 mod emulation;

@@ -140,6 +140,7 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
         nodes: network.nodes.clone(),
         links: links.into_iter().map(|(_, link)| link).collect(),
         access: network.access.clone(),
+        partition: network.partition,
     };
     let before = Ways::new(network);
     let after = Ways::new(&damaged);

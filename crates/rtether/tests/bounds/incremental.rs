@@ -89,6 +89,7 @@ fn an_analysis_again_is_a_full_one() {
         let mut dice = dice(number ^ 0xadd0);
         let mut plant = match number % 8 {
             0 | 4 => Plant::random(number, Variety::Plain),
+            5 => Plant::random(number, Variety::Due),
             7 => Plant::policed(number),
             _ => Plant::random(number, Variety::Full),
         };

@@ -4,8 +4,8 @@ use rtether_model::flow::{
     Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
-    AddressTable, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp,
-    PortId, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
+    AddressTable, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind,
+    Partition, Pcp, PortId, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
@@ -44,6 +44,9 @@ pub(crate) enum Variety {
     Routed,
     /// Everything except layers, with switches of varying latency.
     Jittered,
+    /// Everything except layers, where most stations and switches select by deadline, which is
+    /// divided in any way.
+    Due,
     /// Everything except most layers, with the credit-based shaper at most ports of switches and in
     /// many transmit queues.
     Shaped,
@@ -57,6 +60,7 @@ impl Plant {
             Variety::Routed => Some(Self::route_at_random as _),
             Variety::Jittered => Some(Self::vary_latencies as _),
             Variety::Shaped => Some(Self::shape as _),
+            Variety::Due => Some(Self::select_by_deadline as _),
             Variety::Full | Variety::Layered | Variety::Plain => None,
         };
         if let Some(change) = change {
@@ -131,6 +135,30 @@ impl Plant {
             {
                 let jitter = dice.pick(&[1, 700, 5_000, 20_000, 300_000]);
                 switch.latency_jitter = Duration::from_ns(jitter);
+            }
+        }
+    }
+
+    /// Lets most stations and switches select by deadline, and gives most flows one.
+    fn select_by_deadline(&mut self, dice: &mut Dice) {
+        let ways = [Partition::Equal, Partition::Proportional, Partition::Search];
+        self.network.partition = dice.pick(&ways);
+        for node in &mut self.network.nodes {
+            match &mut node.kind {
+                NodeKind::EndStation(station) => station.by_deadline = dice.chance(80),
+                NodeKind::Switch(switch) if dice.chance(80) => {
+                    switch.selection = Selection::EarliestDeadline;
+                }
+                NodeKind::Switch(_) | NodeKind::Hub(_) => {}
+            }
+        }
+        for flow in &mut self.flows {
+            // One unlimited flow with a deadline takes the bounds of all others.
+            if flow.is_acknowledged() || matches!(flow.traffic, Traffic::Poisson { .. }) {
+                flow.deadline = None;
+            } else if dice.chance(60) {
+                let deadline = dice.pick(&[200, 500, 1_000, 2_000, 5_000]);
+                flow.deadline = Some(Duration::from_us(deadline));
             }
         }
     }

@@ -204,7 +204,7 @@ pub(crate) static SWITCH: Section = Section {
         choice(
             &SELECTION,
             "wrr",
-            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the credit-based shaper of IEEE 802.1Q for queues with an idle slope, strict priority among those that may send (`cbs`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); deficit round robin, which shares octets (`drr`); the credit-based shaper of IEEE 802.1Q for queues with an idle slope, strict priority among those that may send (`cbs`); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for this port (`partition`), and frames without a deadline go last.",
         ),
         WEIGHTS,
         QUANTA,

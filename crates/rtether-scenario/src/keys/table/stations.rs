@@ -6,7 +6,7 @@ use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
 use super::smoother::SMOOTHER;
 use super::{
     Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, Words, choice,
-    key,
+    key, word,
 };
 
 pub(crate) static SERVERS: Words<Servers> = Words::new(
@@ -20,7 +20,7 @@ pub(crate) static SERVERS: Words<Servers> = Words::new(
 pub(crate) static STACK: Section = Section {
     name: "stack",
     noun: "a stack",
-    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last seven keys are for nodes as well; what a node says counts instead of what its stack says.",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last eight keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
             "rate",
@@ -114,6 +114,7 @@ pub(crate) static STACK: Section = Section {
             "1 MB",
             "Octets of frames that may wait in the FIFO queue of the driver; more are dropped.",
         ),
+        SELECTION_KEY,
         TASKS_KEY,
         PRIORITIES_KEY,
         RECEIVE_KEY,
@@ -125,6 +126,12 @@ pub(crate) static STACK: Section = Section {
 };
 
 // The keys below apply to a stack and to a single node.
+const SELECTION_KEY: Key = word(
+    &STATION_SELECTION,
+    Optional,
+    "edf",
+    "Which frame in the queue of the driver is sent next: the first that came, or the one that is due first (`edf`), as at the ports of switches; the first that came if not given. Not `edf` with `transmit_queues` or a `smoother`, and not on a hub with `access`, which choose themselves.",
+);
 const TASKS_KEY: Key = key(
     "tasks",
     Kind::One(&TASKS),
@@ -178,6 +185,10 @@ const EMULATE_KEY: Key = key(
      costs come on top, and the network, or left to the host's own stack. Simulation and bounds \
      are the same either way.",
 );
+
+/// Whether the port sends what is due first.
+pub(crate) static STATION_SELECTION: Words<bool> =
+    Words::new("selection", &[("fcfs", false), ("edf", true)]);
 
 /// Whether messages go first.
 pub(crate) static ORDER: Words<bool> =
@@ -362,6 +373,7 @@ pub(crate) static NODE: Section = Section {
             "1 MB",
             "Instead of that of the stack.",
         ),
+        SELECTION_KEY,
         TASKS_KEY,
         PRIORITIES_KEY,
         RECEIVE_KEY,

@@ -35,21 +35,15 @@ pub(super) fn build_ports(
     let mut all = Ports::default();
     let by_class = ports_by_class(network, routing);
     for (node, definition) in network.iter_nodes() {
-        let count = match &definition.kind {
-            NodeKind::EndStation(_) => 1,
-            NodeKind::Switch(switch) => switch.ports.len(),
-            NodeKind::Hub(hub) => usize::from(hub.ports),
-        };
-        for port in (0u16..).take(count) {
+        for port in (0u16..).take(ports_of(&definition.kind)) {
             let id = PortId { node, port };
             let is_by_class = by_class.contains(&id);
             if let NodeKind::EndStation(station) = &definition.kind
-                && is_by_class
-                && rings(station).0 > 1
+                && let Some(reason) = impossible(station, is_by_class)
             {
                 return Err(BuildError::Layer {
                     station: definition.name.clone(),
-                    reason: "several rings and an access scheme with queues of its own".into(),
+                    reason: reason.into(),
                 });
             }
             let (mut built, mut rest, queues) =
@@ -61,6 +55,15 @@ pub(super) fn build_ports(
         }
     }
     Ok(all)
+}
+
+/// Returns the number of ports of a node.
+pub(super) fn ports_of(kind: &NodeKind) -> usize {
+    match kind {
+        NodeKind::EndStation(_) => 1,
+        NodeKind::Switch(switch) => switch.ports.len(),
+        NodeKind::Hub(hub) => usize::from(hub.ports),
+    }
 }
 
 /// Returns the ports on media with an access scheme: they have a queue for each class.
@@ -114,11 +117,25 @@ fn idle_port(
     (port, rest, queues)
 }
 
+/// Returns why a station cannot have the queues it asks for, if it cannot; `is_by_class` if those
+/// of its port are the access scheme's.
+fn impossible(station: &EndStation, is_by_class: bool) -> Option<&'static str> {
+    if is_by_class && rings(station).0 > 1 {
+        return Some("several rings and an access scheme with queues of its own");
+    }
+    if is_by_class && station.by_deadline {
+        return Some("earliest deadline first and an access scheme with queues of its own");
+    }
+    let is_chosen_above = station.by_deadline && reports(station);
+    is_chosen_above.then_some("earliest deadline first below transmit queues or a smoother")
+}
+
 /// Returns the number of rings of a station's interface, and how it serves them.
 fn rings(station: &EndStation) -> (u8, Selection) {
     let transmit = station.layer.as_ref().and_then(|l| l.transmit.as_ref());
     match transmit.map(|transmit| transmit.strategy) {
         Some(TransmitStrategy::Rings { count }) if count > 1 => (count, Selection::StrictPriority),
+        _ if station.by_deadline => (1, Selection::EarliestDeadline),
         _ => (1, Selection::Fcfs),
     }
 }

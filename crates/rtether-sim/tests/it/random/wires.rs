@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::network::{ForwardingMode, LinkId, NodeId, Pcp, PortId, Selection, Switch};
+use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_model::wire;
@@ -56,16 +57,14 @@ pub(super) struct Wires<'a> {
     /// Last complete arrival over each link and direction.
     last: BTreeMap<PortId, Instant>,
     sent: BTreeMap<PortId, Vec<Sent>>,
-    local_deadlines: Vec<Option<Duration>>,
+    local_deadlines: LocalDeadlines,
 }
 
 impl<'a> Wires<'a> {
     pub(super) fn new(plant: &'a Plant) -> Self {
         let floors = Floors::new(&plant.network);
-        let flows = plant.flows.iter();
-        let local = flows.map(|flow| floors.routing.local_deadline(&plant.network, flow));
         Self {
-            local_deadlines: local.collect(),
+            local_deadlines: LocalDeadlines::new(&plant.network, &plant.flows, &floors.routing),
             floors,
             arrivals: BTreeMap::new(),
             departures: BTreeMap::new(),
@@ -276,9 +275,7 @@ impl Observer for Wires<'_> {
             end: now + wire::occupancy(packet.frame_size, rate),
             size: packet.frame_size,
             ready,
-            local_deadline: (self.local_deadlines.get(packet.flow.index()))
-                .copied()
-                .flatten(),
+            local_deadline: self.local_deadlines.at(packet.flow.index(), port),
         });
         self.fly(now, port, packet);
     }
