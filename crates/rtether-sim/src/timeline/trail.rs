@@ -416,8 +416,9 @@ impl<'a, W> Parts<'a, W> {
                 server = of_port().map(|own| own.server);
             }
             Segment::TalkerStack | Segment::ReceiveQueue => {
+                // What ends where the part begins served the request of this answer.
                 let is_own = |own: &&Service| {
-                    own.station == station && own.end >= enter && own.begin <= leave
+                    own.station == station && own.end > enter && own.begin <= leave
                 };
                 service = trail.services.iter().find(is_own);
                 server = service.map(|own| Server::Stack(station, own.server));

@@ -2,16 +2,16 @@
 
 use std::sync::Mutex;
 
-use rtether_model::flow::{Flow, FlowId, Traffic};
-use rtether_model::network::PortId;
+use rtether_model::flow::{Flow, FlowId, Reply, Traffic};
+use rtether_model::network::{PortId, Stack};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
-use rtether_sim::timeline::{Timeline, Trails};
+use rtether_sim::timeline::{Part, Timeline, Trails};
 
 use super::for_each_case;
-use crate::support::Plant;
+use crate::support::{Plant, periodic, plain_switch};
 
 /// Follows every packet.
 pub(crate) type Timelines = (Trails<fn(&PacketInfo, &Delivery) -> bool>, Deliveries);
@@ -99,6 +99,49 @@ fn is_one_frame(flow: &Flow) -> bool {
         && !matches!(flow.traffic, Traffic::Bulk(_))
         && fits(flow.payload)
         && reply.is_none_or(|reply| fits(reply.payload))
+}
+
+/// Oracle: by hand. Request and data reach the listener together; its stack takes 50 us for each
+/// packet, so that the answer, which the application hands down when the request is served, waits
+/// for the data.
+#[test]
+fn an_answer_waits_behind_what_its_stack_serves() {
+    let mut plant = Plant::default();
+    let switch = plant.switch(plain_switch());
+    let service = Duration::from_us(50);
+    let [a, c] = [(); 2].map(|()| plant.station(Stack::Zero));
+    let b = plant.station(Stack::IpRate { service });
+    for station in [a, b, c] {
+        plant.join(switch, station, 100);
+    }
+    plant.flow(periodic("asked", a, b)).reply = Some(Reply {
+        payload: Bytes::new(60),
+        after: Duration::ZERO,
+    });
+    plant.flow(periodic("data", c, b));
+    let mut seen = follow_all(&plant);
+    let mut simulation = plant.simulation(1);
+    simulation.run_until(Instant::ZERO + Duration::from_us(900), &mut seen);
+    let timelines = seen.0.into_found();
+    let of_stack = |segment: Segment| {
+        let parts = timelines.iter().flat_map(|timeline| &timeline.parts);
+        let own = parts.filter(move |part| part.place.segment == segment);
+        let waits = |part: &Part| {
+            part.waits
+                .iter()
+                .map(|wait| (wait.flow, wait.time))
+                .collect()
+        };
+        own.map(|part| (part.time(), waits(part)))
+            .collect::<Vec<(Duration, Vec<_>)>>()
+    };
+    let behind_data = vec![(FlowId(1), service)];
+    assert_eq!(of_stack(Segment::TalkerStack), [(service * 2, behind_data)]);
+    let first = vec![(FlowId(0), service - Duration::from_ns(10_080))];
+    assert_eq!(
+        of_stack(Segment::ReceiveQueue),
+        [(service - Duration::from_ns(10_080), first)]
+    );
 }
 
 #[test]
