@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use rtether::bound::{
-    self, Admission, Decision, Sensitivity, SensitivityError, State, Steps, WhatIf,
+    self, Admission, Bounds, Decision, Sensitivity, SensitivityError, State, Steps, WhatIf,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -338,4 +338,33 @@ fn answers_look_as_agreed() {
     };
     insta::assert_snapshot!("ports_table", table(&places));
     insta::assert_snapshot!("ports_csv", places.rows().csv());
+}
+
+/// Oracle: by hand. One flow passes each station's port, and two the port to `b`; the port of `c`
+/// does not look at deadlines.
+#[test]
+fn parts_of_deadlines_by_hand() {
+    let flows = flow("f", "a", ", deadline: 300 us") + &flow("g", "c", ", deadline: 600 us");
+    let text = plant(&flows)
+        .replace("a: { stack: zero }", "a: { stack: zero, selection: edf }")
+        .replace("ports: 4,", "ports: 4, selection: edf,");
+    let parts = |partition: &str| {
+        let scenario = load(&format!("{text}partition: {partition}\n"));
+        let analysis = bound::analyze(&scenario);
+        let bounds = Bounds {
+            scenario: &scenario,
+            analysis: &analysis,
+        };
+        let json = bounds.render(Format::Json, Screen::default());
+        let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+        [0, 1].map(|stream| {
+            let hops = document["streams"][stream]["hops"].as_array().unwrap();
+            let parts = hops.iter().map(|hop| hop["local_deadline_ns"].as_f64());
+            parts.collect::<Vec<_>>()
+        })
+    };
+    let found = [[Some(150e3), Some(150e3)], [None, Some(300e3)]];
+    assert_eq!(parts("equal"), found.map(Vec::from));
+    let found = [[Some(100e3), Some(200e3)], [None, Some(400e3)]];
+    assert_eq!(parts("proportional"), found.map(Vec::from));
 }

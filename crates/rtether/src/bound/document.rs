@@ -5,8 +5,12 @@
 use std::collections::BTreeMap;
 
 use rtether_bounds::{Analysis, StreamBound};
+use rtether_model::flow::FlowId;
+use rtether_model::network::{Network, NodeKind, Selection};
+use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
-use rtether_model::record::Place;
+use rtether_model::record::{Place, Segment};
+use rtether_model::route::Routing;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -113,6 +117,9 @@ struct Hop<'a> {
     place: &'a str,
     queueing_ns: Ns,
     passage_ns: Ns,
+    /// Part of the deadline for this place, if the port selects by deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_deadline_ns: Option<Ns>,
 }
 
 #[derive(Serialize)]
@@ -141,6 +148,9 @@ struct Stack<'a> {
 pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
+    let network = &scenario.network;
+    let uses = network.selects_by_deadline();
+    let parts = uses.then(|| LocalDeadlines::new(network, &scenario.flows, &Routing::new(network)));
     let streams = analysis.streams.iter().zip(statistical(scenario));
     let open = analysis.open_flows.iter().map(|open| Open {
         flow: &scenario.flows[open.flow.index()].name,
@@ -161,7 +171,10 @@ pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         scenario: &scenario.name,
         is_cyclic: analysis.effort.is_cyclic,
         streams: streams
-            .map(|(s, said)| stream(scenario, (&names, &places), s, said.as_ref()))
+            .map(|(own, said)| {
+                let part = |place| local_deadline(network, parts.as_ref()?, own.flow, place);
+                stream(scenario, (&names, &places), own, said.as_ref(), part)
+            })
             .collect(),
         sums: sums::json(&sums::proved(scenario, analysis), "bound_ns"),
         ports: ports(scenario, analysis)
@@ -203,11 +216,30 @@ fn places(names: &Names<'_>, analysis: &Analysis) -> BTreeMap<Place, String> {
     places
 }
 
+/// Returns how long after its arrival a packet is due at a port that selects by deadline.
+fn local_deadline(
+    network: &Network,
+    parts: &LocalDeadlines,
+    flow: FlowId,
+    place: Place,
+) -> Option<Duration> {
+    let port = place.port;
+    let selects = match (&network.node(port.node).kind, place.segment) {
+        (NodeKind::EndStation(station), Segment::DriverQueue) => station.by_deadline,
+        (NodeKind::Switch(switch), Segment::SwitchQueue) => {
+            switch.selection_at(port.port) == Selection::EarliestDeadline
+        }
+        _ => false,
+    };
+    parts.at(flow.index(), port).filter(|_| selects)
+}
+
 fn stream<'a>(
     scenario: &'a Scenario,
     (names, places): (&Names<'a>, &'a BTreeMap<Place, String>),
     stream: &StreamBound,
     of: Option<&Statistical>,
+    part: impl Fn(Place) -> Option<Duration>,
 ) -> Stream<'a> {
     let flow = &scenario.flows[stream.flow.index()];
     let bound = stream.bound.as_ref().ok();
@@ -220,6 +252,7 @@ fn stream<'a>(
             place: &places[&hop.place],
             queueing_ns: Ns(hop.queueing),
             passage_ns: Ns(hop.passage),
+            local_deadline_ns: part(hop.place).map(Ns),
         });
         hops.collect()
     });

@@ -18,12 +18,13 @@ const CASES: u64 = 256;
 
 /// Returns plants of all kinds in turn.
 fn plant(number: u64) -> Plant {
-    match number % 6 {
+    match number % 7 {
         0 => Plant::random(number, Variety::Full),
         1 => Plant::random(number, Variety::Layered),
         2 => Plant::random(number, Variety::Routed),
         3 => Plant::random(number, Variety::Deficit),
         4 => Plant::random(number, Variety::Plain),
+        5 => Plant::random(number, Variety::Due),
         _ => Plant::polled(number),
     }
 }
