@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use rtether_testkit::{Finish, Folder, Run, c_library, signal, skip};
+use rtether_testkit::{Finish, Folder, Run, c_library, signal, skip, until_says};
 
 use crate::hosts::Hosts;
 use crate::topic::objects;
@@ -89,12 +89,17 @@ fn both_versions_are_on_one_host_at_once() {
     // Oracle: each reader gets the samples written in its version, told apart by their size, all of
     // them and in order; each spy finds the participants of its version, and counts datagrams of
     // the other, as managers do, which listen to the group of 2.5.
-    let managing = [&hosts.near, &hosts.far].map(|host| Hosts::start(host, "manager --json"));
     let versions = [("1.0", 40), ("2.5", 70)];
     let line = |verb: &str, version: &str| {
         format!("{verb} Square --rtps {version} --reliable --depth 0 -n 150 --for 40s --json")
     };
-    let reading = versions.map(|(version, _)| Hosts::start(&hosts.far, &line("sub", version)));
+    let mut reading = versions.map(|(version, _)| Hosts::start(&hosts.far, &line("sub", version)));
+    // Managers start after the participants of one host, and before those of the other.
+    let said = reading
+        .each_mut()
+        .map(|child| until_says(child, "participant of domain 0"));
+    let mut managing = [&hosts.near, &hosts.far].map(|host| Hosts::start(host, "manager --json"));
+    let told = managing.each_mut().map(|child| until_says(child, ":7400"));
     let writing = versions.map(|(version, size)| {
         let own = format!("--period 30ms --size {size}");
         Hosts::start(&hosts.near, &format!("{} {own}", line("pub", version)))
@@ -110,6 +115,7 @@ fn both_versions_are_on_one_host_at_once() {
         signal(child.id(), "-INT");
         child.finish()
     });
+    drop((said, told));
     for ended in read.iter().chain(&written).chain(&spied) {
         ended.exits(0);
     }
