@@ -157,6 +157,7 @@ const LONG: &[Long] = &[
         tests: &[
             "rtether bounds::composition::",
             "rtether bounds::counterexamples::",
+            "rtether bounds::deadlines::",
             "rtether bounds::incremental::",
             "rtether bounds::messages::",
             "rtether bounds::polls::",

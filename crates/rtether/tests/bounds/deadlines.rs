@@ -10,13 +10,15 @@ use rtether_testkit::Dice;
 
 use crate::draw::plain_switch;
 use crate::plant::{Plant, Variety, plain_flow};
-use crate::{dice, for_each_case_of, soundness_of};
+use crate::{dice, for_each_case_up_to, soundness_of};
+
+const NIGHTLY: u64 = 2_000;
 
 /// Oracle: the simulator.
 #[test]
 fn deadlines_in_stations_keep_to_their_bounds() {
     let test = "deadlines_in_stations_keep_to_their_bounds";
-    let mut tightness = soundness_of(64, test, Variety::Due);
+    let mut tightness = soundness_of([64, NIGHTLY], test, Variety::Due);
     tightness.print("stations and switches that select by deadline");
     assert!(
         tightness.bounded * 2 > tightness.streams || std::env::var_os("RTETHER_CASE").is_some()
@@ -77,7 +79,7 @@ impl Plant {
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn what_a_search_finds_is_proved() {
     let [mut found, mut equal, mut cases] = [0; 3];
-    for_each_case_of(400, "what_a_search_finds_is_proved", |number| {
+    for_each_case_up_to([400, NIGHTLY], "what_a_search_finds_is_proved", |number| {
         let mut plant = Plant::searched(&mut dice(number ^ (1 << 40)));
         cases += 1;
         let routing = Routing::new(&plant.network);

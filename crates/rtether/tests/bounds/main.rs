@@ -327,13 +327,13 @@ fn check_diameter(plant: &Plant, seen: &[Duration]) -> usize {
 }
 
 fn soundness(test: &'static str, variety: Variety) -> Tightness {
-    soundness_of(CASES, test, variety)
+    soundness_of([CASES, NIGHTLY_CASES], test, variety)
 }
 
-/// The same with another number of cases than usual.
-fn soundness_of(cases: u64, test: &'static str, variety: Variety) -> Tightness {
+/// The same with another number of cases than usual, and of those in the nightly run.
+fn soundness_of(cases: [u64; 2], test: &'static str, variety: Variety) -> Tightness {
     let mut tightness = Tightness::default();
-    for_each_case_of(cases, test, |number| {
+    for_each_case_up_to(cases, test, |number| {
         let plant = Plant::random(number, variety);
         let analysis = analyze(&plant.network, &plant.flows);
         let mut dice = dice(!number);
