@@ -220,17 +220,19 @@ lossy() { # WRITER READER
     result "20 % loss, strict, $1 to $2" "$(( $(samples in) > 0 && $(gaps in) == 0 && last == 100 ))" "$(samples in) of 100 samples, $(gaps in) gaps"
 }
 latency() { # WHO: ping and echo of one implementation
+    # One topic for each: a strict publication would wait for an echo that was killed.
+    local topic=Q-$1
     if [[ $1 == ours ]]; then
-        begin "$far" in "$own" echo Q small strict
+        begin "$far" in "$own" echo "$topic" small strict
         sleep 2
-        on "$near" timeout 60 "$own" ping Q small strict 500 20 > "$work/rtt"
+        on "$near" timeout 60 "$own" ping "$topic" small strict 500 20 > "$work/rtt"
     else
-        begin "$far" in "$work/peer" echo Q 64
+        begin "$far" in "$work/peer" echo "$topic" 64
         sleep 2
-        on "$near" timeout 60 "$work/peer" ping Q 64 20 500 > "$work/rtt"
+        on "$near" timeout 60 "$work/peer" ping "$topic" 64 20 500 > "$work/rtt"
     fi
     finish in
-    result "round trips of $1" "$(( $(awk '{ print $2 + 0 }' "$work/rtt") >= 490 ))" "$(cat "$work/rtt")"
+    result "round trips of $1" "$(( $(awk '{ answered = $2 } END { print answered + 0 }' "$work/rtt") >= 490 ))" "$(cat "$work/rtt")"
 }
 
 shift 2
