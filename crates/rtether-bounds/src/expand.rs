@@ -38,7 +38,7 @@ use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::servers::Sites;
 use crate::source::add;
-use crate::stack::Service;
+use crate::stack::{Service, service};
 use ingress::Split;
 use resolution::is_exchange;
 
@@ -486,12 +486,23 @@ impl Walker<'_> {
         token: &Token,
         under_way: &mut Vec<(PortId, Token)>,
     ) -> Result<(), Reason> {
-        for egress in self.ways(switch, port, to) {
+        let ways = self.ways(switch, port, to);
+        let mut token = *token;
+        if let Some(router) = switch.router.filter(|_| !ways.is_empty()) {
+            let processor = self.sites.inside(port.node).stack(false);
+            let cost = service(&router.stack(), false, &token.frame);
+            self.visit(&mut token, processor, 0, cost, false);
+            token.gap = Gap {
+                min: cost.min(),
+                max: cost.max(),
+            };
+        }
+        for egress in ways {
             let Some(frame) = token.frame.leave(switch, egress.port, vid) else {
                 continue;
             };
-            let mut copy = Token { frame, ..*token };
-            if self.is_held(switch, egress, token) {
+            let mut copy = Token { frame, ..token };
+            if self.is_held(switch, egress, &token) {
                 copy.gap.min = add(copy.gap.min, token.tail.min);
                 copy.gap.max = add(copy.gap.max, token.tail.max);
                 // The frame is held behind the policer.
@@ -536,6 +547,7 @@ impl Walker<'_> {
                 let hop = self.routing.next_hop(self.network, node, *station);
                 hop.map_or_else(Vec::new, |hop| vec![hop.egress])
             }
+            Target::All if switch.router.is_some() => Vec::new(),
             Target::Group(..) | Target::One(_) | Target::All => self.sites.ports_of(node).collect(),
         };
         ways.retain(|&port| port != ingress && !switch.is_mirror(port.port));

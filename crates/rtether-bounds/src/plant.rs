@@ -55,6 +55,8 @@ pub(crate) enum ServerKind {
     Station(PortId),
     /// Processor of a stack.
     Stack { node: NodeId, is_receiver: bool },
+    /// Processor of a router.
+    Router(NodeId),
     /// Processor of the application tasks of a station.
     Tasks { node: NodeId },
     /// Smoother above the port of a station: packets wait for credits there, and then at the port.

@@ -68,6 +68,10 @@ pub(crate) fn report(
                 };
                 stacks.push(load.processor(plant, solution, node, segment, &mut loads));
             }
+            ServerKind::Router(node) => {
+                let segment = Segment::SwitchLatency;
+                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+            }
             ServerKind::Tasks { node } => {
                 let segment = Segment::Application;
                 stacks.push(load.processor(plant, solution, node, segment, &mut loads));
@@ -298,6 +302,10 @@ pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
         ServerKind::Station(port) | ServerKind::Smoother(port) => Place {
             segment: Segment::DriverQueue,
             port,
+        },
+        ServerKind::Router(node) => Place {
+            segment: Segment::SwitchLatency,
+            port: PortId::first(node),
         },
         ServerKind::Tasks { node } => Place {
             segment: Segment::Application,

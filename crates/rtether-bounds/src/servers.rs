@@ -47,7 +47,8 @@ pub(crate) struct Sites {
     stations: Vec<Inside>,
 }
 
-/// Places inside an end station; [`NONE`] where the place does not exist.
+/// Places inside an end station, or a router, whose processor is its stack; [`NONE`] where the place
+/// does not exist.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) tasks: u32,
@@ -89,6 +90,13 @@ impl Sites {
             sites.wires.resize(first + ports, None);
             if let NodeKind::EndStation(station) = &node.kind {
                 sites.stations[id.index()] = add_station(id, station, servers);
+            }
+            if network
+                .switch(id)
+                .is_some_and(|switch| switch.router.is_some())
+            {
+                let processor = inside(ServerKind::Router(id), true, Discipline::Fifo);
+                sites.stations[id.index()].stack = [add(servers, processor); 2];
             }
             for hop in routing.hops_from(network, id) {
                 let server = add_port(network, &schemes, &hop, servers);
@@ -136,7 +144,7 @@ impl Sites {
             .map(move |(port, _)| PortId { node, port })
     }
 
-    /// Returns the places inside an end station.
+    /// Returns the places inside an end station or a router.
     pub(crate) fn inside(&self, node: NodeId) -> Inside {
         self.stations[node.index()]
     }

@@ -282,8 +282,47 @@ pub struct Switch {
     pub icmp_unclassified: bool,
     /// Copies of frames for a station that looks on.
     pub mirror: Option<Mirror>,
+    /// The processor of a router; a switch has none.
+    pub router: Option<Router>,
     /// One entry per port.
     pub ports: Vec<SwitchPort>,
+}
+
+/// The processor of a router between networks: every packet that it forwards takes its turn there,
+/// between the latency and the egress queue (catalogue R49).
+///
+/// A router stores frames, keeps their tags, knows all addresses and groups beforehand, and floods
+/// nothing. Switches around it do not learn addresses, and stations do not resolve them: behind a
+/// router all have its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Router {
+    /// Least cost of a packet.
+    pub cost: Cost,
+    /// Largest addition to the cost, drawn for each packet with equal probability of all values.
+    pub jitter: Duration,
+    /// Packets that may wait for the processor; further ones are dropped.
+    pub queue: u32,
+}
+
+impl Router {
+    /// Returns the processor as the stack of a station, where sending costs what receiving does.
+    pub fn stack(&self) -> Stack {
+        let spread = if self.jitter == Duration::ZERO {
+            Spread::None
+        } else {
+            Spread::Uniform { max: self.jitter }
+        };
+        Stack::Linear(LinearStack {
+            send: self.cost,
+            receive: self.cost,
+            interface: Cost::default(),
+            jitter: Jitter {
+                spread,
+                outliers: None,
+            },
+            servers: Servers::Shared,
+        })
+    }
 }
 
 /// A mirror port: it sends copies of frames at other ports and nothing else (catalogue R46).
@@ -419,6 +458,7 @@ impl Switch {
             ingress: Vec::new(),
             icmp_unclassified: false,
             mirror: None,
+            router: None,
             ports: alloc::vec![SwitchPort::default(); ports],
         }
     }

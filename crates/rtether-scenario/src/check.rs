@@ -17,6 +17,7 @@ mod deadline;
 mod domain;
 mod load;
 mod mirror;
+mod router;
 mod shaper;
 pub(super) mod size;
 mod smoothed;
@@ -33,6 +34,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         used: vec![false; plant.network.nodes.len()],
         unconnected: BTreeSet::new(),
     };
+    router::check(reader, plant);
     for station in mirror::check(reader, plant) {
         walk.used[station.index()] = true;
     }

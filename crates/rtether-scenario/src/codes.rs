@@ -234,6 +234,13 @@ pub(super) static MIRROR_PORT: Code = error(
     "A mirror port sends copies of the frames of other ports to a station that looks on. It \
      forwards nothing, so no flow can start or end behind it, and it does not look at itself.",
 );
+pub(super) static ROUTER_ADDRESSES: Code = error(
+    "router-addresses",
+    "A plant with routers has a switch that learns addresses, or a station that resolves them.",
+    "Behind a router every station has the address of the router, so that addresses tell nothing \
+     of where a packet goes. Keep `addresses: static`, leave `arp` out, or use a switch instead of \
+     the router.",
+);
 pub(super) static NOT_AN_END_STATION: Code = error(
     "not-an-end-station",
     "A flow starts or ends at a switch or a hub.",
@@ -422,6 +429,7 @@ pub static ALL: &[&Code] = &[
     &SEGMENT_TOO_LONG,
     &CUT_THROUGH_HALF_DUPLEX,
     &MIRROR_PORT,
+    &ROUTER_ADDRESSES,
     &NOT_AN_END_STATION,
     &FLOW_TO_ITSELF,
     &NO_ROUTE,

@@ -257,6 +257,7 @@ fn lower_all(
     } = lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
+    lower::routers(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
     let generated = generate::nodes(reader, &top, &mut plant);
     lower::ingress(reader, &mut plant);

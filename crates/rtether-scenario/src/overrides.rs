@@ -218,7 +218,9 @@ impl Path<'_> {
         }
         let (key, more) = rest.split_once(['.', '[']).unwrap_or((rest, ""));
         let last = key.len() == rest.len();
-        let collection = ["nodes", "switches", "hubs", "stacks", "flows", "links"];
+        let collection = [
+            "nodes", "switches", "routers", "hubs", "stacks", "flows", "links",
+        ];
         // `nodes.hmi2=...` would declare a node without a link; a misspelling is more likely.
         let in_collection = self.text[..offset].trim_end_matches(['.', '[']);
         if key.is_empty()

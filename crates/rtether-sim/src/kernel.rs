@@ -23,6 +23,7 @@ mod media;
 mod mirror;
 mod port;
 mod publication;
+mod router;
 mod station;
 mod switch;
 
@@ -70,6 +71,8 @@ enum Action {
     Stored(u32),
     /// A stack completes a packet: station, server.
     Stack(u32, u8),
+    /// A router has decided about a packet: switch.
+    Router(u32),
     /// A timer of a station's tasks or layer is due: station.
     Layer(u32),
     /// A request for an address has not been answered: station.
@@ -176,6 +179,7 @@ impl Simulation {
                 Action::Arrival(port) => self.arrive(port, observer),
                 Action::Stored(port) => self.forward_stored(port, observer),
                 Action::Stack(station, server) => self.complete_service(station, server, observer),
+                Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Layer(station) => self.layer_timeout(station, observer),
                 Action::Arp(station) => self.wake_arp(station, observer),
                 Action::Reply(flow) => self.send_due_answer(flow, observer),

@@ -53,7 +53,8 @@ pub(crate) struct Packet {
     pub(crate) source: u32,
     /// Receiving station, or [`GROUP`] plus a group.
     pub(crate) destination: u32,
-    /// Egress port for which a cut-through switch stores the frame.
+    /// Egress port for which a cut-through switch stores the frame; in a router, the port that sent
+    /// it there.
     pub(crate) held_for: u32,
     /// Time from arrival to the last bit if a cut-through switch is next, else zero.
     pub(crate) tail: i64,

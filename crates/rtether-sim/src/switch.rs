@@ -1,5 +1,6 @@
 //! Switches: VLAN and priority of a frame, addresses, groups (IEEE 802.1Q-2022, 8.6).
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,6 +16,8 @@ use rtether_proto::endnode::ConfigError;
 use rtether_proto::ingress::{Arrival, Ingress, Treatment};
 
 use crate::packet::{CORRUPTED, GROUP, NONE, Packet, REVERSE, TAGGED};
+use crate::random::Draw;
+use crate::servers::StackState;
 
 /// One switch.
 pub(crate) struct SwitchState {
@@ -39,6 +42,9 @@ pub(crate) struct SwitchState {
     ingress: Vec<Ingress>,
     /// Port that sends copies of frames of others, and by port whether received ones are copied.
     mirror: Option<(u32, Vec<bool>)>,
+    /// Of a router.
+    processor: Option<Box<StackState>>,
+    refused: u64,
     /// Octets waiting at all ports, and their limit.
     shared_used: u64,
     shared_limit: u64,
@@ -149,7 +155,11 @@ impl SwitchState {
         first_port: u32,
         stations: usize,
         groups: BTreeMap<u32, Vec<u32>>,
+        draw: Draw,
     ) -> Result<Self, ConfigError> {
+        let processor = switch
+            .router
+            .map(|router| StackState::new(&router.stack(), router.queue, draw));
         let unknown = Learned { port: NONE, at: 0 };
         let (learned, aging) = match switch.addresses {
             AddressTable::Static => (None, 0),
@@ -183,6 +193,8 @@ impl SwitchState {
             multicast: switch.multicast,
             ingress: ingress.collect::<Result<_, _>>()?,
             mirror,
+            processor: processor.map(Box::new),
+            refused: 0,
             shared_used: 0,
             shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
             arrived: 0,
@@ -271,6 +283,27 @@ impl SwitchState {
         !self.ingress.is_empty()
     }
 
+    /// Returns whether frames pass a processor.
+    #[inline]
+    pub(crate) const fn is_router(&self) -> bool {
+        self.processor.is_some()
+    }
+
+    /// Returns the processor of a router.
+    pub(crate) fn processor(&self) -> Option<&StackState> {
+        self.processor.as_deref()
+    }
+
+    /// Returns the processor of a router, mutable.
+    pub(crate) fn processor_mut(&mut self) -> Option<&mut StackState> {
+        self.processor.as_deref_mut()
+    }
+
+    /// Counts a packet that found no room before the processor.
+    pub(crate) const fn note_refused(&mut self) {
+        self.refused += 1;
+    }
+
     /// Returns whether a port sends copies of frames of others.
     #[inline]
     pub(crate) const fn has_mirror(&self) -> bool {
@@ -326,6 +359,7 @@ impl SwitchState {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
             return match self.groups.get(&group) {
+                _ if group >= flooded_from && self.is_router() => Way::Nowhere,
                 _ if group >= flooded_from => Way::Flood,
                 Some(ways) => Way::Group(ways.clone()),
                 None if self.multicast == MulticastForwarding::Managed => Way::Group(Vec::new()),
@@ -423,6 +457,7 @@ impl SwitchState {
         record.filtered = self.filtered;
         record.discarded = self.discarded;
         record.policed = self.policed;
+        record.stack_dropped = self.refused;
         let ports = (0u16..).zip(&self.ingress);
         record.ingress = ports
             .flat_map(|(port, rules)| {

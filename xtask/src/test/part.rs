@@ -146,6 +146,7 @@ const LONG: &[Long] = &[
             "rtether bounds::deficit_round_robin",
             "rtether bounds::flows_with_routes",
             "rtether bounds::layers_keep",
+            "rtether bounds::routers_keep",
             "rtether bounds::shaped_ports",
             "rtether bounds::switches_of_varying_latency",
             "rtether bounds::wide::",

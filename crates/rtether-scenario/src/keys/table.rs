@@ -91,6 +91,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &PORT,
     &INGRESS,
     &MIRROR,
+    &ROUTER,
     &HUB,
     &ACCESS,
     &SLOT,
@@ -150,7 +151,14 @@ pub(crate) static SCENARIO: Section = Section {
             Kind::Named(&SWITCH),
             Optional,
             "{ sw1: { ports: 8 } }",
-            "Switches. Nodes, switches and hubs share their names.",
+            "Switches. Nodes, switches, routers and hubs share their names.",
+        ),
+        key(
+            "routers",
+            Kind::Named(&ROUTER),
+            Optional,
+            "{ r1: { ports: 2, cost: 20 us } }",
+            "Routers between networks.",
         ),
         key(
             "hubs",

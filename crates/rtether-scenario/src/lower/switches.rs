@@ -201,7 +201,7 @@ impl Values {
     }
 }
 
-fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
+pub(super) fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
     let mut read = |key: &str| {
         let At { value, span } = reader.size(fields, key)?;
         if value < Bytes::new(1522) {
@@ -270,7 +270,7 @@ fn mirror(reader: &mut Reader<'_>, switch: &Fields<'_>, count: usize) -> Option<
 }
 
 /// Reads `thresholds` for ports with this selection.
-fn thresholds(
+pub(super) fn thresholds(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
     switch: &Switch,

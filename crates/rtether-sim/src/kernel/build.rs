@@ -9,6 +9,7 @@ mod traffic;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
@@ -111,7 +112,7 @@ impl Simulation {
             network: network.clone(),
             flow_list,
             forwarding: static_addresses(network, &routing, &numbers),
-            switches: build_switches(network, flows, &routing, &numbers)?,
+            switches: build_switches(network, flows, &routing, &numbers, config.seed)?,
             stations,
             stacks,
             layers,
@@ -236,7 +237,6 @@ impl Simulation {
             actions.push(action);
             u32::try_from(actions.len() - 1).map_err(|_| BuildError::TooLarge)
         };
-        let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             port.set_arrival_slot(give(Action::Arrival(index))?);
         }
@@ -249,6 +249,11 @@ impl Simulation {
         for (index, stack) in numbered(self.stations.len()).zip(&mut self.stacks) {
             for server in 0..stack.servers() {
                 stack.set_slot(server, give(Action::Stack(index, server))?);
+            }
+        }
+        for (index, switch) in numbered(self.switches.len()).zip(&mut self.switches) {
+            if let Some(processor) = switch.processor_mut() {
+                processor.set_slot(0, give(Action::Router(index))?);
             }
         }
         for (index, station) in numbered(self.stations.len()).zip(&self.stations) {
@@ -301,7 +306,6 @@ impl Simulation {
 
     /// Sets the timers of the first events.
     fn set_first_times(&mut self) {
-        let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for flow in &mut self.flows {
             flow.start(&mut self.agenda);
         }
@@ -349,6 +353,11 @@ fn set_local_deadlines(
             }
         }
     }
+}
+
+/// Returns the numbers of this many elements.
+fn numbered(count: usize) -> Range<u32> {
+    0..u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// End stations, split into three parts.

@@ -118,6 +118,11 @@ impl Simulation {
                 visit(id, self.stack_place(index, id));
             }
         }
+        for processor in self.switches.iter().filter_map(SwitchState::processor) {
+            for id in processor.packets(&self.pool) {
+                visit(id, Some(self.pool.get(id).held_for));
+            }
+        }
         for (index, station) in (0u32..).zip(&self.stations) {
             if let Some(layer) = station.layer() {
                 let layer = &self.layers[layer as usize];
@@ -174,7 +179,11 @@ impl Simulation {
                 port.peer() != NONE && self.port_id(port.peer()).node == record.node
             })
             .map(|(_, rest)| rest.held(&self.pool).count() as u64);
-        record.in_stack = held.sum();
+        let held: u64 = held.sum();
+        if let Some(processor) = switch.processor() {
+            processor.count_in(record, &self.pool, self.now);
+        }
+        record.in_stack += held;
     }
 
     fn count_station(&self, station: &Station, stack: &StackState, record: &mut NodeRecord) {

@@ -78,6 +78,7 @@ impl Simulation {
             Action::Arrival(_)
             | Action::Stored(_)
             | Action::Stack(..)
+            | Action::Router(_)
             | Action::Layer(_)
             | Action::Arp(_)
             | Action::Reply(_)

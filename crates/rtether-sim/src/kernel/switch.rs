@@ -47,6 +47,9 @@ impl Simulation {
         }
         let switch = &mut self.switches[index as usize];
         let packet = self.pool.get_mut(id);
+        if switch.is_router() {
+            return self.enter_router(index, ingress, id, from, observer);
+        }
         let ways = match switch.way(index, packet, self.now, &self.forwarding, self.flooded_from) {
             // The destination is behind the ingress port: this copy is superfluous, not lost.
             Way::One(egress) if egress == ingress => return self.filter(index, id, None, observer),
@@ -95,7 +98,7 @@ impl Simulation {
     }
 
     /// Sends a frame to several ports, except the one by which it came.
-    fn copy_to<O: Observer>(
+    pub(super) fn copy_to<O: Observer>(
         &mut self,
         index: u32,
         id: u32,
@@ -124,7 +127,7 @@ impl Simulation {
 
     /// Hands a frame to an egress port.
     #[inline]
-    fn pass_on<O: Observer>(
+    pub(super) fn pass_on<O: Observer>(
         &mut self,
         index: u32,
         id: u32,
@@ -194,7 +197,13 @@ impl Simulation {
     }
 
     /// Ends a frame that cannot be forwarded; a loss if a listener depended on it at `egress`.
-    fn filter<O: Observer>(&mut self, index: u32, id: u32, egress: Option<u32>, observer: &mut O) {
+    pub(super) fn filter<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        egress: Option<u32>,
+        observer: &mut O,
+    ) {
         let switch = &mut self.switches[index as usize];
         switch.note_filtered();
         let node = switch.node();

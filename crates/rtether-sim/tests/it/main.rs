@@ -22,6 +22,7 @@ mod mirror;
 mod publications;
 mod random;
 mod refusals;
+mod router;
 mod routes;
 mod shaper;
 mod support;

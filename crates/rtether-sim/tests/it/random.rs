@@ -22,7 +22,10 @@ use std::thread;
 
 use rtether_model::arp::Arp;
 use rtether_model::flow::{Phase, Traffic};
-use rtether_model::network::{Buffer, Jitter, NodeKind, Selection, Stack};
+use rtether_model::network::{
+    AddressTable, Buffer, Cost, ForwardingMode, Jitter, MulticastForwarding, NodeKind, Router,
+    Selection, Stack, SwitchPort, TagHandling,
+};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_sim::observe::{Fingerprint, Observer, PacketInfo};
@@ -84,6 +87,37 @@ impl Case {
                     .filter_map(|port| port.ingress.as_mut());
                 let rules = own.chain([&mut switch.ingress]).flatten();
                 rules.for_each(|rule| rule.mark = None);
+            }
+        }
+        Self {
+            plant,
+            config: self.config,
+            ..*self
+        }
+    }
+
+    /// Returns the case with routers instead of some switches.
+    fn with_routers(&self) -> Self {
+        let mut plant = self.plant.clone();
+        let mut dice = Dice::new(!self.number);
+        for node in &mut plant.network.nodes {
+            let NodeKind::Switch(switch) = &mut node.kind else {
+                continue;
+            };
+            switch.addresses = AddressTable::Static;
+            let is_plain = |port: &SwitchPort| *port == SwitchPort::default();
+            if dice.chance(50) && switch.mirror.is_none() && switch.ports.iter().all(is_plain) {
+                switch.mode = ForwardingMode::StoreAndForward;
+                switch.multicast = MulticastForwarding::Managed;
+                switch.tags = TagHandling::Keep;
+                switch.router = Some(Router {
+                    cost: Cost {
+                        base: Duration::from_ns(dice.time(0, 50_000)),
+                        per_octet: Duration::from_ps(dice.time(0, 20_000)),
+                    },
+                    jitter: Duration::from_ns(dice.pick(&[0, 1, 30_000])),
+                    queue: dice.pick(&[0, 1, 5, 10_000]),
+                });
             }
         }
         Self {
@@ -270,6 +304,34 @@ fn the_books_balance_where_stations_resolve_addresses() {
         !is_whole || (plants > 100 && unresolved > 10),
         "{unresolved} of {plants}"
     );
+}
+
+/// Oracle: the ledger, where routers stand for some switches. The wires do not know when a packet
+/// leaves a processor.
+#[test]
+fn the_books_balance_where_packets_pass_routers() {
+    let refused = AtomicU32::new(0);
+    for_each_case(|case| {
+        let case = case.with_routers();
+        let mut ledger = Ledger::new(&case.plant, case.config.warmup);
+        let mut dice = Dice::new(case.number);
+        let mut simulation = case.simulation();
+        while simulation.now() < case.until {
+            let step = Duration::from_ns(dice.time(1, 200_000));
+            simulation.run_until(case.until.min(simulation.now() + step), &mut ledger);
+            simulation.invariants().unwrap();
+        }
+        let record = simulation.finish();
+        ledger.compare(&record, false);
+        let mut nodes = record.nodes.iter().zip(&case.plant.network.nodes);
+        let is_refused = nodes.any(|(own, node)| {
+            own.stack_dropped > 0 && !matches!(node.kind, NodeKind::EndStation(_))
+        });
+        refused.fetch_add(is_refused.into(), Ordering::Relaxed);
+    });
+    let is_whole = std::env::var_os("RTETHER_CASE").is_none();
+    let refused = refused.into_inner();
+    assert!(!is_whole || refused > 20, "{refused} cases");
 }
 
 /// Oracles: ledger and wires, observers that know the network, not the simulator.

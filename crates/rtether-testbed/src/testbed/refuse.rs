@@ -139,6 +139,8 @@ fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
         .any(|port| port.default_pcp != Pcp::default())
     {
         Some("gives priorities to untagged frames; use `--backend emulated`")
+    } else if switch.router.is_some() {
+        Some("is a router; use `--backend emulated`")
     } else if switch.mirror.is_some() {
         Some("has a mirror port; use `--backend emulated`")
     } else if (0..)

@@ -5,8 +5,9 @@ use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{place_name, reason};
+use super::reason;
 use crate::report::format::{Part, Render};
+use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plain_line, time};
 use crate::scenario::Scenario;

@@ -22,8 +22,8 @@ pub use rtether_bounds::{Analysis, Methods};
 use rtether_bounds::{Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
 pub use rtether_model::quantity::Duration;
-use rtether_model::record::{Place, Segment};
 
+use crate::report::place::place_name;
 use crate::run::Results;
 use crate::scenario::Scenario;
 
@@ -172,19 +172,6 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         | Reason::Connection { .. }
         | Reason::Files { .. }
         | Reason::Samples { .. } => reason.to_string(),
-    }
-}
-
-/// Returns a place in words: `switch queue of sw1 to plc`.
-fn place_name(scenario: &Scenario, place: Place) -> String {
-    let network = &scenario.network;
-    let node = &network.node(place.port.node).name;
-    let segment = place.segment.name();
-    match (place.segment, peer(scenario, place.port)) {
-        (Segment::SwitchQueue, Some(peer)) => {
-            format!("{segment} of {node} to {}", network.node(peer).name)
-        }
-        _ => format!("{segment} of {node}"),
     }
 }
 

@@ -6,6 +6,7 @@ use rtether_bounds::{FlowLimit, PolicerBound};
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
+use crate::report::place::place_name;
 use crate::scenario::Scenario;
 
 /// Node at the other end of every link in use.
@@ -40,13 +41,12 @@ impl<'a> Names<'a> {
 
     /// Returns a place in words: `switch queue of sw1 to plc`.
     pub(super) fn place(&self, place: Place) -> String {
-        let node = self.node(place.port.node);
-        let segment = place.segment.name();
         match (place.segment, self.peers.get(&place.port)) {
-            (Segment::SwitchQueue, Some(&peer)) => {
-                format!("{segment} of {node} to {}", self.node(peer))
+            (segment @ Segment::SwitchQueue, Some(&peer)) => {
+                let node = self.node(place.port.node);
+                format!("{} of {node} to {}", segment.name(), self.node(peer))
             }
-            _ => format!("{segment} of {node}"),
+            _ => place_name(self.scenario, place),
         }
     }
 }

@@ -5,10 +5,11 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
 
 use super::output::{port_name, share, signed};
-use super::{MODEL, Statistical, counts, place_name, reason, responsible, statistical, verdict};
+use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
 use crate::report::markup::{Markup, element};
 use crate::report::page::{self, DataTable, Page, TableCell, Tone, details};
+use crate::report::place::place_name;
 use crate::report::text::{count, percent, plural, time};
 use crate::scenario::Scenario;
 

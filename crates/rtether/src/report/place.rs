@@ -1,6 +1,6 @@
 //! Places in words.
 
-use rtether_model::network::PortId;
+use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
 use crate::scenario::Scenario;
@@ -20,6 +20,9 @@ pub fn place_name(scenario: &Scenario, place: Place) -> String {
     match place.segment {
         Segment::Wire => format!("wire from {node} to {}", peer()),
         Segment::SwitchQueue => format!("switch queue of {node} to {}", peer()),
+        Segment::SwitchLatency if is_router(scenario, place.port.node) => {
+            format!("processor of {node}")
+        }
         Segment::TalkerStack
         | Segment::DriverQueue
         | Segment::MediumAccess
@@ -28,4 +31,9 @@ pub fn place_name(scenario: &Scenario, place: Place) -> String {
         | Segment::ReceiveStack
         | Segment::Application => format!("{segment} of {node}"),
     }
+}
+
+fn is_router(scenario: &Scenario, node: NodeId) -> bool {
+    let switch = scenario.network.switch(node);
+    switch.is_some_and(|switch| switch.router.is_some())
 }

@@ -405,6 +405,16 @@ fn switches_of_varying_latency_keep_to_their_bounds() {
     soundness(test, Variety::Jittered).print("switches of varying latency");
 }
 
+/// Oracle: the simulator, as above, where packets pass the processors of routers.
+#[test]
+fn routers_keep_to_their_bounds() {
+    let mut tightness = soundness("routers_keep_to_their_bounds", Variety::Internetwork);
+    tightness.print("plants with routers");
+    assert!(
+        tightness.bounded * 3 > tightness.streams || std::env::var_os("RTETHER_CASE").is_some()
+    );
+}
+
 /// Oracle: the simulator, as above, where stations have tasks, queues and smoothers.
 #[test]
 fn layers_keep_to_their_bounds() {

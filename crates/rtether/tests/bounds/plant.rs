@@ -4,8 +4,9 @@ use rtether_model::flow::{
     Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
-    AddressTable, EndStation, Link, MulticastForwarding, Network, Node, NodeId, NodeKind,
-    Partition, Pcp, PortId, QueueMap, Selection, Stack, Switch, SwitchPort, Vid,
+    AddressTable, Cost, EndStation, ForwardingMode, Link, MulticastForwarding, Network, Node,
+    NodeId, NodeKind, Partition, Pcp, PortId, QueueMap, Router, Selection, Stack, Switch,
+    SwitchPort, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
@@ -47,23 +48,32 @@ pub(crate) enum Variety {
     /// Everything except layers, where most stations and switches select by deadline, which is
     /// divided in any way.
     Due,
+    /// Everything except layers and learned addresses, with routers for most switches.
+    Internetwork,
     /// Everything except most layers, with the credit-based shaper at most ports of switches and in
     /// many transmit queues.
     Shaped,
 }
 
+impl Variety {
+    /// Returns what makes such a plant of one of [`Variety::Full`], if it is made so.
+    fn change(self) -> Option<fn(&mut Plant, &mut Dice)> {
+        match self {
+            Self::Deficit => Some(Plant::share_octets),
+            Self::Routed => Some(Plant::route_at_random),
+            Self::Jittered => Some(Plant::vary_latencies),
+            Self::Internetwork => Some(Plant::put_routers),
+            Self::Shaped => Some(Plant::shape),
+            Self::Due => Some(Plant::select_by_deadline),
+            Self::Full | Self::Layered | Self::Plain => None,
+        }
+    }
+}
+
 impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
         let mut dice = dice(number);
-        let change = match variety {
-            Variety::Deficit => Some(Self::share_octets as fn(&mut Self, &mut Dice)),
-            Variety::Routed => Some(Self::route_at_random as _),
-            Variety::Jittered => Some(Self::vary_latencies as _),
-            Variety::Shaped => Some(Self::shape as _),
-            Variety::Due => Some(Self::select_by_deadline as _),
-            Variety::Full | Variety::Layered | Variety::Plain => None,
-        };
-        if let Some(change) = change {
+        if let Some(change) = variety.change() {
             let mut plant = Self::random(number, Variety::Full);
             change(&mut plant, &mut dice);
             return plant;
@@ -159,6 +169,30 @@ impl Plant {
             } else if dice.chance(60) {
                 let deadline = dice.pick(&[200, 500, 1_000, 2_000, 5_000]);
                 flow.deadline = Some(Duration::from_us(deadline));
+            }
+        }
+    }
+
+    /// Puts routers in the place of most switches; the others know all addresses.
+    fn put_routers(&mut self, dice: &mut Dice) {
+        for node in &mut self.network.nodes {
+            let NodeKind::Switch(switch) = &mut node.kind else {
+                continue;
+            };
+            switch.addresses = AddressTable::Static;
+            let is_plain = |port: &SwitchPort| *port == SwitchPort::default();
+            if dice.chance(60) && switch.ports.iter().all(is_plain) {
+                switch.mode = ForwardingMode::StoreAndForward;
+                switch.multicast = MulticastForwarding::Managed;
+                switch.tags = TagHandling::Keep;
+                switch.router = Some(Router {
+                    cost: Cost {
+                        base: Duration::from_ns(dice.time(0, 20_000)),
+                        per_octet: Duration::from_ps(dice.time(0, 8_000)),
+                    },
+                    jitter: Duration::from_ns(dice.pick(&[0, 0, 1_000, 15_000])),
+                    queue: 1 << 20,
+                });
             }
         }
     }

@@ -297,7 +297,7 @@ fn serves_one_by_one(plant: &Plant, place: u32) -> bool {
     let server = &plant.servers[place as usize];
     let is_processor = matches!(
         server.kind,
-        ServerKind::Stack { .. } | ServerKind::Tasks { .. }
+        ServerKind::Stack { .. } | ServerKind::Router(_) | ServerKind::Tasks { .. }
     );
     is_processor && server.discipline == Discipline::Fifo && server.obstacle.is_none()
 }

@@ -97,6 +97,38 @@ const THRESHOLDS: Key = key(
     "Octets of frames that may wait in each queue, from queue 0; a frame that does not fit is dropped, even if the buffer of the port has room.",
 );
 
+const QUEUES: Key = key(
+    "queues",
+    Kind::Count { min: 1, max: 8 },
+    Default("1"),
+    "4",
+    "Egress queues per port. A higher number is more urgent.",
+);
+
+const PCP_MAP: Key = key(
+    "pcp_map",
+    Kind::Values(&Kind::Count { min: 0, max: 7 }),
+    Optional,
+    "[1, 0, 0, 1, 2, 2, 3, 3]",
+    "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
+);
+
+const BUFFER: Key = key(
+    "buffer",
+    SIZE,
+    Default("1 MiB"),
+    "64 KiB",
+    "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
+);
+
+const SHARED_BUFFER: Key = key(
+    "shared_buffer",
+    SIZE,
+    Optional,
+    "512 KiB",
+    "Octets that may wait in the whole switch, if its ports share one memory.",
+);
+
 impl Selected {
     /// Returns the key that holds its values.
     pub(crate) const fn key(&self) -> Option<&'static str> {
@@ -187,20 +219,8 @@ pub(crate) static SWITCH: Section = Section {
             "cut-through",
             "Forward after the last bit and drop frames with errors, or after the header. Cut-through applies towards ports that are not faster than the one a frame arrives on.",
         ),
-        key(
-            "queues",
-            Kind::Count { min: 1, max: 8 },
-            Default("1"),
-            "4",
-            "Egress queues per port. A higher number is more urgent.",
-        ),
-        key(
-            "pcp_map",
-            Kind::Values(&Kind::Count { min: 0, max: 7 }),
-            Optional,
-            "[1, 0, 0, 1, 2, 2, 3, 3]",
-            "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
-        ),
+        QUEUES,
+        PCP_MAP,
         choice(
             &SELECTION,
             "wrr",
@@ -209,21 +229,9 @@ pub(crate) static SWITCH: Section = Section {
         WEIGHTS,
         QUANTA,
         IDLE_SLOPES,
-        key(
-            "buffer",
-            SIZE,
-            Default("1 MiB"),
-            "64 KiB",
-            "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
-        ),
+        BUFFER,
         THRESHOLDS,
-        key(
-            "shared_buffer",
-            SIZE,
-            Optional,
-            "512 KiB",
-            "Octets that may wait in the whole switch, if its ports share one memory.",
-        ),
+        SHARED_BUFFER,
         choice(
             &ADDRESSES,
             "learning",
@@ -362,6 +370,58 @@ pub(crate) static PORT: Section = Section {
         IDLE_SLOPES,
         THRESHOLDS,
         INGRESS_KEY,
+    ],
+};
+
+pub(crate) static ROUTER: Section = Section {
+    name: "router",
+    noun: "a router",
+    description: "Forwards between networks: it stores every packet, decides about one after the other, and hands it to an egress port. It floods nothing, and keeps tags. Ports count from 1.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "2",
+            "Number of ports.",
+        ),
+        key(
+            "cost",
+            Kind::Any(&[TIME, Kind::TimeRange]),
+            Required,
+            "20 us",
+            "Time of the processor for a packet, whatever its size. In a range, `20 us .. 35 us`, every packet takes another time.",
+        ),
+        key(
+            "cost_per_octet",
+            TIME,
+            Default("0 us"),
+            "8 ns",
+            "Further time for each octet of the frame, without tag.",
+        ),
+        key(
+            "queue",
+            Kind::Count {
+                min: 0,
+                max: 1_000_000,
+            },
+            Default("1000"),
+            "64",
+            "Packets that may wait for the processor; further ones are dropped.",
+        ),
+        QUEUES,
+        PCP_MAP,
+        choice(
+            &SELECTION,
+            "strict",
+            "Which queue of a port sends next, as at a switch.",
+        ),
+        WEIGHTS,
+        QUANTA,
+        IDLE_SLOPES,
+        BUFFER,
+        THRESHOLDS,
+        SHARED_BUFFER,
     ],
 };
 

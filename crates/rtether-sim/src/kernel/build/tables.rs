@@ -12,6 +12,7 @@ use super::Numbers;
 use crate::error::BuildError;
 use crate::packet::NONE;
 use crate::port::Owner;
+use crate::random::{Draw, Purpose};
 use crate::switch::{Forwarding, SwitchState};
 
 pub(super) fn build_switches(
@@ -19,6 +20,7 @@ pub(super) fn build_switches(
     flows: &[Flow],
     routing: &Routing,
     numbers: &Numbers,
+    seed: u64,
 ) -> Result<Vec<SwitchState>, BuildError> {
     let stations = network
         .nodes
@@ -41,7 +43,8 @@ pub(super) fn build_switches(
             table = routed.map(own).collect();
         }
         let first_port = numbers.first_port[node.index()];
-        let state = SwitchState::new(node, switch, first_port, stations, table);
+        let draw = Draw::new(seed, &definition.name, Purpose::Stack);
+        let state = SwitchState::new(node, switch, first_port, stations, table, draw);
         switches.push(state.map_err(|reason| BuildError::Ingress {
             switch: definition.name.clone(),
             reason,

@@ -1,0 +1,55 @@
+//! Routers: switches whose frames pass a processor.
+
+use rtether_model::network::{Cost, NodeKind, Router, Switch};
+use rtether_model::quantity::Duration;
+
+use super::switches::{Chosen, buffer, plain, thresholds};
+use super::tags::queues;
+use super::{Plant, check_name};
+use crate::diagnostic::quote;
+use crate::keys::table::ROUTER;
+use crate::reader::{Fields, Reader};
+
+/// Reads `routers:`.
+pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
+    let errors = reader.sink.errors();
+    let entries = reader.named(top, "routers");
+    plant.names_are_missing |= reader.sink.errors() > errors;
+    for entry in entries {
+        check_name(reader, "router", &entry.key, entry.key_span, &[':', '*']);
+        let owner = format!("router {}", quote(&entry.key));
+        let fields = reader.fields(&entry.value, &ROUTER, owner, entry.key_span);
+        // A router with mistakes still has a name and ports that links may use.
+        let router = match fields {
+            Some(fields) => router(reader, &fields),
+            None => plain(64, Duration::ZERO),
+        };
+        plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(router));
+    }
+}
+
+fn router(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
+    let known = reader.require(fields, "ports") & reader.require(fields, "cost");
+    let ports = reader.count(fields, "ports").map(|count| count.value);
+    // If the number of ports is unknown, no port is reported as missing.
+    let count = if known { ports } else { None }.unwrap_or(1024);
+    let second = Duration::from_secs(1);
+    let cost = reader.times_up_to(fields, "cost", second, "of a packet");
+    let (least, most) = cost.unwrap_or_default();
+    let per_octet = reader.time_up_to(fields, "cost_per_octet", second, "of an octet");
+    let queue = reader.count(fields, "queue").map(|count| count.value);
+    let mut switch = plain(usize::try_from(count).unwrap_or(1024), Duration::ZERO);
+    switch.router = Some(Router {
+        cost: Cost {
+            base: least,
+            per_octet: per_octet.unwrap_or(Duration::ZERO),
+        },
+        jitter: most - least,
+        queue: queue.map_or(1000, |queue| u32::try_from(queue).unwrap_or(u32::MAX)),
+    });
+    switch.queues = queues(reader, fields, 1);
+    switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());
+    switch.buffer = buffer(reader, fields);
+    switch.thresholds = thresholds(reader, fields, &switch, switch.selection);
+    switch
+}
