@@ -146,10 +146,19 @@ const LONG: &[Long] = &[
             "rtether bounds::deficit_round_robin",
             "rtether bounds::flows_with_routes",
             "rtether bounds::layers_keep",
-            "rtether bounds::routers_keep",
             "rtether bounds::shaped_ports",
             "rtether bounds::switches_of_varying_latency",
             "rtether bounds::wide::",
+        ],
+    },
+    Long {
+        name: "long-rules",
+        purpose: "the same where switches police, stations resolve addresses or take turns, and packets pass routers",
+        tests: &[
+            "rtether bounds::access::",
+            "rtether bounds::policed::",
+            "rtether bounds::resolving::",
+            "rtether bounds::routers_keep",
         ],
     },
     Long {

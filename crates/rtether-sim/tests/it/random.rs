@@ -22,10 +22,7 @@ use std::thread;
 
 use rtether_model::arp::Arp;
 use rtether_model::flow::{Phase, Traffic};
-use rtether_model::network::{
-    AddressTable, Buffer, Cost, ForwardingMode, Jitter, MulticastForwarding, NodeKind, Router,
-    Selection, Stack, SwitchPort, TagHandling,
-};
+use rtether_model::network::{Buffer, Jitter, NodeKind, Selection, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_sim::observe::{Fingerprint, Observer, PacketInfo};
@@ -99,27 +96,7 @@ impl Case {
     /// Returns the case with routers instead of some switches.
     fn with_routers(&self) -> Self {
         let mut plant = self.plant.clone();
-        let mut dice = Dice::new(!self.number);
-        for node in &mut plant.network.nodes {
-            let NodeKind::Switch(switch) = &mut node.kind else {
-                continue;
-            };
-            switch.addresses = AddressTable::Static;
-            let is_plain = |port: &SwitchPort| *port == SwitchPort::default();
-            if dice.chance(50) && switch.mirror.is_none() && switch.ports.iter().all(is_plain) {
-                switch.mode = ForwardingMode::StoreAndForward;
-                switch.multicast = MulticastForwarding::Managed;
-                switch.tags = TagHandling::Keep;
-                switch.router = Some(Router {
-                    cost: Cost {
-                        base: Duration::from_ns(dice.time(0, 50_000)),
-                        per_octet: Duration::from_ps(dice.time(0, 20_000)),
-                    },
-                    jitter: Duration::from_ns(dice.pick(&[0, 1, 30_000])),
-                    queue: dice.pick(&[0, 1, 5, 10_000]),
-                });
-            }
-        }
+        network::put_routers(&mut Dice::new(!self.number), &mut plant);
         Self {
             plant,
             config: self.config,

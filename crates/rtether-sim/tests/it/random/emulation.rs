@@ -360,6 +360,17 @@ fn switches_that_police_emulated_as_simulated() {
     switches(police);
 }
 
+/// Processors of routers, with what they draw.
+#[test]
+fn routers_emulated_as_simulated() {
+    switches(|plant| {
+        let mut plant = simplify(plant);
+        let seed = plant.flows.len() * 100 + plant.network.nodes.len();
+        network::put_routers(&mut Dice::new(seed as u64), &mut plant);
+        plant
+    });
+}
+
 /// Stacks with their jitter and limits, tasks, queues and smoothers included.
 #[test]
 fn stations_at_switches_emulated_as_simulated() {

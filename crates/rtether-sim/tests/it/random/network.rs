@@ -5,8 +5,8 @@ use rtether_model::endnode::TosMatch;
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId,
-    NodeKind, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
-    TagHandling, Vid,
+    NodeKind, Outliers, Pcp, PortVlan, QueueMap, Router, Selection, Servers, Spread, Stack, Switch,
+    SwitchPort, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -207,6 +207,30 @@ pub(super) fn police(dice: &mut Dice, plant: &mut Plant) {
             .collect();
         for port in &mut switch.ports {
             port.ingress = dice.chance(20).then(|| vec![rule(dice, stations)]);
+        }
+    }
+}
+
+/// Puts routers in the place of some switches; the others know all addresses.
+pub(super) fn put_routers(dice: &mut Dice, plant: &mut Plant) {
+    for node in &mut plant.network.nodes {
+        let NodeKind::Switch(switch) = &mut node.kind else {
+            continue;
+        };
+        switch.addresses = AddressTable::Static;
+        let is_plain = |port: &SwitchPort| *port == SwitchPort::default();
+        if dice.chance(50) && switch.ports.iter().all(is_plain) {
+            switch.mode = ForwardingMode::StoreAndForward;
+            switch.multicast = MulticastForwarding::Managed;
+            switch.tags = TagHandling::Keep;
+            switch.router = Some(Router {
+                cost: Cost {
+                    base: Duration::from_ns(dice.time(0, 50_000)),
+                    per_octet: Duration::from_ps(dice.time(0, 20_000)),
+                },
+                jitter: Duration::from_ns(dice.pick(&[0, 1, 30_000])),
+                queue: dice.pick(&[0, 1, 5, 10_000]),
+            });
         }
     }
 }
