@@ -5,15 +5,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use super::*;
 
 fn station(name: String) -> Node {
-    let station = EndStation {
-        stack: Stack::Zero,
-        stack_queue: 1,
-        driver_queue: Bytes::new(1),
-        tasks: None,
-        layer: None,
-        arp: None,
-        emulate: false,
-    };
+    let station = EndStation::new(Stack::Zero);
     Node {
         name,
         kind: NodeKind::EndStation(station),

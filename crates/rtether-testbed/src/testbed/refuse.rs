@@ -106,6 +106,11 @@ fn of_station(
             "has tasks, which this host does not run; use `--backend emulated` and write \
              `emulate: true` there, or remove them with `--set`",
         )
+    } else if station.by_deadline {
+        Some(
+            "selects by deadline, which no host here does; remove its `selection: edf` with `--set`, \
+             or simulate",
+        )
     } else if station.layer.is_some() && backend == Backend::Ssh {
         Some(
             "has priority queues or a smoother; have `rtether shim up` run on that host, and \
