@@ -124,13 +124,15 @@ nodes:
     transmit_queues: { strategy: strict }
     priorities: { rules: [{ port: 5000, queue: 1 }] }
   e: { stack: slow, receive_queues: { selection: instances } }
-switches: { sw: { ports: 5 } }
+  f: { stack: zero, selection: edf }
+switches: { sw: { ports: 6 } }
 links:
   - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
   - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
   - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
   - { ends: [d, \"sw:4\"], rate: 100 Mbit/s }
   - { ends: [e, \"sw:5\"], rate: 100 Mbit/s }
+  - { ends: [f, \"sw:6\"], rate: 100 Mbit/s }
 flows:
   - { name: file, from: a, to: b, over: tcp }
   - { name: message, from: c, to: d, period: 10 ms, size: 64 B }
