@@ -219,10 +219,11 @@ pub(super) fn put_routers(dice: &mut Dice, plant: &mut Plant) {
         };
         switch.addresses = AddressTable::Static;
         let is_plain = |port: &SwitchPort| *port == SwitchPort::default();
-        if dice.chance(50) && switch.ports.iter().all(is_plain) {
+        // A switch that keeps tags where another takes them off may close a VLAN.
+        let keeps = switch.tags == TagHandling::Keep;
+        if keeps && dice.chance(50) && switch.ports.iter().all(is_plain) {
             switch.mode = ForwardingMode::StoreAndForward;
             switch.multicast = MulticastForwarding::Managed;
-            switch.tags = TagHandling::Keep;
             switch.router = Some(Router {
                 cost: Cost {
                     base: Duration::from_ns(dice.time(0, 50_000)),
