@@ -170,7 +170,8 @@ impl<F> Smoother<F> {
         let statistics = self.log.of(class);
         statistics.sent += 1;
         statistics.sent_size += size;
-        statistics.waited += waited;
+        let sum = statistics.waited.as_ps().saturating_add(waited.as_ps());
+        statistics.waited = Duration::from_ps(sum);
         statistics.waited_max = statistics.waited_max.max(waited);
         let at = now;
         self.log.push(Event::Released {

@@ -144,7 +144,7 @@ pub struct ClassStatistics {
     pub dropped_size: Bytes,
     /// Largest number of packets waiting at once.
     pub queued_max: usize,
-    /// Total time in the smoother of all packets that left.
+    /// Total time in the smoother of all packets that left; 106 days if it is more.
     pub waited: Duration,
     /// Longest time in the smoother of a packet that left.
     pub waited_max: Duration,

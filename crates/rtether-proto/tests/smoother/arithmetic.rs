@@ -1,6 +1,6 @@
 //! Worked examples.
 
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 use rtether_proto::smoother::{
     Adaptive, Config, ConfigError, Doubling, DropReason, Event, Fixed, Limits, Mode, Nt, Reason,
@@ -286,4 +286,22 @@ fn the_drain_rule_is_checked() {
     let _ = smoother.enqueue(now, (), Bytes::new(100), Bulk);
     assert!(smoother.poll_transmit(now).is_some());
     let _ = smoother.enqueue(now, (), Bytes::new(100), Bulk);
+}
+
+#[test]
+fn the_sum_of_waits_stays_at_its_largest_value() {
+    // Two waits of 2^62 ps, 53 days each, add up to one more than fits.
+    let mut smoother =
+        Smoother::new(Instant::ZERO, unlimited(Mode::Adaptive(Adaptive::HIMD))).unwrap();
+    for frame in 0..2 {
+        let size = Bytes::new(100);
+        smoother
+            .enqueue(Instant::ZERO, frame, size, RealTime)
+            .unwrap();
+    }
+    let late = Instant::ZERO + Duration::from_ps(1 << 62);
+    for _ in 0..2 {
+        assert!(smoother.poll_transmit(late).is_some());
+    }
+    assert_eq!(smoother.statistics().real_time.waited, Duration::MAX);
 }
