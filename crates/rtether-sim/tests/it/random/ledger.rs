@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{AddressTable, MulticastForwarding, Network, NodeId, NodeKind};
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_model::record::{ClassRecord, Record, Segment, StreamRecord};
+use rtether_model::record::{ClassRecord, Record, Segment, StreamRecord, TransferRecord};
 use rtether_model::wire::{self, Encapsulation};
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 
@@ -233,7 +233,13 @@ impl<'a> Ledger<'a> {
         assert_eq!(stream.released, sum, "balance of {name}");
         assert!(!drained || stream.in_flight == 0, "{name} is not drained");
         let is_one_way = flow.delivery == rtether_model::flow::Delivery::Unicast;
-        if is_one_way && !self.has_floods {
+        if counts_files(flow) {
+            // A file is lost when it is given up, after 15 timeouts in a row.
+            let is_given_up =
+                |file: &&TransferRecord| file.finished_at.is_none() && file.timeouts >= 15;
+            let given_up = stream.transfers.iter().filter(is_given_up).count() as u64;
+            assert!(stream.dropped <= given_up, "losses of {name}");
+        } else if is_one_way && !self.has_floods {
             assert_eq!(stream.dropped, line.dropped, "losses of {name}");
         }
         self.compare_missed(line, stream, record.duration);
