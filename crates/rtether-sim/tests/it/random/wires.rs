@@ -10,7 +10,7 @@ use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_model::wire;
-use rtether_sim::observe::{Observer, PacketInfo};
+use rtether_sim::observe::{DropReason, Observer, PacketInfo};
 
 use super::path::{CUT_THROUGH_HEADER, Floors};
 use crate::support::Plant;
@@ -278,5 +278,17 @@ impl Observer for Wires<'_> {
             local_deadline: self.local_deadlines.at(packet.flow.index(), port),
         });
         self.fly(now, port, packet);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        // A frame hit by a bit error never departs; a later one with the same key does.
+        if reason == DropReason::FrameError && self.floors.network.switch(node).is_some() {
+            let same = self.arrivals.get_mut(&(node, key(packet))).unwrap();
+            let hit = same
+                .iter()
+                .position(|arrival| arrival.header == now || arrival.whole == now)
+                .unwrap();
+            same.remove(hit);
+        }
     }
 }
