@@ -212,8 +212,11 @@ void finish(DataWriter* writer, const peer_options& o, Shape& shape)
 void publish(DomainParticipant* participant, const peer_options& o, WriterListener& listener)
 {
     Topic* square = topic(participant, o.topic, TypeSupport(new ShapeSupport(o.xcdr)));
-    DataWriter* writer = made(publisher(participant, o)->create_datawriter(square, writer_qos(o),
-                                                                           &listener, listened()),
+    DataWriterQos qos = writer_qos(o);
+    // The default is 3 s: a lost last sample and one lost heartbeat take longer than a case lasts.
+    qos.reliable_writer_qos().times.heartbeatPeriod = milliseconds(100);
+    DataWriter* writer = made(publisher(participant, o)->create_datawriter(square, qos, &listener,
+                                                                           listened()),
                               "creating the writer");
     Shape shape;
     shape.color = o.color;

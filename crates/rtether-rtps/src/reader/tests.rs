@@ -179,3 +179,23 @@ fn what_waited_for_its_time_never_comes_behind_what_is_newer() {
     bed.reader.handle_timeout(at(150), &mut silent);
     assert_eq!(bed.taken(150), [Err(InstanceState::Disposed)]);
 }
+
+#[test]
+fn a_writer_that_sends_no_heartbeat_is_asked_by_number() {
+    // Oracle: 8.4.12.2, a writer sends what is requested. An empty request need not be answered
+    // before the next periodic heartbeat. Ten requests in all.
+    let mut bed = Bed::new(ResourceLimits::default());
+    let timing = ReaderTiming::default();
+    let proxy = &mut bed.reader.proxies[0];
+    let mut asked = Vec::new();
+    while let Some(due) = proxy.ack_at {
+        let (ack, _) = proxy.acknowledge(due, EntityId::reader(1, true), 1, &timing);
+        assert!(!ack.is_final);
+        asked.push((due, ack.set.iter().collect::<Vec<_>>()));
+    }
+    let by_number = (1..10).map(|n| (at(250 * n), (1..=16).collect()));
+    let mut expected = vec![(at(0), Vec::new())];
+    expected.extend(by_number);
+    expected.push((at(2_500), Vec::new()));
+    assert_eq!(asked, expected);
+}

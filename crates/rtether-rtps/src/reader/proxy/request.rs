@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 use super::super::ReaderTiming;
 use super::{Held, WriterProxy};
 use crate::guid::EntityId;
-use crate::sequence::NumberSet;
+use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::Instant;
 use crate::wire::{AckNack, NackFrag};
 
 /// Maximum number of requests to a writer that has sent no heartbeat.
 const ASKED_MAX: u8 = 10;
+/// Number of samples that a request names after one to the same silent writer went unanswered.
+const UNHEARD: i64 = 16;
 
 impl WriterProxy {
     /// Returns whether a sample that the writer has is missing.
@@ -44,9 +46,18 @@ impl WriterProxy {
         } else {
             usize::MAX
         };
+        let has_heard = !self.heartbeat_count.is_none();
+        let may_ask = !has_heard && self.asked < ASKED_MAX;
+        let mut last = self.announced;
+        if may_ask && self.asked > 0 && self.remote.persistence.is_none() {
+            // Fast DDS answers a request without numbers only with its next periodic heartbeat,
+            // after up to 3 s; requests for numbers that it has, at once. The first heartbeat of a
+            // writer of RTPS 1.0 says where the reader begins, so that it must wait for it.
+            last = last.max(SequenceNumber(self.next.0.saturating_add(UNHEARD - 1)));
+        }
         let mut number = self.next;
         let mut held = self.held.iter().peekable();
-        while number <= self.announced && number.0 - self.next.0 < i64::from(NumberSet::LEN_MAX) {
+        while number <= last && number.0 - self.next.0 < i64::from(NumberSet::LEN_MAX) {
             if let Some((_, is_there)) = held.next_if(|(held, _)| **held == number) {
                 number = match is_there {
                     Held::Sample(_) => number.next(),
@@ -73,8 +84,7 @@ impl WriterProxy {
             self.ack_at = Some(now + self.ask_after);
         }
         self.since_ack = 0;
-        let has_heard = !self.heartbeat_count.is_none();
-        if !has_heard && self.asked < ASKED_MAX {
+        if may_ask {
             self.asked += 1;
             self.ack_at = Some(now + timing.ask_again);
         }
