@@ -38,19 +38,38 @@ struct Entry {
 struct Group([i64; GROUP as usize]);
 
 impl Group {
-    /// Returns the place of the earliest time, the first of equal ones, and that time.
+    /// Sets the time at a place, and returns the place of the earliest time, the first of equal
+    /// ones, and that time.
+    ///
+    /// The others are compared among each other first: what is set follows from matches further
+    /// down, and only one match waits for it.
     #[inline]
-    fn winner(&self) -> (u32, i64) {
-        let earlier = |(left, at): (u32, i64), (right, other): (u32, i64)| {
-            let is_right = other < at;
-            (
-                select_unpredictable(is_right, right, left),
-                select_unpredictable(is_right, other, at),
-            )
-        };
-        let [a, b, c, d] = self.0;
-        earlier(earlier((0, a), (1, b)), earlier((2, c), (3, d)))
+    fn replace(&mut self, place: u32, time: i64) -> (u32, i64) {
+        let others = [
+            u32::from(place == 0),
+            1 + u32::from(place <= 1),
+            2 + u32::from(place <= 2),
+        ];
+        let [a, b, c] = others.map(|other| (other, self.0[(other % GROUP) as usize]));
+        let (other, at) = earlier(earlier(a, b), c);
+        self.0[(place % GROUP) as usize] = time;
+        // Of equal times that at the lower place comes first.
+        let is_other = at.wrapping_sub(i64::from(other < place)) < time;
+        (
+            select_unpredictable(is_other, other, place),
+            select_unpredictable(is_other, at, time),
+        )
     }
+}
+
+/// Returns the earlier of two times with their places; the left one of equal times.
+#[inline]
+fn earlier((left, at): (u32, i64), (right, other): (u32, i64)) -> (u32, i64) {
+    let is_right = other < at;
+    (
+        select_unpredictable(is_right, right, left),
+        select_unpredictable(is_right, other, at),
+    )
 }
 
 /// A node of the tree: the winners of its children, in a cache line.
@@ -68,20 +87,20 @@ pub(crate) struct Agenda {
     /// A complete tree: the root is 0, the children of `n` are `4 n + 1` to `4 n + 4`, the parents
     /// of the groups begin at `bottom`.
     tree: Vec<Node>,
-    bottom: usize,
+    bottom: u32,
     first: Entry,
 }
 
 impl Agenda {
     /// Creates `slots` timers, none of them set.
     pub(crate) fn new(slots: u32) -> Self {
-        let groups = slots.div_ceil(GROUP).max(1) as usize;
-        let parents = groups.div_ceil(GROUP as usize);
+        let groups = slots.div_ceil(GROUP).max(1);
+        let parents = groups.div_ceil(GROUP);
         let mut bottom = 0;
         let mut width = 1;
         while width < parents {
             bottom += width;
-            width *= GROUP as usize;
+            width *= GROUP;
         }
         let nothing = Group([NEVER; GROUP as usize]);
         let idle = Node {
@@ -89,8 +108,8 @@ impl Agenda {
             slots: [0; GROUP as usize],
         };
         Self {
-            groups: vec![nothing; groups],
-            tree: vec![idle; bottom + parents],
+            groups: vec![nothing; groups as usize],
+            tree: vec![idle; (bottom + parents) as usize],
             bottom,
             first: Entry {
                 time: NEVER,
@@ -109,9 +128,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
         let number = slot / GROUP;
-        let group = &mut self.groups[number as usize];
-        group.0[(slot % GROUP) as usize] = time;
-        let (place, time) = group.winner();
+        let (place, time) = self.groups[number as usize].replace(slot % GROUP, time);
         let winner = Entry {
             time,
             slot: number * GROUP + place,
@@ -127,16 +144,16 @@ impl Agenda {
     /// unchanged: that `STOPS` the replay, but is not worth asking after the timer that was first.
     #[inline]
     fn climb<const STOPS: bool>(&mut self, group: u32, mut winner: Entry) {
-        let mut node = self.bottom + (group / GROUP) as usize;
-        let mut side = (group % GROUP) as usize;
+        let mut node = self.bottom + group / GROUP;
+        let mut side = group % GROUP;
         loop {
-            let own = &mut self.tree[node];
-            if STOPS && own.times.0[side] == winner.time && own.slots[side] == winner.slot {
+            let own = &mut self.tree[node as usize];
+            let at = (side % GROUP) as usize;
+            if STOPS && own.times.0[at] == winner.time && own.slots[at] == winner.slot {
                 return;
             }
-            own.times.0[side] = winner.time;
-            own.slots[side] = winner.slot;
-            let (place, time) = own.times.winner();
+            own.slots[at] = winner.slot;
+            let (place, time) = own.times.replace(side, winner.time);
             winner = Entry {
                 time,
                 slot: own.slots[(place % GROUP) as usize],
@@ -144,8 +161,8 @@ impl Agenda {
             if node == 0 {
                 break;
             }
-            side = (node - 1) % GROUP as usize;
-            node = (node - 1) / GROUP as usize;
+            side = (node - 1) % GROUP;
+            node = (node - 1) / GROUP;
         }
         self.first = winner;
     }

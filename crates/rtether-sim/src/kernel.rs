@@ -109,6 +109,8 @@ pub struct Simulation {
     agenda: Agenda,
     actions: Vec<Action>,
     pool: Pool,
+    /// Frames may be on a link ahead of time.
+    is_ahead: bool,
     ports: Vec<Port>,
     port_rests: Vec<PortRest>,
     queues: Vec<EgressQueues>,
@@ -194,6 +196,7 @@ impl Simulation {
             }
         }
         self.now = self.now.max(until);
+        self.settle();
     }
 
     /// Releases the frames of a flow.

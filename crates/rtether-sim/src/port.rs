@@ -229,6 +229,12 @@ impl Port {
         self.line.flight + self.line.flight_per_octet * size as i64
     }
 
+    /// Returns when the link is free again.
+    #[inline]
+    pub(crate) const fn free_at(&self) -> i64 {
+        self.free_at
+    }
+
     /// Counts a frame handed to the port, and returns whether it passes by the queues.
     #[inline]
     pub(crate) const fn offer(&mut self, now: i64) -> bool {
@@ -380,21 +386,26 @@ impl Port {
         now: i64,
     ) -> PortRecord {
         let mut records = queues.records();
+        // Frames that wait on the link have not been sent.
+        let (frames, octets) = queues.scheduled();
+        let on_wire = i64::try_from(octets + frames * OVERHEAD.unsigned_abs()).unwrap_or(i64::MAX);
+        let sent_octets = self.sent_octets - on_wire.unsigned_abs();
+        let sent = self.sent - frames;
         if let [only] = &mut records[..] {
-            only.sent = self.sent;
+            only.sent = sent;
         }
-        let busy = i64::try_from(self.sent_octets).unwrap_or(i64::MAX) * self.line.octet;
+        let busy = i64::try_from(sent_octets).unwrap_or(i64::MAX) * self.line.octet;
         let unfinished = if access.is_some() {
             0
         } else {
-            (self.free_at - now).max(0)
+            (self.free_at - on_wire * self.line.octet - now).max(0)
         };
         PortRecord {
             port: rest.id,
             link: rest.link,
             offered: self.offered,
-            sent: self.sent,
-            sent_wire: Bytes::new(self.sent_octets),
+            sent,
+            sent_wire: Bytes::new(sent_octets),
             dropped: rest.dropped,
             queued: u64::from(queues.waiting()) + u64::from(access.is_some_and(|a| a.1)),
             corrupted: rest.corrupted,
@@ -417,11 +428,12 @@ impl Port {
         has_turns: bool,
     ) -> Result<(), &'static str> {
         let queued = u64::from(queues.waiting()) + u64::from(is_sending == Some(true));
-        if self.offered != self.sent + rest.dropped + queued {
+        let (ahead, _) = queues.scheduled();
+        if self.offered + ahead != self.sent + rest.dropped + queued {
             return Err("frames at a port");
         }
         let is_served = match is_sending {
-            None => queues.is_empty() != self.is_wake_set || self.reports_completion,
+            None => (queued == ahead) != self.is_wake_set || self.reports_completion,
             Some(is_sending) => queues.is_empty() || is_sending || self.is_wake_set || has_turns,
         };
         if !is_served {

@@ -5,6 +5,7 @@
 //! transmission are not counted.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -20,6 +21,8 @@ use crate::packet::{Fifo, Pool};
 #[derive(Clone, Copy, Default)]
 struct Lane {
     fifo: Fifo,
+    /// Frames and octets that wait, also those that are on the link ahead of time.
+    frames: u32,
     backlog: u64,
     record: QueueRecord,
 }
@@ -59,9 +62,20 @@ pub(crate) enum Next {
     Empty,
 }
 
+/// When a frame that still waits will leave.
+struct Departure {
+    at: i64,
+    waited: i64,
+    size: u64,
+}
+
 /// Waiting frames of one port. A port that has never made a frame wait does not use it.
 pub(crate) struct EgressQueues {
     lanes: Box<[Lane]>,
+    /// Nothing but the order of arrival decides when a frame leaves.
+    is_in_order: bool,
+    /// Frames of such a port that are on the link already, by the times at which they will be.
+    departures: VecDeque<Departure>,
     selector: Selector,
     /// For earliest deadline first: local deadline of each flow at this port, picoseconds; the
     /// largest number for a flow without one.
@@ -80,6 +94,8 @@ impl EgressQueues {
         let selector = Selector::new(selection, count);
         Self {
             lanes: vec![Lane::default(); usize::from(selector.queues())].into_boxed_slice(),
+            is_in_order: false,
+            departures: VecDeque::new(),
             selector,
             local_deadlines: (selection == Selection::EarliestDeadline).then(|| Arc::from([])),
             waiting: 0,
@@ -98,6 +114,45 @@ impl EgressQueues {
     /// Returns whether the port serves by earliest deadline.
     pub(crate) const fn is_by_deadline(&self) -> bool {
         self.local_deadlines.is_some()
+    }
+
+    /// Says that nothing but these queues decides when a frame leaves.
+    pub(crate) fn set_alone(&mut self) {
+        self.is_in_order =
+            self.count() == 1 && !self.is_by_deadline() && !self.is_asked_when_idle();
+    }
+
+    /// Returns whether the time at which a frame leaves is known when it comes.
+    #[inline]
+    pub(crate) const fn is_in_order(&self) -> bool {
+        self.is_in_order
+    }
+
+    /// Adds a frame that leaves at `at`, in order; the caller has checked [`Self::fits`].
+    #[inline]
+    pub(crate) fn schedule(&mut self, at: i64, waited: i64, size: u64) {
+        self.departures.push_back(Departure { at, waited, size });
+        self.add(0, size);
+    }
+
+    /// Takes note of the frames that have left before `now`, and returns their number.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: i64) -> u64 {
+        let mut left = 0;
+        while let Some(first) = self.departures.front().filter(|first| first.at < now) {
+            let (waited, size) = (first.waited, first.size);
+            self.departures.pop_front();
+            self.subtract(0, size);
+            self.note_waited(0, waited);
+            left += 1;
+        }
+        left
+    }
+
+    /// Returns the number of frames on the link that will leave only later, and their octets.
+    pub(crate) fn scheduled(&self) -> (u64, u64) {
+        let octets = self.departures.iter().map(|frame| frame.size).sum();
+        (self.departures.len() as u64, octets)
     }
 
     /// Sets the local deadline of each flow, for a port that serves by earliest deadline.
@@ -146,12 +201,28 @@ impl EgressQueues {
                 packet.mark.saturating_add(of_flow[packet.flow as usize])
             }),
         }
-        lane.record.depth_max = lane.record.depth_max.max(lane.fifo.len());
+        self.add(queue, size);
+    }
+
+    #[inline]
+    fn add(&mut self, queue: u8, size: u64) {
+        let lane = &mut self.lanes[usize::from(queue)];
+        lane.frames += 1;
+        lane.record.depth_max = lane.record.depth_max.max(lane.frames);
         lane.backlog += size;
         lane.record.backlog_max = lane.record.backlog_max.max(Bytes::new(lane.backlog));
         self.waiting += 1;
         self.backlog += size;
         self.backlog_max = self.backlog_max.max(self.backlog);
+    }
+
+    #[inline]
+    fn subtract(&mut self, queue: u8, size: u64) {
+        let lane = &mut self.lanes[usize::from(queue)];
+        lane.frames -= 1;
+        lane.backlog -= size;
+        self.waiting -= 1;
+        self.backlog -= size;
     }
 
     /// Removes and returns the frame that transmission selection chooses at `now`.
@@ -179,10 +250,7 @@ impl EgressQueues {
         let Some(id) = lane.fifo.pop(pool) else {
             return Next::Empty;
         };
-        let size = pool.get(id).frame_size().unsigned_abs();
-        lane.backlog -= size;
-        self.waiting -= 1;
-        self.backlog -= size;
+        self.subtract(queue, pool.get(id).frame_size().unsigned_abs());
         Next::Frame(id, queue)
     }
 

@@ -415,8 +415,16 @@ impl SwitchState {
         true
     }
 
+    /// Returns whether its ports share memory that can be used up.
+    pub(crate) const fn shares_memory(&self) -> bool {
+        self.shared_limit != u64::MAX
+    }
+
     /// Takes memory from the pool shared by the ports; `false` if too little is left.
     pub(crate) const fn reserve(&mut self, size: u64) -> bool {
+        if !self.shares_memory() {
+            return true;
+        }
         let fits = self.shared_used + size <= self.shared_limit;
         if fits {
             self.shared_used += size;
@@ -426,7 +434,9 @@ impl SwitchState {
 
     /// Returns memory to the shared pool.
     pub(crate) const fn release(&mut self, size: u64) {
-        self.shared_used -= size;
+        if self.shares_memory() {
+            self.shared_used -= size;
+        }
     }
 
     /// Returns the octets taken from the shared pool.

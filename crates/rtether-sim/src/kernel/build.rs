@@ -124,6 +124,7 @@ impl Simulation {
             agenda: Agenda::new(0),
             actions: Vec::new(),
             pool: Pool::default(),
+            is_ahead: false,
             ports: ports.hot,
             port_rests: ports.rests,
             queues: ports.queues,
@@ -149,6 +150,7 @@ impl Simulation {
         simulation.add_publications(flows)?;
         simulation.open_for_requests();
         simulation.give_slots()?;
+        simulation.find_ports_in_order();
         Ok(simulation)
     }
 
@@ -302,6 +304,21 @@ impl Simulation {
         self.actions = actions;
         self.set_first_times();
         Ok(())
+    }
+
+    /// Finds the ports at which nothing else decides when a frame leaves: no medium, no memory
+    /// shared with other ports, no errors and copies, and no layer that is told.
+    fn find_ports_in_order(&mut self) {
+        for (port, queues) in self.ports.iter().zip(&mut self.queues) {
+            let shares = match port.owner() {
+                Owner::Switch(switch) => self.switches[switch as usize].shares_memory(),
+                Owner::Station(_) | Owner::Hub => false,
+            };
+            let is_decided = port.attachment().is_some() || port.is_special() || shares;
+            if !is_decided && !port.reports_completion() {
+                queues.set_alone();
+            }
+        }
     }
 
     /// Sets the timers of the first events.

@@ -8,6 +8,8 @@ use crate::agenda::NEVER;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{CORRUPTED, NONE};
 use crate::port::Owner;
+#[cfg(doc)]
+use crate::queues::EgressQueues;
 use crate::queues::Next;
 
 impl Simulation {
@@ -46,6 +48,13 @@ impl Simulation {
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         let size = self.pool.get(id).frame_size().unsigned_abs();
+        let queues = &mut self.queues[index as usize];
+        self.events += queues.settle(self.now);
+        // An observer is told of a frame when it leaves.
+        let is_known = !O::ACTIVE && queues.is_in_order();
+        if is_known && !self.ports[index as usize].is_wake_set() && queues.fits(queue, size) {
+            return self.schedule(index, id, size);
+        }
         let (queue, may_send) = match self.queue_in_scheme(index, id, queue) {
             Some(queue) => (queue, true),
             None => (0, false),
@@ -67,6 +76,31 @@ impl Simulation {
         }
     }
 
+    /// Puts a frame that must wait on a link where only the frames before it decide when it leaves,
+    /// so that the port need not wake up for it. All that happens then is booked now, or by
+    /// [`EgressQueues::settle`].
+    #[inline]
+    fn schedule(&mut self, index: u32, id: u32, size: u64) {
+        let port = &mut self.ports[index as usize];
+        let leaves_at = port.free_at();
+        let waits = leaves_at - self.now;
+        self.is_ahead = true;
+        self.queues[index as usize].schedule(leaves_at, waits, size);
+        let packet = self.pool.get_mut(id);
+        packet.spend(port.owner().waiting_place(), index, waits);
+        port.send(index, packet, leaves_at);
+        port.launch(index, id, &mut self.pool, &mut self.agenda);
+    }
+
+    /// Takes note of all frames that have left, so that counters are those of now.
+    pub(super) fn settle(&mut self) {
+        if self.is_ahead {
+            for queues in &mut self.queues {
+                self.events += queues.settle(self.now);
+            }
+        }
+    }
+
     /// Sends the next waiting frame: the link is free.
     pub(super) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
         if self.ports[index as usize].attachment().is_some() {
@@ -75,6 +109,7 @@ impl Simulation {
             return;
         }
         let mut not_before = i64::MIN;
+        self.events += self.queues[index as usize].settle(self.now);
         match self.queues[index as usize].pop(&self.pool, self.now) {
             Next::Frame(id, queue) => {
                 let size = self.pool.get(id).frame_size().unsigned_abs();

@@ -349,6 +349,28 @@ fn steps_do_not_matter_and_runs_repeat() {
     });
 }
 
+/// Oracle: the observed run. Without an observer, frames that wait in order of arrival leave without
+/// an event of their own.
+#[test]
+fn an_observer_changes_nothing() {
+    for_each_case(|case| {
+        let observed = case.run(&mut Fingerprint::default());
+        let mut dice = Dice::new(case.number);
+        let mut simulation = case.simulation();
+        while simulation.now() < case.until {
+            let step = Duration::from_ns(dice.time(1, 200_000));
+            let until = case.until.min(simulation.now() + step);
+            if dice.chance(90) {
+                simulation.advance_to(until);
+            } else {
+                simulation.run_until(until, &mut Fingerprint::default());
+            }
+            simulation.invariants().unwrap();
+        }
+        assert_eq!(simulation.finish(), observed);
+    });
+}
+
 /// Oracle: the committed snapshot. A moved fingerprint means that results may change, especially in
 /// nodes with layers: few scenarios have those, and many of these plants.
 #[test]
