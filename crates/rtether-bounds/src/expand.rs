@@ -131,6 +131,8 @@ struct Token {
     octet: i64,
     /// From the header to the last bit on that link.
     tail: Gap,
+    /// How much longer it takes if the master of a summation frame has to pass it on.
+    relay: i64,
     thinking: i64,
     is_answer: bool,
     is_pure: bool,
@@ -156,6 +158,7 @@ impl Token {
             frame,
             octet: 0,
             tail: Gap { min: 0, max: 0 },
+            relay: 0,
             thinking: 0,
             is_answer: false,
             is_pure: false,

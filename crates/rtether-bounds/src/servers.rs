@@ -11,7 +11,7 @@ use rtether_model::network::{
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
 
-use crate::access::Schemes;
+use crate::access::{Carriage, Schemes};
 use crate::analysis::Reason;
 use crate::discipline::Discipline;
 use crate::discipline::smoother::Pace;
@@ -36,6 +36,9 @@ pub(crate) struct Wire {
     pub(crate) largest: [i64; CLASSES],
     /// Whether the port follows an access scheme, with a queue for each class.
     pub(crate) has_turns: bool,
+    /// How long frames are under way where they pass through all stations; behind the port of a hub,
+    /// those of the station that takes them out.
+    pub(crate) carriage: Option<Carriage>,
 }
 
 /// All places by node and port.
@@ -111,6 +114,7 @@ impl Sites {
                     flight: flight(network, &hop),
                     largest: largest.unwrap_or([i64::MAX; CLASSES]),
                     has_turns: largest.is_some(),
+                    carriage: carriage(&schemes, &hop),
                 });
             }
         }
@@ -148,6 +152,13 @@ impl Sites {
     pub(crate) fn inside(&self, node: NodeId) -> Inside {
         self.stations[node.index()]
     }
+}
+
+/// Returns how long frames of the station at one end of a link are under way.
+fn carriage(schemes: &Schemes<'_>, hop: &Hop) -> Option<Carriage> {
+    let [from, to] = [hop.egress.node, hop.ingress.node];
+    let sent = schemes.carriage(from, to);
+    sent.or_else(|| schemes.carriage(to, from))
 }
 
 fn add(servers: &mut Vec<Server>, server: Server) -> u32 {

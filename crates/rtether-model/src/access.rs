@@ -8,12 +8,14 @@ mod check;
 mod domain;
 mod ftt;
 mod plan;
+mod summation;
 
 use crate::flow::Flow;
 
 pub use crate::scheme::{
     Access, Backup, CLASSES, CONTROL, DemandPriority, Faults, Ftt, Member, ORDINARY, Polling,
-    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Synchronous, Tdma, TimedToken, VirtualToken,
+    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Summation, Synchronous, Tdma, TimedToken,
+    VirtualToken,
 };
 pub use check::Problem;
 pub use domain::Domain;

@@ -83,6 +83,8 @@ pub enum SchemeKind {
     VirtualToken,
     /// Grants of the hub (IEEE 802.12).
     DemandPriority,
+    /// One frame that passes through all stations, as of `EtherCAT`.
+    Summation,
 }
 
 impl SchemeKind {
@@ -96,6 +98,7 @@ impl SchemeKind {
         Self::TimedToken,
         Self::VirtualToken,
         Self::DemandPriority,
+        Self::Summation,
     ];
 
     /// Returns the name in scenarios and reports.
@@ -109,6 +112,7 @@ impl SchemeKind {
             Self::TimedToken => "timed-token",
             Self::VirtualToken => "virtual-token",
             Self::DemandPriority => "demand-priority",
+            Self::Summation => "summation",
         }
     }
 }
@@ -130,6 +134,8 @@ pub enum Scheme {
     VirtualToken(VirtualToken),
     /// Grants of the hub.
     DemandPriority(DemandPriority),
+    /// One frame that passes through all stations.
+    Summation(Summation),
 }
 
 impl Scheme {
@@ -143,6 +149,7 @@ impl Scheme {
             Self::TimedToken(_) => SchemeKind::TimedToken,
             Self::VirtualToken(_) => SchemeKind::VirtualToken,
             Self::DemandPriority(_) => SchemeKind::DemandPriority,
+            Self::Summation(_) => SchemeKind::Summation,
         }
     }
 
@@ -151,9 +158,11 @@ impl Scheme {
     pub const fn has_turns_by_class(&self) -> bool {
         match self {
             Self::Tdma(_) | Self::Polling(_) | Self::VirtualToken(_) => false,
-            Self::Powerlink(_) | Self::Ftt(_) | Self::TimedToken(_) | Self::DemandPriority(_) => {
-                true
-            }
+            Self::Powerlink(_)
+            | Self::Ftt(_)
+            | Self::TimedToken(_)
+            | Self::DemandPriority(_)
+            | Self::Summation(_) => true,
         }
     }
 }
@@ -272,4 +281,22 @@ pub struct DemandPriority {
     pub signalling: Duration,
     /// After this time, a waiting ordinary frame counts as a real-time one.
     pub promotion: Duration,
+}
+
+/// A summation frame: in each cycle the master sends one frame, or several in a row, through all
+/// stations and back. Each takes out what is for it as the frame passes, and puts in what it sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summation {
+    /// Time between two cycles.
+    pub cycle: Duration,
+    /// Position of the master among the members.
+    pub master: u32,
+    /// How long a station holds the frame, on its way out and back.
+    pub pass: Duration,
+    /// Octets of process data in each cycle.
+    pub octets: Bytes,
+    /// By member: most real-time frames that it puts in.
+    pub places: Vec<u32>,
+    /// Whether the master passes ordinary frames on from one station to another.
+    pub relays: bool,
 }

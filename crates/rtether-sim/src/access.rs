@@ -7,11 +7,11 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use rtether_model::access::{Access, CLASSES, Domain};
+use rtether_model::access::{Access, CLASSES, Domain, ORDINARY};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::wire_time;
-use rtether_proto::access::{Control, Engine, Heard, Queue, Turn};
+use rtether_proto::access::{Control, Engine, Heard, Message, Queue, Return, Turn};
 
 use crate::agenda::{Agenda, NEVER};
 use crate::packet::NONE;
@@ -32,6 +32,43 @@ pub(crate) struct AccessState {
     rate: BitRate,
     control: u64,
     control_time: Duration,
+    /// Whether the last control frame was lost.
+    was_lost: bool,
+    aboard: Vec<Cargo>,
+    relays: Vec<Relay>,
+    returned: Option<Returned>,
+}
+
+/// A summation frame that has come back.
+pub(crate) struct Returned {
+    at: i64,
+    /// The master's station.
+    pub(crate) master: u32,
+    pub(crate) back: Return,
+    /// What was in it. The next frame may be under way before this is handled.
+    pub(crate) cargo: Vec<Cargo>,
+}
+
+/// A frame in a summation frame that is under way.
+#[derive(Clone, Copy)]
+pub(crate) struct Cargo {
+    /// Station that has put it in.
+    pub(crate) station: u32,
+    pub(crate) id: u32,
+    pub(crate) class: u8,
+}
+
+/// A frame that the master has got back and passes on.
+#[derive(Clone, Copy)]
+pub(crate) struct Relay {
+    /// Port that sent it.
+    pub(crate) sender: u32,
+    /// Station of the medium that takes it out.
+    pub(crate) to: u32,
+    /// Port of that station.
+    pub(crate) receiver: u32,
+    pub(crate) id: u32,
+    pub(crate) class: u8,
 }
 
 /// A station of the medium.
@@ -89,6 +126,10 @@ impl AccessState {
             rate: domain.rate,
             control: 0,
             control_time: Duration::ZERO,
+            was_lost: false,
+            aboard: Vec::new(),
+            relays: Vec::new(),
+            returned: None,
         })
     }
 
@@ -130,7 +171,7 @@ impl AccessState {
             Turn::Control(control) => post.control = Some(control),
             Turn::Data { class, note } => post.data = Heard::Data { class, note },
             Turn::NotBefore(time) => post.wake = time.as_ps(),
-            Turn::Silent => {}
+            Turn::Load { .. } | Turn::Silent => {}
         }
         turn
     }
@@ -147,16 +188,72 @@ impl AccessState {
         let control = post.control.take();
         let is_lost = control.is_some_and(|control| {
             self.control += 1;
-            self.control_time += wire_time(control.size, self.rate);
+            let data = self.rate.time_ceil(control.message.carried());
+            self.control_time += wire_time(control.size, self.rate) - data;
             self.lost.binary_search(&self.control).is_ok()
         });
+        self.was_lost = is_lost;
         let heard = control.map_or(post.data, |control| Heard::Control(control.message));
         for station in (0u32..).take(self.posts.len()) {
-            if !is_lost || station == from {
+            if let Some(way) = self.engine.way(station) {
+                let heard = if is_lost { Heard::Noise } else { heard };
+                self.will_hear(now + way.as_ps(), station, from, heard);
+            } else if !is_lost || station == from {
                 let after = if station == from { 0 } else { delay(station) };
                 self.will_hear(now + after, station, from, heard);
             }
         }
+    }
+
+    /// Returns the time from a bit of a summation frame at the master to the same bit at a station.
+    pub(crate) fn way(&self, station: u32) -> i64 {
+        self.engine.way(station).map_or(0, Duration::as_ps)
+    }
+
+    /// Returns whether the last control frame was lost.
+    pub(crate) const fn was_lost(&self) -> bool {
+        self.was_lost
+    }
+
+    /// Puts a frame into the summation frame that passes.
+    pub(crate) fn load(&mut self, cargo: Cargo) {
+        self.aboard.push(cargo);
+    }
+
+    /// Returns the frames in the summation frame that is under way.
+    pub(crate) fn aboard(&self) -> &[Cargo] {
+        &self.aboard
+    }
+
+    /// Takes these out of it.
+    pub(crate) fn unload(&mut self) -> Vec<Cargo> {
+        core::mem::take(&mut self.aboard)
+    }
+
+    /// Keeps a frame until the master passes it on.
+    pub(crate) fn keep(&mut self, relay: Relay) {
+        self.relays.push(relay);
+    }
+
+    /// Returns the frames that the master has to pass on.
+    pub(crate) fn relays(&self) -> &[Relay] {
+        &self.relays
+    }
+
+    /// Takes those that it passes on with this frame: ordinary ones behind the mailbox that they
+    /// were in, if it writes one then, and all others with process data.
+    pub(crate) fn pass_on(&mut self, message: &Message) -> Vec<Relay> {
+        let all = matches!(message, Message::Process { .. });
+        let ordinary = matches!(message, Message::Mailbox { of: None, .. });
+        let goes = |relay: &&Relay| all || ordinary && relay.class == ORDINARY;
+        let (gone, kept) = self.relays.iter().partition(goes);
+        self.relays = kept;
+        gone
+    }
+
+    /// Takes the news of a summation frame that is back at its master.
+    pub(crate) const fn take_returned(&mut self) -> Option<Returned> {
+        self.returned.take()
     }
 
     /// Notes that the signal of a station begins, or ends without having been a frame.
@@ -173,7 +270,9 @@ impl AccessState {
         let heard = if begins { Heard::Busy } else { Heard::Noise };
         for station in (0u32..).take(self.posts.len()) {
             if station != from {
-                self.will_hear(now + delay(station), station, from, heard);
+                let way = self.engine.way(station).map(Duration::as_ps);
+                let after = way.unwrap_or_else(|| delay(station));
+                self.will_hear(now + after, station, from, heard);
             }
         }
     }
@@ -201,8 +300,16 @@ impl AccessState {
             && entry.key().0 <= now
         {
             let ((at, _), ear) = entry.remove_entry();
-            let at = Instant::from_ps(at);
-            self.engine.hear(at, ear.station, ear.from, &ear.heard);
+            let time = Instant::from_ps(at);
+            let back = self.engine.hear(time, ear.station, ear.from, &ear.heard);
+            if let Some(back) = back {
+                self.returned = Some(Returned {
+                    at,
+                    master: ear.station,
+                    back,
+                    cargo: self.unload(),
+                });
+            }
             self.posts[ear.station as usize].wake = now;
         }
     }
@@ -219,7 +326,8 @@ impl AccessState {
     pub(crate) fn set_timer(&self, agenda: &mut Agenda) {
         let heard = self.ears.first_key_value().map(|(key, _)| key.0);
         let woken = self.posts.iter().map(|post| post.wake).min();
-        let next = heard.into_iter().chain(woken).min();
+        let returned = self.returned.as_ref().map(|own| own.at);
+        let next = heard.into_iter().chain(woken).chain(returned).min();
         agenda.set(self.slot, next.unwrap_or(NEVER));
     }
 

@@ -25,6 +25,7 @@ mod port;
 mod publication;
 mod router;
 mod station;
+mod summation;
 mod switch;
 
 use alloc::vec::Vec;
@@ -191,7 +192,7 @@ impl Simulation {
                 Action::Party(party) => self.wake_party(party, observer),
                 Action::Release(flow) => self.release(flow, observer),
                 Action::Medium(domain) => self.wake_medium(domain, observer),
-                Action::Access(domain) => self.wake_access(domain),
+                Action::Access(domain) => self.wake_access(domain, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
             }
         }

@@ -104,7 +104,7 @@ pub enum DropReason {
     StackFull,
     /// The egress port's buffer, or the memory its switch shares, was full.
     BufferFull,
-    /// The FCS was wrong.
+    /// The FCS was wrong, or the working counter of the summation frame that carried it was short.
     FrameError,
     /// Not a member of the VLAN, no port towards the destination, or not addressed to the station.
     Filtered,

@@ -309,6 +309,12 @@ impl Port {
         self.count_sent(size);
     }
 
+    /// Counts a frame that a summation frame has taken along.
+    pub(crate) const fn carried(&mut self, packet: &mut Packet) {
+        packet.tail = 0;
+        self.count_sent(packet.frame_size());
+    }
+
     /// Counts a frame that a hub repeats at this port.
     pub(crate) const fn repeat(&mut self, frame_size: i64) {
         self.offered += 1;
@@ -376,13 +382,13 @@ impl Port {
 
     /// Returns the counters at the end of a run.
     ///
-    /// `access` is given for a port on a shared medium: its counters, and whether the medium holds
-    /// a frame of it.
+    /// `access` is given for a port on a shared medium: its counters, and how many of its frames the
+    /// medium holds.
     pub(crate) fn record(
         &self,
         rest: &PortRest,
         queues: &EgressQueues,
-        access: Option<(AccessRecord, bool)>,
+        access: Option<(AccessRecord, u64)>,
         now: i64,
     ) -> PortRecord {
         let mut records = queues.records();
@@ -407,7 +413,7 @@ impl Port {
             sent,
             sent_wire: Bytes::new(sent_octets),
             dropped: rest.dropped,
-            queued: u64::from(queues.waiting()) + u64::from(access.is_some_and(|a| a.1)),
+            queued: u64::from(queues.waiting()) + access.map_or(0, |own| own.1),
             corrupted: rest.corrupted,
             busy: Duration::from_ps(busy - unfinished),
             backlog_max: queues.backlog_max(),
@@ -417,24 +423,24 @@ impl Port {
     }
 
     /// Checks that frames are conserved: offered = sent + dropped + queued, in total and by queue;
-    /// and that waiting frames do not wait forever. `is_sending` is given for a port on a shared
-    /// medium: whether the medium holds a frame of it. `has_turns` if the port follows an access
+    /// and that waiting frames do not wait forever. `held` is given for a port on a shared
+    /// medium: how many of its frames the medium holds. `has_turns` if the port follows an access
     /// scheme, where frames may wait for a turn that never comes.
     pub(crate) fn invariants(
         &self,
         rest: &PortRest,
         queues: &EgressQueues,
-        is_sending: Option<bool>,
+        held: Option<u64>,
         has_turns: bool,
     ) -> Result<(), &'static str> {
-        let queued = u64::from(queues.waiting()) + u64::from(is_sending == Some(true));
+        let queued = u64::from(queues.waiting()) + held.unwrap_or(0);
         let (ahead, _) = queues.scheduled();
         if self.offered + ahead != self.sent + rest.dropped + queued {
             return Err("frames at a port");
         }
-        let is_served = match is_sending {
+        let is_served = match held {
             None => (queued == ahead) != self.is_wake_set || self.reports_completion,
-            Some(is_sending) => queues.is_empty() || is_sending || self.is_wake_set || has_turns,
+            Some(held) => queues.is_empty() || held > 0 || self.is_wake_set || has_turns,
         };
         if !is_served {
             return Err("a wake-up for waiting frames");

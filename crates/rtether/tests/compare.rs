@@ -38,7 +38,7 @@ fn rates_and_delays_by_hand() {
         assert_eq!((row.kept, row.lost), (kept, 0), "{}", row.scheme);
     }
     let proved: Vec<usize> = found.rows.iter().map(|row| row.proved).collect();
-    assert_eq!(proved, [0, 1, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(proved, [0, 1, 1, 1, 1, 1, 1, 1, 1]);
     let cycle = Duration::from_ns(6_720 + 123_040 + 2 * 6_720);
     let frame = Duration::from_ns(5_760);
     let tdma = &found.rows[1];

@@ -19,6 +19,7 @@ mod demand_priority;
 mod ftt;
 mod polling;
 mod powerlink;
+mod summation;
 mod tdma;
 mod timed_token;
 mod virtual_token;
@@ -30,6 +31,8 @@ use rtether_model::network::{Network, NodeId, NodeKind, PortId, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 
 use crate::analysis::{AccessObstacle, Reason};
+
+pub(crate) use summation::Carriage;
 
 /// Turns of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +131,10 @@ impl<'a> Schemes<'a> {
                 [Some(virtual_token::turns(token, access, domain)); CLASSES]
             }
             Scheme::DemandPriority(demand) => demand_priority::turns(demand, access, domain),
+            Scheme::Summation(own_plan) => [
+                Some(summation::ordinary(own_plan, access)),
+                summation::real_time(own_plan, own),
+            ],
         };
         if turns.iter().all(Option::is_none) {
             return Err(AccessObstacle::NoTurn);
@@ -167,6 +174,17 @@ impl<'a> Schemes<'a> {
         let own = access.members.iter().find(|own| own.node == node)?;
         let octets = |size: Bytes| i64::try_from(size.get()).unwrap_or(i64::MAX);
         Some(own.largest.map(octets))
+    }
+
+    /// Returns how long the frames of a node are under way on the medium of a hub where frames pass
+    /// through all stations.
+    pub(crate) fn carriage(&self, node: NodeId, hub: NodeId) -> Option<Carriage> {
+        let (access, domain) = self.of(hub)?;
+        let Scheme::Summation(plan) = &access.scheme else {
+            return None;
+        };
+        let own = access.members.iter().position(|own| own.node == node)?;
+        Some(summation::carriage(plan, (access, domain), own))
     }
 
     /// Returns whether a link in the domain of a hub has bit errors.

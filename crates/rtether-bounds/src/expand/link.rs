@@ -31,6 +31,9 @@ impl Walker<'_> {
             // A hub sends on what it hears.
             token.gap.min = add(token.gap.min, wire.flight);
             token.gap.max = add(token.gap.max, wire.flight);
+            if wire.carriage.is_some_and(|own| !own.is_master) {
+                token.gap.max = add(token.gap.max, token.relay);
+            }
         } else {
             let [_, large] = token.frame.tagged_sizes();
             if large > wire.largest[usize::from(self.class)] {
@@ -74,6 +77,15 @@ impl Walker<'_> {
             max: add(seen.max, wire.flight),
         };
         token.octet = wire.octet;
+        if let Some(own) = wire.carriage {
+            // It is in a frame that passes, whose length says nothing about its own.
+            let class = usize::from(self.class);
+            token.gap = Gap {
+                min: add(own.least[class], wire.flight),
+                max: add(own.most[class], wire.flight),
+            };
+            token.relay = own.relay[class];
+        }
     }
 }
 

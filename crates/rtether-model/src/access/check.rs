@@ -40,6 +40,9 @@ pub enum Problem {
         /// Shortest silence.
         least: Duration,
     },
+    /// A station does not follow the scheme, or a switch is on the medium, through which the frame
+    /// cannot pass.
+    NotInLine,
     /// A slot is for one of no cycles, or its turn does not exist.
     BadTurn {
         /// Position of the slot.
@@ -64,6 +67,10 @@ impl fmt::Display for Problem {
             ),
             Self::ShortWindow { least } => write!(f, "its synchronous window needs {least}"),
             Self::ShortSilence { least } => write!(f, "its silence has to be {least} or more"),
+            Self::NotInLine => write!(
+                f,
+                "its frame cannot pass through switches, nor through stations that do not follow it"
+            ),
             Self::BadTurn { slot } => write!(f, "slot {} has no turn", slot + 1),
         }
     }
@@ -103,6 +110,10 @@ impl Access {
                 Ok(())
             }
             Scheme::DemandPriority(_) => Ok(()),
+            Scheme::Summation(own) => {
+                self.check_master(own.master)?;
+                own.check(self, domain)
+            }
         }
     }
 
@@ -281,6 +292,6 @@ mod tests {
             assert_eq!(tdma.cycle, Duration::from_ns(67_200 + 2 * pitch));
             assert_eq!(tdma.check(&domain, 2), Ok(()));
         }
-        assert_eq!(SchemeKind::ALL.len(), 8);
+        assert_eq!(SchemeKind::ALL.len(), 9);
     }
 }

@@ -17,6 +17,8 @@ pub struct Domain {
     pub hubs: BTreeSet<NodeId>,
     /// Rate of all its links.
     pub rate: BitRate,
+    /// Whether one of its nodes is a switch.
+    pub has_switch: bool,
     /// Longest one-way delay between two of its nodes.
     pub reach: Duration,
 }
@@ -41,8 +43,10 @@ impl Domain {
         let ways = ways.into_iter().flatten();
         let is_own = |node: &NodeId| from_hub.contains_key(node) && !is_hub(node);
         let reach = ways.filter(|(node, _)| is_own(node)).map(|(_, way)| way);
+        let nodes: Vec<NodeId> = nodes.collect();
         Some(Self {
-            nodes: nodes.collect(),
+            has_switch: nodes.iter().any(|node| network.switch(*node).is_some()),
+            nodes,
             hubs: from_hub
                 .keys()
                 .filter(|node| is_hub(node))

@@ -145,6 +145,7 @@ mod tests {
             nodes: vec![NodeId(1), NodeId(2), NodeId(3)],
             hubs: BTreeSet::from([NodeId(0)]),
             rate: BitRate::from_mbps(100),
+            has_switch: false,
             reach: Duration::ZERO,
         };
         let member = |node, ordinary, real_time| Member {

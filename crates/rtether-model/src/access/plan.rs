@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use super::{
     Access, CLASSES, CONTROL, DemandPriority, Domain, Faults, Ftt, Member, ORDINARY, Polling,
-    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Tdma, TimedToken, VirtualToken, class_of,
+    Powerlink, REAL_TIME, Scheme, SchemeKind, Slot, Summation, Tdma, TimedToken, VirtualToken,
+    class_of,
 };
 use crate::flow::{Flow, Traffic};
 use crate::network::{Network, NodeId};
@@ -75,6 +76,9 @@ impl Access {
                 signalling: SIGNALLING,
                 promotion: PROMOTION,
             }),
+            SchemeKind::Summation => {
+                Scheme::Summation(Summation::plan(&domain, &members, flows, master))
+            }
         };
         Some(Self {
             hub,

@@ -100,7 +100,10 @@ impl Ftt {
             Turn::Silent if is_master => self.lead(now, queue),
             Turn::Silent => self.stations[member as usize].answer(now, queue),
             // Its own messages are over before it asks.
-            turn @ (Turn::Control(_) | Turn::Data { .. } | Turn::NotBefore(_)) => turn,
+            turn @ (Turn::Control(_)
+            | Turn::Data { .. }
+            | Turn::Load { .. }
+            | Turn::NotBefore(_)) => turn,
         }
     }
 

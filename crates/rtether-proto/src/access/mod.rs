@@ -10,6 +10,9 @@
 //!
 //! # Calls
 //!
+//! A station that puts a frame into one that passes ([`Turn::Load`]) is polled again at once. The host
+//! keeps such frames until [`Engine::hear`] says that the master has them back, and passes them on.
+//!
 //! The host polls a station that is not sending when a frame has come to its queues, after each
 //! [`Engine::hear`] for it, and at the time of its last [`Turn::NotBefore`]. What a station sends it
 //! hears itself, when the last bit leaves. `now` never decreases.
@@ -18,6 +21,7 @@ mod demand_priority;
 mod ftt;
 mod polling;
 mod powerlink;
+mod summation;
 mod tdma;
 mod timed_token;
 mod virtual_token;
@@ -26,12 +30,13 @@ use alloc::vec::Vec;
 
 use rtether_model::access::{Access, CLASSES, Domain, ORDINARY, REAL_TIME, Scheme};
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use demand_priority::DemandPriority;
 use ftt::Ftt;
 use polling::Polling;
 use powerlink::Powerlink;
+use summation::Summation;
 use tdma::Tdma;
 use timed_token::TimedToken;
 use virtual_token::VirtualToken;
@@ -69,6 +74,11 @@ pub enum Turn {
         class: u8,
         /// What the frame tells besides its contents.
         note: u32,
+    },
+    /// It puts its oldest frame of a class into the frame that passes, and may have more to put in.
+    Load {
+        /// The class.
+        class: u8,
     },
     /// Nothing before this time, unless it hears something or a frame comes.
     NotBefore(Instant),
@@ -117,6 +127,42 @@ pub enum Message {
     },
     /// A member gets the token.
     Token(Token),
+    /// Process data pass through all members.
+    Process {
+        /// Octets of data.
+        octets: Bytes,
+    },
+    /// The mailbox of a member is read, or written for others.
+    Mailbox {
+        /// The member; `None` for what the master passes on.
+        of: Option<u32>,
+        /// Octets of data.
+        octets: Bytes,
+    },
+}
+
+impl Message {
+    /// Returns the octets of data in frames that other stations put in.
+    pub const fn carried(&self) -> Bytes {
+        match self {
+            Self::Process { octets } | Self::Mailbox { octets, .. } => *octets,
+            Self::Sync { .. }
+            | Self::CycleStart
+            | Self::Trigger
+            | Self::Request { .. }
+            | Self::Answer { .. }
+            | Self::Grant { .. }
+            | Self::Token(_) => Bytes::ZERO,
+        }
+    }
+}
+
+/// A frame that has passed through all members is back at the master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Return {
+    /// Whether the master takes what members have put in: the frame was not lost, and all members
+    /// have counted up its working counter.
+    pub is_valid: bool,
 }
 
 /// What a station hears, with its last bit unless said otherwise.
@@ -155,6 +201,7 @@ enum Rule {
     TimedToken(TimedToken),
     VirtualToken(VirtualToken),
     DemandPriority(DemandPriority),
+    Summation(Summation),
 }
 
 impl Engine {
@@ -178,6 +225,7 @@ impl Engine {
             Scheme::DemandPriority(plan) => {
                 Rule::DemandPriority(DemandPriority::new(plan, members))
             }
+            Scheme::Summation(plan) => Rule::Summation(Summation::new(plan, access, domain)),
         };
         Self {
             rule,
@@ -187,7 +235,22 @@ impl Engine {
 
     /// Returns whether stations have to hear when signals begin.
     pub const fn hears_begin(&self) -> bool {
-        matches!(self.rule, Rule::VirtualToken(_))
+        matches!(self.rule, Rule::VirtualToken(_) | Rule::Summation(_))
+    }
+
+    /// Returns the time from a bit of the master's frame to the same bit at a station, where frames
+    /// pass through all stations; at the master itself, when the frame is back.
+    pub fn way(&self, station: u32) -> Option<Duration> {
+        match &self.rule {
+            Rule::Summation(own) => own.way(self.member(station)?),
+            Rule::Tdma(_)
+            | Rule::Polling(_)
+            | Rule::Powerlink(_)
+            | Rule::Ftt(_)
+            | Rule::TimedToken(_)
+            | Rule::VirtualToken(_)
+            | Rule::DemandPriority(_) => None,
+        }
     }
 
     /// Returns whether a station follows the scheme.
@@ -212,14 +275,14 @@ impl Engine {
             Rule::TimedToken(own) => own.poll(now, member, queue),
             Rule::VirtualToken(own) => own.poll(now, member, queue),
             Rule::DemandPriority(own) => own.poll(now, member, queue),
+            Rule::Summation(own) => own.poll(now, member, queue),
         }
     }
 
-    /// Notes what a station hears from another, or from itself.
-    pub fn hear(&mut self, at: Instant, station: u32, from: u32, heard: &Heard) {
-        let Some(member) = self.member(station) else {
-            return;
-        };
+    /// Notes what a station hears from another, or from itself. Returns what it means for the frames
+    /// put into one that has passed through all members.
+    pub fn hear(&mut self, at: Instant, station: u32, from: u32, heard: &Heard) -> Option<Return> {
+        let member = self.member(station)?;
         let from = self.member(from);
         match &mut self.rule {
             Rule::Tdma(own) => own.hear(member, heard),
@@ -229,6 +292,8 @@ impl Engine {
             Rule::TimedToken(own) => own.hear(at, member, from, heard),
             Rule::VirtualToken(own) => own.hear(at, member, from, heard),
             Rule::DemandPriority(own) => own.hear(at, member, from),
+            Rule::Summation(own) => return own.hear(at, member, heard),
         }
+        None
     }
 }

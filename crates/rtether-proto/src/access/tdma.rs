@@ -79,7 +79,7 @@ impl Tdma {
         match self.stations[member as usize].in_slots(now, queue) {
             Turn::NotBefore(time) => Turn::NotBefore(wake.map_or(time, |own| own.min(time))),
             Turn::Silent => wake.map_or(Turn::Silent, Turn::NotBefore),
-            turn @ (Turn::Control(_) | Turn::Data { .. }) => turn,
+            turn @ (Turn::Control(_) | Turn::Data { .. } | Turn::Load { .. }) => turn,
         }
     }
 

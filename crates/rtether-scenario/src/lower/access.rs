@@ -117,6 +117,10 @@ fn read(
         Scheme::VirtualToken(token) => {
             token.silence = time(reader, "silence").unwrap_or(token.silence);
         }
+        Scheme::Summation(own) => {
+            own.pass = time(reader, "pass").unwrap_or(own.pass);
+            own.cycle = cycle.unwrap_or_else(|| own.shortest(domain, &access.members));
+        }
         Scheme::DemandPriority(demand) => {
             demand.signalling = time(reader, "signalling").unwrap_or(demand.signalling);
             demand.promotion = time(reader, "promotion").unwrap_or(demand.promotion);
@@ -146,6 +150,7 @@ fn misplaced(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: SchemeKind) {
         SchemeKind::TimedToken => &["cycle", "response", "reservations"],
         SchemeKind::VirtualToken => &["silence"],
         SchemeKind::DemandPriority => &["signalling", "promotion"],
+        SchemeKind::Summation => &["cycle", "master", "pass"],
     };
     let common: &[&str] = if kind == SchemeKind::CsmaCd {
         &[]
@@ -361,6 +366,10 @@ fn impossible(reader: &mut Reader<'_>, fields: &Fields<'_>, problem: &Problem) {
         Problem::ShortSilence { least } => {
             ("silence", format!("write `silence: {least}`, or more"))
         }
+        Problem::NotInLine => (
+            "scheme",
+            "leave out `others`, and take switches off this medium".to_owned(),
+        ),
         Problem::BadTurn { .. } => ("slots", "`turn` counts from 1 to `of`".to_owned()),
     };
     let title = format!("{} cannot work: {problem}", fields.owner);
@@ -402,7 +411,8 @@ fn without_slot(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, acc
             | Scheme::Powerlink(_)
             | Scheme::TimedToken(_)
             | Scheme::VirtualToken(_)
-            | Scheme::DemandPriority(_) => return,
+            | Scheme::DemandPriority(_)
+            | Scheme::Summation(_) => return,
         };
         if size == Bytes::ZERO || has_slot {
             continue;

@@ -5,9 +5,10 @@ use rtether_model::quantity::Bytes;
 use rtether_proto::access::{Queue, Turn};
 
 use super::Simulation;
-use crate::access::CONTROL_FRAME;
+use crate::access::{CONTROL_FRAME, Cargo};
 use crate::agenda::NEVER;
 use crate::medium::{Event, EventKind};
+use crate::observe::Observer;
 use crate::shared::Attachment;
 
 impl Simulation {
@@ -38,11 +39,15 @@ impl Simulation {
     }
 
     /// Handles the timer of an access scheme: stations hear something, or have their turn.
-    pub(super) fn wake_access(&mut self, domain: u32) {
+    pub(super) fn wake_access<O: Observer>(&mut self, domain: u32, observer: &mut O) {
         let Some(access) = self.shared[domain as usize].scheme_mut() else {
             return;
         };
-        for station in access.wake(self.now) {
+        let awake = access.wake(self.now);
+        if let Some(returned) = access.take_returned() {
+            self.come_back(domain, returned, observer);
+        }
+        for station in awake {
             let number = self.shared[domain as usize].attachment(station);
             self.take_turn(number);
         }
@@ -64,19 +69,24 @@ impl Simulation {
     }
 
     fn take_turn(&mut self, number: u32) {
+        while self.take_one_turn(number) {}
+    }
+
+    /// Does what a station does next; returns whether it may do more at once.
+    fn take_one_turn(&mut self, number: u32) -> bool {
         let attachment = self.attachments[number as usize];
         let (index, station) = (attachment.port(), attachment.station());
         let queues = &self.queues[index as usize];
         let now = self.now;
         let Some(access) = self.shared[attachment.domain() as usize].scheme_mut() else {
-            return;
+            return false;
         };
         let heads = [ORDINARY, REAL_TIME].map(|class| queues.head(&self.pool, class));
         let heads = heads.map(|size| size.map(Bytes::new));
         if attachment.frame().is_some() || access.is_controlling(station) {
             // It is asked again when it hears its own frame.
             access.wake_at(station, NEVER);
-            return;
+            return false;
         }
         match access.poll(now, station, &Queue { heads }) {
             Turn::Control(control) => {
@@ -90,8 +100,24 @@ impl Simulation {
                     access.wake_at(station, time);
                 }
             }
+            Turn::Load { class } => return self.load(number, class),
             Turn::NotBefore(_) | Turn::Silent => {}
         }
+        false
+    }
+
+    /// Puts the oldest frame of a class into the summation frame that passes a port. Returns whether
+    /// there was one.
+    fn load(&mut self, number: u32, class: u8) -> bool {
+        let attachment = self.attachments[number as usize];
+        let Ok((id, class)) = self.take_head(attachment.port(), Some(class)) else {
+            return false;
+        };
+        if let Some(access) = self.shared[attachment.domain() as usize].scheme_mut() {
+            let station = attachment.station();
+            access.load(Cargo { station, id, class });
+        }
+        true
     }
 
     /// Notes that a frame has left its station, or that a control frame was given up. Returns

@@ -56,12 +56,12 @@ impl Simulation {
         }
     }
 
-    /// Returns the counters of a port on a shared medium, and whether the medium holds a frame of
-    /// it.
-    fn access(&self, attachment: u32) -> (AccessRecord, bool) {
+    /// Returns the counters of a port on a shared medium, and how many of its frames the medium
+    /// holds.
+    fn access(&self, attachment: u32) -> (AccessRecord, u64) {
         let own = self.attachments[attachment as usize];
         let record = self.shared[own.domain() as usize].access(own.station());
-        (record, own.frame().is_some())
+        (record, self.held_by_medium(own))
     }
 
     /// Counts packets in transit for longer than their deadline as missed.
@@ -113,6 +113,7 @@ impl Simulation {
                 visit(id, Some(attachment.port()));
             }
         }
+        self.for_each_carried(&mut visit);
         for (index, stack) in (0u32..).zip(&self.stacks) {
             for id in stack.packets(&self.pool) {
                 visit(id, self.stack_place(index, id));

@@ -41,10 +41,10 @@ impl Simulation {
             .try_for_each(Conversation::invariants)
     }
 
-    /// Returns whether the medium of a port holds a frame of it; `None` on a full-duplex link.
-    fn is_on_medium(&self, port: &Port) -> Option<bool> {
-        let attachment = &self.attachments[port.attachment()? as usize];
-        Some(attachment.frame().is_some())
+    /// Returns how many frames of a port its medium holds; `None` on a full-duplex link.
+    fn on_medium(&self, port: &Port) -> Option<u64> {
+        let attachment = self.attachments[port.attachment()? as usize];
+        Some(self.held_by_medium(attachment))
     }
 
     fn check_ports(&self) -> Result<(), &'static str> {
@@ -53,7 +53,7 @@ impl Simulation {
             let attachment = port.attachment();
             let has_turns = attachment
                 .is_some_and(|number| self.follows_scheme(self.attachments[number as usize]));
-            port.invariants(rest, queues, self.is_on_medium(port), has_turns)?;
+            port.invariants(rest, queues, self.on_medium(port), has_turns)?;
         }
         Ok(())
     }
@@ -76,7 +76,8 @@ impl Simulation {
                 port.peer() != NONE && self.port_id(port.peer()).node == record.node
             });
             let landed: u64 = sent_here.map(Port::landed).sum();
-            ensure(landed == record.arrived, "frames on links")?;
+            let passed_on = self.relays_to(record.node);
+            ensure(landed == record.arrived + passed_on, "frames on links")?;
         }
         Ok(())
     }
@@ -92,7 +93,9 @@ impl Simulation {
             };
             if port.reports_completion() {
                 let queued = self.queues[station.port() as usize].waiting() as usize;
-                let is_sending = self.is_on_medium(port).unwrap_or(port.is_wake_set());
+                let is_sending = self
+                    .on_medium(port)
+                    .map_or(port.is_wake_set(), |held| held > 0);
                 ensure(
                     in_rings == queued + usize::from(is_sending),
                     "frames in rings",

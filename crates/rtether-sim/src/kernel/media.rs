@@ -45,6 +45,21 @@ impl Simulation {
     pub(super) fn hand_over(&mut self, index: u32, class: Option<u8>) -> Result<(), i64> {
         let number = self.ports[index as usize].attachment().ok_or(NEVER)?;
         let attachment = self.attachments[number as usize];
+        let (id, queue) = self.take_head(index, class)?;
+        let packet = self.pool.get(id);
+        let (size, released_at) = (packet.frame_size().unsigned_abs(), packet.released_at);
+        self.attachments[number as usize].hold(id, queue);
+        let shared = &mut self.shared[attachment.domain() as usize];
+        shared.offer(self.now, attachment.station(), id, size, released_at);
+        if self.ports[index as usize].reports_completion() {
+            let ring = if class.is_some() { 0 } else { queue };
+            self.transmission_begins(index, ring);
+        }
+        Ok(())
+    }
+
+    /// Takes the next waiting frame of a port, with its queue, and books how long it has waited.
+    pub(super) fn take_head(&mut self, index: u32, class: Option<u8>) -> Result<(u32, u8), i64> {
         let queues = &mut self.queues[index as usize];
         let next = match class {
             Some(queue) => queues.pop_from(&self.pool, queue),
@@ -62,16 +77,8 @@ impl Simulation {
         packet.mark = self.now;
         queues.note_waited(queue, waited);
         let size = packet.frame_size().unsigned_abs();
-        self.attachments[number as usize].hold(id, queue);
-        let shared = &mut self.shared[attachment.domain() as usize];
-        shared.offer(self.now, attachment.station(), id, size, packet.released_at);
-        let reports_completion = port.reports_completion();
         self.release_shared(index, size);
-        if reports_completion {
-            let ring = if class.is_some() { 0 } else { queue };
-            self.transmission_begins(index, ring);
-        }
-        Ok(())
+        Ok((id, queue))
     }
 
     /// Handles the timer of a medium: a transmission starts or ends.
@@ -91,10 +98,12 @@ impl Simulation {
         let control = scheme.and_then(|scheme| scheme.controlling(event.station));
         if self.hear_medium(domain, &event) {
             let is_sent = matches!(event.kind, EventKind::Delivered { .. });
-            if let Some(control) = control.filter(|_| O::ACTIVE && is_sent) {
-                let number = self.shared[domain as usize].attachment(event.station);
-                let port = self.attachments[number as usize].port();
-                observer.controlled(self.now(), self.port_id(port), &control);
+            if let Some(control) = control.filter(|_| is_sent) {
+                if O::ACTIVE {
+                    let port = self.port_id(self.member(domain, event.station));
+                    observer.controlled(self.now(), port, &control);
+                }
+                self.depart(domain, (event.station, &control.message), observer);
             }
             return;
         }
@@ -147,7 +156,7 @@ impl Simulation {
     }
 
     /// Counts a garbled frame at the next node, which discards it.
-    fn discard_garbled(&mut self, domain: u32, sender: u32) {
+    pub(super) fn discard_garbled(&mut self, domain: u32, sender: u32) {
         let peer = self.ports[sender as usize].peer();
         self.shared[domain as usize].note_garbled(peer);
         match self.ports[peer as usize].owner() {
@@ -191,7 +200,7 @@ impl Simulation {
     }
 
     /// Corrupts the frame if the link behind a port has a bit error.
-    fn maybe_corrupt(&mut self, index: u32, id: u32) {
+    pub(super) fn maybe_corrupt(&mut self, index: u32, id: u32) {
         if self.ports[index as usize].is_special() {
             self.port_rests[index as usize].maybe_corrupt(self.pool.get_mut(id));
         }
@@ -229,14 +238,14 @@ impl Simulation {
 
     /// Returns the port that is this station of a medium.
     #[inline]
-    fn member(&self, domain: u32, station: u32) -> u32 {
+    pub(super) fn member(&self, domain: u32, station: u32) -> u32 {
         let number = self.shared[domain as usize].attachment(station);
         self.attachments[number as usize].port()
     }
 
     /// Returns whether the node of a port takes the frame in. A station that filters it counts it,
     /// and its layer hears it.
-    fn wants(&mut self, receiver: u32, id: u32) -> bool {
+    pub(super) fn wants(&mut self, receiver: u32, id: u32) -> bool {
         let Owner::Station(number) = self.ports[receiver as usize].owner() else {
             return true;
         };

@@ -66,7 +66,8 @@ pub fn append_control(
         | Scheme::Ftt(_)
         | Scheme::TimedToken(_)
         | Scheme::VirtualToken(_)
-        | Scheme::DemandPriority(_) => return false,
+        | Scheme::DemandPriority(_)
+        | Scheme::Summation(_) => return false,
     }
     // Captures have no FCS.
     let size = usize::try_from(control.size.get()).unwrap_or(0);
@@ -136,7 +137,11 @@ fn powerlink(
             out.extend([5, ALL_NODES, source, MANAGER_OPERATES, 0, 0]);
             out.extend([service, target, VERSION_2]);
         }
-        Message::Sync { .. } | Message::Trigger | Message::Token(_) => return false,
+        Message::Sync { .. }
+        | Message::Trigger
+        | Message::Token(_)
+        | Message::Process { .. }
+        | Message::Mailbox { .. } => return false,
     }
     true
 }

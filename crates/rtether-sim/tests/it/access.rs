@@ -4,6 +4,7 @@ mod asked;
 mod ftt;
 mod published;
 mod rings;
+mod summation;
 mod tdma;
 
 use rtether_model::access::{Access, Domain, Faults, Member, Scheme};

@@ -112,6 +112,7 @@ fn with_death(short: &Scenario) -> (Scenario, Vec<NodeId>) {
             Scheme::Polling(own) => own.master,
             Scheme::Powerlink(own) => own.master,
             Scheme::Ftt(own) => own.master,
+            Scheme::Summation(own) => own.master,
             Scheme::TimedToken(_) | Scheme::VirtualToken(_) | Scheme::DemandPriority(_) => 0,
         };
         if let Some(member) = own.members.get(master as usize) {

@@ -1,7 +1,9 @@
 //! Plants on a hub whose stations follow an access scheme.
 
 use rtether_bounds::analyze;
-use rtether_model::access::{Access, Backup, Domain, Member, Scheme, SchemeKind, Tdma, Wish};
+use rtether_model::access::{
+    Access, Backup, Domain, Member, Scheme, SchemeKind, Summation, Tdma, Wish,
+};
 use rtether_model::flow::{Flow, Phase, Reply, Traffic};
 use rtether_model::network::{Hub, NodeId, NodeKind, Stack, Switch};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -14,7 +16,7 @@ use crate::{RUNS, Tightness, check, dice, simulate, with_phases};
 const NIGHTLY: u64 = 2_000;
 
 /// Returns stations at a hub, or at two joined ones, some with a switch and stations behind it.
-fn hub_plant(dice: &mut Dice) -> (Plant, NodeId) {
+fn hub_plant(dice: &mut Dice, may_switch: bool) -> (Plant, NodeId) {
     let mut plant = Plant::default();
     let rate = BitRate::from_mbps(dice.pick(&[10, 100]));
     let mut hub = || {
@@ -49,7 +51,7 @@ fn hub_plant(dice: &mut Dice) -> (Plant, NodeId) {
         join(&mut plant, dice, station, hub);
         plant.stations.push(station);
     }
-    if dice.chance(30) {
+    if dice.chance(30) && may_switch {
         let latency = Duration::from_us(dice.pick(&[0, 5]));
         let switch = plant.switch(Switch {
             latency,
@@ -120,6 +122,21 @@ fn vary(tdma: &mut Tdma, dice: &mut Dice, domain: &Domain) {
     tdma.cycle = tdma.shortest(domain) + Duration::from_us(dice.time(0, 400));
 }
 
+/// Lets a summation frame have more octets, slower stations and pauses; returns two cycles.
+fn vary_summation(
+    own: &mut Summation,
+    dice: &mut Dice,
+    domain: &Domain,
+    members: &[Member],
+) -> Duration {
+    own.pass = Duration::from_ns(dice.pick(&[0, 500, 1_000, 20_000]));
+    if dice.chance(30) {
+        own.octets += Bytes::new(dice.pick(&[1, 200, 1_500]));
+    }
+    own.cycle = own.shortest(domain, members) + Duration::from_us(dice.pick(&[0, 0, 1, 50, 500]));
+    own.cycle * 2
+}
+
 /// Returns about the time that one frame of each member takes, with what is around it.
 fn all_frames(domain: &Domain, members: &[Member]) -> Duration {
     let frame = |own: &Member| domain.frame(own.largest_of_all()) + Duration::from_us(80);
@@ -129,7 +146,8 @@ fn all_frames(domain: &Domain, members: &[Member]) -> Duration {
 /// Returns a plant that follows the scheme, with periods that let most flows have bounds.
 fn random(kind: SchemeKind, number: u64) -> Plant {
     let mut dice = dice(number.wrapping_add(1 << 50));
-    let (mut plant, hub) = hub_plant(&mut dice);
+    // Summation frames do not pass through a switch.
+    let (mut plant, hub) = hub_plant(&mut dice, kind != SchemeKind::Summation);
     add_flows(&mut plant, &mut dice);
     let parts = (&plant.network, &plant.flows[..]);
     let wish = Wish {
@@ -178,6 +196,7 @@ fn random(kind: SchemeKind, number: u64) -> Plant {
             token.silence += Duration::from_us(dice.pick(&[0, 5, 50]));
             all_frames(&domain, &access.members) * 2
         }
+        Scheme::Summation(own) => vary_summation(own, &mut dice, &domain, &access.members),
         Scheme::DemandPriority(demand) => {
             demand.promotion = Duration::from_us(dice.pick(&[100, 3_000, 250_000]));
             all_frames(&domain, &access.members) * 2
@@ -266,5 +285,13 @@ fn demand_priority_keeps_to_its_bounds() {
     keeps_to_its_bounds(
         SchemeKind::DemandPriority,
         "demand_priority_keeps_to_its_bounds",
+    );
+}
+
+#[test]
+fn summation_frames_keep_to_their_bounds() {
+    keeps_to_its_bounds(
+        SchemeKind::Summation,
+        "summation_frames_keep_to_their_bounds",
     );
 }

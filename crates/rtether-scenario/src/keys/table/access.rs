@@ -18,6 +18,7 @@ pub(crate) static SCHEME: Words<SchemeKind> = Words::new(
         ("timed-token", SchemeKind::TimedToken),
         ("virtual-token", SchemeKind::VirtualToken),
         ("demand-priority", SchemeKind::DemandPriority),
+        ("summation", SchemeKind::Summation),
     ],
 );
 
@@ -29,7 +30,7 @@ pub(crate) static ACCESS: Section = Section {
         choice(
             &SCHEME,
             "tdma",
-            "`csma-cd`: stations contend. `tdma`: time slots in a cycle that a master announces, as of RTnet. `polling`: a master asks its slaves in turn. `powerlink`: a cycle of ETHERNET Powerlink. `ftt-ethernet`: a master triggers the messages of each elementary cycle. `timed-token`: a token with reservations, as of RETHER. `virtual-token`: a ring without a token frame, as of VTPE. `demand-priority`: the hub grants, as of 100VG-AnyLAN. Stations queue the frames of files and floods apart from all others, and send those first.",
+            "`csma-cd`: stations contend. `tdma`: time slots in a cycle that a master announces, as of RTnet. `polling`: a master asks its slaves in turn. `powerlink`: a cycle of ETHERNET Powerlink. `ftt-ethernet`: a master triggers the messages of each elementary cycle. `timed-token`: a token with reservations, as of RETHER. `virtual-token`: a ring without a token frame, as of VTPE. `demand-priority`: the hub grants, as of 100VG-AnyLAN. `summation`: one frame passes through all stations, as of EtherCAT. Stations queue the frames of files and floods apart from all others, and send those first.",
         ),
         key(
             "cycle",
@@ -43,7 +44,7 @@ pub(crate) static ACCESS: Section = Section {
             Kind::Name("node"),
             Optional,
             "plc1",
-            "With `tdma`, `polling`, `powerlink` and `ftt-ethernet`: station that begins each cycle; the first one if not given.",
+            "With `tdma`, `polling`, `powerlink`, `ftt-ethernet` and `summation`: station that begins each cycle; the first one if not given.",
         ),
         key(
             "backup",
@@ -121,6 +122,13 @@ pub(crate) static ACCESS: Section = Section {
             Default("250 ms"),
             "200 ms",
             "With `demand-priority`: time after which a frame of normal priority counts as high.",
+        ),
+        key(
+            "pass",
+            TIME,
+            Default("1 us"),
+            "500 ns",
+            "With `summation`: how long a station holds the frame, on its way out and back together.",
         ),
         key(
             "others",

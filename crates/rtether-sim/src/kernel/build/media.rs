@@ -3,12 +3,13 @@
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
-use rtether_model::access::Domain;
+use rtether_model::access::{Access, Domain, SchemeKind};
 use rtether_model::network::{ForwardingMode, Hub, LinkId, Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::route::{Hop, Routing};
 
 use super::Numbers;
+use super::ports::reports;
 use crate::access::AccessState;
 use crate::config::Config;
 use crate::error::BuildError;
@@ -269,9 +270,26 @@ impl Builder<'_> {
                     hub: self.network.node(access.hub).name.clone(),
                     problem,
                 })?;
+            self.refuse_layers(access)?;
             shared.follow(AccessState::new(access, &domain, &nodes));
         }
         media.shared.push(shared);
+        Ok(())
+    }
+
+    /// Refuses transmit queues and smoothers where a summation frame takes several frames at once.
+    fn refuse_layers(&self, access: &Access) -> Result<(), BuildError> {
+        if access.scheme.kind() != SchemeKind::Summation {
+            return Ok(());
+        }
+        for own in &access.members {
+            if self.network.end_station(own.node).is_some_and(reports) {
+                return Err(BuildError::Layer {
+                    station: self.network.node(own.node).name.clone(),
+                    reason: "transmit queues or a smoother above a summation frame".into(),
+                });
+            }
+        }
         Ok(())
     }
 

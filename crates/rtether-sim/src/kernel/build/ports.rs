@@ -141,7 +141,7 @@ fn rings(station: &EndStation) -> (u8, Selection) {
 }
 
 /// Returns whether a layer above the port has to be told which frames the port has sent.
-fn reports(station: &EndStation) -> bool {
+pub(super) fn reports(station: &EndStation) -> bool {
     let layer = station.layer.as_ref();
     layer.is_some_and(|layer| layer.transmit.is_some() || layer.smoother.is_some())
 }
