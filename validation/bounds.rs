@@ -179,3 +179,33 @@ fn five_virtual_links() {
         5
     );
 }
+
+/// Oracle: the limit on the jitter of an end system of ARINC 664, part 7, second-hand: 40 us and
+/// `(20 + L) 8 / rate` of each virtual link, so 216 us for ten of 200 octets at 100 Mbit/s. All ten
+/// at once: the last one waits for nine frames with gaps, 158.4 us, behind a least delay of two
+/// times 16.64 us and the latency of the switch. The bound is the same for each.
+#[test]
+fn ten_virtual_links_of_one_end_system() {
+    let mut text = "rtether: 1\nname: ten virtual links\nnodes: { from: { stack: zero }, to: { stack: zero } }\nswitches: { s: { ports: 2, latency: 16 us } }\nlinks:\n  - { ends: [from, 's:1'], rate: 100 Mbit/s }\n  - { ends: [to, 's:2'], rate: 100 Mbit/s }\nflows:\n".to_owned();
+    for number in 1..=10 {
+        writeln!(
+            text,
+            "  - {{ name: v{number}, from: from, to: to, period: 8 ms, phase: 0 ms, size: 154 B }}"
+        )
+        .unwrap();
+    }
+    text += "run: { for: 40 ms, seeds: 1 }\n";
+    let scenario = load(&text);
+    let slot = Duration::from_ns(17_600);
+    let least = Duration::from_ns(2 * 16_640 + LATENCY_NS);
+    let limit = Duration::from_us(216) - Duration::from_us(40);
+    assert_eq!(slot * 10, limit);
+    let most = least + slot * 9;
+    for bound in bounds(&scenario, &scenario.flows) {
+        assert_eq!(bound.latency, most);
+        assert!(bound.latency - least <= limit);
+    }
+    let results = run::simulate(&scenario, &Progress::default()).unwrap();
+    let seen = results.record.streams.iter().map(|own| own.latency.max);
+    assert_eq!(seen.max(), Some(most));
+}
