@@ -7,14 +7,16 @@
 //! Parts by load are exact here, and for comparison rounded to whole slots.
 
 use rtether_bounds::analyze;
+use rtether_model::admission::Admission;
 use rtether_model::demand::{Demand, FULL, peak};
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, Network, NodeId, NodeKind, Partition, PortId};
 use rtether_model::network::{Selection, Stack, Switch};
 use rtether_model::partition::LocalDeadlines;
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
+use rtether_sim::{Config, Simulation};
 use rtether_testkit::Dice;
 
 const MASTERS: u64 = 10;
@@ -58,8 +60,8 @@ impl Star {
         }
     }
 
-    /// Asks for a channel from a master to a slave.
-    fn ask(&mut self, master: u64, slave: u64) {
+    /// Returns a channel from a master to a slave.
+    fn channel(master: u64, slave: u64) -> Flow {
         let node = |number: u64| NodeId(u32::try_from(1 + number).unwrap());
         let bursts = Traffic::Sporadic {
             min_gap: SLOT * 100,
@@ -67,11 +69,16 @@ impl Star {
             burst: 3,
         };
         let (from, to) = (node(master), vec![node(MASTERS + slave)]);
-        self.flows.push(Flow {
+        Flow {
             deadline: Some(SLOT * 40),
             encapsulation: Encapsulation::Raw,
             ..Flow::new("channel".into(), from, to, Bytes::new(1_500), bursts)
-        });
+        }
+    }
+
+    /// Asks for a channel from a master to a slave.
+    fn ask(&mut self, master: u64, slave: u64) {
+        self.flows.push(Self::channel(master, slave));
         if !self.carries() {
             self.flows.pop();
         }
@@ -163,4 +170,75 @@ fn masters_and_slaves() {
     let whole = admitted(Partition::Proportional, true);
     let other = [200, 400, 600, 790, 926, 996, 1_039, 1_047];
     compare("in whole slots", whole, other);
+}
+
+/// Returns which of 200 channels are granted that are asked for over the wire, one after the other,
+/// by a manager at the switch; those granted send.
+fn granted(partition: Partition, seed: u64) -> [usize; 8] {
+    let mut star = Star::new(partition, false);
+    let station = EndStation::new(Stack::Zero);
+    let manager = star.network.add("manager", NodeKind::EndStation(station));
+    let switch = NodeId(0);
+    star.network.join(switch, manager, BitRate::from_mbps(100));
+    star.network.admission = Some(Admission {
+        manager,
+        channels: Admission::CHANNELS,
+        accepts: Admission::ACCEPTS,
+        retry: Admission::RETRY,
+        attempts: Admission::ATTEMPTS,
+        // A request with one listener.
+        other: Bytes::new(72),
+    });
+    let mut dice = Dice::new(seed);
+    let mut start = Duration::ZERO;
+    let flows: Vec<Flow> = (0..200)
+        .map(|number| {
+            let (master, slave) = (dice.between(0, MASTERS - 1), dice.between(0, SLAVES - 1));
+            // A flow asks within its first period.
+            start += SLOT * 101;
+            Flow {
+                name: format!("channel {number}"),
+                start,
+                ..Star::channel(master, slave)
+            }
+        })
+        .collect();
+    let config = Config {
+        seed,
+        warmup: Duration::ZERO,
+        bucket: Duration::ZERO,
+    };
+    let mut simulation = Simulation::new(&star.network, &flows, &config).unwrap();
+    simulation.advance_to(Instant::ZERO + start + SLOT * 200);
+    simulation.invariants().unwrap();
+    let record = simulation.finish();
+    let is_granted = |stream: usize| record.streams[stream].channel.unwrap().granted == 1;
+    for (number, stream) in record.streams.iter().enumerate() {
+        assert_eq!(stream.released > 0, is_granted(number));
+        assert_eq!((stream.missed, stream.dropped), (0, 0));
+    }
+    COUNTED.map(|requests| (0..requests).filter(|&stream| is_granted(stream)).count())
+}
+
+/// The same over the wire, where the manager counts jitter and frames in front, and none of the
+/// channels granted misses a deadline. Oracle: the counts above.
+#[test]
+fn masters_and_slaves_over_the_wire() {
+    for (partition, other) in [
+        (Partition::Equal, [200, 384, 510, 570, 590, 598, 600, 600]),
+        (
+            Partition::Proportional,
+            [200, 400, 599, 786, 911, 971, 1_007, 1_012],
+        ),
+    ] {
+        let mut sums = [0; 8];
+        for seed in 1..=SEEDS {
+            for (sum, own) in sums.iter_mut().zip(granted(partition, seed)) {
+                *sum += own;
+            }
+        }
+        compare("over the wire", sums, other);
+        // Six for each master, as there.
+        assert!(partition != Partition::Equal || sums[7] == 60 * 10);
+    }
 }

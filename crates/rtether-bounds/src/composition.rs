@@ -164,7 +164,7 @@ impl Composer {
     pub fn new(network: &Network, flows: &[Flow]) -> Self {
         let (plant, solution) = crate::whole::solve(network, flows);
         let refined = refine(&plant, &solution);
-        let in_order = !network.resolves_addresses();
+        let in_order = !crate::whole::has_own_flows(network);
         let analysis = report(&plant, &solution, in_order.then_some(&refined), flows);
         Self {
             plant,

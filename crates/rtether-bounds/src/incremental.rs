@@ -18,7 +18,7 @@ use crate::plant::Plant;
 use crate::prompt::solve_promptly;
 use crate::report::{report, stream_bound};
 use crate::solution::{Solution, Stage};
-use crate::whole::solve_anew;
+use crate::whole::{has_own_flows, solve_anew};
 
 /// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///
@@ -63,7 +63,7 @@ impl Analyzer {
     /// As [`crate::analyze`]; so do all methods that change the plant.
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
         let (atlas, plant, stages) = solve_anew(&network, &flows);
-        let ways = if network.resolves_addresses() {
+        let ways = if has_own_flows(&network) {
             // The analysis of an edited plant begins anew.
             Plant::default()
         } else {
@@ -127,7 +127,7 @@ impl Analyzer {
     ///
     /// Follows all flows again, but evaluates only places that have changed.
     pub fn set_network(&mut self, network: Network) -> Changes {
-        if self.network.resolves_addresses() || network.resolves_addresses() {
+        if has_own_flows(&self.network) || has_own_flows(&network) {
             return self.begin_anew(network, &Edit::NOTHING);
         }
         self.atlas = Atlas::new(&network);
@@ -152,7 +152,7 @@ impl Analyzer {
             flows: at..at + removed,
             added: usize::from(by.is_some()),
         };
-        if self.network.resolves_addresses() {
+        if has_own_flows(&self.network) {
             self.flows.splice(edit.flows.clone(), by);
             let network = core::mem::take(&mut self.network);
             return self.begin_anew(network, &edit);

@@ -39,6 +39,8 @@
 //!   transmit queues below a smoother; mode `rtether` above transmit queues that reorder.
 //! - Where stations resolve addresses, packets may be held for as long as a request and its reply
 //!   are proved to take (`resolution`). Without such a proof flows to that neighbor have no bound.
+//! - Where flows ask for channels, they are bounded as if all of them were granted, with what
+//!   stations and manager send each other (`messages`).
 //! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
 //!   again; files over TCP and samples over RTPS have none.
 //! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with
@@ -79,6 +81,7 @@ mod held;
 mod incremental;
 mod index;
 mod inherit;
+mod messages;
 mod output_limit;
 mod passage;
 mod plant;
@@ -127,7 +130,7 @@ pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
 /// As [`analyze`].
 pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
     let (plant, solution) = whole::solve(network, flows);
-    let in_order = !network.resolves_addresses();
+    let in_order = !whole::has_own_flows(network);
     let refined = (methods == Methods::All && in_order).then(|| tandem::refine(&plant, &solution));
     report::report(&plant, &solution, refined.as_ref(), flows)
 }

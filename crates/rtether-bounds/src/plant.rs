@@ -225,7 +225,7 @@ impl Plant {
             })
             .collect();
         if let Some(deadlines) = deadline::local_deadlines(network, flows) {
-            plant.put_due_flows_first(&deadlines);
+            plant.put_due_flows_first(&deadlines, network.divides_anew());
         }
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
@@ -249,7 +249,8 @@ impl Plant {
     }
 
     /// Puts flows with a local deadline in a queue of their own, where the earliest goes first.
-    fn put_due_flows_first(&mut self, deadlines: &LocalDeadlines) {
+    /// If deadlines are divided anew while frames wait, nothing is known of their order.
+    fn put_due_flows_first(&mut self, deadlines: &LocalDeadlines, is_divided_anew: bool) {
         for visit in &mut self.visits {
             let server = &self.servers[visit.server as usize];
             let (ServerKind::Switch(port) | ServerKind::Station(port), Discipline::Deadline) =
@@ -259,7 +260,11 @@ impl Plant {
             };
             if let Some(due) = deadlines.at(visit.flow as usize, port) {
                 visit.queue = deadline::DUE;
-                visit.due = due.as_ps().min(INFINITE);
+                visit.due = if is_divided_anew {
+                    deadline::ANY_ORDER
+                } else {
+                    due.as_ps().min(INFINITE)
+                };
             }
         }
     }

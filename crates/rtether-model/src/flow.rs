@@ -3,7 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::network::{NodeId, Pcp, PortId, Vid};
+use crate::admission::Admission;
+use crate::network::{Network, NodeId, Pcp, PortId, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::wire::{Encapsulation, Frames};
 
@@ -314,6 +315,52 @@ impl Flow {
     /// Returns whether its packets are RTPS samples, with all accompanying traffic.
     pub const fn is_published(&self) -> bool {
         matches!(self.encapsulation, Encapsulation::Rtps { .. })
+    }
+
+    /// Returns whether it has to ask for a channel before it begins: it has a deadline, and the plant
+    /// has a manager.
+    pub const fn asks(&self, network: &Network) -> bool {
+        network.admission.is_some() && self.deadline.is_some()
+    }
+
+    /// Returns why it cannot be a channel; `None` if it can.
+    pub fn obstacle_to_channel(&self) -> Option<&'static str> {
+        let is_long = |times: &[Duration]| {
+            let longest = Duration::from_secs(86_400);
+            times
+                .iter()
+                .chain(&self.deadline)
+                .any(|&time| time > longest)
+        };
+        if self.is_acknowledged() {
+            return Some("its listeners send frames back");
+        } else if self.reply.is_some() {
+            return Some("it is answered");
+        } else if self.is_fragmented() {
+            return Some("its datagrams are fragmented");
+        } else if !self.routes.is_empty() {
+            return Some("it has a route of its own");
+        } else if self.listeners.len() > Admission::LISTENERS {
+            return Some("it has more than 200 listeners");
+        }
+        let times = match self.traffic {
+            Traffic::Periodic {
+                period,
+                release_jitter,
+                ..
+            } => [period, release_jitter],
+            Traffic::Sporadic { burst, .. } if burst > u32::from(u16::MAX) => {
+                return Some("its bursts have more than 65 535 frames");
+            }
+            Traffic::Sporadic {
+                min_gap, mean_gap, ..
+            } => [min_gap, mean_gap],
+            Traffic::Poisson { .. }
+            | Traffic::Flood { .. }
+            | Traffic::Adaptive { .. }
+            | Traffic::Bulk(_) => return Some("nothing limits how often it sends"),
+        };
+        is_long(&times).then_some("its period, jitter or deadline is longer than a day")
     }
 
     /// Returns the mean time between two frames to a listener, or `None` if the network decides

@@ -10,6 +10,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod access;
+pub mod admission;
 pub mod arp;
 pub mod characters;
 pub mod demand;

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::admission::Admission;
 use crate::arp::Arp;
 use crate::empirical::Empirical;
 use crate::endnode::Layer;
@@ -29,6 +30,8 @@ pub struct Network {
     pub access: Vec<Access>,
     /// How deadlines are divided among ports that select by deadline.
     pub partition: Partition,
+    /// Who grants flows with a deadline before they begin; `None` if they need not ask.
+    pub admission: Option<Admission>,
 }
 
 /// An end station, a switch or a hub.
@@ -683,6 +686,12 @@ impl Network {
                 .any(|selection| selection == Selection::EarliestDeadline),
             NodeKind::Hub(_) => false,
         })
+    }
+
+    /// Returns whether deadlines are divided anew during a run: their parts depend on the channels
+    /// that there are.
+    pub fn divides_anew(&self) -> bool {
+        self.admission.is_some() && self.partition != Partition::Equal
     }
 
     /// Returns all ids with their nodes, in order.

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use crate::flow::{Delivery, Flow};
 use crate::network::{Network, Partition, PortId};
-use crate::quantity::Duration;
+use crate::quantity::{Bytes, Duration};
 use crate::route::{Hop, Routing};
 
 /// A frame is due at most a day after it came to a port, and a picosecond at least.
@@ -27,24 +27,17 @@ pub struct LocalDeadlines {
     /// Equal parts; `None` without a deadline or a way.
     equal: Vec<Option<Duration>>,
     /// Other parts, by flow and port.
-    own: BTreeMap<(usize, PortId), Duration>,
+    own: Parts,
     is_feasible: Option<bool>,
 }
 
 impl LocalDeadlines {
     /// Divides the deadlines of all flows as the network wants it.
     pub fn new(network: &Network, flows: &[Flow], routing: &Routing) -> Self {
-        let ways: Vec<Ways> = flows
-            .iter()
-            .map(|flow| Ways::of(network, flow, routing))
-            .collect();
-        let equal = flows.iter().zip(&ways).map(|(flow, ways)| {
-            let most = ways.longest()?;
-            let parts = i64::try_from(most.max(1)).ok()?;
-            Some(limited(flow.deadline? / parts))
-        });
+        let ways = ways_of(network, flows, routing);
+        let equal = flows.iter().zip(&ways);
         let mut found = Self {
-            equal: equal.collect(),
+            equal: equal.map(|(flow, ways)| ways.equal_part(flow)).collect(),
             ..Self::default()
         };
         match network.partition {
@@ -54,7 +47,7 @@ impl LocalDeadlines {
                 found.own = divided(flows, &ways, |_| Duration::ZERO, &loads);
             }
             Partition::Search => {
-                let (own, is_feasible) = search::search(network, flows, &ways);
+                let (own, is_feasible) = search::search(network, flows, &ways, Bytes::ZERO);
                 found.own = own;
                 found.is_feasible = Some(is_feasible);
             }
@@ -82,6 +75,37 @@ impl LocalDeadlines {
     }
 }
 
+/// Returns whether every port sends the frames of all flows in time with the parts that the network
+/// wants, even if a frame of `other` octets without a deadline, from addresses to FCS without tag,
+/// may be in front at any port. As the search, it keeps back what wires and switches take and
+/// counts the spread of delays before a port as jitter: with a yes all deadlines are kept if stacks
+/// take no time.
+pub fn is_in_time(network: &Network, flows: &[Flow], routing: &Routing, other: Bytes) -> bool {
+    let ways = ways_of(network, flows, routing);
+    let parts = match network.partition {
+        Partition::Search => return search::search(network, flows, &ways, other).1,
+        Partition::Proportional => divided(flows, &ways, |_| Duration::ZERO, &loads(flows, &ways)),
+        Partition::Equal => {
+            let mut parts = Parts::new();
+            for (index, (flow, ways)) in flows.iter().zip(&ways).enumerate() {
+                let part = ways.equal_part(flow);
+                let hops = ways.iter().flatten().flatten();
+                parts.extend(hops.filter_map(|hop| Some(((index, hop.egress), part?))));
+            }
+            parts
+        }
+    };
+    search::is_in_time(network, flows, &ways, &parts, other)
+}
+
+/// Parts by flow and port.
+type Parts = BTreeMap<(usize, PortId), Duration>;
+
+fn ways_of(network: &Network, flows: &[Flow], routing: &Routing) -> Vec<Ways> {
+    let flows = flows.iter();
+    flows.map(|flow| Ways::of(network, flow, routing)).collect()
+}
+
 fn limited(part: Duration) -> Duration {
     part.clamp(Duration::from_ps(1), LONGEST)
 }
@@ -107,6 +131,12 @@ impl Ways {
 
     fn iter(&self) -> impl Iterator<Item = &[Vec<Hop>; 2]> {
         self.0.iter().flatten()
+    }
+
+    /// Returns the part of a deadline at every port, if all have the same.
+    fn equal_part(&self, flow: &Flow) -> Option<Duration> {
+        let parts = i64::try_from(self.longest()?.max(1)).ok()?;
+        Some(limited(flow.deadline? / parts))
     }
 
     fn longest(&self) -> Option<usize> {
@@ -159,8 +189,8 @@ fn divided(
     ways: &[Ways],
     fixed: impl Fn(usize) -> Duration,
     weights: &Weights,
-) -> BTreeMap<(usize, PortId), Duration> {
-    let mut parts = BTreeMap::new();
+) -> Parts {
+    let mut parts = Parts::new();
     for (index, (flow, ways)) in flows.iter().zip(ways).enumerate() {
         let Some(deadline) = flow.deadline else {
             continue;

@@ -9,6 +9,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod access;
+pub mod admission;
 pub mod arp;
 pub mod egress;
 pub mod endnode;

@@ -13,6 +13,7 @@ use super::diagnostic::{Diagnostic, quote};
 use super::lower::{Plant, ports_of};
 use super::reader::Reader;
 
+mod admission;
 mod deadline;
 mod domain;
 mod load;
@@ -35,6 +36,15 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         unconnected: BTreeSet::new(),
     };
     router::check(reader, plant);
+    admission::check(reader, plant, &routing);
+    if let Some(admission) = plant.network.admission {
+        walk.used[admission.manager.index()] = true;
+    }
+    // Channels that would be too much are refused.
+    let overload = match plant.network.admission {
+        Some(_) => Severity::Warning,
+        None => overload,
+    };
     for station in mirror::check(reader, plant) {
         walk.used[station.index()] = true;
     }

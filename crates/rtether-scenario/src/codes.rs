@@ -241,6 +241,19 @@ pub(super) static ROUTER_ADDRESSES: Code = error(
      of where a packet goes. Keep `addresses: static`, leave `arp` out, or use a switch instead of \
      the router.",
 );
+pub(super) static ADMISSION_PLANT: Code = error(
+    "admission-plant",
+    "Channels are asked for in a plant that they are not made for.",
+    "The manager of a switch divides deadlines among ports that send when they choose: hubs and \
+     half-duplex links have none. It knows stations by their addresses, which routers hide, and \
+     requests are untagged frames that have to reach it. Leave `admission` out, or change the plant.",
+);
+pub(super) static NOT_A_CHANNEL: Code = error(
+    "not-a-channel",
+    "A flow with a deadline cannot ask for a channel.",
+    "With `admission` every flow with a deadline asks. A channel goes one way in single frames, \
+     periodic or sporadic, on the way that the switches choose.",
+);
 pub(super) static NOT_AN_END_STATION: Code = error(
     "not-an-end-station",
     "A flow starts or ends at a switch or a hub.",
@@ -430,6 +443,8 @@ pub static ALL: &[&Code] = &[
     &CUT_THROUGH_HALF_DUPLEX,
     &MIRROR_PORT,
     &ROUTER_ADDRESSES,
+    &ADMISSION_PLANT,
+    &NOT_A_CHANNEL,
     &NOT_AN_END_STATION,
     &FLOW_TO_ITSELF,
     &NO_ROUTE,

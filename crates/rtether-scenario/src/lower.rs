@@ -13,6 +13,7 @@ use super::suggest;
 
 mod accept;
 mod access;
+mod admission;
 mod bulk;
 mod flows;
 mod hubs;
@@ -36,6 +37,7 @@ mod traffic;
 
 pub(super) use accept::accept;
 pub(super) use access::access;
+pub(super) use admission::admission;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;
@@ -71,6 +73,8 @@ pub(super) struct Plant {
     pub(super) flow_spans: Vec<Span>,
     /// Where it says how deadlines are divided.
     pub(super) partition_span: Span,
+    /// Where it says who grants channels.
+    pub(super) admission_span: Span,
     ids: BTreeMap<String, NodeId>,
     flow_names: BTreeMap<String, Span>,
     ports_in_use: BTreeMap<PortId, Span>,

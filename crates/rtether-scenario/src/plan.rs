@@ -24,11 +24,16 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Returns the name of a flow in results; messages of ARP have numbers behind those of all
-    /// flows.
+    /// Returns the name of a flow in results; messages of ARP, or about channels, have numbers behind
+    /// those of all flows. No plant has both.
     pub fn flow_name(&self, flow: FlowId) -> &str {
         let flow = self.flows.get(flow.index());
-        flow.map_or("ARP", |flow| &flow.name)
+        let messages = if self.network.admission.is_some() {
+            "admission"
+        } else {
+            "ARP"
+        };
+        flow.map_or(messages, |flow| &flow.name)
     }
 }
 

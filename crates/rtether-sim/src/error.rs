@@ -27,6 +27,14 @@ pub enum BuildError {
         /// Index of a link of the loop.
         link: usize,
     },
+    /// A flow with a deadline cannot ask for a channel.
+    #[error(
+        "flow `{flow}` cannot be a channel: with admission, flows with a deadline go one way, in single frames, at limited intervals, and neither from nor to the manager"
+    )]
+    Channel {
+        /// Name of the flow.
+        flow: String,
+    },
     /// A talker or listener is not an end station.
     #[error("flow `{flow}` starts or ends at a switch")]
     NotAnEndStation {

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use rtether_model::flow::{Delivery, Flow, Reply};
 use rtether_model::record::Segment;
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, NEVER};
 use crate::due::DueQueue;
 use crate::packet::{COUNTED, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::source::Source;
@@ -55,6 +55,8 @@ pub(crate) enum Carrier {
     Publication(u32),
     /// Fragments of datagrams: index of the fragmented flow.
     Fragments(u32),
+    /// Messages about channels.
+    Admission,
 }
 
 /// Listening stations of a flow; a single one, the usual case, is stored in place.
@@ -221,7 +223,8 @@ impl FlowState {
             Carrier::Packets
             | Carrier::Bulk(_)
             | Carrier::Conversation(_)
-            | Carrier::Publication(_) => None,
+            | Carrier::Publication(_)
+            | Carrier::Admission => None,
         }
     }
 
@@ -238,6 +241,16 @@ impl FlowState {
     /// Sets the timer for the first release.
     pub(crate) fn start(&mut self, agenda: &mut Agenda) {
         agenda.set(self.slot, self.source.first());
+    }
+
+    /// Stops the timer of releases.
+    pub(crate) fn rest(&self, agenda: &mut Agenda) {
+        agenda.set(self.slot, NEVER);
+    }
+
+    /// Sets the timer for a first release at `now`; the grid of a periodic flow begins there.
+    pub(crate) fn begin(&mut self, now: i64, agenda: &mut Agenda) {
+        agenda.set(self.slot, self.source.begin(now));
     }
 
     /// Sets the timer for the next release, and returns how many frames the one at `now` has.

@@ -7,6 +7,7 @@
 //! from any of them to any other one.
 
 mod access;
+mod admission;
 mod arp;
 mod build;
 mod bulk;
@@ -28,6 +29,7 @@ mod station;
 mod summation;
 mod switch;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
@@ -35,6 +37,7 @@ use rtether_model::network::{Network, PortId};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::route::Routing;
 
+use crate::admission::AdmissionState;
 use crate::agenda::Agenda;
 use crate::arp::ArpState;
 use crate::bulk::BulkFlow;
@@ -78,6 +81,8 @@ enum Action {
     Layer(u32),
     /// A request for an address has not been answered: station.
     Arp(u32),
+    /// A message about a channel has not been answered, or a flow with one ends.
+    Admission,
     /// A listener's application replies: flow.
     Reply(u32),
     /// The sender of a bulk flow wakes up.
@@ -123,6 +128,10 @@ pub struct Simulation {
     layers: Vec<LayerState>,
     /// By station; empty unless one of them resolves addresses.
     arp: Vec<ArpState>,
+    /// If flows ask for channels.
+    admission: Option<Box<AdmissionState>>,
+    /// How often its manager had divided the deadlines when ports were told.
+    divisions: u64,
     switches: Vec<SwitchState>,
     forwarding: Forwarding,
     flows: Vec<FlowState>,
@@ -185,6 +194,7 @@ impl Simulation {
                 Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Layer(station) => self.layer_timeout(station, observer),
                 Action::Arp(station) => self.wake_arp(station, observer),
+                Action::Admission => self.wake_admission(observer),
                 Action::Reply(flow) => self.send_due_answer(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
@@ -202,6 +212,9 @@ impl Simulation {
 
     /// Releases the frames of a flow.
     fn release<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        if self.admission.is_some() && self.waits_for_channel(index, observer) {
+            return;
+        }
         let flow = &mut self.flows[index as usize];
         let burst = flow.release(self.now, &mut self.agenda);
         for _ in 0..burst {
@@ -219,7 +232,7 @@ impl Simulation {
         let is_counted = self.is_counted(self.now);
         let (number, copies) = self.flows[index as usize].begin_release(is_counted);
         match carrier {
-            Carrier::Packets | Carrier::Bulk(_) => {}
+            Carrier::Packets | Carrier::Bulk(_) | Carrier::Admission => {}
             Carrier::Publication(topic) => {
                 self.publish(topic, number, observer);
                 return;
@@ -286,7 +299,7 @@ impl Simulation {
 
     /// Tells the observer that a frame leaves a port, and what it carries.
     fn tell_transmitted<O: Observer>(&self, port: u32, id: u32, observer: &mut O) {
-        if let Some(message) = self.message(id) {
+        if let Some(message) = self.carried(id) {
             observer.carries(&message.datagram());
         }
         observer.transmitted(self.now(), self.port_id(port), &self.info(id));
@@ -297,6 +310,13 @@ impl Simulation {
         // The slot may still hold the datagram of an earlier packet.
         let flow = &self.flows[self.pool.get(id).flow as usize];
         self.pool.message(id).filter(|_| flow.is_published())
+    }
+
+    /// Returns the octets that a packet carries, if they are known.
+    fn carried(&self, id: u32) -> Option<&Message> {
+        let flow = &self.flows[self.pool.get(id).flow as usize];
+        let is_known = flow.is_published() || flow.carrier() == Carrier::Admission;
+        self.pool.message(id).filter(|_| is_known)
     }
 
     /// Returns node and number of a port.

@@ -29,6 +29,7 @@ extern crate alloc;
 extern crate std;
 
 mod access;
+mod admission;
 mod agenda;
 mod arp;
 mod bulk;

@@ -58,10 +58,10 @@ pub struct FragmentInfo {
     pub count: u32,
 }
 
-/// An RTPS datagram over UDP.
+/// An RTPS datagram over UDP, or a message about a channel in a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// UDP payload.
+    /// Payload of UDP, or of the frame.
     pub octets: &'a [u8],
     /// Source and destination port.
     pub ports: [u16; 2],
@@ -129,7 +129,7 @@ pub trait Observer {
         let _ = (now, packet);
     }
 
-    /// The RTPS datagram in the frame that leaves a port next.
+    /// The RTPS datagram, or the message about a channel, in the frame that leaves a port next.
     fn carries(&mut self, datagram: &Datagram<'_>) {
         let _ = datagram;
     }

@@ -136,6 +136,12 @@ impl Source {
         self.unless_stopped(at)
     }
 
+    /// Returns the time of a first release at `now`, or [`NEVER`]; the grid begins there.
+    pub(crate) const fn begin(&mut self, now: i64) -> i64 {
+        self.grid = now;
+        self.unless_stopped(now)
+    }
+
     /// Returns the time of the release after the one at `now`, or [`NEVER`].
     #[inline]
     pub(crate) fn next(&mut self, now: i64) -> i64 {

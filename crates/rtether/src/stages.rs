@@ -108,7 +108,10 @@ impl Log {
 
 impl Observer for Log {
     fn released(&mut self, _: Instant, packet: &PacketInfo) {
-        let flow = self.flows[packet.flow.index()];
+        // Messages about channels belong to no flow of the scenario.
+        let Some(&flow) = self.flows.get(packet.flow.index()) else {
+            return;
+        };
         if packet.is_reverse || !flow.is_counted {
             return;
         }

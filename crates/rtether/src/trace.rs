@@ -128,7 +128,12 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         };
         self.frame.clear();
         let Some(flow) = self.scenario.flows.get(packet.flow.index()) else {
-            describe_arp(packet).append_to(&mut self.frame);
+            let description = describe_control(packet);
+            if packet.arp.is_some() {
+                description.append_to(&mut self.frame);
+            } else {
+                description.append_raw_to(&self.datagram, &mut self.frame);
+            }
             self.capture
                 .add_frame(&mut self.block, interface, now, &self.frame);
             self.write_block();
@@ -174,14 +179,18 @@ fn schemes(network: &Network) -> BTreeMap<PortId, &Access> {
     found
 }
 
-/// Describes a message of ARP, which belongs to no flow of the scenario.
-fn describe_arp(packet: &PacketInfo) -> FrameDescription {
+/// Describes a message of ARP or about a channel, which belongs to no flow of the scenario.
+fn describe_control(packet: &PacketInfo) -> FrameDescription {
     let to = packet.destination;
     FrameDescription {
         source: packet.source.0,
         destination: to.map_or(Destination::Broadcast, |to| Destination::Station(to.0)),
         tag: packet.tag.map(|(pcp, vid)| trace::Tag { pcp, vid }),
-        encapsulation: Encapsulation::Arp,
+        encapsulation: if packet.arp.is_some() {
+            Encapsulation::Arp
+        } else {
+            Encapsulation::Raw
+        },
         payload: Bytes::ZERO,
         dscp: 0,
         flow: packet.arp.map_or(0, |about| about.0),

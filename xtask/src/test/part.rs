@@ -153,9 +153,10 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-rules",
-        purpose: "the same where switches police, stations resolve addresses or take turns, and packets pass routers",
+        purpose: "the same where switches police, stations resolve addresses, ask for channels or take turns, and packets pass routers",
         tests: &[
             "rtether bounds::access::",
+            "rtether bounds::asking::",
             "rtether bounds::policed::",
             "rtether bounds::resolving::",
             "rtether bounds::routers_keep",

@@ -25,6 +25,10 @@
 //! period.) The deadline counts from the arrival at this queue, so that jitter brings packets
 //! closer together but does not shift their deadlines.
 //!
+//! **Any order.** If the local deadlines may change at any time, the port still sends some packet with
+//! a deadline while one waits: none waits longer than the longest busy period of these, behind the
+//! longest packet of the others.
+//!
 //! Flows without a deadline are due last: at most one of their packets is in front. Where there are
 //! too many steps, the whole busy period bounds the wait. The rates of the links before the port
 //! are not used, so that the bound is pessimistic behind links with several flows.
@@ -45,6 +49,8 @@ use crate::wait::{Unbounded, millionths};
 
 /// Queue of flows with a local deadline; the others are in queue 0, below it.
 pub(crate) const DUE: u8 = 1;
+/// Local deadline, below all others, where they may change at any time.
+pub(crate) const ANY_ORDER: i64 = 0;
 /// Largest number of steps, over all flows, that are examined for each flow.
 const STEPS_MAX: i64 = 1 << 12;
 /// Evaluations after which token buckets give the busy period.
@@ -83,7 +89,8 @@ fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
         return Err(Unbounded::Overload(millionths(rate)));
     }
     let plain: Vec<Load> = loads.iter().map(|(load, _)| *load).collect();
-    if steps_until(plain.iter(), end) > STEPS_MAX {
+    let has_any_order = loads.iter().any(|(_, due)| *due == ANY_ORDER);
+    if has_any_order || steps_until(plain.iter(), end) > STEPS_MAX {
         return Ok(vec![end; loads.len()]);
     }
     let mut found: Vec<i64> = Vec::with_capacity(loads.len());

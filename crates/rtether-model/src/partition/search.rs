@@ -10,7 +10,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Ways, Weights, divided, loads};
+use super::{Parts, Ways, Weights, divided, loads};
 use crate::demand::{Demand, FULL, peak};
 use crate::flow::{Flow, Traffic};
 use crate::network::{ForwardingMode, Network, PortId};
@@ -24,11 +24,15 @@ const ROUNDS: u32 = 24;
 const UNIT: u64 = 1 << 20;
 const MOST: u64 = 1 << 40;
 
-type Parts = BTreeMap<(usize, PortId), Duration>;
-
-/// Returns the parts found, and whether every port sends in time with them.
-pub(super) fn search(network: &Network, flows: &[Flow], ways: &[Ways]) -> (Parts, bool) {
-    let plant = Plant::new(network, flows, ways);
+/// Returns the parts found, and whether every port sends in time with them. At any port a frame
+/// `other` may be in front.
+pub(super) fn search(
+    network: &Network,
+    flows: &[Flow],
+    ways: &[Ways],
+    other: Bytes,
+) -> (Parts, bool) {
+    let plant = Plant::new(network, flows, ways, other);
     let proportional: Weights = loads(flows, ways)
         .into_iter()
         .map(|(port, load)| (port, load * UNIT))
@@ -54,6 +58,39 @@ pub(super) fn search(network: &Network, flows: &[Flow], ways: &[Ways]) -> (Parts
     }
     let (worst, parts) = best.unwrap_or_default();
     (parts, worst <= FULL && plant.is_known)
+}
+
+/// Returns whether every port sends in time with these parts, `other` as in [`search`].
+///
+/// Parts of a way add up to the deadline, and wires and switches take time besides. Every frame at
+/// a port is taken to be due earlier than its part says, all by the same time, so that their order
+/// is the same: by the largest share of this time that one of them has here.
+pub(super) fn is_in_time(
+    network: &Network,
+    flows: &[Flow],
+    ways: &[Ways],
+    parts: &Parts,
+    other: Bytes,
+) -> bool {
+    let plant = Plant::new(network, flows, ways, other);
+    let mut earlier: BTreeMap<PortId, Duration> = BTreeMap::new();
+    for (flow, (own, fixed)) in flows.iter().zip(ways.iter().zip(&plant.fixed)) {
+        for way in own.iter().filter(|_| flow.deadline.is_some()) {
+            let hops = way.iter().map(Vec::len).sum::<usize>().max(1);
+            let hops = i64::try_from(hops).unwrap_or(i64::MAX);
+            let share = Duration::from_ps((fixed.as_ps() + hops - 1) / hops);
+            for hop in way.iter().flatten() {
+                let known = earlier.entry(hop.egress).or_insert(share);
+                *known = share.max(*known);
+            }
+        }
+    }
+    let due = |(&(flow, port), &part): (&(usize, PortId), &Duration)| {
+        let earlier = earlier.get(&port).copied().unwrap_or(Duration::ZERO);
+        ((flow, port), part - earlier)
+    };
+    let peaks = plant.peaks(&parts.iter().map(due).collect());
+    plant.is_known && peaks.values().all(|peak| *peak <= FULL)
 }
 
 /// Multiplies each weight by what its port is asked for.
@@ -86,7 +123,7 @@ struct Plant<'a> {
 }
 
 impl<'a> Plant<'a> {
-    fn new(network: &'a Network, flows: &'a [Flow], ways: &'a [Ways]) -> Self {
+    fn new(network: &'a Network, flows: &'a [Flow], ways: &'a [Ways], other: Bytes) -> Self {
         let mut plant = Self {
             network,
             flows,
@@ -103,24 +140,36 @@ impl<'a> Plant<'a> {
             });
             let fixed = times.max().unwrap_or(Duration::ZERO);
             plant.fixed.push(fixed);
+            if other > Bytes::ZERO {
+                ways.each(flow.delivery, |_, _, _, hop| {
+                    let rate = network.links[hop.link.index()].rate;
+                    let time = wire::occupancy(other + wire::TAG, rate);
+                    plant.note_other(hop.egress, time);
+                });
+            }
             if flow.deadline.is_some() {
                 plant.is_known &= Releases::of(flow).is_some() && ways.0.is_some();
             } else {
-                plant.note_other(flow, ways);
+                plant.note_frames(flow, ways);
             }
         }
         plant
     }
 
+    /// Notes a frame without a deadline at a port.
+    fn note_other(&mut self, port: PortId, frame: Duration) {
+        let known = self.other.entry(port).or_insert(frame);
+        *known = frame.max(*known);
+    }
+
     /// Notes the longest frames of a flow without a deadline.
-    fn note_other(&mut self, flow: &Flow, ways: &Ways) {
+    fn note_frames(&mut self, flow: &Flow, ways: &Ways) {
         ways.each(flow.delivery, |_, direction, _, hop| {
             let frame = self.longest(flow, direction, hop);
             // Acknowledgements go the other way.
             let back = flow.is_acknowledged().then_some(hop.ingress);
             for port in [Some(hop.egress), back].into_iter().flatten() {
-                let known = self.other.entry(port).or_insert(frame);
-                *known = frame.max(*known);
+                self.note_other(port, frame);
             }
         });
     }
@@ -274,7 +323,7 @@ pub(super) mod tests {
             .iter()
             .map(|flow| Ways::of(network, flow, routing))
             .collect();
-        let plant = Plant::new(network, flows, &ways);
+        let plant = Plant::new(network, flows, &ways, Bytes::ZERO);
         let ports: Vec<PortId> = loads(flows, &ways).into_keys().collect();
         (0..6u64.pow(4)).any(|number| {
             let weight = |place: usize| 1 + number / [1, 6, 36, 216][place] % 6;

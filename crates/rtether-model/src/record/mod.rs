@@ -19,10 +19,10 @@ use crate::quantity::Duration;
 
 pub use layer::{ClassRecord, LayerRecord, SmootherRecord};
 pub use medium::MediumRecord;
-pub use node::{ArpRecord, IngressRecord, NodeRecord};
+pub use node::{AdmissionRecord, ArpRecord, IngressRecord, NodeRecord};
 pub use port::{AccessRecord, PortRecord, QueueRecord};
 pub use segment::{Place, Segment};
-pub use stream::{Bucket, StreamRecord, TransferRecord, Worst};
+pub use stream::{Bucket, ChannelRecord, StreamRecord, TransferRecord, Worst};
 pub use summary::Summary;
 
 /// Results of one run, or of several merged ones.

@@ -50,6 +50,40 @@ impl ArpRecord {
     }
 }
 
+/// Counters of the manager that grants channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AdmissionRecord {
+    /// Requests taken, repeated ones included.
+    pub requests: u64,
+    /// Channels granted.
+    pub granted: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// Channels released by their talkers.
+    pub released: u64,
+    /// Frames repeated since an answer did not come.
+    pub repeated: u64,
+    /// Listeners that were not told of the end of a channel, since they did not answer.
+    pub abandoned: u64,
+    /// Frames that were malformed, forged, or not for a manager.
+    pub malformed: u64,
+    /// Channels kept at the end, those not decided yet included.
+    pub kept: u64,
+}
+
+impl AdmissionRecord {
+    fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.granted += other.granted;
+        self.refused += other.refused;
+        self.released += other.released;
+        self.repeated += other.repeated;
+        self.abandoned += other.abandoned;
+        self.malformed += other.malformed;
+        self.kept += other.kept;
+    }
+}
+
 /// Counters of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRecord {
@@ -86,6 +120,8 @@ pub struct NodeRecord {
     pub layer: Option<LayerRecord>,
     /// Counters of address resolution, if any station of the plant resolves addresses.
     pub arp: Option<ArpRecord>,
+    /// Counters of the manager of channels, if this station is the one.
+    pub admission: Option<AdmissionRecord>,
 }
 
 impl NodeRecord {
@@ -121,6 +157,9 @@ impl NodeRecord {
             own.merge(others);
         }
         if let (Some(own), Some(others)) = (&mut self.arp, &other.arp) {
+            own.merge(others);
+        }
+        if let (Some(own), Some(others)) = (&mut self.admission, &other.admission) {
             own.merge(others);
         }
     }

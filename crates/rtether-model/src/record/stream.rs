@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Place, Segment, Summary, ratio};
+use crate::admission::Refusal;
 use crate::flow::FlowId;
 use crate::histogram::Histogram;
 use crate::network::NodeId;
@@ -75,6 +76,49 @@ pub struct StreamRecord {
     pub buckets: Vec<Bucket>,
     /// Transfers of a bulk flow.
     pub transfers: Vec<TransferRecord>,
+    /// What became of its requests for a channel; `None` if it need not ask.
+    pub channel: Option<ChannelRecord>,
+}
+
+/// Requests of a flow for a channel, one in each run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelRecord {
+    /// Runs in which it was granted.
+    pub granted: u64,
+    /// Runs in which it was refused, by [`Refusal::index`].
+    pub refused: [u64; Refusal::COUNT],
+    /// Runs that ended before it asked, or before it was answered.
+    pub undecided: u64,
+    /// Longest time from the request to the grant.
+    pub wait_max: Duration,
+    /// Sum of these times, in picoseconds.
+    pub wait_sum_ps: i128,
+}
+
+impl ChannelRecord {
+    /// Returns the mean time from the request to the grant; `None` if nothing was granted.
+    pub fn wait_mean(&self) -> Option<Duration> {
+        let mean = self.wait_sum_ps.checked_div(i128::from(self.granted))?;
+        i64::try_from(mean).ok().map(Duration::from_ps)
+    }
+
+    /// Returns the most frequent reason of refusals, the first of equals.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let all = Refusal::ALL.into_iter().rev();
+        all.filter(|reason| self.refused[reason.index()] > 0)
+            .max_by_key(|reason| self.refused[reason.index()])
+    }
+
+    /// Adds the request of another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.granted += other.granted;
+        for (own, others) in self.refused.iter_mut().zip(other.refused) {
+            *own += others;
+        }
+        self.undecided += other.undecided;
+        self.wait_max = Ord::max(self.wait_max, other.wait_max);
+        self.wait_sum_ps += other.wait_sum_ps;
+    }
 }
 
 /// One finished or running TCP transfer.
@@ -157,6 +201,9 @@ impl StreamRecord {
             own.max = Ord::max(own.max, others.max);
         }
         self.transfers.extend_from_slice(&other.transfers);
+        if let (Some(own), Some(others)) = (&mut self.channel, &other.channel) {
+            own.merge(others);
+        }
     }
 }
 

@@ -17,7 +17,8 @@ use crate::reader::Reader;
 /// Warns if a search for parts of deadlines has found none.
 pub(super) fn partition(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     let network = &plant.network;
-    if network.partition != Partition::Search || !network.selects_by_deadline() {
+    let is_asked = network.admission.is_some();
+    if network.partition != Partition::Search || is_asked || !network.selects_by_deadline() {
         return;
     }
     let found = LocalDeadlines::new(network, &plant.flows, routing);

@@ -9,6 +9,7 @@ use crate::plan::{Limit, Requirement, Statistic};
 use crate::units::Quantity;
 
 mod access;
+mod admission;
 mod flows;
 mod headers;
 mod ingress;
@@ -20,6 +21,7 @@ mod stations;
 mod substation;
 
 pub(crate) use access::*;
+pub(crate) use admission::*;
 pub(crate) use flows::*;
 pub(crate) use headers::*;
 pub(crate) use ingress::*;
@@ -74,6 +76,7 @@ const fn word<T: Sync>(
 /// All sections, in the order of the reference.
 pub(crate) static SECTIONS: &[&Section] = &[
     &SCENARIO,
+    &ADMISSION,
     &STACK,
     &JITTER,
     &QUANTILE,
@@ -186,6 +189,7 @@ pub(crate) static SCENARIO: Section = Section {
             "proportional",
             "How the deadline of a flow is divided among the ports on its way, answers included, where ports select by deadline (`edf`): equal parts for all ports of the longest way (SDPS); parts in proportion to the flows with a deadline that pass each port (ADPS); or parts with which every port sends in time, found by a limited `search` over weights of ports, which keeps back what wires and switches take, but not stacks.",
         ),
+        admission::ADMISSION_KEY,
         key(
             "generate",
             Kind::One(&GENERATE),

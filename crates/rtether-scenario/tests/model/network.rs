@@ -1,5 +1,6 @@
 //! Stacks, switches and links.
 
+use rtether_model::admission::Admission;
 use rtether_model::arp::Arp;
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
@@ -357,4 +358,57 @@ fn address_resolution() {
     let text = "arp: { lifetime: 10 ms, retry: 500 us, attempts: 5, hold: 20 kB }";
     assert_eq!(arp(&format!("zero, {text}")), Some(own));
     assert_eq!(arp(&format!("{{ service: 1 us, {text} }}")), Some(own));
+}
+
+/// Oracle: by hand. The manager is a station behind a port of its own, as fast as the fastest link;
+/// the longest frame that does not ask is the event's, 1000 + 46 octets.
+#[test]
+fn a_manager_of_channels() {
+    let text = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 10 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 1 Gbit/s }
+admission: { at: sw, channels: 8, accepts: 2, retry: 4 ms, attempts: 5, cost: 30 us }
+flows:
+  - { name: control, from: a, to: b, period: 2 ms, size: 1400 B, deadline: 5 ms }
+  - { name: event, from: b, to: a, min_gap: 10 ms, size: 1000 B }
+";
+    let plant = scenario(text);
+    let manager = plant.network.find("sw.manager").expect("added");
+    let expected = Admission {
+        manager,
+        channels: 8,
+        accepts: 2,
+        retry: Duration::from_ms(4),
+        attempts: 5,
+        other: Bytes::new(1_046),
+    };
+    assert_eq!(plant.network.admission, Some(expected));
+    let link = plant.network.links.last().expect("added");
+    assert_eq!(link.rate, BitRate::from_mbps(1_000));
+    assert_eq!((link.ends[0].port, link.ends[1].node), (2, manager));
+    let station = plant.network.end_station(manager).expect("a station");
+    let Stack::Linear(stack) = &station.stack else {
+        panic!("a cost");
+    };
+    assert_eq!(stack.receive.base, Duration::from_us(30));
+    assert_eq!(stack.send, Cost::default());
+    assert!(plant.flows[0].asks(&plant.network) && !plant.flows[1].asks(&plant.network));
+    let plain = scenario(&text.replace(
+        ", channels: 8, accepts: 2, retry: 4 ms, attempts: 5, cost: 30 us",
+        "",
+    ));
+    let expected = Admission {
+        manager,
+        channels: Admission::CHANNELS,
+        accepts: Admission::ACCEPTS,
+        retry: Admission::RETRY,
+        attempts: Admission::ATTEMPTS,
+        other: Bytes::new(1_046),
+    };
+    assert_eq!(plain.network.admission, Some(expected));
+    let station = plain.network.end_station(manager).expect("a station");
+    assert_eq!(station.stack, Stack::Zero);
 }

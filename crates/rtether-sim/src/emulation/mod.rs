@@ -189,6 +189,9 @@ pub enum EmulationError {
         /// Name of the station or switch.
         node: String,
     },
+    /// Real hosts ask for nothing.
+    #[error("with `admission` stations ask for channels, which real hosts do not do; simulate it")]
+    Admission,
     /// The addresses and ports of real hosts differ from those of the plant.
     #[error(
         "a rule of `{node}` looks at addresses or ports, which are others on real hosts; tell \

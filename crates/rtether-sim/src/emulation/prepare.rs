@@ -60,6 +60,9 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
             switch: switch.unwrap_or_default(),
         });
     }
+    if network.admission.is_some() {
+        return Err(EmulationError::Admission);
+    }
     for node in &mut network.nodes {
         match &mut node.kind {
             NodeKind::EndStation(station) if station.emulate => {

@@ -1,5 +1,6 @@
 //! Builds a simulation: numbers of nodes, ports and streams, timer slots, tables.
 
+mod admission;
 mod arp;
 mod media;
 mod ports;
@@ -7,14 +8,12 @@ mod publications;
 mod tables;
 mod traffic;
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
-use rtether_model::partition::LocalDeadlines;
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::Routing;
 
 use super::{Action, Simulation};
@@ -28,7 +27,6 @@ use crate::layer::LayerState;
 use crate::packet::{Pool, frame_octets};
 use crate::port::Owner;
 use crate::publication::Publications;
-use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
 use crate::shared::Shared;
@@ -36,7 +34,7 @@ use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::SwitchState;
 use media::build_media;
-use ports::{build_ports, ports_of};
+use ports::build_ports;
 use tables::{add_streams, build_switches, static_addresses};
 use traffic::check_traffic;
 
@@ -99,7 +97,7 @@ impl Simulation {
         let media = build_media(network, &routing, &numbers, config)?;
         let mut flow_list = flows.to_vec();
         let arp = arp::add(network, &routing, &mut flow_list)?;
-        set_local_deadlines(network, &flow_list, &routing, &numbers, &mut ports.queues);
+        let admission = admission::add(network, &numbers, &mut flow_list)?;
         for (number, attachment) in (0u32..).zip(&media.attachments) {
             ports.hot[attachment.port() as usize].attach(number);
         }
@@ -117,6 +115,8 @@ impl Simulation {
             stacks,
             layers,
             arp,
+            admission,
+            divisions: 0,
             routing,
             config: *config,
             now: 0,
@@ -149,7 +149,10 @@ impl Simulation {
         }
         simulation.add_publications(flows)?;
         simulation.open_for_requests();
+        simulation.open_for_messages();
+        simulation.divide_deadlines();
         simulation.give_slots()?;
+        simulation.set_first_times();
         simulation.find_ports_in_order();
         Ok(simulation)
     }
@@ -232,7 +235,7 @@ impl Simulation {
         Ok(Some(position))
     }
 
-    /// Lays out the timers in the order of [`Action`] and sets the first releases.
+    /// Lays out the timers in the order of [`Action`].
     fn give_slots(&mut self) -> Result<(), BuildError> {
         let mut actions = Vec::new();
         let mut give = |action: Action| {
@@ -263,15 +266,16 @@ impl Simulation {
                 self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
             }
         }
-        for (index, arp) in numbered(self.arp.len()).zip(&mut self.arp) {
-            if arp.resolves() {
-                arp.set_slot(give(Action::Arp(index))?);
-            }
+        let arp = numbered(self.arp.len()).zip(&mut self.arp);
+        for (index, arp) in arp.filter(|(_, arp)| arp.resolves()) {
+            arp.set_slot(give(Action::Arp(index))?);
         }
-        for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
-            if flow.answers_late() {
-                flow.set_answer_slot(give(Action::Reply(index))?);
-            }
+        if let Some(admission) = &mut self.admission {
+            admission.set_slot(give(Action::Admission)?);
+        }
+        let flows = numbered(self.flows.len()).zip(&mut self.flows);
+        for (index, flow) in flows.filter(|(_, flow)| flow.answers_late()) {
+            flow.set_answer_slot(give(Action::Reply(index))?);
         }
         for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
             let sender = give(Action::TcpSender(index))?;
@@ -302,7 +306,6 @@ impl Simulation {
         }
         self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
         self.actions = actions;
-        self.set_first_times();
         Ok(())
     }
 
@@ -330,44 +333,14 @@ impl Simulation {
             bulk.start(&mut self.agenda);
         }
         self.publications.start(&mut self.agenda);
+        if let Some(admission) = &self.admission {
+            admission.set_timer(&mut self.agenda);
+        }
         for access in self.shared.iter().filter_map(Shared::scheme) {
             access.set_timer(&mut self.agenda);
         }
         for station in numbered(self.stations.len()) {
             self.set_layer_timer(station);
-        }
-    }
-}
-
-/// Tells ports that serve by earliest deadline the local deadline of each flow.
-fn set_local_deadlines(
-    network: &Network,
-    flows: &[Flow],
-    routing: &Routing,
-    numbers: &Numbers,
-    queues: &mut [EgressQueues],
-) {
-    if !network.selects_by_deadline() {
-        return;
-    }
-    let found = LocalDeadlines::new(network, flows, routing);
-    let at = |port: PortId| -> Arc<[i64]> {
-        let of_flow = |flow| found.at(flow, port).map_or(i64::MAX, Duration::as_ps);
-        (0..flows.len()).map(of_flow).collect()
-    };
-    let mut shared = None;
-    for (node, definition) in network.iter_nodes() {
-        for port in (0u16..).take(ports_of(&definition.kind)) {
-            let id = PortId { node, port };
-            let own = &mut queues[numbers.port(id) as usize];
-            if !own.is_by_deadline() {
-                continue;
-            }
-            if found.differ() {
-                own.set_local_deadlines(at(id));
-            } else {
-                own.set_local_deadlines(Arc::clone(shared.get_or_insert_with(|| at(id))));
-            }
         }
     }
 }

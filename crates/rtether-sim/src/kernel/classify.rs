@@ -47,7 +47,7 @@ impl Simulation {
         }
         let flow = &self.flows[self.pool.get(id).flow as usize];
         let with_data = match flow.carrier() {
-            Carrier::Packets | Carrier::Fragments(_) => return Kind::Message,
+            Carrier::Packets | Carrier::Fragments(_) | Carrier::Admission => return Kind::Message,
             Carrier::Bulk(_) => Kind::Data,
             Carrier::Conversation(_) => Kind::MessageSegment,
             Carrier::Publication(_) => {

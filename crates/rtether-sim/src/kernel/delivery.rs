@@ -29,6 +29,7 @@ impl Simulation {
             Carrier::Packets => {}
             Carrier::Bulk(bulk) => return self.deliver_segment(bulk, id, observer),
             Carrier::Conversation(_) => return self.deliver_to_end(id, observer),
+            Carrier::Admission => return self.take_admission(index, id, observer),
             Carrier::Publication(_) => return self.deliver_datagram(index, id, observer),
             Carrier::Fragments(position) => {
                 return self.deliver_fragment(position, index, id, observer);

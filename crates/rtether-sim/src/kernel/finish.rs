@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
-use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
+use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment, StreamRecord};
 
 use super::Simulation;
 use crate::arp::ArpState;
@@ -48,11 +48,21 @@ impl Simulation {
             runs: 1,
             streams: streams
                 .map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)))
+                .map(|stream| self.with_channel(stream))
                 .collect(),
             ports,
             nodes,
             media,
             events: self.events,
+        }
+    }
+
+    /// Adds what became of the request for a channel.
+    fn with_channel(&self, stream: StreamRecord) -> StreamRecord {
+        let admission = self.admission.as_ref();
+        StreamRecord {
+            channel: admission.and_then(|own| own.channel(stream.flow)),
+            ..stream
         }
     }
 
@@ -145,8 +155,10 @@ impl Simulation {
     /// Returns the counters of all nodes.
     pub(super) fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
-        let (mut stations, mut switches) =
-            (self.stations.iter().zip(&self.stacks), self.switches.iter());
+        let (mut stations, mut switches) = (
+            (0u32..).zip(self.stations.iter().zip(&self.stacks)),
+            self.switches.iter(),
+        );
         let mut arp = self.arp.iter().map(ArpState::record);
         for (node, definition) in self.network.iter_nodes() {
             let mut record = empty(node);
@@ -161,9 +173,11 @@ impl Simulation {
                     media.for_each(|shared| shared.count_in(&mut record));
                 }
                 NodeKind::EndStation(_) => {
-                    if let Some((station, stack)) = stations.next() {
+                    if let Some((number, (station, stack))) = stations.next() {
                         self.count_station(station, stack, &mut record);
                         record.arp = arp.next();
+                        let admission = self.admission.as_ref();
+                        record.admission = admission.and_then(|own| own.record(number));
                     }
                 }
             }
@@ -232,5 +246,6 @@ fn empty(node: NodeId) -> NodeRecord {
         layer_dropped: 0,
         layer: None,
         arp: None,
+        admission: None,
     }
 }

@@ -19,13 +19,15 @@ impl Simulation {
     /// of a port: sent and dropped frames add up to those of the port.
     ///
     /// # Panics
-    /// If an engine of a layer, or a table of addresses, finds its own books unbalanced.
+    /// If an engine of a layer, a table of addresses, or the manager of channels finds its own books
+    /// unbalanced.
     pub fn invariants(&self) -> Result<(), &'static str> {
         self.check_ports()?;
         self.check_nodes()?;
         self.shared.iter().try_for_each(Shared::invariants)?;
         self.check_rings()?;
         self.arp.iter().for_each(ArpState::invariants);
+        self.admission.iter().for_each(|own| own.invariants());
         for (switch, number) in self.switches.iter().zip(0u32..) {
             let own = self
                 .ports

@@ -82,7 +82,7 @@ impl Simulation {
             Carrier::Packets | Carrier::Fragments(_) => true,
             // Streams of messages do not depend on single segments, nor those of samples on single
             // datagrams.
-            Carrier::Conversation(_) | Carrier::Publication(_) => false,
+            Carrier::Conversation(_) | Carrier::Publication(_) | Carrier::Admission => false,
             // Nor do streams of files.
             Carrier::Bulk(bulk) if self.bulk[bulk as usize].counts_files() => false,
             Carrier::Bulk(_) => {

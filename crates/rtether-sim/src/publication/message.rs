@@ -41,6 +41,17 @@ impl Message {
         message
     }
 
+    /// Creates a message that is no datagram of RTPS.
+    pub(crate) fn plain(octets: &[u8]) -> Self {
+        Self {
+            octets: Arc::from(octets),
+            dscp: 0,
+            port: 0,
+            is_sample: false,
+            writer: None,
+        }
+    }
+
     fn read(&mut self, parsed: wire::Message<'_>, from: GuidPrefix, mut to: GuidPrefix) {
         for submessage in parsed.submessages().flatten() {
             match submessage {

@@ -137,6 +137,14 @@ impl FrameDescription {
         self.pad(start, out);
     }
 
+    /// Appends a frame without IP with these octets instead of a payload of zeros.
+    pub fn append_raw_to(&self, octets: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        self.append_link_header(out);
+        out.extend(octets);
+        self.pad(start, out);
+    }
+
     /// Appends an RTPS frame with the octets of `datagram` instead of a payload of zeros. Frames to
     /// a group or broadcast go to the discovery group.
     ///

@@ -4,6 +4,7 @@
 
 mod access;
 mod adaptive;
+mod admission;
 mod arp;
 mod bursts;
 mod closed_forms;

@@ -27,6 +27,10 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
             "{count} end stations are more than the {STATIONS_MAX} that one host takes"
         ));
     }
+    if network.admission.is_some() && backend != Backend::Emulated {
+        let why = "`admission` lets stations ask for channels, which hosts do not do; simulate it";
+        reasons.push(why.into());
+    }
     for (id, node) in network.iter_nodes() {
         let found = match &node.kind {
             NodeKind::EndStation(station) => of_station(scenario, id, station, backend),

@@ -149,7 +149,7 @@ pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
     let network = &scenario.network;
-    let uses = network.selects_by_deadline();
+    let uses = network.selects_by_deadline() && !network.divides_anew();
     let parts = uses.then(|| LocalDeadlines::new(network, &scenario.flows, &Routing::new(network)));
     let streams = analysis.streams.iter().zip(statistical(scenario));
     let open = analysis.open_flows.iter().map(|open| Open {

@@ -141,6 +141,7 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
         links: links.into_iter().map(|(_, link)| link).collect(),
         access: network.access.clone(),
         partition: network.partition,
+        admission: network.admission,
     };
     let before = Ways::new(network);
     let after = Ways::new(&damaged);

@@ -5,6 +5,7 @@
 
 mod shared;
 
+use rtether_model::admission::Refusal;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
@@ -112,7 +113,9 @@ pub fn flows(checked: &Checked) -> Table {
     );
     let rows = worst(checked, rows);
     // Measured columns come last, and only if something was measured.
+    let has_channels = checked.scenario.network.admission.is_some();
     basis(checked, rows)
+        .when(has_channels, channels)
         .when(checked.has_measured(), measured)
         .done()
         .append(&sums::table(checked))
@@ -152,6 +155,35 @@ fn worst<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
 fn least(stream: &Stream<'_>) -> Option<Duration> {
     let latency = &stream.record.latency;
     (latency.count > 0).then_some(latency.min)
+}
+
+fn channels(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
+    each(
+        rows,
+        [
+            ("channel_granted_runs", |s| {
+                s.record.channel.map(|own| own.granted).into()
+            }),
+            ("channel_refused_runs", |s| {
+                let refused = s.record.channel.map(|own| own.refused);
+                refused.map(|own| own.iter().sum::<u64>()).into()
+            }),
+            ("channel_refusal", |s| {
+                let refusal = s.record.channel.and_then(|own| own.refusal());
+                refusal.map(Refusal::name).into()
+            }),
+            ("channel_undecided_runs", |s| {
+                s.record.channel.map(|own| own.undecided).into()
+            }),
+            ("channel_wait_mean_ns", |s| {
+                s.record.channel.and_then(|own| own.wait_mean()).into()
+            }),
+            ("channel_wait_max_ns", |s| {
+                let granted = s.record.channel.filter(|own| own.granted > 0);
+                granted.map(|own| own.wait_max).into()
+            }),
+        ],
+    )
 }
 
 fn measured(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {

@@ -3,10 +3,11 @@
 //! Times are nanoseconds, exact to the picosecond below 2.4 hours and rounded down to a nanosecond
 //! above. Columns that were not requested are `null`.
 
+use rtether_model::admission::Refusal;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
-    NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary, TransferRecord,
-    Worst,
+    ChannelRecord, NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary,
+    TransferRecord, Worst,
 };
 use serde_json::{Map, Value, json};
 
@@ -154,10 +155,27 @@ fn stream(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
         ("margin_ns", ns_or_null(stream.assessment.margin)),
         ("reasons", json!(stream.assessment.reasons)),
     ];
-    let members = texts.into_iter().chain(figures);
+    let channel = stream.record.channel.as_ref();
+    let channel = channel.map(|own| ("channel", channel_of(own)));
+    let members = texts.into_iter().chain(figures).chain(channel);
     members
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
+}
+
+/// Returns what became of the requests for a channel.
+fn channel_of(channel: &ChannelRecord) -> Value {
+    let refused = Refusal::ALL.into_iter().map(|reason| {
+        let count = channel.refused[reason.index()];
+        (reason.name().to_owned(), count.into())
+    });
+    json!({
+        "granted": channel.granted,
+        "refused": refused.collect::<Map<String, Value>>(),
+        "undecided": channel.undecided,
+        "wait_mean_ns": ns_or_null(channel.wait_mean()),
+        "wait_max_ns": ns_or_null((channel.granted > 0).then_some(channel.wait_max)),
+    })
 }
 
 /// Returns what the verdict rests on, over all columns and in each.
@@ -377,6 +395,18 @@ fn node(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
             "dropped": arp.dropped,
             "waiting": arp.waiting,
             "failures": arp.failures,
+        });
+    }
+    if let Some(own) = &node.admission {
+        value["admission"] = json!({
+            "requests": own.requests,
+            "granted": own.granted,
+            "refused": own.refused,
+            "released": own.released,
+            "repeated": own.repeated,
+            "abandoned": own.abandoned,
+            "malformed": own.malformed,
+            "kept": own.kept,
         });
     }
     value

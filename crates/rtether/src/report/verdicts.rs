@@ -11,7 +11,10 @@ use super::format::{self, Part, Render};
 use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
 use super::{csv, json, stages, sums};
-use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
+use cells::{
+    NOT_PROVED, all_channels, channel, channels_line, culprit, live, missed, shout, slowest, word,
+    worst_standing, worst_word,
+};
 
 /// Up to this number, streams are listed one by one.
 pub const MOST_STREAMS: usize = 40;
@@ -24,7 +27,7 @@ const BUSIEST: usize = 3;
 type Column = (&'static str, u8, bool);
 
 /// Columns behind the name and the texts beside it.
-const FIGURES: [Column; 18] = [
+const FIGURES: [Column; 19] = [
     ("streams", 0, false),
     ("bound", 2, false),
     ("proof", 6, true),
@@ -36,6 +39,7 @@ const FIGURES: [Column; 18] = [
     ("live p99.9", 5, false),
     ("live max", 2, false),
     ("measured", 6, true),
+    ("channel", 3, true),
     ("deadline", 0, false),
     ("margin", 6, false),
     ("packets", 7, false),
@@ -206,6 +210,7 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
         live(stream, |measured| measured.p999),
         live(stream, |measured| measured.max),
         word(stream.assessment.measured),
+        channel(record.channel.as_ref()),
         time_or_dash(stream.flow.deadline),
         time_or_dash(stream.assessment.margin),
         record.delivered.to_string(),
@@ -251,6 +256,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         slowest(streams(), |measured| measured.p999),
         slowest(streams(), |measured| measured.max),
         worst_word(measured),
+        channel(all_channels(streams()).as_ref()),
         least(&|s| s.flow.deadline),
         least(&|s| s.assessment.margin),
         streams()
@@ -351,12 +357,15 @@ fn footer(checked: &Checked, width: Option<u16>) -> String {
     } else {
         String::new()
     };
+    let channels = all_channels(checked.streams());
+    let channels = channels.as_ref().map(channels_line).unwrap_or_default();
     let runs = plural(checked.results.seeds.len(), "run");
     let length = time(record.duration);
     format!(
-        "{}{}{statistical}simulated      {runs} of {length}\n{}\n",
+        "{}{}{}{statistical}simulated      {runs} of {length}\n{}\n",
         list("busiest links ", links.collect()),
         list("busiest stacks", stacks.collect()),
+        list("channels      ", channels),
         wrapped(&plain_line(&checked.summary()), width, 0),
     )
 }

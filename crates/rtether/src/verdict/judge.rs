@@ -171,7 +171,11 @@ impl<'a> Judge<'a> {
     }
 
     fn nothing_released(&mut self) {
-        let reason = "no packet was released".into();
+        let refusal = self.stream.channel.and_then(|own| own.refusal());
+        let reason = match refusal {
+            Some(refusal) => format!("its channel was refused: {refusal}"),
+            None => "no packet was released".into(),
+        };
         self.note(self.column, Verdict::NoAnswer, None, reason);
     }
 

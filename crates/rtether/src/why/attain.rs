@@ -37,6 +37,10 @@ pub(super) fn pattern(
     bound: Duration,
 ) -> Option<Pattern> {
     let (network, flows) = (&scenario.network, &scenario.flows);
+    if network.admission.is_some() {
+        // Grants, not phases, decide when flows begin.
+        return None;
+    }
     let own = &flows[stream.flow.index()];
     let listener = own.listeners.iter().position(|id| *id == stream.listener)?;
     let search = phases::Search::new(network, flows, (stream.flow.index(), listener), bound);

@@ -11,6 +11,7 @@
 )]
 
 mod access;
+mod asking;
 mod composition;
 mod counterexamples;
 mod deadlines;

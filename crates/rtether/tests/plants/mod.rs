@@ -278,6 +278,7 @@ fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
         layer_dropped: 0,
         layer: None,
         arp: None,
+        admission: None,
     }
 }
 

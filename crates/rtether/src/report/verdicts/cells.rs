@@ -1,9 +1,11 @@
 //! Cells of the main table.
 
+use rtether_model::admission::Refusal;
 use rtether_model::quantity::Duration;
+use rtether_model::record::ChannelRecord;
 
 use super::super::checked::{Checked, Stream};
-use super::super::text::{self, percent, time_or_dash};
+use super::super::text::{self, percent, time, time_or_dash};
 use super::plain;
 use crate::measured::Measurement;
 use crate::verdict::{Column, Standing};
@@ -30,6 +32,44 @@ pub(super) fn missed<'a>(streams: impl Iterator<Item = Stream<'a>>) -> String {
     let judged = streams.filter(|stream| stream.flow.deadline.is_some());
     let missed: Option<u64> = judged.map(|s| s.record.missed).reduce(|a, b| a + b);
     missed.map_or_else(String::new, |missed| missed.to_string())
+}
+
+/// Returns the requests of these streams for channels together, each flow once; `None` if none asks.
+pub(super) fn all_channels<'a>(streams: impl Iterator<Item = Stream<'a>>) -> Option<ChannelRecord> {
+    let first = streams.filter(|s| s.flow.listeners.first() == Some(&s.record.listener_id()));
+    let channels = first.filter_map(|stream| stream.record.channel);
+    channels.reduce(|mut all, own| {
+        all.merge(&own);
+        all
+    })
+}
+
+/// Returns what became of requests for channels; empty if none asks.
+pub(super) fn channel(channel: Option<&ChannelRecord>) -> String {
+    let Some(own) = channel else {
+        return String::new();
+    };
+    let all = own.granted + own.refused.iter().sum::<u64>() + own.undecided;
+    match (own.granted, own.refusal()) {
+        (0, Some(refusal)) if all == 1 => format!("refused: {}", refusal.name()),
+        (0, None) if all == 1 => "undecided".into(),
+        (1, _) if all == 1 => format!("after {}", time(own.wait_max)),
+        (granted, _) => format!("{granted} of {all}"),
+    }
+}
+
+/// Returns the outcome of all requests, part by part.
+pub(super) fn channels_line(all: &ChannelRecord) -> Vec<String> {
+    let refused = Refusal::ALL.into_iter().filter_map(|reason| {
+        let count = all.refused[reason.index()];
+        (count > 0).then(|| format!("{count} refused ({})", reason.name()))
+    });
+    let undecided = (all.undecided > 0).then(|| format!("{} undecided", all.undecided));
+    let wait = time(all.wait_max);
+    let wait = (all.granted > 0).then(|| format!("at most {wait} from request to grant"));
+    let granted = format!("{} granted", all.granted);
+    let parts = std::iter::once(granted).chain(refused).chain(undecided);
+    parts.chain(wait).collect()
 }
 
 /// Returns the worst standing of several streams.
