@@ -69,6 +69,9 @@ pub(crate) struct Load {
     pub(crate) visit: u32,
     /// Packets that may be under way at once, at any rate; zero if unknown.
     pub(crate) in_flight: i64,
+    /// Its arrivals are those of a limit on the way, for all flows that share it, not the releases
+    /// of its flow with a jitter.
+    pub(crate) is_of_limit: bool,
 }
 
 impl Load {
@@ -87,6 +90,7 @@ impl Load {
             slack: 0,
             visit: 0,
             in_flight: 0,
+            is_of_limit: false,
         }
     }
 

@@ -284,6 +284,7 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, load
         let load = &mut loads[index];
         load.period = limit.period;
         load.jitter = jitter;
+        load.is_of_limit = true;
         let delays = [one.least, add(one.least, one.drift)];
         let Some(known) = known else {
             take(load, step);

@@ -413,6 +413,7 @@ pub(crate) fn loads_among(
                 Some(_) if plant.leads_on[id as usize] => source.in_flight * visit.frames,
                 _ => 0,
             },
+            is_of_limit: false,
         });
     }
     if plant.limits.is_empty() {

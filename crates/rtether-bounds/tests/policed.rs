@@ -120,6 +120,30 @@ fn a_policed_flood_brings_its_burst() {
 }
 
 #[test]
+fn a_burst_that_passes_a_policer_waits_for_itself() {
+    // Four frames of 1518 octets at once, every 600 us: more than 40 Mbit/s in the long run, but
+    // 10 000 octets let the first four pass. The first is at the switch after 12.208 us, and behind
+    // it four transmissions of 123.04 us follow each other, the last without its gap of 0.96 us.
+    let burst = Traffic::Sporadic {
+        min_gap: Duration::from_us(600),
+        mean_gap: Duration::from_us(600),
+        burst: 4,
+    };
+    let long = |to: u32, traffic| Flow {
+        payload: Bytes::new(1_472),
+        listeners: vec![NodeId(to)],
+        ..flow(1, traffic)
+    };
+    let network = star(vec![police(40_000_000, 10_000, Exceed::Drop)]);
+    let flows = [long(2, burst), long(3, every(1_000))];
+    let analysis = analyze(&network, &flows);
+    let seen = 12_208 + 4 * 123_040 - 960;
+    for (method, latency) in &analysis.streams[0].bound.as_ref().unwrap().by_method {
+        assert!(*latency >= ns(seen), "{latency} by {}", method.name());
+    }
+}
+
+#[test]
 fn random_arrivals_have_a_bound_behind_a_policer() {
     let mean_interval = Duration::from_us(500);
     let flows = [

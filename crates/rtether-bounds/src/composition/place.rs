@@ -100,6 +100,9 @@ impl<'a> At<'a> {
         for load in &mut loads {
             load.in_flight = 0;
         }
+        if loads[member].is_of_limit {
+            return together;
+        }
         loads[member] = Load {
             jitter: plant.source_of(visit).jitter,
             ..loads[member]

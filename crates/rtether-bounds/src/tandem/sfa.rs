@@ -94,10 +94,11 @@ impl Separated {
                 load.in_flight = 0;
             }
             for (member, &visit) in plant.members.of(server).iter().enumerate() {
-                if self.is_settled(plant, visit) {
+                let real = loads[member];
+                // The theorem counts releases; a limit on the way holds for arrivals only.
+                if real.is_of_limit || self.is_settled(plant, visit) {
                     continue;
                 }
-                let real = loads[member];
                 loads[member] = Load {
                     jitter: plant.source_of(visit).jitter,
                     ..real
