@@ -139,8 +139,11 @@ finish() {
     awk -v name="$name" -v before="$before" -v now="$now" \
         -v was="$(median <"$scratch/base.times")" -v is="$(median <"$scratch/rtether.times")" \
         -v same="$(cmp -s "$scratch/base.json" "$scratch/rtether.json" && echo same || echo differ)" \
-        'BEGIN { printf "| %s | %.1f | %.1f | %+.1f %% | %.2f | %s |\n", name, before / 1e6, now / 1e6,
-            100 * (now / before - 1), was > 0 ? is / was : 1, same }'
+        'BEGIN {
+            ratio = was > 0 ? is / was : 1
+            printf "| %s | %.1f | %.1f | %+.1f %% | %.2f | %s |\n",
+                name, before / 1e6, now / 1e6, 100 * (now / before - 1), ratio, same
+        }'
 }
 
 thousand >"$scratch/thousand.yaml"
