@@ -6,10 +6,10 @@
 //! consent. What a talker no longer wants, it releases.
 //!
 //! Every message that wants an answer is repeated after [`Admission::retry`], by the manager after
-//! half of it, and given up after [`Admission::attempts`]: a talker then takes its request for refused and releases whatever the
-//! manager may have granted meanwhile. So nobody waits forever, and a request that comes twice is
-//! granted once. If the last answer of all is lost, the manager keeps a channel until the talker
-//! has told it otherwise; a listener that does not answer keeps its place.
+//! half of it, and given up after [`Admission::attempts`]: a talker then takes its request for
+//! refused, and releases what the manager may have granted meanwhile. So no station waits forever,
+//! and a request that comes twice is granted once. If all releases of a talker are lost, the
+//! manager keeps the channel; a listener that does not answer keeps its place.
 //!
 //! Times, frames and addresses come from the host; frames that are malformed or come from another
 //! station than they say are counted and dropped.

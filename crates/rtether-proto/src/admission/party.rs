@@ -173,7 +173,7 @@ impl Party {
                 };
                 self.decisions.push_back(Decision { number, answer });
             }
-            // Nobody wants it any more.
+            // Granted after the talker gave up.
             (State::Over, Ok(())) => self.leave(now, number),
             // Answers to requests that were repeated.
             (State::Granted | State::Leaving(_) | State::Over, _) => {}
