@@ -118,7 +118,9 @@ fn messages_are_read_as_they_were_written() {
     for body in bodies.into_iter().chain(answers) {
         let size = match body {
             Body::Request(_) | Body::Offer(_) => Admission::request(3),
-            _ => Admission::ANSWER,
+            Body::Answer(_) | Body::Consent(_) | Body::Release | Body::Released => {
+                Admission::ANSWER
+            }
         };
         let message = Message {
             channel: id(2, 9),
