@@ -20,9 +20,9 @@ fi
 rev=$1
 runs=${RUNS:-7}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-target=${CARGO_TARGET_DIR:-target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf "$scratch"; git worktree prune' EXIT
 if ! command -v valgrind >/dev/null; then
     echo "no valgrind, which counts the instructions" >&2
     exit 2
@@ -41,14 +41,14 @@ older() {
     hash=$(git rev-parse --verify --quiet "$rev^{commit}") || { echo "no commit $rev" >&2; exit 2; }
     if [[ ! -x $target/compare/$hash ]]; then
         git worktree add --quiet --detach "$tree" "$hash"
-        cp "$(build "$tree" "$PWD/$target/compare/build")" "$target/compare/$hash" || exit 1
+        cp "$(build "$tree" "$target/compare/build")" "$target/compare/$hash" || exit 1
         git worktree remove --force "$tree"
     fi
     echo "$target/compare/$hash"
 }
 
 base=${BASE:-$(older)}
-rtether=${RTETHER:-$(build . "$PWD/$target")}
+rtether=${RTETHER:-$(build . "$target")}
 
 # A thousand stations, a hundred at each of ten switches at a core, each with a packet of 60 octets
 # for the station half way round every millisecond.

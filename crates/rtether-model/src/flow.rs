@@ -174,6 +174,37 @@ impl Traffic {
             release_jitter: Duration::ZERO,
         }
     }
+
+    /// Returns the grid of the releases; `None` if there is none.
+    pub const fn releases(&self) -> Option<Releases> {
+        let (period, jitter, burst) = match *self {
+            Self::Periodic {
+                period,
+                release_jitter,
+                ..
+            } => (period, release_jitter, 1),
+            Self::Sporadic { min_gap, burst, .. } => (min_gap, Duration::ZERO, burst),
+            Self::Flood { interval } => (interval, Duration::ZERO, 1),
+            Self::Poisson { .. } | Self::Adaptive { .. } | Self::Bulk(_) => return None,
+        };
+        Some(Releases {
+            period,
+            jitter,
+            burst,
+        })
+    }
+}
+
+/// Releases on a grid: at each of its points at most this many frames to a listener, late by at
+/// most the jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Releases {
+    /// Shortest interval of the grid.
+    pub period: Duration,
+    /// Largest delay behind a point of the grid.
+    pub jitter: Duration,
+    /// Frames at a point.
+    pub burst: u32,
 }
 
 /// Position of the first release of a periodic flow.

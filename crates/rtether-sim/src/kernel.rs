@@ -115,8 +115,6 @@ pub struct Simulation {
     agenda: Agenda,
     actions: Vec<Action>,
     pool: Pool,
-    /// Frames may be on a link ahead of time.
-    is_ahead: bool,
     ports: Vec<Port>,
     port_rests: Vec<PortRest>,
     queues: Vec<EgressQueues>,
@@ -155,7 +153,8 @@ impl Simulation {
         Instant::from_ps(self.now)
     }
 
-    /// Returns the number of events so far.
+    /// Returns the number of events so far. Frames that left in order of arrival without an observer
+    /// count when their port is next used.
     pub const fn events(&self) -> u64 {
         self.events
     }
@@ -207,7 +206,6 @@ impl Simulation {
             }
         }
         self.now = self.now.max(until);
-        self.settle();
     }
 
     /// Releases the frames of a flow.

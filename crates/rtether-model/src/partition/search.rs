@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::{Parts, Ways, Weights, divided, loads};
 use crate::demand::{Demand, FULL, peak};
-use crate::flow::{Flow, Traffic};
+use crate::flow::{Flow, Releases};
 use crate::network::{ForwardingMode, Network, PortId};
 use crate::quantity::{Bytes, Duration};
 use crate::route::Hop;
@@ -148,7 +148,7 @@ impl<'a> Plant<'a> {
                 });
             }
             if flow.deadline.is_some() {
-                plant.is_known &= Releases::of(flow).is_some() && ways.0.is_some();
+                plant.is_known &= releases(flow).is_some() && ways.0.is_some();
             } else {
                 plant.note_frames(flow, ways);
             }
@@ -219,7 +219,7 @@ impl<'a> Plant<'a> {
     fn peaks(&self, parts: &Parts) -> BTreeMap<PortId, u64> {
         let mut demands: BTreeMap<PortId, Vec<Demand>> = BTreeMap::new();
         for (index, (flow, ways)) in self.flows.iter().zip(self.ways).enumerate() {
-            let (Some(_), Some(releases)) = (flow.deadline, Releases::of(flow)) else {
+            let (Some(_), Some(releases)) = (flow.deadline, releases(flow)) else {
                 continue;
             };
             let jitters = ways
@@ -235,7 +235,7 @@ impl<'a> Plant<'a> {
                     period: releases.period,
                     jitter: jitters[way][direction][position],
                     deadline: part.unwrap_or(Duration::from_ps(1)),
-                    work: once * releases.burst,
+                    work: once * i64::from(releases.burst.max(1)),
                     frame: self.longest(flow, direction, hop),
                 });
             });
@@ -275,37 +275,9 @@ fn frames(flow: &Flow, direction: usize) -> Frames {
     flow.frames(answer.map_or(flow.payload, |reply| reply.payload))
 }
 
-/// Releases on a grid.
-struct Releases {
-    period: Duration,
-    jitter: Duration,
-    burst: i64,
-}
-
-impl Releases {
-    /// Returns the releases of a flow; `None` if other frames go with them, or without a grid.
-    fn of(flow: &Flow) -> Option<Self> {
-        if flow.is_acknowledged() {
-            return None;
-        }
-        let (period, jitter, burst) = match flow.traffic {
-            Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => (period, release_jitter, 1),
-            Traffic::Sporadic { min_gap, burst, .. } => {
-                (min_gap, Duration::ZERO, i64::from(burst.max(1)))
-            }
-            Traffic::Flood { interval } => (interval, Duration::ZERO, 1),
-            Traffic::Poisson { .. } | Traffic::Adaptive { .. } | Traffic::Bulk(_) => return None,
-        };
-        Some(Self {
-            period,
-            jitter,
-            burst,
-        })
-    }
+/// Returns the releases of a flow; `None` if other frames go with them, or without a grid.
+fn releases(flow: &Flow) -> Option<Releases> {
+    flow.traffic.releases().filter(|_| !flow.is_acknowledged())
 }
 
 #[cfg(test)]

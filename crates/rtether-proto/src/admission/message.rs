@@ -85,24 +85,13 @@ impl Contract {
         if flow.obstacle_to_channel().is_some() {
             return None;
         }
-        let (period, jitter, burst) = match flow.traffic {
-            Traffic::Periodic {
-                period,
-                release_jitter,
-                ..
-            } => (period, release_jitter, 1),
-            Traffic::Sporadic { min_gap, burst, .. } => (min_gap, Duration::ZERO, burst),
-            Traffic::Poisson { .. }
-            | Traffic::Flood { .. }
-            | Traffic::Adaptive { .. }
-            | Traffic::Bulk(_) => return None,
-        };
+        let releases = flow.traffic.releases()?;
         let contract = Self {
-            period,
-            jitter,
+            period: releases.period,
+            jitter: releases.jitter,
             deadline: flow.deadline?,
             frame: u16::try_from(flow.frames(flow.payload).full.get()).ok()?,
-            burst: u16::try_from(burst).ok()?,
+            burst: u16::try_from(releases.burst).ok()?,
             tag: flow.tag,
             delivery: flow.delivery,
             listeners: flow.listeners.iter().copied().map(address).collect(),

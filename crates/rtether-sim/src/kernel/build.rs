@@ -124,7 +124,6 @@ impl Simulation {
             agenda: Agenda::new(0),
             actions: Vec::new(),
             pool: Pool::default(),
-            is_ahead: false,
             ports: ports.hot,
             port_rests: ports.rests,
             queues: ports.queues,

@@ -16,6 +16,7 @@ use crate::switch::SwitchState;
 impl Simulation {
     /// Ends the run and returns its record.
     pub fn finish(mut self) -> Record {
+        self.settle();
         self.book_overdue();
         let rests = self.port_rests.iter().zip(&self.queues);
         let ports = self.ports.iter().zip(rests);

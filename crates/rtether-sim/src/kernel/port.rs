@@ -84,7 +84,6 @@ impl Simulation {
         let port = &mut self.ports[index as usize];
         let leaves_at = port.free_at();
         let waits = leaves_at - self.now;
-        self.is_ahead = true;
         self.queues[index as usize].schedule(leaves_at, waits, size);
         let packet = self.pool.get_mut(id);
         packet.spend(port.owner().waiting_place(), index, waits);
@@ -94,10 +93,8 @@ impl Simulation {
 
     /// Takes note of all frames that have left, so that counters are those of now.
     pub(super) fn settle(&mut self) {
-        if self.is_ahead {
-            for queues in &mut self.queues {
-                self.events += queues.settle(self.now);
-            }
+        for queues in &mut self.queues {
+            self.events += queues.settle(self.now);
         }
     }
 

@@ -354,21 +354,29 @@ fn steps_do_not_matter_and_runs_repeat() {
 #[test]
 fn an_observer_changes_nothing() {
     for_each_case(|case| {
-        let observed = case.run(&mut Fingerprint::default());
-        let mut dice = Dice::new(case.number);
-        let mut simulation = case.simulation();
-        while simulation.now() < case.until {
-            let step = Duration::from_ns(dice.time(1, 200_000));
-            let until = case.until.min(simulation.now() + step);
-            if dice.chance(90) {
-                simulation.advance_to(until);
-            } else {
-                simulation.run_until(until, &mut Fingerprint::default());
-            }
-            simulation.invariants().unwrap();
+        let others = [case.policed(), case.with_routers()];
+        for case in others.iter().chain(case.resolving().iter()).chain([case]) {
+            let observed = case.run(&mut Fingerprint::default());
+            assert_eq!(run_in_turn(case), observed);
         }
-        assert_eq!(simulation.finish(), observed);
     });
+}
+
+/// Runs a case in small steps, some of them under an observer.
+fn run_in_turn(case: &Case) -> Record {
+    let mut dice = Dice::new(case.number);
+    let mut simulation = case.simulation();
+    while simulation.now() < case.until {
+        let step = Duration::from_ns(dice.time(1, 200_000));
+        let until = case.until.min(simulation.now() + step);
+        if dice.chance(90) {
+            simulation.advance_to(until);
+        } else {
+            simulation.run_until(until, &mut Fingerprint::default());
+        }
+        simulation.invariants().unwrap();
+    }
+    simulation.finish()
 }
 
 /// Oracle: the committed snapshot. A moved fingerprint means that results may change, especially in
