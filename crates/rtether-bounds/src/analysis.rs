@@ -72,6 +72,8 @@ pub enum FlowLimit {
     Stack(NodeId),
     /// A policer of a switch.
     Policer(NodeId),
+    /// Its gap, which its station keeps.
+    Gap(NodeId),
     /// Only the rates of links: a flow that shares a queue in order of arrival with it has no
     /// bound.
     Line,

@@ -14,6 +14,7 @@ mod ingress;
 mod link;
 mod mirror;
 mod resolution;
+mod spacer;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -36,18 +37,20 @@ use crate::index::NONE;
 use crate::output_limit::Limit;
 use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
-use crate::servers::Sites;
+use crate::servers::{Sites, spacers};
 use crate::source::add;
 use crate::stack::{Service, service};
 use ingress::Split;
 use resolution::is_exchange;
 
-/// Routes of a network and numbers for its places; independent of flows.
+/// Routes of a network and numbers for its places; independent of flows but for their gaps.
 #[derive(Debug)]
 pub(crate) struct Atlas {
     routing: Routing,
     sites: Sites,
     servers: Vec<Server>,
+    /// By flow: where its talker keeps its gap; [`NONE`] without one, as behind the end.
+    spacers: Vec<u32>,
     /// How long stations hold packets for an address.
     resolutions: Vec<Resolution>,
 }
@@ -59,14 +62,16 @@ impl Atlas {
     }
 
     /// Finds routes and numbers the places.
-    pub(crate) fn new(network: &Network) -> Self {
+    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
         let routing = Routing::new(network);
         let mut servers = Vec::new();
         let sites = Sites::new(network, &routing, &mut servers);
+        let spacers = spacers(network, flows, &mut servers);
         Self {
             routing,
             sites,
             servers,
+            spacers,
             resolutions: Vec::new(),
         }
     }
@@ -103,6 +108,7 @@ impl Atlas {
             is_prompt: false,
             exceeded,
             resolutions: &self.resolutions,
+            spacers: &self.spacers,
             branches: 0,
             first_branch: 0,
             budget: 0,
@@ -216,6 +222,8 @@ struct Walker<'a> {
     /// Policers that frames may exceed.
     exceeded: &'a [Policer],
     resolutions: &'a [Resolution],
+    /// Where talkers keep the gaps of flows.
+    spacers: &'a [u32],
     /// Last number of a branch, and that of the packet handed to its station.
     branches: u32,
     first_branch: u32,
@@ -407,6 +415,7 @@ impl Walker<'_> {
             self.pass_tasks(way.from, station, &mut token, true);
             self.pass_stack(way.from, station, way, &mut token, true);
             self.resolve(way, &mut token);
+            self.keep_gap(way, &mut token);
         }
         let queue = self.pass_smoother(station, way, &mut token);
         let port = PortId::first(way.from);

@@ -130,7 +130,7 @@ impl Analyzer {
         if has_own_flows(&self.network) || has_own_flows(&network) {
             return self.begin_anew(network, &Edit::NOTHING);
         }
-        self.atlas = Atlas::new(&network);
+        self.atlas = Atlas::new(&network, &self.flows);
         self.ways = self.atlas.follow(&network, &self.flows);
         self.network = network;
         self.update(&Edit::NOTHING)
@@ -152,7 +152,10 @@ impl Analyzer {
             flows: at..at + removed,
             added: usize::from(by.is_some()),
         };
-        if has_own_flows(&self.network) {
+        let mut all = self.flows.iter().chain(&by);
+        let has_gaps = all.any(|flow| flow.gap.is_some());
+        if has_gaps || has_own_flows(&self.network) {
+            // Places of their own are numbered with the flows.
             self.flows.splice(edit.flows.clone(), by);
             let network = core::mem::take(&mut self.network);
             return self.begin_anew(network, &edit);

@@ -73,6 +73,8 @@ pub(crate) enum Limiter {
     Smoother,
     /// A policer of a switch.
     Policer,
+    /// The gap of a flow.
+    Spacer,
 }
 
 /// A limit that travels with a flow. Times in picoseconds.
@@ -187,6 +189,20 @@ impl Limit {
         }
     }
 
+    /// Returns the limit of the gap of a flow (`discipline::spacer`).
+    pub(crate) const fn of_spacer(gap: i64) -> Self {
+        Self {
+            by: Limiter::Spacer,
+            ..Self::timed(gap)
+        }
+    }
+
+    /// Returns whether the releases of a flow behind its spacer are below the limit at any time.
+    const fn is_above(&self, drift: i64, load: &Load) -> bool {
+        let is_sparser = load.burst <= 1 && load.period >= self.period;
+        matches!(self.by, Limiter::Spacer) && is_sparser && load.jitter <= drift
+    }
+
     /// Returns the limit of a smoother on bulk packets between two sizes of IP datagrams; `None` if
     /// its mode guarantees nothing.
     pub(crate) fn of_smoother(config: &Config, sizes: [i64; 2], place: u32) -> Option<Self> {
@@ -276,6 +292,9 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, load
             continue;
         };
         let key = one.key(loads);
+        if limit.is_above(one.drift, &loads[index]) {
+            continue;
+        }
         if loads[index].jitter < JITTER_MAX && !limit.is_timer && !refused.contains(&key) {
             continue;
         }

@@ -59,6 +59,8 @@ pub(crate) enum ServerKind {
     Router(NodeId),
     /// Processor of the application tasks of a station.
     Tasks { node: NodeId },
+    /// What keeps the gap of one flow of a station: packets leave when their service begins.
+    Spacer(NodeId),
     /// Smoother above the port of a station: packets wait for credits there, and then at the port.
     Smoother(PortId),
 }

@@ -15,6 +15,7 @@
 //! ends a closed window, from when the policer was last full, in which it and the conforming frames
 //! before it have more than `B + R t` octets. But all frames of the window have at most
 //! `sum n_i s_i (floor((t + J_i) / P_i) + 1) <= sum n_i s_i (1 + J_i / P_i) + t sum n_i s_i / P_i`.
+//! Behind the spacer of a flow `n_i` is one, `P_i` its gap, and `J_i` the jitter since then.
 //!
 //! **Together with the waits.** The jitters come from bounds that take all policers for kept. They may:
 //! take the first moment at which a frame exceeds one. All bounds hold until then, so do the jitters,
@@ -32,6 +33,7 @@ use rtether_model::network::{NodeId, Pcp, Switch};
 use crate::classify::Way;
 use crate::curve::JITTER_MAX;
 use crate::frame::{Frame, Kind};
+use crate::output_limit::Limiter;
 use crate::passage::{Passage, Policer};
 use crate::plant::Plant;
 use crate::solution::Solution;
@@ -40,23 +42,53 @@ use crate::source::{INFINITE, add};
 /// Bits in an octet, for a second in picoseconds.
 const OCTET: i128 = 8_000_000_000_000;
 
-/// Returns the jitter with which frames arrive; infinite if it is unknown.
-fn jitter(passage: &Passage, plant: &Plant, solution: &Solution) -> i64 {
+/// Returns period, packets at a time and jitter with which frames arrive; the jitter is infinite if it
+/// is unknown. Behind a spacer they come as it lets them out, unless they were sparser before.
+fn arrivals(passage: &Passage, plant: &Plant, solution: &Solution) -> Option<[i64; 3]> {
+    let source = &plant.sources[passage.flow as usize];
+    let parent = passage.parent as usize;
+    let after = |before: i64| {
+        let sum = add(add(before, solution.wait[parent]), varies(passage));
+        if sum > JITTER_MAX { INFINITE } else { sum }
+    };
+    let own = jitter(passage, plant, solution, after);
+    let limit = plant.limit_of(&plant.visits[parent]);
+    let gap = limit.filter(|limit| limit.by == Limiter::Spacer);
+    let spaced = gap.map(|gap| (gap.period, after(solution.drift[parent])));
+    let is_sparse = |(period, jitter)| {
+        source.burst <= 1 && source.period >= period && own <= jitter && source.is_limited()
+    };
+    match spaced.filter(|&spaced| !is_sparse(spaced)) {
+        Some((period, jitter)) => Some([period, 1, jitter]),
+        None => source
+            .is_limited()
+            .then_some([source.period, source.burst, own]),
+    }
+}
+
+/// Returns by how much the time from the place before a policer varies.
+const fn varies(passage: &Passage) -> i64 {
+    if passage.gap.max < INFINITE {
+        passage.gap.max - passage.gap.min
+    } else {
+        INFINITE
+    }
+}
+
+/// Returns the jitter of the releases of a flow at a policer.
+fn jitter(
+    passage: &Passage,
+    plant: &Plant,
+    solution: &Solution,
+    after: impl Fn(i64) -> i64,
+) -> i64 {
     let source = &plant.sources[passage.flow as usize];
     let [begin, end] = passage.visits.map(|visit| visit as usize);
     if source.closed.is_some() && plant.leads_on[begin..end].contains(&true) {
         // The next one comes after the answer to this one.
         return 0;
     }
-    let parent = passage.parent as usize;
-    let varies = if passage.gap.max < INFINITE {
-        passage.gap.max - passage.gap.min
-    } else {
-        INFINITE
-    };
-    let before = add(solution.jitter[parent], solution.wait[parent]);
-    let sum = add(before, varies);
-    if sum > JITTER_MAX { INFINITE } else { sum }
+    after(solution.jitter[passage.parent as usize])
 }
 
 /// What arrives at a policer.
@@ -72,20 +104,20 @@ struct Arrivals {
 
 /// Returns the policers whose limit frames may exceed although it was taken for kept.
 pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
-    let mut arrivals: BTreeMap<Policer, (Police, Arrivals)> = BTreeMap::new();
+    let mut offered: BTreeMap<Policer, (Police, Arrivals)> = BTreeMap::new();
     for passage in &plant.passages {
-        let own = arrivals.entry(passage.policer);
+        let own = offered.entry(passage.policer);
         let (_, own) = own.or_insert_with(|| (passage.police, Arrivals::default()));
-        let source = &plant.sources[passage.flow as usize];
-        let jitter = jitter(passage, plant, solution);
-        if !source.is_limited() {
+        let Some([period, burst, jitter]) = arrivals(passage, plant, solution) else {
             own.has_unlimited = true;
-        } else if jitter >= INFINITE {
+            continue;
+        };
+        if jitter >= INFINITE {
             own.has_unknown = true;
         } else {
-            let frames = i128::from(source.burst) * i128::from(passage.frames);
+            let frames = i128::from(burst) * i128::from(passage.frames);
             let octets = frames * i128::from(passage.size);
-            let period = i128::from(source.period);
+            let period = i128::from(period);
             let up = |work: i128| (work + period - 1) / period;
             own.rate += up(octets * OCTET);
             own.burst += octets + up(octets * i128::from(jitter));
@@ -93,7 +125,7 @@ pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
     }
     let mut certain = Vec::new();
     let mut unknown = Vec::new();
-    for (policer, (police, own)) in arrivals {
+    for (policer, (police, own)) in offered {
         let is_kept = own.rate <= i128::from(police.rate.as_bps())
             && own.burst <= i128::from(police.burst.get());
         if own.has_unlimited || !is_kept {

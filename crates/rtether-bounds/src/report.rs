@@ -76,7 +76,7 @@ pub(crate) fn report(
                 let segment = Segment::Application;
                 stacks.push(load.processor(plant, solution, node, segment, &mut loads));
             }
-            ServerKind::Smoother(_) => {}
+            ServerKind::Smoother(_) | ServerKind::Spacer(_) => {}
         }
     }
     Analysis {
@@ -153,6 +153,9 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
             }
             // It stands in front of the port.
             (FlowLimit::Line, Limiter::Policer) => *known = FlowLimit::Policer(node(visit)),
+            (FlowLimit::Line | FlowLimit::Stack(_), Limiter::Spacer) => {
+                *known = FlowLimit::Gap(node(before));
+            }
             (FlowLimit::Line, Limiter::Stack) => *known = FlowLimit::Stack(node(before)),
             _ => {}
         }
@@ -302,6 +305,10 @@ pub(crate) fn place(server: &Server, visit: &Visit) -> Place {
         ServerKind::Station(port) | ServerKind::Smoother(port) => Place {
             segment: Segment::DriverQueue,
             port,
+        },
+        ServerKind::Spacer(node) => Place {
+            segment: Segment::TalkerStack,
+            port: PortId::first(node),
         },
         ServerKind::Router(node) => Place {
             segment: Segment::SwitchLatency,

@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::access::CLASSES;
+use rtether_model::flow::Flow;
 use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeId, NodeKind, PortId, Stack,
 };
@@ -210,6 +211,20 @@ fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) ->
         _ => [false, true].map(|is_receiver| add(servers, stack(is_receiver))),
     };
     found
+}
+
+/// Adds the spacers of flows with a gap; returns them by flow.
+pub(crate) fn spacers(network: &Network, flows: &[Flow], servers: &mut Vec<Server>) -> Vec<u32> {
+    let spacers = flows.iter().map(|flow| {
+        let kind = ServerKind::Spacer(flow.talker);
+        let is_kept = flow.kept_gap(network).is_some();
+        if is_kept {
+            add(servers, inside(kind, true, Discipline::Spacer))
+        } else {
+            NONE
+        }
+    });
+    spacers.collect()
 }
 
 /// Adds the smoother above the port of a station that has one.

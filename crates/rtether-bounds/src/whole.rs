@@ -14,7 +14,7 @@ use crate::solution::{Solution, Stage};
 
 /// Follows the flows of a network and solves the plant; also returns the stages of the last search.
 pub(crate) fn solve_anew(network: &Network, flows: &[Flow]) -> (Atlas, Plant, Vec<Stage>) {
-    let mut atlas = Atlas::new(network);
+    let mut atlas = Atlas::new(network, flows);
     let (plant, stages) = if network.resolves_addresses() {
         resolution::solve(&mut atlas, network, flows)
     } else if let Some(with) = with_messages(network, flows) {

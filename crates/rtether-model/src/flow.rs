@@ -52,6 +52,9 @@ pub struct Flow {
     pub start: Duration,
     /// No frame is released from this time on.
     pub stop: Option<Duration>,
+    /// The talker holds its frames behind the stack until this long after the one before: the
+    /// bandwidth allocation gap of a virtual link (ARINC 664, part 7).
+    pub gap: Option<Duration>,
     /// Answer of each listener, if it answers.
     pub reply: Option<Reply>,
     /// Messages and answers travel in order over one TCP connection with each listener, open from
@@ -64,7 +67,7 @@ pub struct Flow {
 
 impl Flow {
     /// Creates a flow in plain UDP, to each listener in turn, from the start of the run to its end:
-    /// without class, description, routes, tag, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
+    /// without class, description, routes, tag, gap, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
     pub const fn new(
         name: String,
         talker: NodeId,
@@ -87,6 +90,7 @@ impl Flow {
             traffic,
             start: Duration::ZERO,
             stop: None,
+            gap: None,
             reply: None,
             connection: None,
             deadline: None,
@@ -281,6 +285,12 @@ impl Default for TcpParameters {
 }
 
 impl Flow {
+    /// Longest gap.
+    pub const GAP_MAX: Duration = Duration::from_secs(1);
+
+    /// Frames that a talker holds for the gap of a flow at most; it drops further ones.
+    pub const HELD_MAX: u32 = 1_000;
+
     /// Returns whether the latency of its messages matters; for files only if they have a deadline.
     pub const fn is_real_time(&self) -> bool {
         match self.traffic {
@@ -369,6 +379,8 @@ impl Flow {
             return Some("it is answered");
         } else if self.is_fragmented() {
             return Some("its datagrams are fragmented");
+        } else if self.gap.is_some() {
+            return Some("its frames are held for a gap");
         } else if !self.routes.is_empty() {
             return Some("it has a route of its own");
         } else if self.listeners.len() > Admission::LISTENERS {
@@ -392,6 +404,31 @@ impl Flow {
             | Traffic::Bulk(_) => return Some("nothing limits how often it sends"),
         };
         is_long(&times).then_some("its period, jitter or deadline is longer than a day")
+    }
+
+    /// Returns why its frames cannot keep a gap; `None` if they can, or need not.
+    pub fn obstacle_to_gap(&self, network: &Network) -> Option<&'static str> {
+        let gap = self.gap?;
+        let talker = network.end_station(self.talker);
+        if gap <= Duration::ZERO || gap > Self::GAP_MAX {
+            Some("a gap is above zero and at most a second")
+        } else if self.is_acknowledged() || self.reply.is_some() {
+            Some("its listeners send frames back, and a gap is for one way")
+        } else if self.is_fragmented() {
+            Some("its datagrams are fragmented")
+        } else if self.delivery == Delivery::Unicast && self.listeners.len() > 1 {
+            Some("it sends one frame to each of several listeners")
+        } else if talker.is_some_and(|own| own.layer.is_some() || own.tasks.is_some()) {
+            Some("its station has tasks, or queues or a smoother above its port")
+        } else {
+            None
+        }
+    }
+
+    /// Returns the gap that its talker keeps.
+    pub fn kept_gap(&self, network: &Network) -> Option<Duration> {
+        let is_kept = self.obstacle_to_gap(network).is_none();
+        self.gap.filter(|_| is_kept)
     }
 
     /// Returns the mean time between two frames to a listener, or `None` if the network decides

@@ -18,3 +18,4 @@ pub mod load;
 pub mod port;
 pub mod probe;
 pub mod smoother;
+pub mod spacer;

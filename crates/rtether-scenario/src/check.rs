@@ -16,6 +16,7 @@ use super::reader::Reader;
 mod admission;
 mod deadline;
 mod domain;
+mod gap;
 mod load;
 mod mirror;
 mod router;
@@ -51,6 +52,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
     for (index, flow) in plant.flows.iter().enumerate() {
         walk.flow(reader, plant, &routing, index, flow);
         smoothed::check(reader, plant, index, flow);
+        gap::check(reader, plant, index, flow);
     }
     shaper::check(reader, plant);
     deadline::partition(reader, plant, &routing);

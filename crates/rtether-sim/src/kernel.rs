@@ -25,6 +25,7 @@ mod mirror;
 mod port;
 mod publication;
 mod router;
+mod spacing;
 mod station;
 mod summation;
 mod switch;
@@ -53,6 +54,7 @@ use crate::publication::{Message, Publications};
 use crate::queues::EgressQueues;
 use crate::servers::StackState;
 use crate::shared::{Attachment, Shared};
+use crate::spacing::Spacing;
 use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
@@ -81,6 +83,8 @@ enum Action {
     Layer(u32),
     /// A request for an address has not been answered: station.
     Arp(u32),
+    /// A frame has been held for the gap of its flow: its spacing.
+    Spacing(u32),
     /// A message about a channel has not been answered, or a flow with one ends.
     Admission,
     /// A listener's application replies: flow.
@@ -126,6 +130,8 @@ pub struct Simulation {
     layers: Vec<LayerState>,
     /// By station; empty unless one of them resolves addresses.
     arp: Vec<ArpState>,
+    /// Of flows with a gap, in their order.
+    spacings: Vec<Spacing>,
     /// If flows ask for channels.
     admission: Option<Box<AdmissionState>>,
     /// How often its manager had divided the deadlines when ports were told.
@@ -193,6 +199,7 @@ impl Simulation {
                 Action::Router(switch) => self.complete_routing(switch, observer),
                 Action::Layer(station) => self.layer_timeout(station, observer),
                 Action::Arp(station) => self.wake_arp(station, observer),
+                Action::Spacing(number) => self.end_gap(number, observer),
                 Action::Admission => self.wake_admission(observer),
                 Action::Reply(flow) => self.send_due_answer(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),

@@ -55,6 +55,7 @@ pub mod release;
 mod servers;
 mod shared;
 mod source;
+mod spacing;
 mod station;
 mod stats;
 mod switch;

@@ -17,6 +17,7 @@ pub(crate) struct Station {
     layer: u32,
     servers: u8,
     resolves: bool,
+    spaces: bool,
     released: u64,
     delivered: u64,
     arrived: u64,
@@ -36,6 +37,7 @@ impl Station {
             layer: layer.unwrap_or(NONE),
             servers,
             resolves: false,
+            spaces: false,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -78,6 +80,17 @@ impl Station {
     /// Lets it resolve addresses.
     pub(crate) const fn resolve(&mut self) {
         self.resolves = true;
+    }
+
+    /// Returns whether it keeps the gap of a flow.
+    #[inline]
+    pub(crate) const fn spaces(&self) -> bool {
+        self.spaces
+    }
+
+    /// Lets it keep the gap of a flow.
+    pub(crate) const fn space(&mut self) {
+        self.spaces = true;
     }
 
     /// Counts a packet released by its applications.

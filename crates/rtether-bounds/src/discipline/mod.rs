@@ -11,6 +11,7 @@ mod port;
 pub(crate) mod receive;
 mod round_robin;
 pub(crate) mod smoother;
+mod spacer;
 mod strict;
 
 use alloc::boxed::Box;
@@ -51,6 +52,8 @@ pub(crate) enum Discipline {
     Receive(ReceiveQueues),
     /// Transmit queues and ring of an end station.
     Driver(Box<Driver>),
+    /// The gap of a flow.
+    Spacer,
     /// Credits of a smoother.
     Smoother(Box<Pace>),
 }
@@ -88,6 +91,7 @@ impl Discipline {
             Self::Preemptive => receive::preemptive(port, queue),
             Self::Receive(queues) => queues.waits(port, queue),
             Self::Driver(driver) => driver.waits(port, queue),
+            Self::Spacer => spacer::waits(port, queue),
             Self::Smoother(pace) => pace.waits(port, queue),
         }
     }
@@ -103,7 +107,7 @@ impl Discipline {
             | Self::Preemptive => false,
             Self::Receive(queues) => queues.pauses(),
             Self::Driver(driver) => driver.pauses(),
-            Self::Access(_) | Self::Credit(_) | Self::Smoother(_) => true,
+            Self::Access(_) | Self::Credit(_) | Self::Spacer | Self::Smoother(_) => true,
         }
     }
 

@@ -78,6 +78,7 @@ fn flow(
     let reply = reply(reader, fields, encapsulation);
     let connection = connection(reader, fields, kind, encapsulation);
     let deadline = reader.positive_time(fields, "deadline");
+    let gap = reader.positive_time(fields, "gap");
     match kind {
         Release::Flood => {
             let what = "a flood, which sends without regard to what arrives";
@@ -111,6 +112,7 @@ fn flow(
         dscp,
         start: start.map_or(Duration::ZERO, |time| time.value),
         stop: stop.map(|time| time.value),
+        gap: gap.map(|time| time.value),
         reply,
         connection,
         deadline: deadline.map(|time| time.value),

@@ -130,8 +130,7 @@ impl Simulation {
             self.hand_down(index, id, observer);
             self.set_layer_timer(index);
         } else {
-            let port = station.port();
-            self.enqueue(port, id, observer);
+            self.hand_to_port(index, id, observer);
         }
     }
 

@@ -115,6 +115,7 @@ impl Simulation {
             stacks,
             layers,
             arp,
+            spacings: Vec::new(),
             admission,
             divisions: 0,
             routing,
@@ -150,6 +151,7 @@ impl Simulation {
         simulation.open_for_requests();
         simulation.open_for_messages();
         simulation.divide_deadlines();
+        simulation.space_flows();
         simulation.give_slots()?;
         simulation.set_first_times();
         simulation.find_ports_in_order();
@@ -187,7 +189,7 @@ impl Simulation {
                 .filter(|_| fits)
                 .ok_or_else(|| BuildError::Payload { flow: name() })
         };
-        check_traffic(flow)?;
+        check_traffic(flow, &self.network)?;
         let conversation = self.add_conversations(index, talker, &listeners, flow)?;
         let bulk = self.add_bulk(index, flow)?;
         let fragmented = self.add_fragmented(flow)?;
@@ -234,8 +236,16 @@ impl Simulation {
         Ok(Some(position))
     }
 
-    /// Lays out the timers in the order of [`Action`].
+    /// Gives each timer its slot.
     fn give_slots(&mut self) -> Result<(), BuildError> {
+        let actions = self.lay_out()?;
+        self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
+        self.actions = actions;
+        Ok(())
+    }
+
+    /// Lays out the timers in the order of [`Action`].
+    fn lay_out(&mut self) -> Result<Vec<Action>, BuildError> {
         let mut actions = Vec::new();
         let mut give = |action: Action| {
             actions.push(action);
@@ -269,6 +279,9 @@ impl Simulation {
         for (index, arp) in arp.filter(|(_, arp)| arp.resolves()) {
             arp.set_slot(give(Action::Arp(index))?);
         }
+        for (index, spacing) in numbered(self.spacings.len()).zip(&mut self.spacings) {
+            spacing.set_slot(give(Action::Spacing(index))?);
+        }
         if let Some(admission) = &mut self.admission {
             admission.set_slot(give(Action::Admission)?);
         }
@@ -280,10 +293,9 @@ impl Simulation {
             let sender = give(Action::TcpSender(index))?;
             bulk.set_slots(sender, give(Action::TcpReceiver(index))?);
         }
-        let connections = numbered(self.conversations.len()).zip(&mut self.conversations);
-        for (index, conversation) in connections {
+        for (index, own) in numbered(self.conversations.len()).zip(&mut self.conversations) {
             let talker = give(Action::TcpEnd(index, TALKER))?;
-            conversation.set_slots([talker, give(Action::TcpEnd(index, LISTENER))?]);
+            own.set_slots([talker, give(Action::TcpEnd(index, LISTENER))?]);
         }
         for index in numbered(self.publications.participants()) {
             self.publications
@@ -303,9 +315,7 @@ impl Simulation {
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             port.set_wake_slot(give(Action::Wake(index))?);
         }
-        self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
-        self.actions = actions;
-        Ok(())
+        Ok(actions)
     }
 
     /// Finds the ports at which nothing else decides when a frame leaves: no medium, no memory

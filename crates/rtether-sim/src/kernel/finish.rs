@@ -10,6 +10,7 @@ use super::Simulation;
 use crate::arp::ArpState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::servers::StackState;
+use crate::spacing::Spacing;
 use crate::station::Station;
 use crate::switch::SwitchState;
 
@@ -146,6 +147,11 @@ impl Simulation {
                 visit(id, self.stack_place(index, id));
             }
         }
+        for spacing in &self.spacings {
+            for id in spacing.held(&self.pool) {
+                visit(id, self.stack_place(spacing.station(), id));
+            }
+        }
         for flow in &self.flows {
             for id in flow.pending_answers(&self.pool) {
                 visit(id, None);
@@ -176,6 +182,9 @@ impl Simulation {
                 NodeKind::EndStation(_) => {
                     if let Some((number, (station, stack))) = stations.next() {
                         self.count_station(station, stack, &mut record);
+                        let own = self.spacings.iter();
+                        let own = own.filter(|own| own.station() == number);
+                        record.in_stack += own.map(Spacing::waiting).sum::<u64>();
                         record.arp = arp.next();
                         let admission = self.admission.as_ref();
                         record.admission = admission.and_then(|own| own.record(number));

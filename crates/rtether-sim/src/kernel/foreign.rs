@@ -81,6 +81,7 @@ impl Simulation {
             | Action::Router(_)
             | Action::Layer(_)
             | Action::Arp(_)
+            | Action::Spacing(_)
             | Action::Admission
             | Action::Reply(_)
             | Action::TcpSender(_)

@@ -259,13 +259,23 @@ impl Simulation {
         if station.layer().is_some() {
             self.leave_layered_stack(index, id, observer);
         } else if self.pool.get(id).has(OUTBOUND) {
-            let port = station.port();
             if station.resolves() && self.holds_back(index, id, observer) {
                 return;
             }
-            self.enqueue(port, id, observer);
+            self.hand_to_port(index, id, observer);
         } else {
             self.deliver(index, id, observer);
         }
+    }
+
+    /// Passes a packet from the bottom of the stack to the port, or holds it for the gap of its flow.
+    #[inline]
+    pub(super) fn hand_to_port<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let station = &self.stations[index as usize];
+        let port = station.port();
+        if station.spaces() && self.keeps_gap(index, id, observer) {
+            return;
+        }
+        self.enqueue(port, id, observer);
     }
 }

@@ -26,4 +26,5 @@ mod refusals;
 mod router;
 mod routes;
 mod shaper;
+mod spacing;
 mod support;

@@ -228,6 +228,8 @@ fn of_flow(flow: &Flow) -> Option<String> {
     let answer = flow.reply.map_or(least, |reply| reply.payload.get());
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         None
+    } else if flow.gap.is_some() {
+        Some("has a `gap`, which hosts do not keep; simulate it".into())
     } else if flow.encapsulation == Encapsulation::Icmp
         && let Some(why) = of_echo(flow)
     {

@@ -66,6 +66,7 @@ pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
         FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
         FlowLimit::Stack(node) => format!("stack of {}", name(node)),
         FlowLimit::Policer(node) => format!("policer of {}", name(node)),
+        FlowLimit::Gap(node) => format!("gap at {}", name(node)),
         FlowLimit::Line => "line rate".into(),
     }
 }

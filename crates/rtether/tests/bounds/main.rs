@@ -25,6 +25,7 @@ mod polls;
 mod published;
 mod resolving;
 mod routed;
+mod spaced;
 mod tightness;
 mod wide;
 
@@ -157,6 +158,7 @@ fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
 /// Returns the phases of one run: synchronized, random, or meeting at some port.
 fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
     match run {
+        _ if plant.flows.is_empty() => Vec::new(),
         0 => with_phases(&plant.flows, |_, _| Duration::ZERO),
         // Nearly synchronized at one station.
         _ if plant.is_focused => {

@@ -132,8 +132,8 @@ fn rule(dice: &mut Dice, plant: &Plant) -> IngressRule {
 
 /// Frames that a policer let through or refused.
 #[derive(Default)]
-struct Met {
-    kept: usize,
+pub(crate) struct Met {
+    pub(crate) kept: usize,
     refused: u64,
     refusing: usize,
     /// Streams with a bound that lost packets to a policer.
@@ -172,14 +172,11 @@ impl Met {
     }
 }
 
-/// Oracle: the simulator, as in the other tests; and its policers, which refuse nothing where the
-/// analysis proves that.
-#[test]
-#[allow(clippy::print_stdout, reason = "shown with --nocapture")]
-fn policed_flows_keep_to_their_bounds() {
+/// Checks the bounds and policers of many plants.
+pub(crate) fn soundness(test: &'static str, plant: fn(u64) -> Plant) -> (Tightness, Met) {
     let (mut tightness, mut met) = (Tightness::default(), Met::default());
-    for_each_case("policed_flows_keep_to_their_bounds", |number| {
-        let plant = Plant::policed(number);
+    for_each_case(test, |number| {
+        let plant = plant(number);
         let analysis = analyze(&plant.network, &plant.flows);
         let mut dice = dice(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
@@ -193,6 +190,16 @@ fn policed_flows_keep_to_their_bounds() {
         }
         tightness.add(&analysis, &most);
     });
+    (tightness, met)
+}
+
+/// Oracle: the simulator, as in the other tests; and its policers, which refuse nothing where the
+/// analysis proves that.
+#[test]
+#[allow(clippy::print_stdout, reason = "shown with --nocapture")]
+fn policed_flows_keep_to_their_bounds() {
+    let test = "policed_flows_keep_to_their_bounds";
+    let (mut tightness, met) = soundness(test, Plant::policed);
     tightness.print("plants with policers");
     println!(
         "policers in runs: {} kept, {} refuse {} frames; {} streams with losses have a bound",

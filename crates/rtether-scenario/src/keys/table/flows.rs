@@ -243,6 +243,13 @@ pub(crate) static FLOW: Section = Section {
             "No frame is released from this time on.",
         ),
         key(
+            "gap",
+            TIME,
+            Optional,
+            "2 ms",
+            "The station holds frames of the flow, a thousand at most, until this long after the one before: the bandwidth allocation gap of a virtual link of AFDX. Up to a second, for frames one way to one listener or a group, from a station without tasks, priority queues and smoother.",
+        ),
+        key(
             "reply",
             Kind::One(&REPLY),
             Optional,

@@ -1,6 +1,7 @@
 //! Checks the traffic of a flow, and adds its TCP transfers and connections.
 
 use rtether_model::flow::{Bulk, Delivery, Flow, TcpParameters, Traffic};
+use rtether_model::network::Network;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
@@ -12,12 +13,12 @@ use crate::tcp;
 
 /// Checks that a flow does not release endlessly at one instant, that an adaptive flow has replies,
 /// and that the parameters of its connections are usable.
-pub(super) fn check_traffic(flow: &Flow) -> Result<(), BuildError> {
+pub(super) fn check_traffic(flow: &Flow, network: &Network) -> Result<(), BuildError> {
     let name = || flow.name.clone();
     if matches!(flow.traffic, Traffic::Adaptive { .. }) && flow.reply.is_none() {
         return Err(BuildError::NoReply { flow: name() });
     }
-    match obstacle(flow) {
+    match obstacle(flow).or_else(|| flow.obstacle_to_gap(network)) {
         None => Ok(()),
         Some(reason) => Err(BuildError::Traffic {
             flow: name(),
