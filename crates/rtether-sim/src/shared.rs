@@ -4,7 +4,9 @@
 //! has been sent or given up. A frame leaves through every hub of the domain by all other ports.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
@@ -13,21 +15,21 @@ use rtether_model::record::{AccessRecord, MediumRecord, NodeRecord};
 use crate::access::{AccessState, CONTROL_FRAME};
 use crate::agenda::{Agenda, NEVER};
 use crate::medium::{Event, Medium};
-use crate::packet::NONE;
+use crate::packet::{GROUP, NONE};
 use crate::random::mix;
 
 /// One collision domain.
 pub(crate) struct Shared {
     medium: Medium,
     /// Indices of the attachments, in the order of the medium's stations.
-    attachments: Vec<u32>,
+    attachments: Range<u32>,
     hubs: Vec<HubState>,
     slot: u32,
     /// Seed from which the back-offs of each frame are drawn separately; `None` draws all from one
     /// sequence.
     seed_of_frames: Option<u64>,
     /// Buffer for the medium's events while they are handled.
-    events: Vec<Event>,
+    events: VecDeque<Event>,
     /// Who may send, if not by contention.
     access: Option<Box<AccessState>>,
 }
@@ -56,18 +58,20 @@ pub(crate) struct Attachment {
     frame: u32,
     /// Queue it comes from.
     queue: u8,
+    /// The end station there if its interface alone decides what it takes in, else [`NONE`].
+    plain: u32,
 }
 
 impl Shared {
     /// Creates an idle domain; `attachments` are those of the medium's stations.
-    pub(crate) const fn new(medium: Medium, attachments: Vec<u32>, hubs: Vec<HubState>) -> Self {
+    pub(crate) const fn new(medium: Medium, attachments: Range<u32>, hubs: Vec<HubState>) -> Self {
         Self {
             medium,
             attachments,
             hubs,
             slot: NONE,
             seed_of_frames: None,
-            events: Vec::new(),
+            events: VecDeque::new(),
             access: None,
         }
     }
@@ -105,14 +109,14 @@ impl Shared {
 
     /// Returns the attachments, in the order of the medium's stations.
     #[inline]
-    pub(crate) fn attachments(&self) -> &[u32] {
-        &self.attachments
+    pub(crate) fn attachments(&self) -> Range<u32> {
+        self.attachments.clone()
     }
 
     /// Returns the attachment of a station of the medium.
     #[inline]
-    pub(crate) fn attachment(&self, station: u32) -> u32 {
-        self.attachments[station as usize]
+    pub(crate) const fn attachment(&self, station: u32) -> u32 {
+        self.attachments.start + station
     }
 
     /// Gives the medium a frame of `size` octets with this release time.
@@ -133,17 +137,15 @@ impl Shared {
 
     /// Lets the medium do what is due, and returns all its events; [`Self::keep`] takes the list
     /// back.
-    pub(crate) fn wake(&mut self, now: i64) -> Vec<Event> {
+    pub(crate) fn wake(&mut self, now: i64) -> VecDeque<Event> {
         self.medium.handle_timeout(Instant::from_ps(now));
         let mut events = core::mem::take(&mut self.events);
-        while let Some(event) = self.medium.poll_event() {
-            events.push(event);
-        }
+        self.medium.swap_events(&mut events);
         events
     }
 
     /// Keeps the memory of a list of events.
-    pub(crate) fn keep(&mut self, events: Vec<Event>) {
+    pub(crate) fn keep(&mut self, events: VecDeque<Event>) {
         self.events = events;
     }
 
@@ -189,7 +191,7 @@ impl Shared {
             .scheme()
             .map_or_else(Default::default, AccessState::control);
         MediumRecord {
-            ports: self.attachments.iter().map(|&index| ports(index)).collect(),
+            ports: self.attachments().map(ports).collect(),
             collisions: statistics.collisions.to_vec(),
             carried: statistics.carried,
             wasted: statistics.wasted,
@@ -250,7 +252,21 @@ impl Attachment {
             station,
             frame: NONE,
             queue: 0,
+            plain: NONE,
         }
+    }
+
+    /// Notes that the interface of this end station alone decides what it takes in.
+    pub(crate) const fn set_plain(&mut self, station: u32) {
+        self.plain = station;
+    }
+
+    /// Returns the end station there whose interface filters frames to `destination`, if nothing
+    /// but the address has to be looked at.
+    #[inline]
+    pub(crate) fn filtering(self, destination: u32) -> Option<u32> {
+        let is_other = destination & GROUP == 0 && destination != self.plain;
+        (is_other && self.plain != NONE).then_some(self.plain)
     }
 
     /// Returns the port.

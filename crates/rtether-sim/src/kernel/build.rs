@@ -155,6 +155,7 @@ impl Simulation {
         simulation.give_slots()?;
         simulation.set_first_times();
         simulation.find_ports_in_order();
+        simulation.find_plain_stations();
         Ok(simulation)
     }
 
@@ -329,6 +330,18 @@ impl Simulation {
             let is_decided = port.attachment().is_some() || port.is_special() || shares;
             if !is_decided && !port.reports_completion() {
                 queues.set_alone();
+            }
+        }
+    }
+
+    /// Finds the stations on media of which nothing but the interface looks at a frame: those
+    /// without a layer.
+    fn find_plain_stations(&mut self) {
+        for attachment in &mut self.attachments {
+            if let Owner::Station(number) = self.ports[attachment.port() as usize].owner()
+                && self.stations[number as usize].layer().is_none()
+            {
+                attachment.set_plain(number);
             }
         }
     }

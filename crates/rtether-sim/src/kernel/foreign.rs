@@ -135,7 +135,7 @@ impl Simulation {
         };
         let domains = (0u32..).zip(&self.shared);
         let domains = domains.map(|(domain, shared)| (domain, shared.attachments()));
-        let faultless = domains.filter(|(_, own)| !own.iter().any(|&number| has_errors(number)));
+        let faultless = domains.filter(|(_, own)| !own.clone().any(has_errors));
         faultless.map(|(domain, own)| (domain, own.len())).collect()
     }
 
@@ -155,7 +155,7 @@ impl Simulation {
         let shared = &self.shared[domain as usize];
         let others = (0u32..).zip(shared.attachments());
         let others = others.filter(move |&(to, _)| to != from);
-        others.filter_map(move |(to, &number)| {
+        others.filter_map(move |(to, number)| {
             let port = self.attachments[number as usize].port();
             let Owner::Station(station) = self.ports[port as usize].owner() else {
                 return None;

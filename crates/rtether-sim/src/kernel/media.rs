@@ -94,17 +94,8 @@ impl Simulation {
     }
 
     fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
-        let scheme = self.shared[domain as usize].scheme();
-        let control = scheme.and_then(|scheme| scheme.controlling(event.station));
-        if self.hear_medium(domain, &event) {
-            let is_sent = matches!(event.kind, EventKind::Delivered { .. });
-            if let Some(control) = control.filter(|_| is_sent) {
-                if O::ACTIVE {
-                    let port = self.port_id(self.member(domain, event.station));
-                    observer.controlled(self.now(), port, &control);
-                }
-                self.depart(domain, (event.station, &control.message), observer);
-            }
+        let has_scheme = self.shared[domain as usize].scheme().is_some();
+        if has_scheme && self.hear_scheme(domain, event, observer) {
             return;
         }
         let number = self.shared[domain as usize].attachment(event.station);
@@ -153,6 +144,24 @@ impl Simulation {
                 self.free_attachment(number, attempts, observer);
             }
         }
+    }
+
+    /// Tells the access scheme of an event. Returns whether it was that of a control frame.
+    fn hear_scheme<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) -> bool {
+        let scheme = self.shared[domain as usize].scheme();
+        let control = scheme.and_then(|scheme| scheme.controlling(event.station));
+        if !self.hear_medium(domain, &event) {
+            return false;
+        }
+        let is_sent = matches!(event.kind, EventKind::Delivered { .. });
+        if let Some(control) = control.filter(|_| is_sent) {
+            if O::ACTIVE {
+                let port = self.port_id(self.member(domain, event.station));
+                observer.controlled(self.now(), port, &control);
+            }
+            self.depart(domain, (event.station, &control.message), observer);
+        }
+        true
     }
 
     /// Counts a garbled frame at the next node, which discards it.
@@ -208,15 +217,28 @@ impl Simulation {
 
     /// Sends copies of a frame to the nodes that take it in.
     fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
-        let frame_size = self.pool.get(id).frame_size();
+        let packet = self.pool.get(id);
+        let (frame_size, destination) = (packet.frame_size(), packet.destination);
         let ports = &mut self.ports;
         let shared = &mut self.shared[domain as usize];
         shared.repeat(from, |port| ports[port as usize].repeat(frame_size));
-        let members = shared.attachments().len();
+        let members = shared.attachments();
+        let own = &self.attachments[members.start as usize..members.end as usize];
+        let others = own.iter().filter(|member| member.station() != from);
+        for number in others.filter_map(|member| member.filtering(destination)) {
+            let station = &mut self.stations[number as usize];
+            station.note_arrived();
+            station.note_filtered();
+        }
         // The last receiver gets the frame itself, not a copy.
         let mut last = None;
-        for station in (0u32..).take(members).filter(|&station| station != from) {
-            let receiver = self.member(domain, station);
+        for number in members {
+            let attachment = self.attachments[number as usize];
+            let station = attachment.station();
+            if station == from || attachment.filtering(destination).is_some() {
+                continue;
+            }
+            let receiver = attachment.port();
             if !self.wants(receiver, id) {
                 continue;
             }

@@ -111,10 +111,18 @@ struct Station {
     start: i64,
     /// When it detects a collision; [`NEVER`] if none is known.
     detected: i64,
-    /// Since when it has been watching for carrier; earlier signals no longer matter.
-    watch: i64,
     dice: Dice,
     statistics: StationStatistics,
+}
+
+/// The earliest time in [`Medium::due`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Next {
+    at: i64,
+    /// The first station with this time.
+    station: u32,
+    /// Whether others have the same time.
+    is_shared: bool,
 }
 
 /// One collision domain.
@@ -124,10 +132,11 @@ pub struct Medium {
     backoff: Backoff,
     wire: Wire,
     stations: Vec<Station>,
+    /// Since when each station has been watching for carrier; earlier signals no longer matter.
+    watch: Vec<i64>,
     /// When each station starts or ends its transmission, as currently known.
     due: Vec<i64>,
-    /// The earliest time in `due`.
-    next: i64,
+    next: Next,
     now: i64,
     events: VecDeque<Event>,
     statistics: Statistics,
@@ -203,13 +212,15 @@ impl Medium {
             return Err(MediumError::TooLong(Duration::from_ps(cables.diameter())));
         }
         let stations = attachments.iter().map(|a| Station::new(a.seed)).collect();
+        let due = alloc::vec![NEVER; attachments.len()];
         Ok(Self {
             timing,
             backoff: config.backoff,
             wire: Wire::new(cables, &timing),
             stations,
-            due: alloc::vec![NEVER; attachments.len()],
-            next: NEVER,
+            watch: alloc::vec![0; attachments.len()],
+            next: Next::of(&due),
+            due,
             now: 0,
             events: VecDeque::with_capacity(4 * attachments.len()),
             statistics: Statistics::default(),
@@ -236,9 +247,10 @@ impl Medium {
         state.attempts = 0;
         state.ready = now;
         state.statistics.offered += 1;
-        let due = self.wire.may_send(station, state.watch, now);
+        let watch = self.watch[station as usize];
+        let due = self.wire.may_send(station, watch, now);
         self.due[station as usize] = due;
-        self.next = self.next.min(due);
+        self.next = self.next.or(due, station);
     }
 
     /// Gives a station a new generator for its next back-offs.
@@ -257,13 +269,22 @@ impl Medium {
 
     /// Returns when to call [`Self::handle_timeout`]; `None` while no station has a frame to send.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.next != NEVER).then(|| Instant::from_ps(self.next))
+        (self.next.at != NEVER).then(|| Instant::from_ps(self.next.at))
     }
 
     /// Returns the next event.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Exchanges the events of the last call with an empty list.
+    pub fn swap_events(&mut self, list: &mut VecDeque<Event>) {
+        debug_assert!(
+            list.is_empty(),
+            "events must be taken before they are replaced"
+        );
+        core::mem::swap(&mut self.events, list);
     }
 
     /// Returns the one-way delay between two stations.
@@ -289,7 +310,7 @@ impl Medium {
 
     /// Checks the rules of the model; returns the first one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
-        if self.due.iter().min().copied().unwrap_or(NEVER) != self.next {
+        if Next::of(&self.due) != self.next {
             return Err("the next timeout is not the earliest");
         }
         let mut totals = StationStatistics::default();
@@ -337,33 +358,45 @@ impl Medium {
     }
 
     fn run_until(&mut self, limit: i64) {
-        while self.next <= limit && self.next != NEVER {
+        while self.next.at <= limit && self.next.at != NEVER {
             self.step(self.next);
         }
     }
 
-    /// Handles everything due at `at`.
-    fn step(&mut self, at: i64) {
+    /// Handles everything due next.
+    fn step(&mut self, next: Next) {
+        let at = next.at;
         // No station starts at the end of its own transmission: the gap comes first.
-        let mut has_starters = false;
-        for (station, index) in (0..).zip(0..self.due.len()) {
-            if self.due[index] == at {
-                match self.stations[index].phase {
-                    Phase::Sending => self.end(station, at),
-                    Phase::Idle | Phase::Waiting => has_starters = true,
-                }
+        let mut starter = None;
+        let mut due = Some(next.station);
+        while let Some(station) = due {
+            match self.stations[station as usize].phase {
+                Phase::Sending => self.end(station, at),
+                Phase::Idle | Phase::Waiting => starter = starter.or(Some(station)),
             }
+            due = self.due_after(station, next);
         }
-        if has_starters {
+        if starter.is_some() {
             self.forget(at);
-            for (station, index) in (0..).zip(0..self.due.len()) {
-                if self.due[index] == at && self.stations[index].phase == Phase::Waiting {
+            while let Some(station) = starter {
+                if self.stations[station as usize].phase == Phase::Waiting {
                     self.start(station, at);
                 }
+                starter = self.due_after(station, next);
             }
             self.plan();
         }
-        self.next = self.due.iter().min().copied().unwrap_or(NEVER);
+        self.next = Next::of(&self.due);
+    }
+
+    /// Returns the next station after `station` that is due at the same time.
+    fn due_after(&self, station: u32, next: Next) -> Option<u32> {
+        if !next.is_shared {
+            return None;
+        }
+        let rest = (0u32..).zip(&self.due).skip(station as usize + 1);
+        let mut due = rest.filter(|(_, due)| **due == next.at);
+        due.next().map(|(number, _)| number)
     }
 
     /// Begins a transmission; determines how it will end, and how those it collides with will end.
@@ -413,13 +446,13 @@ impl Medium {
     /// Recomputes when each waiting station may send.
     fn plan(&mut self) {
         let horizon = self.wire.horizon();
-        let waiting = (0..).zip(&self.stations).zip(&mut self.due);
-        for ((number, station), due) in waiting {
+        let waiting = (0..).zip(&self.stations).zip(&self.watch);
+        for (((number, station), watch), due) in waiting.zip(&mut self.due) {
             if station.phase == Phase::Waiting {
                 *due = if station.ready >= horizon {
                     station.ready
                 } else {
-                    self.wire.may_send(number, station.watch, station.ready)
+                    self.wire.may_send(number, *watch, station.ready)
                 };
             }
         }
@@ -427,23 +460,20 @@ impl Medium {
 
     /// Forgets signals that all stations have taken into account.
     fn forget(&mut self, now: i64) {
-        let stations = &mut self.stations;
         if now >= self.wire.horizon() {
-            for station in stations {
-                station.watch = now;
-            }
+            self.watch.fill(now);
             self.wire.clear();
-        } else if self.wire.has_new_period(now) {
-            for (number, station) in (0..).zip(stations) {
-                station.watch = station.watch.max(self.wire.arrival_of_period(number));
+        } else if let Some(arrivals) = self.wire.new_period(now) {
+            for (watch, arrival) in self.watch.iter_mut().zip(arrivals) {
+                *watch = (*watch).max(*arrival);
             }
             self.wire.forget_before_period();
         } else if self.wire.signals.len() >= KEPT {
-            for (number, station) in (0..).zip(stations) {
-                station.watch = self.wire.watching_since(number, station.watch, now);
+            for (number, watch) in (0..).zip(&mut self.watch) {
+                *watch = self.wire.watching_since(number, *watch, now);
             }
-            let (wire, stations) = (&mut self.wire, &self.stations);
-            wire.forget(|number| stations[number].watch);
+            let watch = &self.watch;
+            self.wire.forget(|number| watch[number]);
         }
     }
 
@@ -497,7 +527,7 @@ impl Medium {
         } else {
             state.phase = Phase::Waiting;
             state.ready = at + state.dice.slots(self.backoff, attempts) * self.timing.slot;
-            self.due[index] = self.wire.may_send(station, state.watch, state.ready);
+            self.due[index] = self.wire.may_send(station, self.watch[index], state.ready);
         }
         let collision = EventKind::Collision {
             attempts,
@@ -519,6 +549,45 @@ impl Medium {
     }
 }
 
+impl Next {
+    /// Returns the earliest of these times by station; that of no station is [`NEVER`].
+    fn of(due: &[i64]) -> Self {
+        let mut next = Self {
+            at: NEVER,
+            station: 0,
+            is_shared: false,
+        };
+        for (station, &at) in (0..).zip(due) {
+            if at < next.at {
+                next = Self {
+                    at,
+                    station,
+                    is_shared: false,
+                };
+            } else {
+                next.is_shared |= at == next.at;
+            }
+        }
+        next
+    }
+
+    /// Returns the earliest time if a station that had none gets one.
+    fn or(self, at: i64, station: u32) -> Self {
+        if at > self.at {
+            return self;
+        }
+        Self {
+            at,
+            station: if at == self.at {
+                station.min(self.station)
+            } else {
+                station
+            },
+            is_shared: at == self.at,
+        }
+    }
+}
+
 impl Station {
     fn new(seed: u64) -> Self {
         Self {
@@ -529,7 +598,6 @@ impl Station {
             ready: 0,
             start: 0,
             detected: NEVER,
-            watch: 0,
             dice: Dice::new(seed),
             statistics: StationStatistics::default(),
         }

@@ -21,6 +21,14 @@ pub(super) struct Signal {
     pub(super) end: i64,
 }
 
+/// Carrier that a station senses: when it begins, and when the last signal ends that it is made of
+/// or that comes later.
+#[derive(Clone, Copy)]
+struct Carrier {
+    first: i64,
+    last: i64,
+}
+
 /// The cables and the repeaters.
 #[derive(Clone, Debug)]
 pub(super) struct Cables {
@@ -43,6 +51,9 @@ pub(super) struct Wire {
     /// Index of the first signal of the current busy period: the last signal whose station began it
     /// a full gap after all earlier ones had passed it.
     period: usize,
+    /// By station, for [`Self::new_period`].
+    arrivals: Vec<i64>,
+    quiet: Vec<i64>,
 }
 
 impl Cables {
@@ -81,6 +92,27 @@ impl Cables {
         self.distance[a as usize] + self.repeater + self.distance[b as usize]
     }
 
+    /// Makes each of `times`, by station, what `pick` chooses of it and of the time at which arrives
+    /// there what leaves `from` at `time`.
+    #[inline]
+    fn spread(&self, from: u32, time: i64, times: &mut [i64], pick: impl Fn(i64, i64) -> i64) {
+        let from = from as usize;
+        let count = self.distance.len();
+        if !self.between.is_empty() {
+            let delays = &self.between[from * count..][..count];
+            for (own, delay) in times.iter_mut().zip(delays) {
+                *own = pick(*own, time + delay);
+            }
+            return;
+        }
+        let own = pick(times[from], time);
+        let repeated = time + self.distance[from] + self.repeater;
+        for (own, distance) in times.iter_mut().zip(&self.distance) {
+            *own = pick(*own, repeated + distance);
+        }
+        times[from] = own;
+    }
+
     /// Returns the delay between the two most distant stations.
     pub(super) fn diameter(&self) -> i64 {
         if let Some(&longest) = self.between.iter().max() {
@@ -105,6 +137,7 @@ impl Wire {
     }
 
     pub(super) fn new(cables: Cables, timing: &Timing) -> Self {
+        let count = cables.distance.len();
         Self {
             diameter: cables.diameter(),
             cables,
@@ -112,6 +145,8 @@ impl Wire {
             gap_first: timing.gap_first,
             signals: Vec::with_capacity(16),
             period: 0,
+            arrivals: alloc::vec![0; count],
+            quiet: alloc::vec![0; count],
         }
     }
 
@@ -130,33 +165,33 @@ impl Wire {
         self.period = 0;
     }
 
-    /// Returns whether the current busy period has reached every station by `now`, each a full gap
-    /// after all signals of earlier periods.
+    /// Returns when the current busy period has reached each station, if it has by `now`, at each a
+    /// full gap after all signals of earlier periods.
     ///
     /// Those may then be forgotten if each station watches from that arrival on: it heard nothing
     /// just before, and would be sending had it wanted to. The gap must be over at every station,
     /// not only at the one that began, since delays are arbitrary.
-    pub(super) fn has_new_period(&self, now: i64) -> bool {
+    pub(super) fn new_period(&mut self, now: i64) -> Option<&[i64]> {
         let (earlier, present) = self.signals.split_at(self.period);
-        let Some(first) = present.first() else {
-            return false;
-        };
-        let is_past = |number: u32| {
-            let arrival = self.arrival_of_period(number);
-            let mut signals = earlier.iter();
-            signals.all(|signal| self.sensed(signal, number).1 + self.gap <= arrival)
-        };
-        let mut stations = (0..).zip(&self.cables.distance);
-        !earlier.is_empty()
-            && first.start + self.diameter <= now
-            && stations.all(|(number, _)| is_past(number))
-    }
-
-    /// Returns when the current busy period first reaches a station.
-    pub(super) fn arrival_of_period(&self, station: u32) -> i64 {
-        let present = self.signals[self.period..].iter();
-        let arrivals = present.map(|signal| self.sensed(signal, station).0);
-        arrivals.min().unwrap_or(i64::MIN)
+        let first = present.first()?;
+        if earlier.is_empty() || first.start + self.diameter > now {
+            return None;
+        }
+        let (arrivals, quiet) = (&mut self.arrivals, &mut self.quiet);
+        arrivals.fill(i64::MAX);
+        for signal in present {
+            let cables = &self.cables;
+            cables.spread(signal.station, signal.start, arrivals, i64::min);
+        }
+        quiet.fill(i64::MIN);
+        for signal in earlier {
+            let cables = &self.cables;
+            cables.spread(signal.station, signal.end + self.gap, quiet, i64::max);
+        }
+        let mut stations = quiet.iter().zip(&*arrivals);
+        stations
+            .all(|(quiet, arrival)| quiet <= arrival)
+            .then_some(arrivals)
     }
 
     /// Forgets the signals of earlier busy periods.
@@ -189,11 +224,14 @@ impl Wire {
     ///
     /// Carrier that arrives at the very instant of the decision is not sensed yet.
     pub(super) fn may_send(&self, station: u32, mut watch: i64, ready: i64) -> i64 {
-        while let Some(carrier) = self.first_carrier(station, watch) {
-            if ready.max(watch) <= carrier {
+        while let Some(carrier) = self.carrier(station, watch) {
+            if ready.max(watch) <= carrier.first {
                 break;
             }
             watch = self.gap_end(station, carrier);
+            if watch >= carrier.last {
+                break;
+            }
         }
         ready.max(watch)
     }
@@ -201,7 +239,7 @@ impl Wire {
     /// Returns since when `station`, watching since `watch`, has been watching at `now`; if it is
     /// deferring at `now`, since when it was watching before.
     pub(super) fn watching_since(&self, station: u32, mut watch: i64, now: i64) -> i64 {
-        while let Some(carrier) = self.first_carrier(station, watch) {
+        while let Some(carrier) = self.carrier(station, watch) {
             let end = self.gap_end(station, carrier);
             if end > now {
                 break;
@@ -229,31 +267,38 @@ impl Wire {
         (signal.start + delay, signal.end + delay)
     }
 
-    /// Returns when a station first senses carrier, at `watch` or later.
+    /// Returns the carrier that a station senses from `watch` on.
     #[inline]
-    fn first_carrier(&self, station: u32, watch: i64) -> Option<i64> {
-        let later = self.signals.iter().filter_map(|signal| {
+    fn carrier(&self, station: u32, watch: i64) -> Option<Carrier> {
+        let (mut first, mut last) = (i64::MAX, watch);
+        for signal in &self.signals {
             let (from, to) = self.sensed(signal, station);
-            (to > watch).then_some(from.max(watch))
-        });
-        later.min()
+            if to > watch {
+                first = first.min(from.max(watch));
+                last = last.max(to);
+            }
+        }
+        (last > watch).then_some(Carrier { first, last })
     }
 
-    /// Returns the end of the gap after carrier that a station senses at `carrier`.
-    fn gap_end(&self, station: u32, carrier: i64) -> i64 {
-        let mut quiet = carrier;
+    /// Returns the end of the gap after carrier that a station begins to sense.
+    fn gap_end(&self, station: u32, carrier: Carrier) -> i64 {
+        let mut quiet = carrier.first;
         let mut has_sent = false;
         loop {
             let before = quiet;
             let mut restart = None;
             for signal in &self.signals {
                 let (from, to) = self.sensed(signal, station);
-                if to > carrier && from <= quiet {
+                if to > carrier.first && from <= quiet {
                     has_sent |= signal.station == station;
                     quiet = quiet.max(to);
                 } else if from > quiet && from < quiet + self.gap_first {
                     restart = Some(from);
                 }
+            }
+            if quiet == carrier.last {
+                return quiet + self.gap;
             }
             if quiet > before {
                 continue;

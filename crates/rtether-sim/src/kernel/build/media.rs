@@ -244,23 +244,22 @@ impl Builder<'_> {
         members: &[Member],
     ) -> Result<(), BuildError> {
         let domain = u32::try_from(media.shared.len()).map_err(|_| BuildError::TooLarge)?;
-        let mut attachments = Vec::new();
+        let count = |media: &Media| u32::try_from(media.attachments.len());
+        let first = count(media).map_err(|_| BuildError::TooLarge)?;
         for (station, member) in (0u32..).zip(members) {
             self.refuse_cut_through(member.port)?;
-            let number =
-                u32::try_from(media.attachments.len()).map_err(|_| BuildError::TooLarge)?;
-            attachments.push(number);
             let port = self.numbers.port(member.port);
             media
                 .attachments
                 .push(Attachment::new(port, domain, station));
         }
-        let mut shared = Shared::new(medium, attachments, hubs);
+        let end = count(media).map_err(|_| BuildError::TooLarge)?;
+        let mut shared = Shared::new(medium, first..end, hubs);
         let nodes: Vec<NodeId> = members.iter().map(|member| member.port.node).collect();
-        let first = members.iter().find_map(|member| member.hub);
+        let hub = members.iter().find_map(|member| member.hub);
         for access in &self.network.access {
             let domain = Domain::of(self.network, access.hub);
-            let is_own = |domain: &Domain| first.is_some_and(|hub| domain.hubs.contains(&hub));
+            let is_own = |domain: &Domain| hub.is_some_and(|hub| domain.hubs.contains(&hub));
             let Some(domain) = domain.filter(is_own) else {
                 continue;
             };
