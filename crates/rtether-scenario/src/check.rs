@@ -6,7 +6,7 @@ use rtether_model::flow::{Delivery, Flow, FlowId};
 use rtether_model::network::{
     AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, PortVlan, Vid,
 };
-use rtether_model::route::{Hop, RouteError, Routing};
+use rtether_model::route::{RouteError, Routing};
 
 use super::codes::{self, Severity};
 use super::diagnostic::{Diagnostic, quote};
@@ -59,22 +59,6 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
     load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);
-    }
-}
-
-/// Calls `visit` with the listener for every hop of a routed flow; a hop shared by several
-/// listeners of a multicast is visited once.
-fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut(NodeId, &Hop)) {
-    let mut seen = BTreeSet::new();
-    for &listener in &flow.listeners {
-        let Ok(hops) = routing.flow_path(&plant.network, flow, listener) else {
-            continue;
-        };
-        for hop in &hops {
-            if flow.delivery == Delivery::Unicast || seen.insert(*hop) {
-                visit(listener, hop);
-            }
-        }
     }
 }
 

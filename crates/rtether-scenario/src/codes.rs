@@ -311,9 +311,9 @@ pub(super) static LINK_OVERLOAD: Code = error(
 );
 pub(super) static NODE_OVERLOAD: Code = error(
     "node-overload",
-    "On average the protocol stack or the tasks of an end station need more time than is \
-     available.",
-    "Sent and received packets count. It is a warning when only floods or bulk transfers \
+    "On average the protocol stack or the tasks of an end station, or the processor of a router, need \
+     more time than is available, or a flow brings more frames than its `gap` lets out.",
+    "Sent and received packets count, behind policers what these let through. It is a warning when only floods or bulk transfers \
      are too much, or with `run: { overload: allow }`.",
 );
 pub(super) static DEADLINE_UNREACHABLE: Code = warning(

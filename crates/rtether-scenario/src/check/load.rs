@@ -1,4 +1,6 @@
-//! Mean load of links and stacks. Above one, the backlog grows without limit.
+//! Mean load of links, stacks and routers. Above one, the backlog grows without limit.
+
+mod policed;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,11 +12,12 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{self, Encapsulation, Frames};
 
 use super::domain::Domains;
-use super::{Plant, codes, each_hop, flow_of, port_name, quote};
+use super::{Plant, codes, flow_of, port_name, quote};
 use crate::codes::Code;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::reader::Reader;
+use policed::{Policed, each_way, scaled};
 
 /// Load is counted in billionths; this is full load.
 const FULL: u64 = 1_000_000_000;
@@ -35,6 +38,10 @@ enum Resource {
     Receiver(NodeId),
     /// The processor of the applications.
     Tasks(NodeId),
+    /// The processor of a router.
+    Router(NodeId),
+    /// What keeps the gap of a flow.
+    Gap(FlowId),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -46,10 +53,15 @@ struct Total {
 /// Routes and collision domains.
 type Paths<'p> = (&'p Routing, &'p Domains);
 
+/// The plant with what its policers leave.
+type Carried<'p> = (&'p Plant, &'p Policed<'p>);
+
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, overload: Severity) {
+    let policed = Policed::new(plant, paths.0);
+    let carried = (plant, &policed);
     let mut totals: BTreeMap<Resource, Total> = BTreeMap::new();
-    for flow in &plant.flows {
-        visit(plant, paths, flow, &mut |resource, share| {
+    for (id, flow) in (0u32..).map(FlowId).zip(&plant.flows) {
+        visit(carried, paths, (id, flow), &mut |resource, share| {
             let total = totals.entry(resource).or_default();
             // Bulk and floods count apart from real-time traffic: TCP takes what is left.
             let is_other = matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Flood { .. });
@@ -69,7 +81,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
     let mut shares: BTreeMap<Resource, Vec<(u64, FlowId)>> = BTreeMap::new();
     for (id, flow) in (0u32..).map(FlowId).zip(&plant.flows) {
         let mut own: BTreeMap<Resource, u64> = BTreeMap::new();
-        visit(plant, paths, flow, &mut |resource, share| {
+        visit(carried, paths, (id, flow), &mut |resource, share| {
             if totals.contains_key(&resource) {
                 let sum = own.entry(resource).or_default();
                 *sum = sum.saturating_add(share);
@@ -88,69 +100,79 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
 
 /// Calls `add` with every resource a flow uses and its share.
 fn visit(
-    plant: &Plant,
+    (plant, policed): Carried<'_>,
     (routing, domains): Paths<'_>,
-    flow: &Flow,
+    (id, flow): (FlowId, &Flow),
     add: &mut impl FnMut(Resource, u64),
 ) {
     let Some((interval, payload)) = interval_and_payload(flow) else {
         return;
     };
     let network = &plant.network;
-    let frames = flow.frames(payload);
-    let tag = if flow.tag.is_some() {
-        wire::TAG
-    } else {
-        Bytes::ZERO
-    };
-    let on_port = |hop: &Hop, frames: Frames| {
-        let rate = network.links[hop.link.index()].rate;
-        part(
-            frames.total(|frame| wire::occupancy(frame + tag, rate)),
-            interval,
-        )
-    };
-    let resource = |hop: &Hop| match domains.of(hop.link) {
-        // A hub repeats a frame that was counted when it entered the domain.
-        Some(_) if network.hub(hop.egress.node).is_some() => None,
-        Some(domain) => Some(Resource::Domain(domain)),
-        None => Some(Resource::Port(hop.egress)),
-    };
-    each_hop(plant, routing, flow, |_, hop| {
-        if let Some(resource) = resource(hop) {
-            add(resource, on_port(hop, frames));
-        }
-    });
+    if let Some((gap, interval)) = flow.gap.zip(flow.mean_interval()) {
+        add(Resource::Gap(id), part(gap, interval));
+    }
+    let is_tcp = flow.encapsulation == Encapsulation::Tcp;
+    let packet = (flow.frames(payload), is_tcp);
     let copies = match flow.delivery {
         Delivery::Unicast => flow.listeners.len(),
         Delivery::Multicast => 1,
     };
     let copies = u64::try_from(copies).unwrap_or(u64::MAX);
-    let packet = (frames, flow.encapsulation == Encapsulation::Tcp);
     for (resource, time) in busy(network, flow, flow.talker, packet, true) {
         add(resource, part(time, interval).saturating_mul(copies));
     }
-    for &listener in &flow.listeners {
-        for (resource, time) in busy(network, flow, listener, packet, false) {
-            add(resource, part(time, interval));
-        }
-        let Some(reply) = flow.reply else { continue };
-        let frames = flow.frames(reply.payload);
-        for (node, sends) in [(listener, true), (flow.talker, false)] {
-            for (resource, time) in busy(network, flow, node, (frames, packet.1), sends) {
-                add(resource, part(time, interval));
+    each_way(plant, routing, flow, |way, hops, is_first| {
+        let packet = (flow.frames(way.payload), is_tcp);
+        let mut left = way.brought;
+        let mut load = |resource, time, left| add(resource, scaled(part(time, interval), left));
+        if way.is_answer {
+            for (resource, time) in busy(network, flow, way.from, packet, true) {
+                load(resource, time, left);
             }
         }
-        for hop in routing
-            .answer_path(network, flow, listener)
-            .iter()
-            .flatten()
-        {
-            if let Some(resource) = resource(hop) {
-                add(resource, on_port(hop, frames));
+        for hop in hops {
+            let carrier = carrier(network, domains, hop).filter(|_| is_first(hop));
+            if let Some(resource) = carrier {
+                load(resource, on_link(network, flow, hop, packet.0), left);
+            }
+            left = policed.left(way, left, hop);
+            if let Some(cost) = routing_cost(network, hop, packet.0).filter(|_| is_first(hop)) {
+                load(Resource::Router(hop.ingress.node), cost, left);
             }
         }
+        for (resource, time) in busy(network, flow, way.receiver, packet, false) {
+            load(resource, time, left);
+        }
+        left
+    });
+}
+
+/// Returns the link or collision domain that carries a hop. A hub repeats a frame that was counted
+/// when it entered the domain.
+fn carrier(network: &Network, domains: &Domains, hop: &Hop) -> Option<Resource> {
+    match domains.of(hop.link) {
+        Some(_) if network.hub(hop.egress.node).is_some() => None,
+        Some(domain) => Some(Resource::Domain(domain)),
+        None => Some(Resource::Port(hop.egress)),
     }
+}
+
+/// Returns how long frames of a flow occupy a link.
+fn on_link(network: &Network, flow: &Flow, hop: &Hop, frames: Frames) -> Duration {
+    let tag = if flow.tag.is_some() {
+        wire::TAG
+    } else {
+        Bytes::ZERO
+    };
+    let rate = network.links[hop.link.index()].rate;
+    frames.total(|frame| wire::occupancy(frame + tag, rate))
+}
+
+/// Returns the mean time that the router at the end of a hop takes for frames; `None` at others.
+fn routing_cost(network: &Network, hop: &Hop, frames: Frames) -> Option<Duration> {
+    let router = network.switch(hop.ingress.node)?.router?;
+    Some(frames.total(|frame| router.cost.of(frame) + router.jitter / 2))
 }
 
 /// Returns the mean interval between packets and their payload; `None` if the network sets the
@@ -160,7 +182,9 @@ fn interval_and_payload(flow: &Flow) -> Option<(Duration, Bytes)> {
         let interval = bulk.rate?.time_ceil(bulk.tcp.segment);
         return Some((interval, bulk.tcp.segment));
     }
-    Some((flow.mean_interval()?, flow.payload))
+    let interval = flow.mean_interval()?;
+    let gap = flow.gap.unwrap_or(Duration::ZERO);
+    Some((interval.max(gap), flow.payload))
 }
 
 fn part(busy: Duration, interval: Duration) -> u64 {
@@ -272,6 +296,20 @@ fn describe(
             let label = "sent and received packets together, on average";
             (&codes::NODE_OVERLOAD, title, span, label)
         }
+        Resource::Router(node) => {
+            let (name, busy) = (name(node), percent(sum));
+            let title = format!("router {name} would be busy {busy} of the time");
+            let span = plant.node_spans[node.index()];
+            let label = "with every packet that it forwards, on average";
+            (&codes::NODE_OVERLOAD, title, span, label)
+        }
+        Resource::Gap(id) => {
+            let (name, brought) = (quote(&flow_of(plant, id).name), percent(sum));
+            let title = format!("{name} brings {brought} of the frames that its gap lets out");
+            let span = plant.flow_spans[id.index()];
+            let label = "on average; its station would have to hold ever more of them";
+            (&codes::NODE_OVERLOAD, title, span, label)
+        }
         Resource::Tasks(node) => {
             let (name, busy) = (name(node), percent(sum));
             let title = format!("the tasks of {name} would be busy {busy} of the time");
@@ -300,7 +338,9 @@ fn report(
     };
     let mut diagnostic = Diagnostic::new(code, title, span, label).with_severity(severity);
     shares.sort_by_key(|&(share, id)| (std::cmp::Reverse(share), id));
-    for (span, text) in labels(plant, &shares) {
+    // A gap is that of one flow.
+    let named = labels(plant, &shares).into_iter();
+    for (span, text) in named.filter(|_| !matches!(resource, Resource::Gap(_))) {
         diagnostic = diagnostic.also(span, text);
     }
     if severity == Severity::Error {
@@ -309,6 +349,8 @@ fn report(
             Resource::Domain(_) => "use a switch, fewer or smaller packets, or multicast",
             Resource::Stack(_) | Resource::Receiver(_) => "use a faster stack, or fewer packets",
             Resource::Tasks(_) => "use faster tasks, or fewer messages",
+            Resource::Router(_) => "use a faster router, or fewer packets",
+            Resource::Gap(_) => "use a shorter gap, or a longer period",
         };
         diagnostic = diagnostic
             .help(remedy)
@@ -343,4 +385,81 @@ fn labels(plant: &Plant, shares: &[(u64, FlowId)]) -> Vec<(Span, String)> {
 fn percent(billionths: u64) -> String {
     let tenths = billionths / 1_000_000;
     format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::load;
+
+    /// A station that sends up to 100 Mbit/s to one at 10 Mbit/s, at a switch with these rules.
+    fn messages(ingress: &str, flows: &str) -> String {
+        let text = format!(
+            "rtether: 1\n\
+             nodes: {{ plc: {{ stack: zero }}, drive: {{ stack: zero }} }}\n\
+             switches:\n\
+             \x20 near: {{ ports: 2, queues: 2, ingress: [{ingress}] }}\n\
+             \x20 far: {{ ports: 2, ingress: [{{ from: plc, police: 50 Mbit/s, burst: 10 kB }}] }}\n\
+             links:\n\
+             - {{ ends: [plc, 'near:1'], rate: 100 Mbit/s }}\n\
+             - {{ ends: ['near:2', 'far:1'], rate: 100 Mbit/s }}\n\
+             - {{ ends: [drive, 'far:2'], rate: 10 Mbit/s }}\n\
+             flows:\n{flows}"
+        );
+        load("test.yaml", &text).text(crate::render::Style::Plain)
+    }
+
+    /// 1518 octets every 125 us are 97.152 Mbit/s for a policer, and 98.432 Mbit/s on a link.
+    const FAST: &str = "- { name: fast, from: plc, to: drive, period: 125 us, size: 1472 B }\n";
+
+    /// Oracle: by hand. What is policed to 8 Mbit/s takes 8.106 Mbit/s of the link, and 9.9 Mbit/s take
+    /// 10.030; a policer that demotes drops nothing, and the second one, of 50 Mbit/s, is not enough.
+    #[test]
+    fn a_policed_flow_loads_later_links_with_its_allowance() {
+        let rule = |text: &str| format!("{{ from: plc, police: {text}, burst: 10 kB }}");
+        assert_eq!(messages(&rule("8 Mbit/s"), FAST), "");
+        let much = messages(&rule("9.9 Mbit/s"), FAST);
+        assert!(
+            much.contains("port 2 of switch `far` sends 10.03 Mbit/s"),
+            "{much}"
+        );
+        let all = messages(&rule("8 Mbit/s, exceed: 0"), FAST);
+        assert!(
+            all.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
+            "{all}"
+        );
+        // Where frames of a priority may be policed, it is not known that the link has too much.
+        assert_eq!(messages(&rule("8 Mbit/s, pcp: 3"), FAST), "");
+    }
+
+    /// Oracle: by hand. Two flows of 1518 octets every 250 us share a policer of 9 Mbit/s, and take
+    /// 9.119 Mbit/s together; with one each it would be twice that.
+    #[test]
+    fn flows_share_the_allowance_of_their_policer() {
+        let flow = |name: &str| {
+            format!("- {{ name: {name}, from: plc, to: drive, period: 250 us, size: 1472 B }}\n")
+        };
+        let both = flow("a") + &flow("b");
+        let one = "{ from: plc, police: 9 Mbit/s, burst: 10 kB }";
+        assert_eq!(messages(one, &both), "");
+        let other = "{ to: drive, police: 9 Mbit/s, burst: 10 kB }";
+        assert_eq!(messages(&format!("{one}, {other}"), &both), "");
+        let none = messages("", &both);
+        assert!(
+            none.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
+            "{none}"
+        );
+    }
+
+    /// Oracle: by hand. Answers of 1472 octets to requests that a policer takes away do not come: 1 of
+    /// 64 octets every 100 us is 5.12 Mbit/s, of which a tenth is left, and each answer takes 123.04 us.
+    #[test]
+    fn what_does_not_arrive_is_not_answered() {
+        let polls = "- { name: polls, from: plc, to: drive, period: 100 us, size: 18 B, reply: { size: 1472 B } }\n";
+        let all = messages("", polls);
+        assert!(all.contains("`drive` sends 123.04 Mbit/s"), "{all}");
+        assert_eq!(
+            messages("{ from: plc, police: 400 kbit/s, burst: 64 B }", polls),
+            ""
+        );
+    }
 }
