@@ -335,6 +335,12 @@ pub(super) static NO_PARTITION: Code = warning(
      examines what ports may be asked for in the worst case, so that deadlines may hold all the \
      same; bounds and simulation show which.",
 );
+pub(super) static IDLE_PARTITION: Code = warning(
+    "idle-partition",
+    "`partition` says how deadlines are divided, and no port selects by deadline.",
+    "Only ports with `selection: edf` send what is due first, and only a manager of channels \
+     (`admission`) asks besides them. All results are those without `partition`.",
+);
 pub(super) static UNUSED_NODE: Code = warning(
     "unused-node",
     "No flow starts at, ends at or passes a node.",
@@ -458,6 +464,7 @@ pub static ALL: &[&Code] = &[
     &DEADLINE_UNREACHABLE,
     &DEADLINE_SMOOTHED,
     &NO_PARTITION,
+    &IDLE_PARTITION,
     &UNUSED_NODE,
     &UNUSED_STACK,
     &NOTHING_TO_RUN,

@@ -248,7 +248,7 @@ fn lower_all(
     let name = lower::header(reader, &top, source_name);
     let mut plant = Plant::default();
     plant.network.partition = reader.meaning(&top, &keys::table::PARTITION);
-    plant.partition_span = top.get("partition").map_or(at, |own| own.value.span);
+    plant.partition_span = top.get("partition").map(|own| own.value.span);
     let lower::Run {
         plan: mut run,
         stages,

@@ -71,8 +71,8 @@ pub(super) struct Plant {
     pub(super) link_spans: Vec<Span>,
     /// Where each flow was declared.
     pub(super) flow_spans: Vec<Span>,
-    /// Where it says how deadlines are divided.
-    pub(super) partition_span: Span,
+    /// Where it says how deadlines are divided, if it does.
+    pub(super) partition_span: Option<Span>,
     /// Where it says who grants channels.
     pub(super) admission_span: Span,
     ids: BTreeMap<String, NodeId>,

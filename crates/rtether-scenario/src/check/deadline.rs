@@ -14,11 +14,21 @@ use crate::diagnostic::Diagnostic;
 use crate::lower::Plant;
 use crate::reader::Reader;
 
-/// Warns if a search for parts of deadlines has found none.
+/// Warns if a search for parts of deadlines has found none, or if nothing asks for parts.
 pub(super) fn partition(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     let network = &plant.network;
-    let is_asked = network.admission.is_some();
-    if network.partition != Partition::Search || is_asked || !network.selects_by_deadline() {
+    // The manager of channels divides deadlines itself, whatever ports do with the parts.
+    let Some(at) = plant.partition_span.filter(|_| network.admission.is_none()) else {
+        return;
+    };
+    if !network.selects_by_deadline() {
+        let title = "`partition` divides deadlines that no port looks at";
+        let label = "no port selects by deadline";
+        let help = "write `selection: edf` for switches or stations, or remove `partition`";
+        reader.report(Diagnostic::new(&codes::IDLE_PARTITION, title, at, label).help(help));
+        return;
+    }
+    if network.partition != Partition::Search {
         return;
     }
     let found = LocalDeadlines::new(network, &plant.flows, routing);
@@ -27,7 +37,6 @@ pub(super) fn partition(reader: &mut Reader<'_>, plant: &Plant, routing: &Routin
         let label = "the search ended without them";
         let help = "give flows more time, or spread them over more links; `rtether bound` shows \
                     which deadlines are proved all the same";
-        let at = plant.partition_span;
         reader.report(Diagnostic::new(&codes::NO_PARTITION, title, at, label).help(help));
     }
 }
