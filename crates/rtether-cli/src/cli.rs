@@ -49,7 +49,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),
     (
         "Tools",
-        &["new", "schema", "reproduce", "completions", "man"],
+        &["new", "import", "schema", "reproduce", "completions", "man"],
     ),
 ];
 

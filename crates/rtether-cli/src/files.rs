@@ -19,6 +19,19 @@ const NAMED: usize = 5;
 /// Reads a text file, or standard input for `-`. The error gives a remedy; `start` names a file to
 /// start from, if there is one.
 pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
+    let octets = read_octets(path, start)?;
+    String::from_utf8(octets).map_err(|error| {
+        let shown = plain_line(&path.display().to_string());
+        let octets = error.as_bytes();
+        format!(
+            "reading `{shown}`: {}",
+            not_text(octets, error.utf8_error().valid_up_to())
+        )
+    })
+}
+
+/// Reads a file of any kind, as [`read`] does.
+pub(crate) fn read_octets(path: &Path, start: &str) -> Result<Vec<u8>, String> {
     let shown = plain_line(&path.display().to_string());
     let octets = if path == Path::new("-") {
         read_limited(io::stdin().lock())
@@ -28,13 +41,7 @@ pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
     let octets =
         octets.map_err(|error| format!("reading `{shown}`: {}", why(path, start, &error)))?;
     terminal::detail(|| format!("read {shown}: {} octets", octets.len()));
-    String::from_utf8(octets).map_err(|error| {
-        let octets = error.as_bytes();
-        format!(
-            "reading `{shown}`: {}",
-            not_text(octets, error.utf8_error().valid_up_to())
-        )
-    })
+    Ok(octets)
 }
 
 fn read_limited(source: impl Read) -> io::Result<Vec<u8>> {

@@ -164,10 +164,6 @@ fn measure<L: Link>(
     let mut measurement = Measurement::new(Subject {
         target: options.target.clone(),
         via: options.via.name().to_owned(),
-        command: match &codec {
-            Codec::Cndep { command, .. } => command.name().to_owned(),
-            Codec::Message { .. } | Codec::Icmp { .. } => String::new(),
-        },
         payload,
         series: options.config.series,
         samples: options.config.samples,

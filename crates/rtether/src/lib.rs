@@ -13,6 +13,7 @@ pub mod csma;
 pub mod diff;
 pub mod fail;
 pub mod help;
+pub mod import;
 pub mod limit;
 pub mod measured;
 pub mod meter;

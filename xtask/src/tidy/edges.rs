@@ -80,6 +80,11 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: "rtether-import",
+        ours: &["rtether-model"],
+        outside: Outside::Only(&["roxmltree", "thiserror"]),
+    },
+    Room {
         name: "rtether-report",
         ours: &["rtether-model"],
         outside: Outside::WithReason,
@@ -88,6 +93,7 @@ const ROOMS: &[Room] = &[
         name: "rtether",
         ours: &[
             "rtether-bounds",
+            "rtether-import",
             "rtether-model",
             "rtether-proto",
             "rtether-report",

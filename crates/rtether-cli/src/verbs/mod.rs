@@ -7,6 +7,7 @@ mod compare;
 mod completions;
 mod diff;
 mod fail;
+mod import;
 mod limit;
 mod man;
 mod new;
@@ -51,6 +52,8 @@ pub(crate) enum Verb {
     Host(host::HostVerb),
     /// Write a commented scenario that already passes
     New(new::NewArgs),
+    /// Make a scenario of another tool's file, with all that is assumed
+    Import(import::ImportArgs),
     /// Print the JSON Schema of scenario files, for editors
     Schema(schema::SchemaArgs),
     /// Repeat experiments of the five papers and judge their claims
@@ -75,6 +78,7 @@ impl Verb {
             Self::Limit(arguments) => limit::run(arguments),
             Self::Host(verb) => verb.run(),
             Self::New(arguments) => new::run(arguments),
+            Self::Import(arguments) => import::run(arguments),
             Self::Schema(arguments) => schema::run(arguments),
             Self::Reproduce(arguments) => reproduce::run(arguments),
             Self::Completions(arguments) => completions::run(arguments),

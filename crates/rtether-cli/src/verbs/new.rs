@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
 }
 
 /// Returns a path quoted for a shell, as one argument that is not a flag.
-fn as_argument(path: &Path) -> String {
+pub(super) fn as_argument(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = if text.starts_with('-') {
         format!("./{text}")

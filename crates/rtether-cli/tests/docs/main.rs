@@ -64,6 +64,7 @@ pages! {
     c: "docs/guides/c.md",
     failures: "docs/guides/failures.md",
     host: "docs/guides/host.md",
+    import: "docs/guides/import.md",
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     measure: "docs/guides/measure.md",

@@ -40,17 +40,6 @@ pub enum Command {
     Set(u8, Vec<u8>),
 }
 
-impl Command {
-    /// Returns the type of the command, as tables and files name it.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Get(_) => "get",
-            Self::Set(..) => "set",
-        }
-    }
-}
-
 /// Meaning of a received payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {

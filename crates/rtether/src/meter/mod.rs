@@ -34,8 +34,6 @@ pub struct Subject {
     pub target: String,
     /// Protocol: `udp`, `raw`, `icmp`, `cndep`.
     pub via: String,
-    /// Type of the command of CNDEP: `test`, `get`, `set`; empty for other protocols.
-    pub command: String,
     /// Octets of the payload of a request.
     pub payload: usize,
     /// Number of series.

@@ -78,11 +78,7 @@ impl Render for Measurement {
             table.number(title, name, |(_, row)| of(row))
         };
         let table = STATISTICS.into_iter().fold(table, add);
-        let subject = &self.subject;
-        table
-            .file("command", |_| subject.command.as_str())
-            .file("target", |_| subject.target.as_str())
-            .done()
+        table.done()
     }
 
     /// Everything except the samples, schema `rtether.ping/1`.
@@ -269,7 +265,6 @@ fn json(measurement: &Measurement) -> String {
         "schema": "rtether.ping/1",
         "target": subject.target,
         "via": subject.via,
-        "command": subject.command,
         "payload_bytes": subject.payload,
         "all": measurement.all().as_ref().map_or(Value::Null, statistics),
         "without_stalls": measurement.without_hit().as_ref().map_or(Value::Null, statistics),
@@ -303,8 +298,7 @@ fn json(measurement: &Measurement) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one row per round trip, in the order of the replies, each with the type of its command and
-/// the controller that it asked, so that the files of several runs can be joined (R128).
+/// Returns one row per round trip, in the order of the replies (R128).
 pub fn samples(measurement: &Measurement) -> Table {
     Table::of(&measurement.samples)
         .file("series", |sample| sample.series)
@@ -313,7 +307,5 @@ pub fn samples(measurement: &Measurement) -> Table {
         .file("round_trip_ns", |sample| sample.round_trip)
         .file("is_reordered", |sample| sample.is_reordered)
         .file("is_hit_by_stall", |sample| measurement.is_hit(sample))
-        .file("command", |_| measurement.subject.command.as_str())
-        .file("target", |_| measurement.subject.target.as_str())
         .done()
 }

@@ -1,0 +1,137 @@
+//! `import`: makes a scenario of another tool's file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rtether::import::{Class, Duration, Frequency, Imported, Options, Plan, import};
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
+use rtether::scenario;
+
+use super::new::as_argument;
+use crate::drafts;
+use crate::exit::Exit;
+use crate::format::FormatArgs;
+use crate::{files, terminal};
+
+/// Arguments of `import`.
+#[derive(Args, Debug)]
+#[command(after_help = NOTES)]
+pub(crate) struct ImportArgs {
+    /// File of IEC 61850 SCL (SCD, CID, ICD), or `-` for standard input
+    pub(crate) file: PathBuf,
+    /// Scenario to write; standard output if not given
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an existing scenario
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Nominal frequency of the power system, for sampled values [default: 50 Hz]
+    #[arg(long, value_name = "HZ", value_parser = Frequency::parse)]
+    pub(crate) frequency: Option<Frequency>,
+    /// Deadline of a class of flows, or `none`; may be given several times [default: goose=3ms
+    /// heartbeat=none sv=3ms]
+    #[arg(long, value_name = "CLASS=TIME", value_parser = deadline)]
+    pub(crate) deadline: Vec<Deadline>,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
+
+const NOTES: &str = "Example: rtether import plant.scd -o plant.yaml\n\nWhat the file does not say \
+is a comment on its line of the scenario, and in --json. Without -o the scenario is printed, and \
+findings go to standard error.\n\nExit codes: 0 imported, 2 the file cannot be imported.";
+
+/// A class and its deadline.
+type Deadline = (Class, Option<Duration>);
+
+/// Reads `goose=3ms`, `sv=none`.
+fn deadline(text: &str) -> Result<Deadline, String> {
+    let (class, time) = text
+        .split_once('=')
+        .ok_or("write a class and a time, for example goose=3ms")?;
+    let class = Class::parse(class.trim())?;
+    match time.trim() {
+        "none" => Ok((class, None)),
+        time => match scenario::time(time)? {
+            span if span.as_ps() > 0 => Ok((class, Some(span))),
+            _ => Err("write a time above zero, or none".into()),
+        },
+    }
+}
+
+/// Runs `import`.
+pub(crate) fn run(arguments: &ImportArgs) -> Exit {
+    let plan = match read(arguments) {
+        Ok(plan) => plan,
+        Err(exit) => return exit,
+    };
+    let file = arguments.file.display().to_string();
+    let imported = Imported {
+        file: &file,
+        plan: &plan,
+    };
+    match &arguments.out {
+        Some(out) => {
+            let printed = arguments.format.print(&imported);
+            let command = format!("rtether check {}", as_argument(out));
+            terminal::remark(&format!("{} written; try `{command}`", out.display()));
+            printed
+        }
+        None if arguments.format.format() == Format::Table => {
+            terminal::remark(&imported.render(Format::Table, Screen::default()));
+            terminal::print(&plan.scenario)
+        }
+        None => arguments.format.print(&imported),
+    }
+}
+
+/// Reads the file and writes the scenario; an error has been printed.
+fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
+    let complain = |message: &str| {
+        terminal::complain(message);
+        Exit::WrongInput
+    };
+    if let Some(out) = arguments.out.as_deref().filter(|_| !arguments.force)
+        && out.is_file()
+    {
+        let out = out.display();
+        return Err(complain(&format!(
+            "`{out}` is already there; add --force to replace it"
+        )));
+    }
+    let input = &arguments.file;
+    let draft = drafts::open_apart(input, "--out", arguments.out.as_deref())?;
+    let start = "export one from the system tool of the plant";
+    let octets = files::read_octets(input, start).map_err(|message| complain(&message))?;
+    let mut options = Options::new();
+    if let Some(frequency) = arguments.frequency {
+        options = options.with_frequency(frequency);
+    }
+    for &(class, deadline) in &arguments.deadline {
+        options = options.with_deadline(class, deadline);
+    }
+    let name = input.file_name().unwrap_or(input.as_os_str());
+    let plan = import(&name.to_string_lossy(), &octets, &options)
+        .map_err(|error| complain(&error.to_string()))?;
+    if let Some(draft) = draft {
+        draft
+            .write(&plan.scenario)
+            .map_err(|message| terminal::fail(&message))?;
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_have_a_class_and_a_time() {
+        let three = Duration::from_ms(3);
+        assert_eq!(deadline("goose=3ms"), Ok((Class::Goose, Some(three))));
+        assert_eq!(deadline("sv = none"), Ok((Class::SampledValues, None)));
+        for wrong in ["goose", "trip=3ms", "goose=0 s", "goose=3", "goose=-3 ms"] {
+            assert!(deadline(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What an import returns.
+
+/// A scenario made from another tool's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What the file is, such as `IEC 61850 SCL, edition 2.1`.
+    pub format: String,
+    /// Text of the scenario.
+    pub scenario: String,
+    /// What the file does not say, in order of the lines of the scenario.
+    pub assumptions: Vec<Assumption>,
+    /// What the file says that a user should look at, in order of its lines.
+    pub findings: Vec<Finding>,
+    /// What the file holds and what became of it.
+    pub counts: Vec<Count>,
+}
+
+/// Something that the file does not say: a comment on its line of the scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    /// Line of the scenario, counted from 1.
+    pub line: usize,
+    /// What it is about, such as `flows.trip.deadline`.
+    pub key: String,
+    /// What was assumed and why.
+    pub text: String,
+}
+
+/// Something in the file that a user should look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Line of the file, counted from 1.
+    pub line: usize,
+    /// What kind of finding it is.
+    pub code: Code,
+    /// What was found.
+    pub text: String,
+}
+
+/// Kinds of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Code {
+    /// A publisher without a subscriber.
+    NoSubscriber,
+    /// One multicast address at several publishers.
+    SharedAddress,
+    /// A control block without an address.
+    NoAddress,
+    /// A control block without a data set.
+    NoDataSet,
+    /// A data set whose size does not follow from the file.
+    UnknownSize,
+    /// A data set that does not fit a frame.
+    TooLarge,
+    /// A device that is not in the file.
+    UnknownDevice,
+    /// A control block that is not in the file.
+    UnknownBlock,
+    /// A subscriber without an interface where its publisher sends.
+    NoInterface,
+    /// A value that is not allowed or not known.
+    BadValue,
+    /// Two things of one name.
+    SameName,
+    /// A cable that was not used.
+    UnusedCable,
+    /// A device that is not connected.
+    NotConnected,
+    /// Traffic that this import does not read.
+    NotRead,
+}
+
+impl Code {
+    /// Returns the name in files.
+    pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// Returns what the user can do about it.
+    pub const fn help(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::NoSubscriber => (
+                "no-subscriber",
+                "bind its subscribers in the system tool, or name them under `to`",
+            ),
+            Self::SharedAddress => (
+                "shared-address",
+                "give each publisher an address of its own: filters in switches and devices cannot tell these apart",
+            ),
+            Self::NoAddress => (
+                "no-address",
+                "add it under `Communication` if the device publishes it; without, it is left out",
+            ),
+            Self::NoDataSet => (
+                "no-data-set",
+                "name a data set if the device publishes it; without, it is left out",
+            ),
+            Self::UnknownSize => (
+                "unknown-size",
+                "complete the data sets and type templates, or correct `size`, where the scenario says what is assumed",
+            ),
+            Self::TooLarge => (
+                "too-large",
+                "check the data set: with its longest texts it does not fit; the largest frame is assumed",
+            ),
+            Self::UnknownDevice => (
+                "unknown-device",
+                "import the file of the whole station, or remove the reference",
+            ),
+            Self::UnknownBlock => (
+                "unknown-block",
+                "remove the reference, or add the control block",
+            ),
+            Self::NoInterface => (
+                "no-interface",
+                "connect the subscriber to the subnetwork; it is not among the listeners",
+            ),
+            Self::BadValue => ("bad-value", "correct it; the scenario says what is assumed"),
+            Self::SameName => ("same-name", "rename one; the first is used"),
+            Self::UnusedCable => (
+                "unused-cable",
+                "name each cable once at each of its two ends, one of which is a switch",
+            ),
+            Self::NotConnected => (
+                "not-connected",
+                "connect an access point under `Communication`; without, it is left out",
+            ),
+            Self::NotRead => ("not-read", "add flows by hand if it matters"),
+        }
+    }
+}
+
+/// A number of things in the file, or in the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// Name in files.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// How many.
+    pub number: usize,
+}

@@ -1,0 +1,340 @@
+//! When packets are sent, and what their tag says.
+
+use rtether_model::quantity::Duration;
+
+use super::model::Address;
+use super::notes::Notes;
+use super::xml::{Element, attribute, child, content};
+use crate::options::{Frequency, Options};
+use crate::plan::Code;
+use crate::sheet::time;
+use crate::text::quote;
+
+const PS_PER_MS: i128 = 1_000_000_000;
+/// Longest time that a file may state.
+const LONGEST: i128 = 86_400 * 1_000 * PS_PER_MS;
+/// Repetition after an event, if the file does not state it: a value that many devices come with.
+const USUAL_MIN: Duration = Duration::from_ms(4);
+/// Heartbeat, if the file does not state it: a value that many devices come with.
+const USUAL_MAX: Duration = Duration::from_ms(1000);
+/// Samples in a period for protection (IEC 61850-9-2LE), if the file does not state them.
+const USUAL_RATE: u64 = 80;
+/// More samples in a period than any device takes.
+const ODD_RATE: u64 = 1000;
+
+/// A value, and why it is that one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value<T> {
+    pub(super) value: T,
+    pub(super) note: Note,
+}
+
+/// What the scenario says about a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Note {
+    /// The file states it.
+    Stated,
+    /// It follows from what the file states.
+    Follows(String),
+    /// The file does not state it.
+    Assumed(String),
+}
+
+impl<T> Value<T> {
+    pub(super) const fn stated(value: T) -> Self {
+        Self {
+            value,
+            note: Note::Stated,
+        }
+    }
+
+    pub(super) const fn assumed(value: T, why: String) -> Self {
+        Self {
+            value,
+            note: Note::Assumed(why),
+        }
+    }
+}
+
+/// Returns the shortest and the longest time between two GOOSE packets.
+pub(super) fn times(address: &Address<'_>, notes: &mut Notes) -> [Value<Duration>; 2] {
+    let mut read = |name: &'static str, usual: Duration, what: &str| {
+        let assumed =
+            |what: &str| Value::assumed(usual, format!("{what}; {} is usual", time(usual)));
+        let Some(element) = child(address.element, name) else {
+            return assumed(&format!("the file has no {name}"));
+        };
+        milliseconds(element).map_or_else(
+            || {
+                let text = format!("{name} {} is no {what}", quote(content(element)));
+                notes.add(element, Code::BadValue, text);
+                assumed(&format!("{name} is no time"))
+            },
+            |span| Value {
+                value: span,
+                note: Note::Follows(name.into()),
+            },
+        )
+    };
+    [
+        read("MinTime", USUAL_MIN, "time"),
+        read("MaxTime", USUAL_MAX, "time"),
+    ]
+}
+
+/// Reads a time, in milliseconds unless its multiplier says otherwise.
+fn milliseconds(element: Element<'_>) -> Option<Duration> {
+    let unit = match element.attribute("multiplier") {
+        None | Some("m") => PS_PER_MS,
+        Some("") => 1_000 * PS_PER_MS,
+        Some("u" | "µ" | "μ") => PS_PER_MS / 1_000,
+        Some(_) => return None,
+    };
+    decimal(content(element), unit)
+}
+
+/// Reads a positive decimal number of a unit.
+fn decimal(text: &str, unit: i128) -> Option<Duration> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let part = part.trim_end_matches('0');
+    let is_decimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 18 || part.len() > 12 {
+        return None;
+    }
+    if !is_decimal(whole) || !is_decimal(part) {
+        return None;
+    }
+    let fraction = format!("{part:0<12}").parse::<i128>().ok()? * unit;
+    let ps = whole.parse::<i128>().ok()?.checked_mul(unit)? + fraction / 1_000_000_000_000;
+    let ps = Some(ps).filter(|ps| (1..=LONGEST).contains(ps))?;
+    i64::try_from(ps).ok().map(Duration::from_ps)
+}
+
+/// How often packets of sampled values are sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rate {
+    /// Line of the scenario.
+    pub(super) line: String,
+    /// Time between two packets, rounded down.
+    pub(super) period: Duration,
+}
+
+/// Returns how often packets of sampled values are sent.
+pub(super) fn rate(
+    block: Element<'_>,
+    per_packet: u64,
+    options: &Options,
+    notes: &mut Notes,
+) -> Value<Rate> {
+    let stated = attribute(block, "smpRate");
+    let number = stated.and_then(|text| text.parse::<u64>().ok());
+    let number = number.filter(|number| (1..=1_000_000).contains(number));
+    let Some(number) = number else {
+        if let Some(text) = stated {
+            let text = format!("smpRate {} is no rate", quote(text));
+            notes.add(block, Code::BadValue, text);
+        }
+        return per_period(
+            USUAL_RATE,
+            per_packet,
+            options,
+            Some("smpRate is missing or wrong"),
+        );
+    };
+    match attribute(block, "smpMod").unwrap_or("SmpPerPeriod") {
+        "SmpPerSec" => per_second(number, per_packet, None),
+        "SecPerSmp" => {
+            let ps = i128::from(number) * i128::from(per_packet) * 1_000 * PS_PER_MS;
+            let ps = i64::try_from(ps.min(LONGEST)).unwrap_or(i64::MAX);
+            let period = Duration::from_ps(ps);
+            Value {
+                value: Rate {
+                    line: format!("period: {}", time(period)),
+                    period,
+                },
+                note: Note::Follows(format!("{number} s per sample")),
+            }
+        }
+        mode => {
+            if mode != "SmpPerPeriod" {
+                let text = format!("smpMod {} is not known", quote(mode));
+                notes.add(block, Code::BadValue, text);
+            }
+            if number > ODD_RATE {
+                let text = format!("{number} samples in a period of the power system");
+                notes.add(block, Code::BadValue, text);
+                let why = format!("{number} samples per second, too many for a period");
+                return per_second(number, per_packet, Some(why));
+            }
+            per_period(number, per_packet, options, None)
+        }
+    }
+}
+
+/// Samples in a period of the power system.
+fn per_period(samples: u64, per_packet: u64, options: &Options, why: Option<&str>) -> Value<Rate> {
+    let (frequency, is_stated) = options.frequency();
+    let rate = packets(samples * frequency.millihertz(), per_packet);
+    let hertz = hertz(frequency);
+    let count = format!("{samples} samples a period at {hertz}");
+    let note = match (why, is_stated) {
+        (Some(why), _) => Note::Assumed(format!("{count}; {why}")),
+        (None, true) => Note::Follows(count),
+        (None, false) => Note::Assumed(format!("{hertz}; {count}")),
+    };
+    Value { value: rate, note }
+}
+
+fn per_second(samples: u64, per_packet: u64, why: Option<String>) -> Value<Rate> {
+    Value {
+        value: packets(samples * 1_000, per_packet),
+        note: why.map_or_else(
+            || Note::Follows(format!("{samples} samples a second")),
+            Note::Assumed,
+        ),
+    }
+}
+
+/// Returns the rate of packets from that of samples, in thousandths per second.
+fn packets(samples: u64, per_packet: u64) -> Rate {
+    let ps = 1_000_000_000_000_000 * i128::from(per_packet) / i128::from(samples.max(1));
+    let period = Duration::from_ps(i64::try_from(ps.max(1)).unwrap_or(i64::MAX));
+    let line = if samples.is_multiple_of(per_packet) {
+        format!("rate: {} /s", thousandths(samples / per_packet))
+    } else {
+        format!("period: {}", time(period))
+    };
+    Rate { line, period }
+}
+
+fn hertz(frequency: Frequency) -> String {
+    format!("{} Hz", thousandths(frequency.millihertz()))
+}
+
+/// Writes thousandths as a decimal number.
+fn thousandths(number: u64) -> String {
+    let text = format!("{}.{:03}", number / 1000, number % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns the priority of the tag.
+pub(super) fn priority(address: &Address<'_>, notes: &mut Notes) -> Value<u8> {
+    let Some(text) = address.parameter("VLAN-PRIORITY") else {
+        return Value::assumed(4, "no VLAN-PRIORITY; 4 is the default of IEC 61850".into());
+    };
+    let number = text.parse::<u8>().ok().filter(|number| *number <= 7);
+    number.map_or_else(
+        || {
+            let text = format!("VLAN-PRIORITY {} is none", quote(text));
+            notes.add(address.element, Code::BadValue, text);
+            Value::assumed(4, "VLAN-PRIORITY is wrong; 4 is the default".into())
+        },
+        Value::stated,
+    )
+}
+
+/// Returns the VLAN of the tag, which is written in hexadecimal; `None` for a tag with a priority
+/// alone.
+pub(super) fn vlan(address: &Address<'_>, notes: &mut Notes) -> Option<u16> {
+    let text = address.parameter("VLAN-ID")?;
+    match u16::from_str_radix(text, 16) {
+        Ok(0) => None,
+        Ok(number @ 1..=4094) => Some(number),
+        Ok(_) | Err(_) => {
+            let text = format!(
+                "VLAN-ID {} is none; the tag has a priority alone",
+                quote(text)
+            );
+            notes.add(address.element, Code::BadValue, text);
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scl::xml;
+
+    /// Oracle: decimal notation.
+    #[test]
+    fn times_are_exact() {
+        for (text, expected) in [
+            ("4", Some(4_000_000_000)),
+            ("0.5", Some(500_000_000)),
+            ("2000.000", Some(2_000_000_000_000)),
+            ("0", None),
+            ("-4", None),
+            ("4 ms", None),
+            ("1e3", None),
+            ("999999999999999999999", None),
+            ("", None),
+        ] {
+            let read = decimal(text, PS_PER_MS).map(Duration::as_ps);
+            assert_eq!(read, expected, "{text}");
+        }
+    }
+
+    fn rate_of(attributes: &str, per_packet: u64, options: &Options) -> Value<Rate> {
+        let text = format!("<SampledValueControl {attributes}/>");
+        let document = xml::parse(&text).expect("XML");
+        let mut notes = Notes::new(&text);
+        rate(document.root_element(), per_packet, options, &mut notes)
+    }
+
+    /// Oracle: IEC 61850-9-2LE (80 samples a period: 4000 /s at 50 Hz, 4800 /s at 60 Hz) and IEC
+    /// 61869-9 (F4800S2I4U4: two samples in a packet, 2400 /s).
+    #[test]
+    fn rates_of_samples() {
+        let plain = Options::new();
+        let sixty = Options::new().with_frequency(Frequency::parse("60").expect("hertz"));
+        for (attributes, per_packet, options, line) in [
+            ("smpRate='80'", 1, &plain, "rate: 4000 /s"),
+            ("smpRate='80'", 1, &sixty, "rate: 4800 /s"),
+            (
+                "smpRate='256' smpMod='SmpPerPeriod'",
+                8,
+                &plain,
+                "rate: 1600 /s",
+            ),
+            (
+                "smpRate='4800' smpMod='SmpPerSec'",
+                2,
+                &plain,
+                "rate: 2400 /s",
+            ),
+            ("smpRate='2' smpMod='SecPerSmp'", 1, &plain, "period: 2 s"),
+            (
+                "smpRate='100' smpMod='SmpPerSec'",
+                3,
+                &plain,
+                "period: 30 ms",
+            ),
+            ("smpRate='x'", 1, &plain, "rate: 4000 /s"),
+        ] {
+            let read = rate_of(attributes, per_packet, options);
+            assert_eq!(read.value.line, line, "{attributes}");
+        }
+        assert!(matches!(
+            rate_of("smpRate='80'", 1, &plain).note,
+            Note::Assumed(_)
+        ));
+        assert!(matches!(
+            rate_of("smpRate='80'", 1, &sixty).note,
+            Note::Follows(_)
+        ));
+        // Too many for a period: 4000 of them at 50 Hz would be 200 000 a second.
+        let odd = rate_of("smpRate='4000'", 1, &plain);
+        assert_eq!(odd.value.line, "rate: 4000 /s");
+        assert!(matches!(odd.note, Note::Assumed(_)));
+    }
+
+    /// Oracle: a third of a second in picoseconds, rounded down, so that no packet comes late.
+    #[test]
+    fn rates_that_are_no_decimal_numbers_are_periods() {
+        let third = rate_of("smpRate='10' smpMod='SmpPerSec'", 3, &Options::new());
+        assert_eq!(third.value.line, "period: 300 ms");
+        let odd = rate_of("smpRate='7' smpMod='SmpPerSec'", 3, &Options::new());
+        assert_eq!(odd.value.period.as_ps(), 428_571_428_571);
+    }
+}

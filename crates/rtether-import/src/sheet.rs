@@ -1,0 +1,184 @@
+//! Writes a scenario whose comments say what was assumed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use rtether_model::characters::is_unseen;
+use rtether_model::quantity::Duration;
+
+use crate::plan::Assumption;
+use crate::text::plain;
+
+/// Column at which comments begin, if the line is not longer.
+const COMMENT_COLUMN: usize = 44;
+
+/// The lines of a scenario, with what was assumed for them.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    text: String,
+    lines: usize,
+    assumptions: Vec<Assumption>,
+}
+
+impl Sheet {
+    /// Writes a line.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+        self.lines += 1;
+    }
+
+    /// Writes a line with a comment that assumes nothing.
+    pub(crate) fn explained(&mut self, line: &str, comment: &str) {
+        let width = line.chars().count();
+        let space = COMMENT_COLUMN.saturating_sub(width).max(1);
+        self.line(&format!("{line}{:space$}# {}", "", one_line(comment)));
+    }
+
+    /// Writes a line with an assumption. `key` is the path of the value in the scenario.
+    pub(crate) fn assumed(&mut self, line: &str, key: &str, text: &str) {
+        self.explained(line, &format!("assumed: {text}"));
+        self.assumptions.push(Assumption {
+            line: self.lines,
+            key: key.to_owned(),
+            text: text.to_owned(),
+        });
+    }
+
+    /// Returns the text and the assumptions.
+    pub(crate) fn done(self) -> (String, Vec<Assumption>) {
+        (self.text, self.assumptions)
+    }
+}
+
+/// A comment ends with its line, whatever a foreign name holds.
+fn one_line(comment: &str) -> String {
+    let seen = |c| if is_unseen(c) { '?' } else { c };
+    comment.chars().map(seen).collect()
+}
+
+/// Names in use, so that each is given once, with the number that the next of the same name gets.
+#[derive(Debug, Default)]
+pub(crate) struct Names(BTreeMap<String, usize>);
+
+/// Longest name made from foreign text; a scenario takes 100 characters.
+const LONGEST: usize = 90;
+
+impl Names {
+    /// Returns a name that the language takes and nothing else has.
+    pub(crate) fn take(&mut self, wanted: &str) -> String {
+        let allowed = |c: char| !is_unseen(c) && !":*".contains(c);
+        let clean: String = wanted
+            .chars()
+            .map(|c| if allowed(c) { c } else { '_' })
+            .collect();
+        let clean = plain(clean.trim(), LONGEST);
+        let clean = match clean.trim() {
+            "" => "unnamed",
+            clean => clean,
+        };
+        let Some(&next) = self.0.get(clean) else {
+            self.0.insert(clean.to_owned(), 2);
+            return clean.to_owned();
+        };
+        let mut number = next;
+        let mut name = format!("{clean}-{number}");
+        while self.0.contains_key(&name) {
+            number += 1;
+            name = format!("{clean}-{number}");
+        }
+        self.0.insert(clean.to_owned(), number + 1);
+        self.0.insert(name.clone(), 2);
+        name
+    }
+}
+
+/// Returns text as a YAML scalar: plain if nothing can misread it, else in double quotes.
+pub(crate) fn scalar(text: &str) -> String {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
+    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let is_word = words.contains(&text.to_ascii_lowercase().as_str());
+    if begins && text.chars().all(is_plain) && !text.ends_with(' ') && !is_word {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            // Names hold none, but a quoted text must end where it should in any case.
+            c if is_unseen(c) => _ = write!(quoted, "\\U{:08x}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// Returns a time in the largest unit that leaves a whole number.
+pub(crate) fn time(span: Duration) -> String {
+    let ps = span.as_ps();
+    let units = [
+        ("s", 1_000_000_000_000),
+        ("ms", 1_000_000_000),
+        ("us", 1_000_000),
+        ("ns", 1_000),
+    ];
+    let whole = units.into_iter().find(|(_, unit)| ps % unit == 0);
+    let (unit, divisor) = whole.unwrap_or(("ps", 1));
+    format!("{} {unit}", ps / divisor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_their_value() {
+        for (ps, text) in [
+            (4_000_000_000, "4 ms"),
+            (250_000_000, "250 us"),
+            (3_000_000_000_000, "3 s"),
+            (208_333_333, "208333333 ps"),
+        ] {
+            assert_eq!(time(Duration::from_ps(ps)), text);
+        }
+    }
+
+    /// Oracle: YAML 1.2, 7.3.1 and 10.3.2, and the words of YAML 1.1.
+    #[test]
+    fn names_are_quoted_where_yaml_would_misread_them() {
+        for (text, scalar_text) in [
+            ("AA1 trip", "AA1 trip"),
+            ("no", "\"no\""),
+            ("1e3", "\"1e3\""),
+            ("a: b", "\"a: b\""),
+            ("a #b", "\"a #b\""),
+            ("say \"x\\\"", "\"say \\\"x\\\\\\\"\""),
+            ("~", "\"~\""),
+            ("é", "\"é\""),
+        ] {
+            assert_eq!(scalar(text), scalar_text);
+        }
+    }
+
+    #[test]
+    fn names_are_given_once_and_fit() {
+        let mut names = Names::default();
+        assert_eq!(names.take(" a:b "), "a_b");
+        assert_eq!(names.take("a:b"), "a_b-2");
+        assert_eq!(names.take("\n"), "_");
+        assert_eq!(names.take(""), "unnamed");
+        let long = names.take(&"x".repeat(300));
+        assert!(long.chars().count() <= 100);
+        assert_ne!(names.take(&"x".repeat(300)), long);
+    }
+
+    #[test]
+    fn a_comment_cannot_leave_its_line() {
+        let mut sheet = Sheet::default();
+        sheet.assumed("a: 1", "a", "from `x\ny: 2`");
+        let (text, assumptions) = sheet.done();
+        assert_eq!(text.lines().count(), 1);
+        assert_eq!(assumptions[0].line, 1);
+    }
+}

@@ -1,0 +1,223 @@
+//! Files of any content: a plan or a reason, in bounded time, and no panic.
+
+#[path = "check/mod.rs"]
+mod check;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use check::check;
+use proptest::prelude::*;
+use rtether_import::{Options, import};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn bay() -> Vec<u8> {
+    fs::read(root().join("../../docs/guides/bay.scd")).expect("the bay of the guide")
+}
+
+fn substation() -> Vec<u8> {
+    let path = root().join("tests/data/autogen-substation-demo.scd");
+    fs::read(path).expect("the substation")
+}
+
+/// Oracle: `check`. The corpus must not consist of refused files only.
+#[test]
+fn corpus() {
+    let entries = fs::read_dir(root().join("../../fuzz/corpus/import")).expect("a corpus");
+    let mut plans = 0;
+    for entry in entries {
+        let octets = fs::read(entry.expect("an entry").path()).expect("readable");
+        plans += usize::from(check(&octets));
+    }
+    assert!(plans >= 3, "{plans}");
+}
+
+/// A small generator of random numbers (xorshift64*, Vigna 2016).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let value = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+        usize::try_from(value).expect("31 bits") % bound.max(1)
+    }
+}
+
+/// What stands in wrong places.
+const PIECES: &[&str] = &[
+    "",
+    "\"",
+    "<",
+    ">",
+    "/>",
+    "&amp;",
+    "&x;",
+    "]]>",
+    "<!--",
+    "\0",
+    "é",
+    "999999999999999999999",
+    "-1",
+    "0",
+    "Struct",
+    "iedName=\"Relay1\"",
+    "count=\"9999999\"",
+    "type=\"DPC\"",
+    "FFF",
+    "0.001",
+    "\n",
+    "*",
+    ":",
+    "# x",
+    "<IED name=\"a\"/>",
+    "\u{202e}",
+];
+
+fn mutate(octets: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(octets.len());
+        match random.below(5) {
+            0 => octets.truncate(at),
+            1 => {
+                let end = (at + random.below(200)).min(octets.len());
+                let part = octets[at..end].to_vec();
+                let to = random.below(octets.len());
+                octets.splice(to..to, part);
+            }
+            2 => {
+                let end = (at + random.below(40)).min(octets.len());
+                octets.drain(at..end);
+            }
+            // The value of an attribute, so that the file often stays XML.
+            3 => {
+                let quotes = octets[at..].iter().enumerate().filter(|(_, c)| **c == b'"');
+                let quotes: Vec<usize> = quotes.map(|(n, _)| at + n).take(2).collect();
+                if let [begin, end] = quotes[..] {
+                    let piece = PIECES[random.below(PIECES.len())];
+                    octets.splice(begin + 1..end, piece.bytes());
+                }
+            }
+            _ => {
+                let piece = PIECES[random.below(PIECES.len())];
+                octets.splice(at..at, piece.bytes());
+            }
+        }
+    }
+}
+
+/// Oracle: `check`.
+#[test]
+fn mutations_of_the_bay() {
+    let bay = bay();
+    let mut random = Random(0x5EED_0022);
+    let mut plans = 0;
+    for _ in 0..3_000 {
+        let mut octets = bay.clone();
+        mutate(&mut octets, &mut random);
+        plans += usize::from(check(&octets));
+    }
+    // Mutations that leave no XML would test the parser alone.
+    assert!(plans > 100, "{plans}");
+}
+
+/// Oracle: `check`, and XML 1.0: a file without its end is none.
+#[test]
+fn truncations() {
+    let bay = bay();
+    for end in (0..bay.len() - 8).step_by(61) {
+        assert!(!check(&bay[..end]), "{end}");
+    }
+    let substation = substation();
+    assert!(check(&substation));
+    for part in 1..24 {
+        assert!(
+            !check(&substation[..substation.len() * part / 24]),
+            "{part}"
+        );
+    }
+}
+
+/// Oracle: `check`.
+#[test]
+fn mutations_of_a_substation() {
+    let substation = substation();
+    let mut random = Random(0x5EED_0061);
+    for _ in 0..20 {
+        let mut octets = substation.clone();
+        mutate(&mut octets, &mut random);
+        check(&octets);
+    }
+}
+
+/// Runs an import that must not take long.
+fn quick(text: &str) {
+    let begin = Instant::now();
+    drop(import("x.scd", text.as_bytes(), &Options::new()));
+    // Generous: debug builds on a machine with other load. What grows with the square would take
+    // hours.
+    let taken = begin.elapsed();
+    assert!(taken < Duration::from_mins(1), "{taken:?}");
+}
+
+/// Oracle: time. Each of these is made to cost the square of its size, or more.
+#[test]
+fn large_files_take_no_longer_than_their_size() {
+    let deep = "<a>".repeat(200_000);
+    quick(&format!("<SCL>{deep}"));
+    let attributes: Vec<String> = (0..200_000).map(|n| format!(" a{n}=''")).collect();
+    let attributes = attributes.concat();
+    quick(&format!("<SCL{attributes}/>"));
+    let comments = "<!---->".repeat(200_000);
+    quick(&format!("{comments}<SCL><IED name='a'/></SCL>"));
+    let devices = "<IED name='a'/>".repeat(100_000);
+    quick(&format!("<SCL>{devices}</SCL>"));
+    // Types in types: 100^20 members if each were walked.
+    let members = |n| format!("<BDA name='a' bType='Struct' type='T{n}'/>").repeat(100);
+    let types = (1..20).map(|n| format!("<DAType id='T{n}'>{}</DAType>", members(n + 1)));
+    let types: String = types.collect();
+    let bay = String::from_utf8(bay()).expect("text");
+    let wide = bay
+        .replace("type=\"AnalogueValue\"", "type=\"T1\"")
+        .replace(
+            "<EnumType",
+            &format!("{types}<DAType id='T20'><BDA name='i' bType='INT8'/></DAType><EnumType"),
+        );
+    assert_ne!(wide, bay);
+    quick(&wide);
+    assert!(check(wide.as_bytes()));
+    // Members of a data set that are searched among many objects.
+    let objects = (0..50_000).map(|n| format!("<DO name='o{n}' type='DPC'/>"));
+    let objects = objects.collect::<Vec<String>>().concat();
+    let many = bay.replace("<DO name=\"Pos\"", &format!("{objects}<DO name=\"Pos\""));
+    let member = "<FCDA ldInst=\"LD0\" lnClass=\"XCBR\" lnInst=\"1\" doName=\"Pos\" fc=\"ST\"/>";
+    quick(&many.replace(member, &member.repeat(1_400)));
+    // References to data that many control blocks have.
+    let block =
+        "<GSEControl name=\"gcbSpare\" datSet=\"Position\" appID=\"SPARE2\" confRev=\"1\"/>";
+    let blocks: String = (0..4_000)
+        .map(|n| block.replace("gcbSpare", &format!("g{n}")))
+        .collect();
+    let reference =
+        "<ExtRef iedName=\"Relay2\" ldInst=\"LD0\" lnClass=\"XCBR\" lnInst=\"1\" doName=\"Pos\"/>";
+    let text = bay.replace(block, &blocks);
+    quick(&text.replace("<Inputs>", &format!("<Inputs>{}", reference.repeat(20_000))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn any_octets(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
+        check(&octets);
+    }
+
+    #[test]
+    fn any_text_in_elements(text in "<SCL>(<(IED|LN|P)( name='[a-z]{0,3}')?/?>|</(IED|LN|P)>|[ -~]){0,30}</SCL>") {
+        check(text.as_bytes());
+    }
+}

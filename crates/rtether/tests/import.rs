@@ -1,0 +1,114 @@
+//! What is imported loads without a diagnostic, and is judged as it is.
+
+use std::fs;
+use std::path::Path;
+
+use rtether::check::{Options as CheckOptions, check};
+use rtether::import::{Imported, Options, Plan, import};
+use rtether::report::format::Render;
+use rtether::scenario::{Scenario, load, render};
+use rtether::verdict::Conclusion;
+
+fn read(path: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::read_to_string(root.join(path)).expect("a file of the repository")
+}
+
+fn plan(text: &str) -> Plan {
+    let plan = import("plant.scd", text.as_bytes(), &Options::new());
+    plan.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Loads what was imported; warnings count as well.
+fn scenario(plan: &Plan) -> Scenario {
+    let loaded = load("plant.yaml", &plan.scenario);
+    let words = loaded.text(render::Style::Plain);
+    assert!(words.is_empty(), "{words}");
+    loaded.into_scenario().expect("no diagnostic")
+}
+
+/// Oracle: the promise of the import: its result passes as it is.
+#[test]
+fn an_imported_plant_passes() {
+    for path in [
+        "docs/guides/bay.scd",
+        "crates/rtether-import/tests/data/autogen-substation-demo.scd",
+    ] {
+        let scenario = scenario(&plan(&read(path)));
+        let checked = check(&scenario, CheckOptions::default()).expect("a run");
+        assert_eq!(checked.conclusion, Conclusion::Met, "{path}");
+    }
+}
+
+/// Returns the bay with copies of its relays and merging units, `count` in all.
+fn large(count: usize) -> String {
+    let bay = read("docs/guides/bay.scd");
+    let (head, rest) = bay.split_once("<Communication>").expect("part");
+    let (communication, rest) = rest.split_once("</Communication>").expect("part");
+    let (devices, templates) = rest.split_once("<DataTypeTemplates>").expect("part");
+    let copies = |text: &str| -> String {
+        let copy = |n: usize| {
+            let mut text = text.replace("\"4001\"", &format!("\"{}\"", 4001 + n));
+            text = text.replace(">L", &format!(">L{n}."));
+            text = text.replace(">Relay2<", &format!(">Relay2x{n}<"));
+            for name in ["Relay1", "Relay2", "MU1", "Control", "SwitchA"] {
+                text = text.replace(&format!("\"{name}\""), &format!("\"{name}x{n}\""));
+            }
+            text
+        };
+        (0..count).map(copy).collect()
+    };
+    // Each subnetwork once, with the access points of all copies.
+    let (station, process) = communication.split_once("</SubNetwork>").expect("part");
+    let (station_head, station_points) = station.split_once("</BitRate>").expect("part");
+    let (process_head, process_points) = process.split_once("ProcessBus\">").expect("part");
+    let process_points = process_points.split("</SubNetwork>").next().expect("part");
+    format!(
+        "{head}<Communication>{station_head}</BitRate>{}</SubNetwork>{process_head}ProcessBus\">{}</SubNetwork></Communication>{}<DataTypeTemplates>{templates}",
+        copies(station_points),
+        copies(process_points),
+        copies(devices),
+    )
+}
+
+/// Oracle: arithmetic. 30 merging units send 30 x 4000 frames of 148 octets with preamble, tag and
+/// gap: 142 Mbit/s, more than links of 100 Mbit/s carry, so the switch is assumed to filter. 60
+/// publishers of GOOSE every 4 ms take 60 x 250 x some 190 octets: 23 Mbit/s.
+#[test]
+fn a_large_plant_is_not_overloaded_by_what_is_assumed() {
+    let plan = plan(&large(30));
+    let lines = |part: &str| plan.scenario.lines().filter(|l| l.contains(part)).count();
+    assert_eq!(lines("multicast: managed"), 1);
+    assert_eq!(lines("over: sv"), 30);
+    assert_eq!(lines("over: goose"), 120);
+    scenario(&plan);
+}
+
+/// Oracle: as many copies of one control block at `MinTime` 0.5 ms as would take more than a link.
+#[test]
+fn events_that_would_overload_are_assumed_to_be_rarer() {
+    let bay = large(30).replace(">4</MinTime>", ">0.5</MinTime>");
+    let plan = plan(&bay);
+    let mut gaps = plan.scenario.lines().filter(|l| l.contains("min_gap:"));
+    let first = gaps.next().expect("an event");
+    assert!(first.contains("times MinTime"), "{first}");
+    scenario(&plan);
+}
+
+/// Oracle: the plan itself.
+#[test]
+fn json_holds_all() {
+    let plan = plan(&read("docs/guides/bay.scd"));
+    let imported = Imported {
+        file: "bay.scd",
+        plan: &plan,
+    };
+    let json: serde_json::Value = serde_json::from_str(&imported.json()).expect("JSON");
+    assert_eq!(json["schema"], "rtether.import/1");
+    assert_eq!(json["scenario"], plan.scenario);
+    assert_eq!(json["counts"]["goose_blocks"], 3);
+    let count = |key: &str| json[key].as_array().expect("a list").len();
+    assert_eq!(count("assumptions"), plan.assumptions.len());
+    assert_eq!(count("findings"), plan.findings.len());
+    assert_eq!(imported.rows().len(), plan.findings.len());
+}
