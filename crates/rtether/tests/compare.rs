@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether::compare::{ByFlow, Faults, SchemeKind, compare, html};
+use rtether::compare::{ByFlow, Candidate, Faults, SchemeKind, compare, html};
 use rtether::report::format::Render;
 use rtether::run::Progress;
 use rtether::scenario::load;
@@ -28,8 +28,8 @@ run: { for: 1 s, warmup: 0 s, seeds: 1 }
 #[test]
 fn rates_and_delays_by_hand() {
     let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
-    let found = compare(&scenario, SchemeKind::ALL, &Progress::default()).unwrap();
-    assert_eq!(found.rows.len(), SchemeKind::ALL.len());
+    let found = compare(&scenario, &Candidate::all(), &Progress::default()).unwrap();
+    assert_eq!(found.rows.len(), SchemeKind::ALL.len() + 1);
     assert!(found.has_answer() && found.judged == 1);
     for row in &found.rows {
         assert_eq!(row.bulk, 4_000_000, "{}", row.scheme);
@@ -38,7 +38,7 @@ fn rates_and_delays_by_hand() {
         assert_eq!((row.kept, row.lost), (kept, 0), "{}", row.scheme);
     }
     let proved: Vec<usize> = found.rows.iter().map(|row| row.proved).collect();
-    assert_eq!(proved, [0, 1, 1, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(proved, [0, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
     let cycle = Duration::from_ns(6_720 + 123_040 + 2 * 6_720);
     let frame = Duration::from_ns(5_760);
     let tdma = &found.rows[1];
@@ -52,6 +52,39 @@ fn rates_and_delays_by_hand() {
         "{:?}",
         tdma.shares
     );
+}
+
+/// Oracle: by hand. A frame takes 5.76 us on each link at full duplex, 16 us in the switch, and waits for
+/// at most one acknowledgement of the file, 64 octets with their gap. Twelve frames at once every 12 ms
+/// leave a millisecond apart, as virtual links with the shortest gap.
+#[test]
+fn switches_take_the_place_of_hubs() {
+    let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
+    let found = compare(&scenario, &[Candidate::VirtualLinks], &Progress::default()).unwrap();
+    let [row] = &found.rows[..] else { panic!() };
+    let actual = &row.streams[0];
+    let least = Duration::from_ns(2 * 5_760 + 16_000);
+    let bound = actual.bound.unwrap();
+    assert_eq!(bound, least + Duration::from_ns(6_720));
+    assert!(row.latency.min >= least && row.latency.max <= bound);
+    assert_eq!((row.control, &row.faults), (0, &Faults::default()));
+    // The file to the laptop, 342 segments of 1538 octets with preamble and gap, one of 758, and
+    // one without data of 84.
+    let octets = 342.0 * 1538.0 + 758.0 + 84.0;
+    assert!(
+        (row.shares.data - octets * 8.0 / 1e8).abs() < 1e-9,
+        "{:?}",
+        row.shares
+    );
+    assert!(found.summary().contains("under AFDX"));
+    let text = PLANT.replace("period: 2 ms,", "min_gap: 12 ms, burst: 12,");
+    let text = text.replace("deadline: 1 ms", "deadline: 12 ms");
+    let scenario = load("test.yaml", &text).into_scenario().unwrap();
+    let found = compare(&scenario, &[Candidate::VirtualLinks], &Progress::default()).unwrap();
+    let worst = found.rows[0].latency.max;
+    let held = Duration::from_ms(11);
+    assert!((held + least..=held + bound).contains(&worst), "{worst}");
+    assert_eq!(found.rows[0].proved, 1);
 }
 
 /// Oracle: by hand. The master, which no flow needs, dies after half a second of one: packets at
@@ -77,6 +110,7 @@ fn a_dead_master_silences_the_others() {
         SchemeKind::Powerlink,
         SchemeKind::VirtualToken,
     ];
+    let kinds = kinds.map(Candidate::Scheme);
     let found = compare(&scenario, &kinds, &Progress::default()).unwrap();
     for row in &found.rows {
         let death = row.faults.death.unwrap();
@@ -99,7 +133,7 @@ fn a_dead_master_silences_the_others() {
 #[test]
 fn each_stream_is_shown_and_the_page_is_whole() {
     let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
-    let kinds = [SchemeKind::CsmaCd, SchemeKind::Tdma];
+    let kinds = [SchemeKind::CsmaCd, SchemeKind::Tdma].map(Candidate::Scheme);
     let found = compare(&scenario, &kinds, &Progress::default()).unwrap();
     for row in &found.rows {
         let [actual, file] = &row.streams[..] else {
@@ -135,7 +169,7 @@ fn an_interrupted_comparison_has_one_scheme() {
     let scenario = load("test.yaml", PLANT).into_scenario().unwrap();
     let progress = Progress::default();
     progress.cancel();
-    let found = compare(&scenario, SchemeKind::ALL, &progress).unwrap();
+    let found = compare(&scenario, &Candidate::all(), &progress).unwrap();
     assert!(found.partial);
     assert_eq!(found.rows.len(), 1);
     assert_eq!(found.rows[0].faults, Faults::default());
@@ -146,5 +180,5 @@ fn an_interrupted_comparison_has_one_scheme() {
 fn a_plant_without_a_hub_has_nothing_to_compare() {
     let text = include_str!("../../../scenarios/substation.yaml");
     let scenario = load("substation.yaml", text).into_scenario().unwrap();
-    assert!(compare(&scenario, SchemeKind::ALL, &Progress::default()).is_err());
+    assert!(compare(&scenario, &Candidate::all(), &Progress::default()).is_err());
 }

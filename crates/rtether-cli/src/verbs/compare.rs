@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::compare::{self, ByFlow, SchemeKind};
+use rtether::compare::{self, ByFlow, Candidate};
 
 use crate::drafts;
 use crate::exit::Exit;
@@ -19,7 +19,8 @@ use crate::terminal;
 pub(crate) struct CompareArgs {
     /// Scenario file with a hub, or `-` for standard input
     pub(crate) scenario: PathBuf,
-    /// Access schemes, separated by commas: `all`, or names as of `scheme` in scenarios
+    /// Access schemes, separated by commas: `all`, or names as of `scheme` in scenarios; `afdx` puts
+    /// switches with virtual links in place of hubs
     #[arg(long, value_name = "NAMES", default_value = "all", value_parser = schemes)]
     pub(crate) access: Schemes,
     #[command(flatten)]
@@ -38,24 +39,23 @@ pub(crate) struct CompareArgs {
 
 /// Access schemes of the command line.
 #[derive(Clone, Debug)]
-pub(crate) struct Schemes(Vec<SchemeKind>);
+pub(crate) struct Schemes(Vec<Candidate>);
 
 const NOTES: &str = "Example: rtether compare plant.yaml --access csma-cd,tdma\n\nExit codes: 0 some \
 scheme keeps every deadline, 1 none does.";
 
 fn schemes(text: &str) -> Result<Schemes, String> {
+    let all = Candidate::all();
     if text == "all" {
-        return Ok(Schemes(SchemeKind::ALL.to_vec()));
+        return Ok(Schemes(all));
     }
     let names = text.split(',').map(str::trim);
     let found = names.map(|name| {
-        let mut all = SchemeKind::ALL.iter();
-        all.find(|kind| kind.name() == name)
-            .copied()
-            .ok_or_else(|| {
-                let known: Vec<&str> = SchemeKind::ALL.iter().map(|kind| kind.name()).collect();
-                format!("no access scheme `{name}`; known are {}", known.join(", "))
-            })
+        let mut own = all.iter().filter(|own| own.name() == name);
+        own.next().copied().ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|own| own.name()).collect();
+            format!("no access scheme `{name}`; known are {}", known.join(", "))
+        })
     });
     found.collect::<Result<_, _>>().map(Schemes)
 }
@@ -71,9 +71,9 @@ pub(crate) fn run(arguments: &CompareArgs) -> Exit {
         Ok(report) => report,
         Err(exit) => return exit,
     };
-    let kinds = &arguments.access.0;
+    let candidates = &arguments.access.0;
     let found = with_progress(arguments.pace, 0, Care::None, |progress| {
-        compare::compare(&loaded.scenario, kinds, progress)
+        compare::compare(&loaded.scenario, candidates, progress)
     });
     let comparison = match found {
         Ok(Ok(comparison)) => comparison,

@@ -1,4 +1,5 @@
-//! Access schemes compared: the same plant and flows with each of them on its hubs.
+//! Access schemes compared: the same plant and flows with each of them on its hubs, and with switches
+//! and virtual links in place of these.
 //!
 //! Each scheme has the values that the frames of the plant need ([`Access::plan`]), except one that
 //! the scenario itself gives. What a lost control frame costs is the worst of a few runs, in each of
@@ -7,6 +8,7 @@
 mod fault;
 mod output;
 mod page;
+mod virtual_links;
 
 use rtether_bounds::analyze;
 pub use rtether_model::access::SchemeKind;
@@ -20,6 +22,7 @@ use rtether_sim::BuildError;
 
 use crate::run::{Progress, simulate};
 use crate::scenario::Scenario;
+use virtual_links::with_virtual_links;
 
 pub use fault::{Fault, Faults};
 pub use output::ByFlow;
@@ -29,6 +32,31 @@ pub use page::html;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the scenario has no hub, so stations do not share a medium")]
 pub struct NoHub;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidate {
+    /// The hubs of the plant under an access scheme.
+    Scheme(SchemeKind),
+    /// Switches in their place, with virtual links as of AFDX.
+    VirtualLinks,
+}
+
+impl Candidate {
+    /// Returns all, CSMA/CD first.
+    pub fn all() -> Vec<Self> {
+        let schemes = SchemeKind::ALL.iter().copied().map(Self::Scheme);
+        schemes.chain([Self::VirtualLinks]).collect()
+    }
+
+    /// Returns the name in commands and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scheme(kind) => kind.name(),
+            Self::VirtualLinks => "afdx",
+        }
+    }
+}
 
 /// One plant under several schemes.
 #[derive(Clone, Debug)]
@@ -66,7 +94,7 @@ pub struct Row {
     pub lost: u64,
     /// Control frames, for all runs.
     pub control: u64,
-    /// Of the busiest medium.
+    /// Of the busiest medium, or of the busiest direction of a link.
     pub shares: Shares,
     /// Each stream by itself, in the order of the scenario.
     pub streams: Vec<Stream>,
@@ -149,7 +177,7 @@ impl Comparison {
 /// If the plant has no hub.
 pub fn compare(
     scenario: &Scenario,
-    kinds: &[SchemeKind],
+    candidates: &[Candidate],
     progress: &Progress,
 ) -> Result<Comparison, NoHub> {
     let hubs = first_hubs(scenario);
@@ -159,13 +187,17 @@ pub fn compare(
     let judged = scenario.flows.iter().filter(|flow| flow.deadline.is_some());
     let judged = judged.map(|flow| flow.listeners.len()).sum();
     let mut rows = Vec::new();
-    for &kind in kinds {
+    for &candidate in candidates {
         if !rows.is_empty() && progress.is_cancelled() {
             break;
         }
-        let changed = with_scheme(scenario, kind, &hubs);
-        let found = row(&changed, kind, progress).unwrap_or_else(|error| Row {
-            scheme: kind.name(),
+        let changed = match candidate {
+            Candidate::Scheme(kind) => with_scheme(scenario, kind, &hubs),
+            Candidate::VirtualLinks => with_virtual_links(scenario),
+        };
+        let name = candidate.name();
+        let found = row(&changed, name, progress).unwrap_or_else(|error| Row {
+            scheme: name,
             obstacle: Some(error.to_string()),
             ..Row::default()
         });
@@ -215,7 +247,7 @@ fn with_scheme(scenario: &Scenario, kind: SchemeKind, hubs: &[NodeId]) -> Scenar
     changed
 }
 
-fn row(scenario: &Scenario, kind: SchemeKind, progress: &Progress) -> Result<Row, BuildError> {
+fn row(scenario: &Scenario, scheme: &'static str, progress: &Progress) -> Result<Row, BuildError> {
     let record = simulate(scenario, progress)?.record;
     let is_real_time = |own: &&StreamRecord| scenario.flows[own.flow_id().index()].is_real_time();
     let mut latency = Summary::default();
@@ -228,7 +260,7 @@ fn row(scenario: &Scenario, kind: SchemeKind, progress: &Progress) -> Result<Row
     let streams = streams(scenario, &record, progress);
     let each = control / u64::from(record.runs.max(1));
     Ok(Row {
-        scheme: kind.name(),
+        scheme,
         obstacle: None,
         kept: streams
             .iter()
@@ -283,15 +315,21 @@ fn name(network: &Network, node: NodeId) -> String {
     network.node(node).name.clone()
 }
 
-/// Returns what the busiest medium spends its time on.
+/// Returns what the busiest medium spends its time on; without one, the busiest direction of a link.
 fn shares(record: &Record) -> Shares {
     let of = |time: Duration| time.as_secs_f64() / record.observed.as_secs_f64().max(1e-12);
-    let busiest = record.media.iter().max_by_key(|own| own.carried);
-    busiest.map_or_else(Shares::default, |own| Shares {
-        data: of(own.carried - own.control_time),
-        control: of(own.control_time),
-        wasted: of(own.wasted),
-    })
+    if let Some(own) = record.media.iter().max_by_key(|own| own.carried) {
+        return Shares {
+            data: of(own.carried - own.control_time),
+            control: of(own.control_time),
+            wasted: of(own.wasted),
+        };
+    }
+    let busiest = record.ports.iter().map(|own| own.busy).max();
+    Shares {
+        data: busiest.map_or(0.0, of),
+        ..Shares::default()
+    }
 }
 
 /// Returns the rate of files and floods delivered, in bit/s.

@@ -3,7 +3,7 @@
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Comparison, Fault, Row, Stream};
+use super::{Candidate, Comparison, Fault, Row, Stream};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Rows, Screen, Table};
 use crate::report::text::{count, percent, plural, time, wrapped};
@@ -114,6 +114,18 @@ impl Comparison {
             .done()
     }
 
+    /// Returns how much is compared, in words.
+    fn compared(&self) -> String {
+        let is_scheme = |row: &&Row| row.scheme != Candidate::VirtualLinks.name();
+        let schemes = self.rows.iter().filter(is_scheme).count();
+        let others = self.rows.len() > schemes;
+        match (schemes, others) {
+            (0, true) => "AFDX".to_owned(),
+            (_, true) => format!("{} and AFDX", plural(schemes, "access scheme")),
+            (_, false) => plural(schemes, "access scheme"),
+        }
+    }
+
     /// Returns the result in a few sentences.
     pub fn summary(&self) -> String {
         let partial = if self.partial { "Interrupted. " } else { "" };
@@ -129,7 +141,7 @@ impl Comparison {
         format!(
             "{partial}{} with a deadline, under {}. Every packet in time: {}. Proved: {}.",
             plural(self.judged, "stream"),
-            plural(self.rows.len(), "access scheme"),
+            self.compared(),
             with(&|row| row.kept == self.judged),
             with(&|row| row.proved == self.judged),
         )

@@ -33,7 +33,7 @@ pub fn html(comparison: &Comparison) -> String {
         .lead(page::banner(tone, word, &comparison.summary()))
         .lead(page::figures(&[
             (judged.to_string(), "streams with a deadline".into()),
-            (schemes.to_string(), "access schemes".into()),
+            (schemes.to_string(), "ways of access".into()),
             (
                 format!("{keeping} of {schemes}"),
                 "keep every deadline".into(),

@@ -1,6 +1,6 @@
 //! What the pages of small plants look like, and whether their controls work.
 
-use rtether::compare::{self, SchemeKind, compare};
+use rtether::compare::{self, Candidate, compare};
 use rtether::run::Progress;
 use rtether::scenario::load;
 use serde_json::json;
@@ -127,7 +127,7 @@ fn compared_schemes_fit_the_screen() {
     let Some(browser) = find() else { return };
     let text = include_str!("../../../../scenarios/drives.yaml").replace("for: 2 s", "for: 40 ms");
     let scenario = load("drives.yaml", &text).into_scenario().unwrap();
-    let found = compare(&scenario, SchemeKind::ALL, &Progress::default()).unwrap();
+    let found = compare(&scenario, &Candidate::all(), &Progress::default()).unwrap();
     let page = compare::html(&found);
     keep("compare.html", page.as_bytes());
     let mut tab = Tab::open(&browser, test);
@@ -146,9 +146,9 @@ fn compared_schemes_fit_the_screen() {
         }
     }
     let bars = tab.number("document.querySelectorAll('#delays .bar-row').length");
-    assert_eq!(bars, SchemeKind::ALL.len());
+    assert_eq!(bars, Candidate::all().len());
     let curves = tab.number("document.querySelectorAll('#delays svg .line').length");
-    assert!(curves >= SchemeKind::ALL.len(), "{curves}");
+    assert!(curves >= Candidate::all().len(), "{curves}");
 }
 
 /// Oracle: the setting of the system, which the page has to follow.
