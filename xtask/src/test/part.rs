@@ -160,6 +160,7 @@ const LONG: &[Long] = &[
             "rtether bounds::policed::",
             "rtether bounds::resolving::",
             "rtether bounds::routers_keep",
+            "rtether bounds::spaced::",
         ],
     },
     Long {

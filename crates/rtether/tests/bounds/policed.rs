@@ -13,7 +13,9 @@ use rtether_testkit::Dice;
 
 use crate::dice;
 use crate::plant::{Plant, Variety};
-use crate::{RUNS, Tightness, adversarial, check, for_each_case, simulate};
+use crate::{
+    CASES, NIGHTLY_CASES, RUNS, Tightness, adversarial, check, for_each_case_up_to, simulate,
+};
 
 impl Plant {
     /// Returns a full plant, one with polls, one with messages over TCP or one with layers, in which
@@ -173,9 +175,13 @@ impl Met {
 }
 
 /// Checks the bounds and policers of many plants.
-pub(crate) fn soundness(test: &'static str, plant: fn(u64) -> Plant) -> (Tightness, Met) {
+pub(crate) fn soundness(
+    cases: [u64; 2],
+    test: &'static str,
+    plant: fn(u64) -> Plant,
+) -> (Tightness, Met) {
     let (mut tightness, mut met) = (Tightness::default(), Met::default());
-    for_each_case(test, |number| {
+    for_each_case_up_to(cases, test, |number| {
         let plant = plant(number);
         let analysis = analyze(&plant.network, &plant.flows);
         let mut dice = dice(!number);
@@ -199,7 +205,7 @@ pub(crate) fn soundness(test: &'static str, plant: fn(u64) -> Plant) -> (Tightne
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn policed_flows_keep_to_their_bounds() {
     let test = "policed_flows_keep_to_their_bounds";
-    let (mut tightness, met) = soundness(test, Plant::policed);
+    let (mut tightness, met) = soundness([CASES, NIGHTLY_CASES], test, Plant::policed);
     tightness.print("plants with policers");
     println!(
         "policers in runs: {} kept, {} refuse {} frames; {} streams with losses have a bound",

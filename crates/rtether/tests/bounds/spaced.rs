@@ -4,9 +4,9 @@ use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_testkit::Dice;
 
-use crate::dice;
 use crate::plant::{Plant, Variety};
 use crate::policed::soundness;
+use crate::{CASES, dice};
 
 impl Plant {
     /// Returns a full plant, or one with policers, in which most flows have a gap.
@@ -51,7 +51,8 @@ fn space(dice: &mut Dice, flow: &mut Flow) {
 /// Oracle: the simulator, and its policers.
 #[test]
 fn gaps_keep_to_their_bounds() {
-    let (mut tightness, met) = soundness("gaps_keep_to_their_bounds", Plant::spaced);
+    let test = "gaps_keep_to_their_bounds";
+    let (mut tightness, met) = soundness([CASES, 2_000], test, Plant::spaced);
     tightness.print("plants with gaps");
     let is_one = std::env::var_os("RTETHER_CASE").is_some();
     assert!(is_one || tightness.bounded * 3 > tightness.streams);
