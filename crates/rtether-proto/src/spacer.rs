@@ -3,7 +3,7 @@
 //!
 //! A spacer holds no frames. Its host keeps those of the flow in order, and lets each go at the time
 //! that [`Spacer::leave_at`] says. `rtether_bounds` proves how long they wait, and what arrives behind
-//! it, in `expand::spacer`.
+//! it, in `discipline::spacer`.
 
 use rtether_model::quantity::{Duration, Instant};
 
