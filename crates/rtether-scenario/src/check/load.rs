@@ -393,11 +393,16 @@ mod tests {
 
     /// A station that sends up to 100 Mbit/s to one at 10 Mbit/s, at a switch with these rules.
     fn messages(ingress: &str, flows: &str) -> String {
+        messages_at(&format!("ingress: [{ingress}]"), flows)
+    }
+
+    /// The same with these settings of the switch.
+    fn messages_at(near: &str, flows: &str) -> String {
         let text = format!(
             "rtether: 1\n\
              nodes: {{ plc: {{ stack: zero }}, drive: {{ stack: zero }} }}\n\
              switches:\n\
-             \x20 near: {{ ports: 2, queues: 2, ingress: [{ingress}] }}\n\
+             \x20 near: {{ ports: 2, queues: 2, {near} }}\n\
              \x20 far: {{ ports: 2, ingress: [{{ from: plc, police: 50 Mbit/s, burst: 10 kB }}] }}\n\
              links:\n\
              - {{ ends: [plc, 'near:1'], rate: 100 Mbit/s }}\n\
@@ -423,6 +428,15 @@ mod tests {
             "{much}"
         );
         let all = messages(&rule("8 Mbit/s, exceed: 0"), FAST);
+        assert!(
+            all.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
+            "{all}"
+        );
+        // A switch that does not classify ICMP lets all of it pass.
+        let icmp = FAST.replace("size: 1472 B", "size: 1472 B, over: icmp");
+        assert_eq!(messages(&rule("8 Mbit/s"), &icmp), "");
+        let near = format!("icmp_unclassified: true, ingress: [{}]", rule("8 Mbit/s"));
+        let all = messages_at(&near, &icmp);
         assert!(
             all.contains("port 2 of switch `far` sends 50.659 Mbit/s"),
             "{all}"

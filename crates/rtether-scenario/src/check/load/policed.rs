@@ -17,7 +17,7 @@ use rtether_model::ingress::{Exceed, IngressRule};
 use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Bytes;
 use rtether_model::route::{Hop, Routing};
-use rtether_model::wire::TAG;
+use rtether_model::wire::{Encapsulation, TAG};
 
 use super::{FULL, interval_and_payload};
 use crate::lower::Plant;
@@ -95,6 +95,9 @@ impl<'p> Policed<'p> {
         let Some(switch) = self.plant.network.switch(hop.ingress.node) else {
             return part;
         };
+        if switch.icmp_unclassified && way.flow.encapsulation == Encapsulation::Icmp {
+            return part;
+        }
         let mut left = part;
         for (number, rule) in switch.ingress_at(hop.ingress.port).iter().enumerate() {
             let Some(is_sure) = decides(rule, way) else {
