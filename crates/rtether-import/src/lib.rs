@@ -7,18 +7,24 @@
 //! | file | read by |
 //! |---|---|
 //! | IEC 61850 SCL (SCD, CID, ICD, SSD), editions 1, 2 and 2.1 | `scl` |
+//! | lists of flows and links as CSV, those of tsnkit among them | `list` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
 //! size, depth and number of elements are limited, and every octet sequence ends with a plan or an
 //! [`ImportError`].
 
+use std::borrow::Cow;
+
+mod columns;
 mod error;
+mod list;
 mod options;
 mod plan;
 mod scl;
 mod sheet;
 mod text;
 
+pub use columns::{Column, Columns};
 pub use error::ImportError;
 pub use options::{Class, Frequency, Options};
 pub use plan::{Assumption, Code, Count, Finding, Plan};
@@ -26,21 +32,71 @@ pub use plan::{Assumption, Code, Count, Finding, Plan};
 /// Largest file that is read, in octets.
 pub const MAX_FILE_SIZE: usize = 64 << 20;
 
+/// A file of another tool.
+#[derive(Clone, Copy, Debug)]
+pub struct File<'a> {
+    /// Its name, for messages and for the title.
+    pub name: &'a str,
+    /// Its content.
+    pub octets: &'a [u8],
+}
+
 /// Reads a file of another tool. `name` is the file's, for messages and for the title.
 pub fn import(name: &str, octets: &[u8], options: &Options) -> Result<Plan, ImportError> {
-    let fail = |line, what: String, remedy: &str| ImportError::new(name, line, what, remedy);
-    if octets.len() > MAX_FILE_SIZE {
-        let what = format!("the file is larger than {} MiB", MAX_FILE_SIZE >> 20);
-        return Err(fail(None, what, "export the part of the plant you need"));
+    import_all(&[File { name, octets }], options)
+}
+
+/// Reads files of another tool that belong together, such as a list of flows and one of links.
+pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportError> {
+    let mut texts = Vec::new();
+    for file in files {
+        texts.push((*file, read(file)?));
     }
-    let content =
-        text::decode(octets).map_err(|wrong| fail(wrong.line, wrong.what, "save it as UTF-8"))?;
-    if !content.trim_start().starts_with('<') {
-        return Err(fail(
+    let is_xml = |text: &str| text.trim_start().starts_with('<');
+    match texts.as_slice() {
+        [(file, text)] if is_xml(text) => scl::import(file.name, text, options),
+        [] => Err(ImportError::new(
+            "",
             None,
-            "its format is not known".into(),
-            "give a file of IEC 61850 SCL: XML with the root element `SCL`",
-        ));
+            "there is no file".into(),
+            "give one",
+        )),
+        texts => {
+            let lists = texts.iter().map(|(file, text)| (*file, text.as_ref()));
+            let lists: Vec<(File<'_>, &str)> = lists.collect();
+            for (file, text) in &lists {
+                check_list(file.name, text, is_xml(text))?;
+            }
+            list::import(&lists, options)
+        }
     }
-    scl::import(name, &content, options)
+}
+
+/// Returns the text of a file.
+fn read<'a>(file: &File<'a>) -> Result<Cow<'a, str>, ImportError> {
+    if file.octets.len() > MAX_FILE_SIZE {
+        let what = format!("the file is larger than {} MiB", MAX_FILE_SIZE >> 20);
+        let remedy = "export the part of the plant you need";
+        return Err(ImportError::new(file.name, None, what, remedy));
+    }
+    text::decode(file.octets)
+        .map_err(|wrong| ImportError::new(file.name, wrong.line, wrong.what, "save it as UTF-8"))
+}
+
+/// Refuses what cannot be a list.
+fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
+    let (what, remedy) = if is_xml {
+        (
+            "it is XML, and not the only file",
+            "import one file of SCL at a time",
+        )
+    } else if list::is_list(text) {
+        return Ok(());
+    } else {
+        (
+            "its format is not known",
+            "give a file of IEC 61850 SCL (XML with the root element `SCL`), or lists of flows and links (CSV)",
+        )
+    };
+    Err(ImportError::new(name, None, what.into(), remedy))
 }

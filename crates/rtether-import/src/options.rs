@@ -2,6 +2,8 @@
 
 use rtether_model::quantity::Duration;
 
+use crate::columns::Columns;
+
 /// Classes of imported flows, each with a deadline of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -75,6 +77,7 @@ impl Frequency {
 /// What the user says in place of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
+    columns: Option<Columns>,
     frequency: Option<Frequency>,
     deadlines: [Deadline; 3],
 }
@@ -113,6 +116,7 @@ impl Options {
     /// Nothing is said.
     pub const fn new() -> Self {
         Self {
+            columns: None,
             frequency: None,
             deadlines: [
                 Deadline::usual(Class::Goose),
@@ -120,6 +124,17 @@ impl Options {
                 Deadline::usual(Class::SampledValues),
             ],
         }
+    }
+
+    /// States which column of a list of flows means what; those of tsnkit are taken otherwise.
+    #[must_use]
+    pub fn with_columns(mut self, columns: Columns) -> Self {
+        self.columns = Some(columns);
+        self
+    }
+
+    pub(crate) const fn columns(&self) -> Option<&Columns> {
+        self.columns.as_ref()
     }
 
     /// States the nominal frequency; 50 Hz is assumed otherwise.

@@ -219,7 +219,8 @@ fn what_cannot_be_imported_is_refused_with_a_remedy() {
     let silent = silent.replace("<SMV ", "<X ").replace("/SMV>", "/X>");
     for (text, part) in [
         (String::new(), "format is not known"),
-        ("a,b,c\n1,2,3\n".into(), "format is not known"),
+        ("a b c\n1 2 3\n".into(), "format is not known"),
+        ("a,b,c\n1,2,3\n".into(), "no column `src`"),
         ("<html/>".into(), "root element `html`"),
         ("<SCL/>".into(), "no devices"),
         ("<SCL><IED name='a'/></SCL>".into(), "control block"),

@@ -6,8 +6,8 @@
 //! [`scenario::load`]: crate::scenario::load
 
 pub use rtether_import::{
-    Assumption, Class, Code, Count, Finding, Frequency, ImportError, MAX_FILE_SIZE, Options, Plan,
-    import,
+    Assumption, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
+    MAX_FILE_SIZE, Options, Plan, import, import_all,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

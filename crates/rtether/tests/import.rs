@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rtether::check::{Options as CheckOptions, check};
-use rtether::import::{Imported, Options, Plan, import};
+use rtether::import::{File, Imported, Options, Plan, import, import_all};
 use rtether::report::format::Render;
 use rtether::scenario::{Scenario, load, render};
 use rtether::verdict::Conclusion;
@@ -111,4 +111,23 @@ fn json_holds_all() {
     assert_eq!(count("assumptions"), plan.assumptions.len());
     assert_eq!(count("findings"), plan.findings.len());
     assert_eq!(imported.rows().len(), plan.findings.len());
+}
+
+/// Oracle: the promise of the import. Three switches in a ring would flood for ever without ways.
+#[test]
+fn an_imported_list_passes() {
+    let flows = "src,dst,size,period,deadline\n4,[5],400,2000000,1000000\n5,\"[4,6]\",100,500000,500000\n6,[4],3000,1000000,1000000\n";
+    let links = "link,q_num,rate,t_proc,t_prop\n\"(1, 2)\",8,1,2000,0\n\"(2, 3)\",8,1,2000,0\n\"(3, 1)\",8,1,2000,0\n\"(1, 4)\",8,1,2000,0\n\"(2, 5)\",8,1,2000,0\n\"(3, 6)\",8,1,2000,0\n";
+    let files = [("flows.csv", flows), ("links.csv", links)];
+    let files = files.map(|(name, text)| File {
+        name,
+        octets: text.as_bytes(),
+    });
+    for files in [&files[..], &files[..1]] {
+        let plan = import_all(files, &Options::new());
+        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+        let scenario = scenario(&plan);
+        let checked = check(&scenario, CheckOptions::default()).expect("a run");
+        assert_eq!(checked.conclusion, Conclusion::Met);
+    }
 }

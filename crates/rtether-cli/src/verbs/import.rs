@@ -1,9 +1,11 @@
 //! `import`: makes a scenario of another tool's file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtether::import::{Class, Duration, Frequency, Imported, Options, Plan, import};
+use rtether::import::{
+    Class, Columns, Duration, File, Frequency, Imported, Options, Plan, import_all,
+};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::scenario;
@@ -18,8 +20,10 @@ use crate::{files, terminal};
 #[derive(Args, Debug)]
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
-    /// File of IEC 61850 SCL (SCD, CID, ICD), or `-` for standard input
-    pub(crate) file: PathBuf,
+    /// File of IEC 61850 SCL (SCD, CID, ICD), or a list of flows as CSV, alone or with a list of
+    /// links; `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -33,6 +37,10 @@ pub(crate) struct ImportArgs {
     /// heartbeat=none sv=3ms]
     #[arg(long, value_name = "CLASS=TIME", value_parser = deadline)]
     pub(crate) deadline: Vec<Deadline>,
+    /// Titles of the columns of a list of flows, and the unit of times [default: those of tsnkit,
+    /// from=src,to=dst,size=size,period=period:ns,deadline=deadline:ns]
+    #[arg(long, value_name = "NAME=TITLE,...", value_parser = Columns::parse)]
+    pub(crate) columns: Option<Columns>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
@@ -65,7 +73,12 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
         Ok(plan) => plan,
         Err(exit) => return exit,
     };
-    let file = arguments.file.display().to_string();
+    let files: Vec<String> = arguments
+        .files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let file = files.join(", ");
     let imported = Imported {
         file: &file,
         plan: &plan,
@@ -99,10 +112,23 @@ fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
             "`{out}` is already there; add --force to replace it"
         )));
     }
-    let input = &arguments.file;
-    let draft = drafts::open_apart(input, "--out", arguments.out.as_deref())?;
-    let start = "export one from the system tool of the plant";
-    let octets = files::read_octets(input, start).map_err(|message| complain(&message))?;
+    let first = arguments
+        .files
+        .first()
+        .map_or(Path::new("-"), PathBuf::as_path);
+    let others = arguments.files.iter().skip(1).cloned();
+    let apart: Vec<(&str, PathBuf)> = others.map(|other| ("FILE", other)).collect();
+    let outs = arguments.out.iter().map(|out| ("--out", out.clone()));
+    let apart: Vec<(&str, PathBuf)> = apart.into_iter().chain(outs).collect();
+    drafts::check_distinct(first, &apart).map_err(|message| complain(&message))?;
+    let draft = drafts::open_apart(first, "--out", arguments.out.as_deref())?;
+    let mut contents = Vec::new();
+    for file in &arguments.files {
+        let start = "export one from the tool that has the plant";
+        let octets = files::read_octets(file, start).map_err(|message| complain(&message))?;
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        contents.push((name.to_string_lossy(), octets));
+    }
     let mut options = Options::new();
     if let Some(frequency) = arguments.frequency {
         options = options.with_frequency(frequency);
@@ -110,9 +136,12 @@ fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
     for &(class, deadline) in &arguments.deadline {
         options = options.with_deadline(class, deadline);
     }
-    let name = input.file_name().unwrap_or(input.as_os_str());
-    let plan = import(&name.to_string_lossy(), &octets, &options)
-        .map_err(|error| complain(&error.to_string()))?;
+    if let Some(columns) = &arguments.columns {
+        options = options.with_columns(columns.clone());
+    }
+    let sources = contents.iter().map(|(name, octets)| File { name, octets });
+    let sources: Vec<File<'_>> = sources.collect();
+    let plan = import_all(&sources, &options).map_err(|error| complain(&error.to_string()))?;
     if let Some(draft) = draft {
         draft
             .write(&plan.scenario)

@@ -1,0 +1,140 @@
+//! What a row of a list says of a flow.
+
+use rtether_model::quantity::Duration;
+
+use super::table::{Cells, Table};
+use crate::columns::{Column, Columns, Source};
+use crate::error::ImportError;
+
+/// Longest time that a list may state.
+const LONGEST: i64 = 86_400_000_000_000_000;
+/// Largest message over UDP.
+const LARGEST: u64 = 65_507;
+
+/// A flow of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) line: usize,
+    pub(super) name: String,
+    pub(super) from: String,
+    pub(super) to: Vec<String>,
+    pub(super) size: u64,
+    pub(super) period: Duration,
+    pub(super) deadline: Option<Duration>,
+    pub(super) pcp: Option<u64>,
+    pub(super) vlan: Option<u64>,
+}
+
+/// Reads the flows of a list.
+pub(super) fn read(list: &Table, columns: &Columns) -> Result<Vec<Row>, ImportError> {
+    let mut found: Vec<(usize, &Source)> = Vec::new();
+    for source in columns.sources() {
+        // A column that nobody stated may be missing, if a flow can be without.
+        let is_optional = columns.is_usual() && source.column == Column::Deadline;
+        if !is_optional || list.find(&source.title).is_some() {
+            found.push((list.column(&source.title)?, source));
+        }
+    }
+    let rows: Vec<Row> = list
+        .rows()
+        .map(|cells| row(cells, &found))
+        .collect::<Result<_, _>>()?;
+    if rows.is_empty() {
+        let what = "it has a line of titles and no rows".to_owned();
+        return Err(ImportError::new(list.name(), None, what, "export it again"));
+    }
+    Ok(rows)
+}
+
+fn row(cells: Cells<'_>, columns: &[(usize, &Source)]) -> Result<Row, ImportError> {
+    let mut row = Row {
+        line: cells.line,
+        name: String::new(),
+        from: String::new(),
+        to: Vec::new(),
+        size: 0,
+        period: Duration::ZERO,
+        deadline: None,
+        pcp: None,
+        vlan: None,
+    };
+    for &(column, source) in columns {
+        let cell = cells.cell(column);
+        match source.column {
+            Column::Name => cell.clone_into(&mut row.name),
+            Column::From => {
+                let one = names(cell);
+                let [name] = one.as_slice() else {
+                    return Err(cells.wrong(column, "one station"));
+                };
+                row.from.clone_from(name);
+            }
+            Column::To => {
+                row.to = names(cell);
+                row.to.dedup();
+                if row.to.is_empty() || row.to.contains(&row.from) {
+                    return Err(cells.wrong(column, "stations other than the sender"));
+                }
+            }
+            Column::Size => {
+                row.size = cells.number(column, LARGEST)?.max(1);
+            }
+            Column::Period => row.period = span(cells, column, source.unit)?,
+            Column::Deadline if cell.is_empty() => {}
+            Column::Deadline => row.deadline = Some(span(cells, column, source.unit)?),
+            Column::Pcp if cell.is_empty() => {}
+            Column::Pcp => row.pcp = Some(cells.number(column, 7)?),
+            Column::Vlan if cell.is_empty() => {}
+            Column::Vlan => {
+                row.vlan = Some(cells.number(column, 4094)?).filter(|number| *number > 0);
+            }
+        }
+    }
+    // A sender that stands behind its receivers in the order of columns.
+    if row.to.contains(&row.from) {
+        let what = format!("{} sends to itself", crate::text::quote(&row.from));
+        return Err(ImportError::new(
+            cells.file(),
+            Some(cells.line),
+            what,
+            "correct it",
+        ));
+    }
+    if row.name.is_empty() {
+        row.name = format!("{} > {}", row.from, row.to.join(" "));
+    }
+    Ok(row)
+}
+
+/// Reads names that are separated, in brackets or not: `[3, 4]`, `a;b`.
+fn names(cell: &str) -> Vec<String> {
+    let inside = cell.trim_matches(|c: char| "[](){} ".contains(c));
+    let names = inside.split([',', ';', '|']).map(|name| {
+        let quotes = |c: char| c == '\'' || c == '"';
+        name.trim().trim_matches(quotes).to_owned()
+    });
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// Reads a time in a unit, with decimals.
+fn span(cells: Cells<'_>, column: usize, unit: Duration) -> Result<Duration, ImportError> {
+    let text = cells.cell(column);
+    let wrong = || cells.wrong(column, "a time above zero, as a number of its unit");
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let part = part.trim_end_matches('0');
+    let is_decimal = |text: &str| text.bytes().all(|octet| octet.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 18 || part.len() > 12 || !is_decimal(whole) {
+        return Err(wrong());
+    }
+    if !is_decimal(part) {
+        return Err(wrong());
+    }
+    let unit = i128::from(unit.as_ps());
+    let whole: i128 = whole.parse().map_err(|_| wrong())?;
+    let part: i128 = format!("{part:0<12}").parse().map_err(|_| wrong())?;
+    let ps = whole * unit + part * unit / 1_000_000_000_000;
+    let ps = i64::try_from(ps)
+        .ok()
+        .filter(|ps| (1..=LONGEST).contains(ps));
+    ps.map(Duration::from_ps).ok_or_else(wrong)
+}

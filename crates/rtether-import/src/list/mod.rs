@@ -1,0 +1,292 @@
+//! Lists of flows as CSV, with a list of links beside them if there is one.
+//!
+//! `table` reads rows, `flows` what a row says, `network` stations, switches and ways; this file
+//! writes the scenario.
+
+mod flows;
+mod network;
+mod table;
+
+use std::collections::BTreeSet;
+
+use rtether_model::quantity::Duration;
+
+use crate::File;
+use crate::columns::Columns;
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::plan::{Assumption, Code, Count, Finding, Plan};
+use crate::sheet::{Names, Sheet, scalar, time};
+use crate::text::{plain, quote};
+use flows::Row;
+use network::Network;
+use table::Table;
+
+/// Largest message in one frame without further headers.
+const ONE_FRAME: u64 = 1500;
+/// Messages that a simulation may have, so that the first check is quick.
+const MESSAGES: i64 = 1_000_000;
+
+/// Most findings that are kept.
+const MAX_FINDINGS: usize = 2000;
+
+/// Returns whether a text looks like a list: a first line with two titles at least.
+pub(crate) fn is_list(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    first.contains([',', ';', '\t'])
+}
+
+/// Reads a list of flows, and one of links.
+pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Plan, ImportError> {
+    let mut lists = Vec::new();
+    let mut links = None;
+    for (file, text) in files {
+        let table = Table::read(file.name, text)?;
+        if network::is_links(&table) {
+            links = Some(table);
+        } else {
+            lists.push(table);
+        }
+    }
+    let [list] = lists.as_slice() else {
+        let name = files.first().map_or("", |(file, _)| file.name);
+        let what = format!("{} of the files are lists of flows", lists.len());
+        let remedy = "give one list of flows, and a list of links (`link`, `rate`) if there is one";
+        return Err(ImportError::new(name, None, what, remedy));
+    };
+    let tsnkit = Columns::tsnkit();
+    let columns = options.columns().unwrap_or(&tsnkit);
+    let rows = flows::read(list, columns)?;
+    let network = match &links {
+        Some(links) => Network::read(links, &rows)?,
+        None => Network::star(list.name(), &rows)?,
+    };
+    check_ways(list.name(), &rows, &network)?;
+    let mut seen = BTreeSet::new();
+    let again = rows.iter().filter(|row| !seen.insert(&row.name));
+    let findings = again.map(|row| Finding {
+        line: row.line,
+        code: Code::SameName,
+        text: format!(
+            "the name {} was given before; a number is added",
+            quote(&row.name)
+        ),
+    });
+    let findings = findings.take(MAX_FINDINGS).collect();
+    let (scenario, assumptions) = write(list.name(), &rows, &network);
+    let count = |name, title, number| Count {
+        name,
+        title,
+        number,
+    };
+    Ok(Plan {
+        format: "list of flows (CSV)".into(),
+        scenario,
+        assumptions,
+        findings,
+        counts: vec![
+            count("flows", "flows", rows.len()),
+            count("stations", "stations", network.stations().count()),
+            count("switches", "switches", network.switches().count()),
+            count("links", "links", network.links.len()),
+        ],
+    })
+}
+
+/// Refuses flows between parts of the network that no link joins.
+fn check_ways(name: &str, rows: &[Row], network: &Network) -> Result<(), ImportError> {
+    let mut known = BTreeSet::new();
+    for row in rows {
+        for to in &row.to {
+            if known.insert((&row.from, to)) && network.way(&row.from, to).is_none() {
+                let what = format!("no links lead from {} to {}", quote(&row.from), quote(to));
+                return Err(ImportError::new(
+                    name,
+                    Some(row.line),
+                    what,
+                    "add the missing ones",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(name: &str, rows: &[Row], network: &Network) -> (String, Vec<Assumption>) {
+    let mut sheet = Sheet::default();
+    let title = name.rsplit_once('.').map_or(name, |(title, _)| title);
+    let from = plain(name, 80);
+    sheet.line(&format!(
+        "# From {from} (a list of flows) by `rtether import`."
+    ));
+    sheet.line("# What the list does not say is marked `assumed`: check these lines first.");
+    sheet.line("rtether: 1");
+    sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
+    sheet.line("");
+    sheet.line("stacks:");
+    let why = "the list states no cost of stacks; `rtether calibrate` measures it";
+    sheet.assumed(
+        "  station: { send: 0 us, receive: 0 us }",
+        "stacks.station",
+        why,
+    );
+    sheet.line("");
+    sheet.line("nodes:");
+    let used: BTreeSet<&String> = rows
+        .iter()
+        .flat_map(|row| row.to.iter().chain([&row.from]))
+        .collect();
+    for node in network
+        .stations()
+        .filter(|node| used.contains(&(*node).to_owned()))
+    {
+        sheet.line(&format!(
+            "  {}: {{ stack: station }}",
+            scalar(network.named(node))
+        ));
+    }
+    switches(&mut sheet, network);
+    links(&mut sheet, network, &used);
+    sheet.line("");
+    sheet.line("flows:");
+    let mut names = Names::default();
+    for row in rows {
+        flow(&mut sheet, row, &names.take(&row.name), network);
+    }
+    sheet.line("");
+    let line = format!("run: {{ for: {} }}", time(duration(rows)));
+    sheet.assumed(&line, "run.for", "several periods of every flow");
+    sheet.line("");
+    sheet.line("accept:");
+    sheet.line("  - { flow: \"*\", sim: deadline, lost: 0 }");
+    sheet.done()
+}
+
+fn switches(sheet: &mut Sheet, network: &Network) {
+    sheet.line("");
+    sheet.line("switches:");
+    for (node, switch) in network.switches() {
+        let name = network.named(node);
+        sheet.line(&format!("  {}:", scalar(name)));
+        sheet.line(&format!("    ports: {}", switch.ports.max(1)));
+        let latency = format!("    latency: {}", time(switch.latency));
+        let queues = format!("    queues: {}", switch.queues);
+        if network.is_stated {
+            sheet.explained(&latency, "t_proc");
+            sheet.explained(&queues, "q_num");
+        } else {
+            let key = |key: &str| format!("switches.{name}.{key}");
+            sheet.assumed(
+                &latency,
+                &key("latency"),
+                "one switch; there is no list of links",
+            );
+            sheet.assumed(
+                &queues,
+                &key("queues"),
+                "one for each priority, highest first",
+            );
+        }
+    }
+}
+
+fn links(sheet: &mut Sheet, network: &Network, used: &BTreeSet<&String>) {
+    sheet.line("");
+    sheet.line("links:");
+    let kept = network.links.iter().filter(|link| {
+        let mut ends = link.ends.iter();
+        ends.all(|(node, _)| network.is_switch(node) || used.contains(node))
+    });
+    for (number, link) in kept.enumerate() {
+        let ends = link.ends.each_ref().map(|(node, port)| match port {
+            0 => scalar(network.named(node)),
+            port => scalar(&format!("{}:{port}", network.named(node))),
+        });
+        let propagation = match link.propagation {
+            Duration::ZERO => String::new(),
+            span => format!(", propagation: {}", time(span)),
+        };
+        let rate = link.gigabits;
+        let line = format!(
+            "  - {{ ends: [{}, {}], rate: {rate} Gbit/s{propagation} }}",
+            ends[0], ends[1]
+        );
+        let why = if network.is_stated {
+            "a rate of 1 is 1 Gbit/s"
+        } else {
+            "there is no list of links"
+        };
+        sheet.assumed(&line, &format!("links.{number}"), why);
+    }
+}
+
+fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network) {
+    let key = |key: &str| format!("flows.{name}.{key}");
+    sheet.line(&format!("  - name: {}", scalar(name)));
+    sheet.line(&format!("    from: {}", scalar(network.named(&row.from))));
+    let to: Vec<String> = row.to.iter().map(|to| scalar(network.named(to))).collect();
+    sheet.line(&format!("    to: [{}]", to.join(", ")));
+    if row.to.len() > 1 {
+        sheet.assumed(
+            "    delivery: multicast",
+            &key("delivery"),
+            "one frame for all listeners",
+        );
+    }
+    if network.has_ring() {
+        let ways = row.to.iter().filter_map(|to| network.way(&row.from, to));
+        let ways = ways.map(|way| {
+            let nodes: Vec<String> = way.iter().map(|node| scalar(network.named(node))).collect();
+            format!("[{}]", nodes.join(", "))
+        });
+        let ways: Vec<String> = ways.collect();
+        let ways = match ways.as_slice() {
+            [one] => one.clone(),
+            ways => format!("[{}]", ways.join(", ")),
+        };
+        sheet.assumed(
+            &format!("    route: {ways}"),
+            &key("route"),
+            "the shortest way",
+        );
+    }
+    if row.size <= ONE_FRAME {
+        sheet.assumed(
+            "    over: raw",
+            &key("over"),
+            "the size is that of the payload of a frame",
+        );
+    } else {
+        sheet.assumed(
+            "    over: udp",
+            &key("over"),
+            "more than a frame holds, so in fragments",
+        );
+    }
+    sheet.line(&format!("    period: {}", time(row.period)));
+    sheet.line(&format!("    size: {} B", row.size));
+    for (key, number) in [("pcp", row.pcp), ("vlan", row.vlan)] {
+        if let Some(number) = number {
+            sheet.line(&format!("    {key}: {number}"));
+        }
+    }
+    if let Some(deadline) = row.deadline {
+        sheet.line(&format!("    deadline: {}", time(deadline)));
+    }
+}
+
+/// Returns ten of the longest periods, or less if that would be too many messages.
+fn duration(rows: &[Row]) -> Duration {
+    let longest = rows.iter().map(|row| row.period.as_ps()).max().unwrap_or(1);
+    let rate: i128 = rows
+        .iter()
+        .map(|row| 1_000_000_000_000_000_000 / i128::from(row.period.as_ps()))
+        .sum();
+    let most = i128::from(MESSAGES) * 1_000_000_000_000_000_000 / rate.max(1);
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let span = longest
+        .saturating_mul(10)
+        .min(most.max(longest.saturating_mul(2)));
+    // Whole microseconds read better.
+    Duration::from_us(span.div_euclid(1_000_000).max(1))
+}
