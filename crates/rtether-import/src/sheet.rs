@@ -45,6 +45,14 @@ impl Sheet {
         });
     }
 
+    /// Writes what is required of flows, at the end: a deadline only if one of them has it.
+    pub(crate) fn accept(&mut self, has_deadline: bool) {
+        let deadline = if has_deadline { " sim: deadline," } else { "" };
+        self.line("");
+        self.line("accept:");
+        self.line(&format!("  - {{ flow: \"*\",{deadline} lost: 0 }}"));
+    }
+
     /// Returns the text and the assumptions.
     pub(crate) fn done(self) -> (String, Vec<Assumption>) {
         (self.text, self.assumptions)

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rtether::check::{Options as CheckOptions, check};
-use rtether::import::{File, Imported, Options, Plan, import, import_all};
+use rtether::import::{Class, File, Imported, Options, Plan, import, import_all};
 use rtether::report::format::Render;
 use rtether::scenario::{Scenario, load, render};
 use rtether::verdict::Conclusion;
@@ -129,5 +129,22 @@ fn an_imported_list_passes() {
         let scenario = scenario(&plan);
         let checked = check(&scenario, CheckOptions::default()).expect("a run");
         assert_eq!(checked.conclusion, Conclusion::Met);
+    }
+}
+
+/// Oracle: the promise of the import, also for plants without deadlines, for which a line of `accept`
+/// that names them would be a mistake, and for a list that names a listener twice.
+#[test]
+fn plants_without_deadlines_pass() {
+    let options = Options::new()
+        .with_deadline(Class::Goose, None)
+        .with_deadline(Class::SampledValues, None);
+    let bay = read("docs/guides/bay.scd");
+    let list = "src,dst,size,period\na,\"[b, c, b]\",100,1000000\n".to_owned();
+    for (name, text) in [("bay.scd", bay), ("list.csv", list)] {
+        let plan = import(name, text.as_bytes(), &options);
+        let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+        let checked = check(&scenario(&plan), CheckOptions::default()).expect("a run");
+        assert_eq!(checked.conclusion, Conclusion::Met, "{name}");
     }
 }

@@ -1,5 +1,7 @@
 //! What a row of a list says of a flow.
 
+use std::collections::BTreeSet;
+
 use rtether_model::quantity::Duration;
 
 use super::table::{Cells, Table};
@@ -71,7 +73,6 @@ fn row(cells: Cells<'_>, columns: &[(usize, &Source)]) -> Result<Row, ImportErro
             }
             Column::To => {
                 row.to = names(cell);
-                row.to.dedup();
                 if row.to.is_empty() || row.to.contains(&row.from) {
                     return Err(cells.wrong(column, "stations other than the sender"));
                 }
@@ -113,7 +114,9 @@ fn names(cell: &str) -> Vec<String> {
         let quotes = |c: char| c == '\'' || c == '"';
         name.trim().trim_matches(quotes).to_owned()
     });
-    names.filter(|name| !name.is_empty()).collect()
+    let mut seen = BTreeSet::new();
+    let names = names.filter(|name| !name.is_empty() && seen.insert(name.clone()));
+    names.collect()
 }
 
 /// Reads a time in a unit, with decimals.

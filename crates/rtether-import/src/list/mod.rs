@@ -156,9 +156,7 @@ fn write(name: &str, rows: &[Row], network: &Network) -> (String, Vec<Assumption
     sheet.line("");
     let line = format!("run: {{ for: {} }}", time(duration(rows)));
     sheet.assumed(&line, "run.for", "several periods of every flow");
-    sheet.line("");
-    sheet.line("accept:");
-    sheet.line("  - { flow: \"*\", sim: deadline, lost: 0 }");
+    sheet.accept(rows.iter().any(|row| row.deadline.is_some()));
     sheet.done()
 }
 
