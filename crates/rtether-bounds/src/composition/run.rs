@@ -1,6 +1,5 @@
 //! Contributions to the wait over a run of ports.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::place::relation;
@@ -8,20 +7,20 @@ use super::{Candidate, Composer, Share, ShareCause, split};
 use crate::analysis::Method;
 use crate::index::NONE;
 use crate::tandem::lud::nested;
-use crate::tandem::path::Tandem;
+use crate::tandem::path::{Scratch, Tandem};
 use crate::tandem::pmoo::once;
 
 /// Returns the contributions to the wait over all ports of a run; `None` if the method has no bound
 /// there, or one below the fixed times between the ports.
 pub(super) fn shares(composer: &Composer, method: Method, run: &[u32]) -> Option<Vec<Share>> {
     let (plant, known) = (&composer.plant, &composer.refined.separated);
-    let mut slots = vec![NONE; plant.visits.len()];
+    let mut scratch = Scratch::new(plant);
     let fixed = run[1..]
         .iter()
         .map(|&visit| plant.visits[visit as usize].gap.max);
     let fixed: i64 = fixed.sum();
     let mut wait = |among: Option<&[u32]>| {
-        let tandem = Tandem::new(plant, known, run, among, &mut slots)?;
+        let tandem = Tandem::new(plant, known, run, among, &mut scratch)?;
         let found = if method == Method::MultiplexingOnce {
             once(&tandem)
         } else {

@@ -88,7 +88,7 @@ impl Service {
     }
 }
 
-/// A cross flow, or all with the same ports; no two of these overlap in part.
+/// Cross flows with the same ports; no two of these overlap in part.
 struct Nested {
     cross: Cross,
     extra: i64,
@@ -179,7 +179,7 @@ fn service(
                     .count();
                 let mut longer = gaps.to_vec();
                 for (gap, own) in longer[at..].iter_mut().zip(&own.cross.gaps) {
-                    *gap = own[1].max(*gap);
+                    *gap = own.longest.max(*gap);
                 }
                 let inner = service(tandem, at, end, &rest[1..inside], &longer)?;
                 rest = &rest[inside..];

@@ -25,7 +25,6 @@ pub(crate) mod path;
 pub(crate) mod pmoo;
 pub(crate) mod sfa;
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::analysis::Method;
@@ -34,7 +33,7 @@ use crate::plant::{Plant, Stream};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
 use exchange::Exchanges;
-use path::{Tandem, begins_anew, is_port};
+use path::{Scratch, Tandem, begins_anew, is_port};
 use sfa::Separated;
 
 /// Results of the methods of this module.
@@ -49,14 +48,14 @@ pub(crate) struct Refined {
 pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
     let exchanges = Exchanges::search(plant, solution);
     let separated = Separated::new(plant, solution, exchanges.as_ref());
-    let mut slots = vec![NONE; plant.visits.len()];
+    let mut scratch = Scratch::new(plant);
     let streams = plant.streams.iter();
     let latencies = streams.map(|stream| {
         let both = exchanges
             .as_ref()
             .and_then(|found| found.latency(plant, stream));
         let both = both.map(|latency| (Method::RequestAndReply, latency));
-        let whole = latencies(plant, &separated, stream, &mut slots);
+        let whole = latencies(plant, &separated, stream, &mut scratch);
         both.into_iter().chain(whole).collect()
     });
     let latencies = latencies.collect();
@@ -71,7 +70,7 @@ fn latencies(
     plant: &Plant,
     known: &Separated,
     stream: &Stream,
-    slots: &mut [u32],
+    scratch: &mut Scratch,
 ) -> Vec<(Method, i64)> {
     let Ok((last, end)) = &stream.end else {
         return Vec::new();
@@ -82,7 +81,7 @@ fn latencies(
     for run in runs(plant, &way) {
         let gap = plant.visits[run[0] as usize].gap.max;
         let alone = separately(plant, known, run);
-        let tandem = (run.len() > 1).then(|| Tandem::new(plant, known, run, None, slots));
+        let tandem = (run.len() > 1).then(|| Tandem::new(plant, known, run, None, scratch));
         let [once, nested] = match &tandem {
             None => [alone; 2],
             Some(None) => [None; 2],

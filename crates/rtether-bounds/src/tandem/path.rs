@@ -26,35 +26,53 @@ pub(crate) struct Port {
     pub(crate) high: Affine,
 }
 
-/// A flow that crosses some of the ports, or the sum of such flows.
+/// The sum of the flows that cross the same of the ports.
 #[derive(Clone)]
 pub(crate) struct Cross {
-    /// Its first port.
+    /// Their first port.
     pub(crate) first: usize,
-    /// Work that arrives at once at each of its ports.
+    /// Work that arrives at once at each of their ports.
     pub(crate) bursts: Vec<i128>,
     pub(crate) rate: i128,
-    /// From the beginning of a transmission to the arrival at the next port, minimum and maximum.
-    pub(crate) gaps: Vec<[i64; 2]>,
-    /// Visit at its last port, and the work of one packet, which is the same at all its ports.
-    visit: u32,
-    cost: i64,
+    /// Between each of their ports and the next.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// Time from the beginning of a transmission to the arrival at the next port.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Gap {
+    pub(crate) longest: i64,
+    /// Work that comes at the rate of each flow in its shortest such time, all flows together.
+    pub(crate) early: i128,
 }
 
 impl Cross {
     #[cfg(test)]
-    pub(crate) fn new(first: usize, bursts: Vec<i128>, rate: i128, gaps: Vec<[i64; 2]>) -> Self {
+    pub(crate) fn new(first: usize, bursts: Vec<i128>, rate: i128, gap: i64) -> Self {
+        let gap = Gap {
+            longest: gap,
+            early: rate * i128::from(gap),
+        };
+        let gaps = alloc::vec![gap; bursts.len() - 1];
         Self {
             first,
             bursts,
             rate,
             gaps,
-            visit: NONE,
-            cost: 0,
         }
     }
 
-    /// Returns its part from `first` to `last`.
+    /// Returns no flows from one port to another.
+    fn empty(first: usize, last: usize) -> Self {
+        Self {
+            first,
+            bursts: alloc::vec![0; last - first + 1],
+            rate: 0,
+            gaps: alloc::vec![Gap::default(); last - first],
+        }
+    }
+
+    /// Returns their part from `first` to `last`.
     pub(crate) fn part(&self, first: usize, last: usize) -> Self {
         let (from, to) = (first - self.first, last - self.first);
         Self {
@@ -62,18 +80,17 @@ impl Cross {
             bursts: self.bursts[from..=to].to_vec(),
             rate: self.rate,
             gaps: self.gaps[from..to].to_vec(),
-            visit: self.visit,
-            cost: self.cost,
         }
     }
 
-    /// Adds another cross flow with the same ports.
+    /// Adds other flows with the same ports.
     pub(crate) fn add(&mut self, other: &Self) {
         for (own, other) in self.bursts.iter_mut().zip(&other.bursts) {
             *own += other;
         }
         for (own, other) in self.gaps.iter_mut().zip(&other.gaps) {
-            *own = [own[0].min(other[0]), own[1].max(other[1])];
+            own.longest = own.longest.max(other.longest);
+            own.early += other.early;
         }
         self.rate += other.rate;
     }
@@ -81,6 +98,53 @@ impl Cross {
     pub(crate) fn last(&self) -> usize {
         self.first + self.bursts.len() - 1
     }
+}
+
+/// Memory for [`Tandem::new`], which is called for each flow: nothing is allocated for each of the
+/// flows that cross it.
+pub(crate) struct Scratch {
+    /// By visit: number of its crossing.
+    slots: Vec<u32>,
+    met: Vec<Met>,
+    crossings: Vec<Crossing>,
+    /// By visit in `met`: number of its crossing.
+    numbers: Vec<u32>,
+}
+
+impl Scratch {
+    pub(crate) fn new(plant: &Plant) -> Self {
+        Self {
+            slots: alloc::vec![NONE; plant.visits.len()],
+            met: Vec::new(),
+            crossings: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+}
+
+/// A visit of another flow at a port of the run, of the class of the flow there or a higher one.
+struct Met {
+    visit: u32,
+    /// The visit whose packets it goes on with; [`NONE`] if it begins anew.
+    before: u32,
+    position: usize,
+    /// Work of a packet.
+    cost: i64,
+    curve: Affine,
+    gap: [i64; 2],
+    is_equal: bool,
+}
+
+/// One flow, from where it joins to where it leaves.
+struct Crossing {
+    first: usize,
+    last: usize,
+    /// Visit at its last port, and the work of one packet, which is the same at all its ports.
+    visit: u32,
+    cost: i64,
+    rate: i128,
+    /// Position among the sums.
+    sum: usize,
 }
 
 /// A run of ports with the packets of one flow.
@@ -120,13 +184,13 @@ pub(crate) fn begins_anew(plant: &Plant, visit: u32) -> bool {
 
 impl Tandem {
     /// Collects the data of the ports of `run`; `None` if a flow there has no limit. `among` are the
-    /// flows that count besides, in ascending order, if not all do; `slots` has room for all visits.
+    /// flows that count besides, in ascending order, if not all do.
     pub(crate) fn new(
         plant: &Plant,
         known: &Separated,
         run: &[u32],
         among: Option<&[u32]>,
-        slots: &mut [u32],
+        scratch: &mut Scratch,
     ) -> Option<Self> {
         let octets = run.iter().map(|&visit| server(plant, visit).curve.octet);
         let builder = Builder {
@@ -140,25 +204,25 @@ impl Tandem {
         let costs: Option<Vec<i64>> = run.iter().map(|&visit| builder.cost(visit)).collect();
         let mut tandem = Self {
             ports: Vec::with_capacity(run.len()),
-            gaps: visits
-                .clone()
-                .skip(1)
-                .map(|v| [v.gap.min, v.gap.max])
-                .collect(),
-            equal: builder.crosses(slots, |other, own| other == own)?,
+            gaps: visits.skip(1).map(|v| [v.gap.min, v.gap.max]).collect(),
+            equal: Vec::new(),
             any: Vec::new(),
-            is_in_order: builder.is_in_order(),
+            is_in_order: true,
             cost: costs?.into_iter().max()?,
             source: builder.source(run[0]),
         };
-        tandem.any = if builder.has_higher() {
-            builder.crosses(slots, |other, own| other >= own)?
+        scratch.met.clear();
+        for position in 0..run.len() {
+            tandem.ports.push(builder.meet(position, &mut scratch.met)?);
+            tandem.is_in_order &= position == 0 || builder.is_in_order(position);
+        }
+        let has_higher = scratch.met.iter().any(|met| !met.is_equal);
+        tandem.equal = crosses(scratch, run.len(), |met| met.is_equal)?;
+        tandem.any = if has_higher {
+            crosses(scratch, run.len(), |_| true)?
         } else {
             tandem.equal.clone()
         };
-        for position in 0..run.len() {
-            tandem.ports.push(builder.port(position)?);
-        }
         Some(tandem)
     }
 
@@ -271,66 +335,33 @@ impl Builder<'_> {
         })
     }
 
-    fn has_higher(&self) -> bool {
-        (0..self.run.len()).any(|position| {
-            let own = self.visit(self.run[position]).queue;
-            self.others(position)
-                .any(|other| self.visit(other).queue > own)
-        })
-    }
-
-    /// Returns the flows of the chosen classes, each from where it joins to where it leaves.
-    fn crosses(&self, slots: &mut [u32], chosen: impl Fn(u8, u8) -> bool) -> Option<Vec<Cross>> {
-        let mut all: Vec<Cross> = Vec::new();
-        for position in 0..self.run.len() {
-            let own = self.visit(self.run[position]).queue;
-            for other in self.others(position) {
-                let visit = self.visit(other);
-                if !chosen(visit.queue, own) {
-                    continue;
-                }
-                let cost = self.cost(other)?;
-                let curve = self.curve(other, cost)?;
-                let slot = slots.get(visit.parent as usize).copied().unwrap_or(NONE);
-                // A flow whose packets change their size or number continues as another cross flow.
-                let before = all.get_mut(slot as usize).filter(|cross| {
-                    let is_next = cross.visit == visit.parent && cross.last() + 1 == position;
-                    is_next && cross.cost == cost && !begins_anew(self.plant, other)
-                });
-                if let Some(cross) = before {
-                    cross.bursts.push(curve.burst);
-                    cross.gaps.push([visit.gap.min, visit.gap.max]);
-                    cross.visit = other;
-                    slots[other as usize] = slot;
-                } else {
-                    slots[other as usize] = u32::try_from(all.len()).ok()?;
-                    all.push(Cross {
-                        first: position,
-                        bursts: alloc::vec![curve.burst],
-                        rate: curve.rate,
-                        gaps: Vec::new(),
-                        visit: other,
-                        cost,
-                    });
-                }
-            }
-        }
-        Some(all)
-    }
-
-    fn port(&self, position: usize) -> Option<Port> {
+    /// Collects the other flows at a port, and returns the port.
+    fn meet(&self, position: usize, met: &mut Vec<Met>) -> Option<Port> {
         let own = self.run[position];
         let queue = self.visit(own).queue;
         let (mut high, mut longest) = (Affine::default(), 0);
         for other in self.others(position) {
             let cost = self.cost(other)?;
-            if self.visit(other).queue > queue {
-                let curve = self.curve(other, cost)?;
+            let visit = self.visit(other);
+            if visit.queue < queue {
+                longest = longest.max(cost);
+                continue;
+            }
+            let curve = self.curve(other, cost)?;
+            if visit.queue > queue {
                 high.burst += curve.burst;
                 high.rate += curve.rate;
-            } else if self.visit(other).queue < queue {
-                longest = longest.max(cost);
             }
+            let goes_on = position > 0 && !begins_anew(self.plant, other);
+            met.push(Met {
+                visit: other,
+                before: if goes_on { visit.parent } else { NONE },
+                position,
+                cost,
+                curve,
+                gap: [visit.gap.min, visit.gap.max],
+                is_equal: visit.queue == queue,
+            });
         }
         Some(Port {
             rate: i128::from(self.octet) * ONE / i128::from(server(self.plant, own).curve.octet),
@@ -339,23 +370,86 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns whether no packet can overtake another one between two ports: even if the next one
-    /// begins when this one has been sent, this one arrives no later.
-    fn is_in_order(&self) -> bool {
-        let mut pairs = self.run.windows(2).zip(0..);
-        pairs.all(|(pair, position)| {
-            let here = self.visit(pair[0]).server;
-            let both = self.others(position + 1).chain([pair[1]]);
-            let both = both.filter_map(|next| {
-                let next = self.visit(next);
-                let before = self.plant.visits.get(next.parent as usize)?;
-                (before.server == here).then(|| (next.gap, before.service.min()))
-            });
-            let (latest, first) = both
-                .fold((i64::MIN, i64::MAX), |(late, first), (gap, service)| {
-                    (late.max(gap.max - service), first.min(gap.min))
-                });
-            latest <= first
-        })
+    /// Returns whether no packet can overtake another one on the way to a port of the run: even if
+    /// the next one begins when this one has been sent, this one arrives no later.
+    fn is_in_order(&self, position: usize) -> bool {
+        let here = self.visit(self.run[position - 1]).server;
+        let both = self.others(position).chain([self.run[position]]);
+        let both = both.filter_map(|next| {
+            let next = self.visit(next);
+            let before = self.plant.visits.get(next.parent as usize)?;
+            (before.server == here).then(|| (next.gap, before.service.min()))
+        });
+        let (latest, first) = both.fold((i64::MIN, i64::MAX), |(late, first), (gap, service)| {
+            (late.max(gap.max - service), first.min(gap.min))
+        });
+        latest <= first
     }
+}
+
+/// Returns the sums of the chosen flows that a run meets, each flow from where it joins to where it
+/// leaves.
+fn crosses(
+    scratch: &mut Scratch,
+    ports: usize,
+    chosen: impl Fn(&Met) -> bool,
+) -> Option<Vec<Cross>> {
+    let Scratch {
+        slots,
+        met,
+        crossings,
+        numbers,
+    } = scratch;
+    crossings.clear();
+    numbers.clear();
+    for met in met.iter().filter(|met| chosen(met)) {
+        let slot = slots.get(met.before as usize).copied().unwrap_or(NONE);
+        // A flow whose packets change their size or number continues as another cross flow.
+        let before = crossings.get_mut(slot as usize).filter(|before| {
+            let is_next = before.visit == met.before && before.last + 1 == met.position;
+            is_next && before.cost == met.cost
+        });
+        let number = if let Some(before) = before {
+            before.last = met.position;
+            before.visit = met.visit;
+            slot
+        } else {
+            crossings.push(Crossing {
+                first: met.position,
+                last: met.position,
+                visit: met.visit,
+                cost: met.cost,
+                rate: met.curve.rate,
+                sum: 0,
+            });
+            u32::try_from(crossings.len() - 1).ok()?
+        };
+        slots[met.visit as usize] = number;
+        numbers.push(number);
+    }
+    let mut places = alloc::vec![usize::MAX; ports * ports];
+    let mut all: Vec<Cross> = Vec::new();
+    for crossing in &mut *crossings {
+        let place = &mut places[crossing.first * ports + crossing.last];
+        if *place == usize::MAX {
+            *place = all.len();
+            all.push(Cross::empty(crossing.first, crossing.last));
+        }
+        crossing.sum = *place;
+    }
+    let chosen = met.iter().filter(|met| chosen(met));
+    for (met, &number) in chosen.zip(&*numbers) {
+        let crossing = &crossings[number as usize];
+        let sum = &mut all[crossing.sum];
+        let at = met.position - crossing.first;
+        sum.bursts[at] += met.curve.burst;
+        if at == 0 {
+            sum.rate += crossing.rate;
+        } else {
+            let gap = &mut sum.gaps[at - 1];
+            gap.longest = gap.longest.max(met.gap[1]);
+            gap.early += crossing.rate * i128::from(met.gap[0]);
+        }
+    }
+    Some(all)
 }

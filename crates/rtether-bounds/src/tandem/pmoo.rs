@@ -40,15 +40,16 @@ pub(crate) fn once(tandem: &Tandem) -> Option<i64> {
     let mut gaps: alloc::vec::Vec<i64> = tandem.gaps.iter().map(|gap| gap[1]).collect();
     for cross in &tandem.any {
         for (gap, own) in gaps[cross.first..].iter_mut().zip(&cross.gaps) {
-            *gap = own[1].max(*gap);
+            *gap = own.longest.max(*gap);
         }
     }
     let mut left: alloc::vec::Vec<i128> = tandem.ports.iter().map(|port| port.rate).collect();
     let mut work = 0;
     for cross in &tandem.any {
-        let spread = gaps[cross.first..].iter().zip(&cross.gaps);
-        let spread: i64 = spread.map(|(gap, own)| gap - own[0]).sum();
-        work += cross.bursts[0] + cross.rate * i128::from(spread);
+        work += cross.bursts[0];
+        for (gap, own) in gaps[cross.first..].iter().zip(&cross.gaps) {
+            work += cross.rate * i128::from(*gap) - own.early;
+        }
         for rate in &mut left[cross.first..=cross.last()] {
             *rate -= cross.rate;
         }

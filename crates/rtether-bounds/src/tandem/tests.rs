@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 /// A cross flow with the same burst at all its ports; its packets take 12 to the next one.
 fn cross(first: usize, ports: usize, burst: i64, rate: i128) -> Cross {
     let bursts = vec![i128::from(burst) * ONE; ports];
-    Cross::new(first, bursts, rate, vec![[12, 12]; ports - 1])
+    Cross::new(first, bursts, rate, 12)
 }
 
 /// Ports of rate one; packets of 2 every 100, which take 10 to the next port.
@@ -89,7 +89,7 @@ fn tandems_of_the_disco_network_calculator() {
     // fluid burst is packets of one unit of work, all of which are in front of the last bit.
     let fluid = |first: usize, ports: usize| {
         let bursts = vec![1_250 * ONE; ports];
-        Cross::new(first, bursts, ONE / 4, vec![[0, 0]; ports - 1])
+        Cross::new(first, bursts, ONE / 4, 0)
     };
     let delay = |ports: usize, flows: &[Cross]| {
         let mut tandem = tandem(ports, flows, 0);
