@@ -38,6 +38,13 @@ pub(crate) struct Output {
     pub(crate) buckets: bool,
 }
 
+impl Output {
+    /// Returns whether anything shows delay over time, which takes memory for each stream and slice.
+    pub(crate) const fn shows_time(&self) -> bool {
+        self.buckets || self.report.is_some() || self.out.is_some()
+    }
+}
+
 /// Files of a result directory, besides those of [`report::csv::NAMES`].
 const OTHERS: [&str; 2] = ["result.json", "report.html"];
 

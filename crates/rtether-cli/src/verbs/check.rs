@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::format::Format;
 use rtether::report::text::plural;
@@ -69,10 +70,13 @@ pub(crate) fn run(verb: &CheckVerb) -> Exit {
 
 /// Simulates, traces and judges. `proves` tells whether bounds are computed, too.
 pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> Exit {
-    let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
+    let mut loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    if !arguments.output.shows_time() {
+        loaded.scenario.run.bucket = Duration::ZERO;
+    }
     let test_bed = match TestBed::plan(&arguments.live, &loaded.scenario, proves) {
         Ok(test_bed) => test_bed,
         Err(exit) => return exit,

@@ -9,6 +9,7 @@ use rtether_model::record::{
     ChannelRecord, NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary,
     TransferRecord, Worst,
 };
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 mod shared;
@@ -35,39 +36,64 @@ pub struct Options {
     pub histogram: bool,
 }
 
+/// The document. It is written stream by stream: the values of all streams together would take
+/// several times the memory of their records.
+struct Document<'a> {
+    checked: &'a Checked,
+    options: Options,
+}
+
+/// Values that are made as they are written.
+struct Each<F>(F);
+
+impl<I: Iterator<Item = Value>, F: Fn() -> I> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+impl Serialize for Document<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { checked, options } = *self;
+        let results = &checked.results;
+        let record = &results.record;
+        let observed = record.observed;
+        let domains = checked.domains();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", SCHEMA)?;
+        map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
+        map.serialize_entry("scenario", &checked.scenario.name)?;
+        map.serialize_entry("seeds", &results.seeds)?;
+        map.serialize_entry("partial", &results.partial)?;
+        map.serialize_entry("duration_ns", &ns(record.duration))?;
+        map.serialize_entry("warmup_ns", &ns(record.warmup))?;
+        map.serialize_entry("totals", &totals(record))?;
+        map.serialize_entry("verdict", &verdict(checked))?;
+        map.serialize_entry("help", &help(checked))?;
+        let flows = || checked.streams().map(|s| stream(checked, &s, options));
+        map.serialize_entry("flows", &Each(flows))?;
+        let ports = || record.ports.iter().map(|p| port(checked, p, observed));
+        map.serialize_entry("ports", &Each(ports))?;
+        let nodes = || record.nodes.iter().map(|n| node(checked, n, observed));
+        map.serialize_entry("nodes", &Each(nodes))?;
+        let media = || domains.iter().map(|d| shared::medium(checked, d, observed));
+        map.serialize_entry("media", &Each(media))?;
+        if !checked.scenario.stages.is_empty() {
+            map.serialize_entry("stages", &stages::json(checked))?;
+        }
+        if !checked.scenario.sums.is_empty() {
+            map.serialize_entry("sums", &sums::json(checked))?;
+        }
+        map.end()
+    }
+}
+
 /// Returns the document.
+///
+/// # Panics
+/// Never: its members have text as names.
 pub fn document(checked: &Checked, options: Options) -> Value {
-    let results = &checked.results;
-    let record = &results.record;
-    let flows = checked.streams().map(|s| stream(checked, &s, options));
-    let observed = record.observed;
-    let ports = record.ports.iter().map(|p| port(checked, p, observed));
-    let nodes = record.nodes.iter().map(|n| node(checked, n, observed));
-    let domains = checked.domains();
-    let media = domains.iter().map(|d| shared::medium(checked, d, observed));
-    let mut document = json!({
-        "schema": SCHEMA,
-        "version": env!("CARGO_PKG_VERSION"),
-        "scenario": checked.scenario.name,
-        "seeds": results.seeds,
-        "partial": results.partial,
-        "duration_ns": ns(record.duration),
-        "warmup_ns": ns(record.warmup),
-        "totals": totals(record),
-        "verdict": verdict(checked),
-        "help": help(checked),
-        "flows": flows.collect::<Vec<_>>(),
-        "ports": ports.collect::<Vec<_>>(),
-        "nodes": nodes.collect::<Vec<_>>(),
-        "media": media.collect::<Vec<_>>(),
-    });
-    if !checked.scenario.stages.is_empty() {
-        document["stages"] = stages::json(checked).into();
-    }
-    if !checked.scenario.sums.is_empty() {
-        document["sums"] = sums::json(checked).into();
-    }
-    document
+    serde_json::to_value(Document { checked, options }).expect("names are text")
 }
 
 /// Returns the packet counts of all streams together, and the number of simulation events.
@@ -83,8 +109,14 @@ fn totals(record: &Record) -> Value {
 }
 
 /// Returns the document as indented text with a trailing newline.
+///
+/// # Panics
+/// Never: its members have text as names.
 pub fn text(checked: &Checked, options: Options) -> String {
-    format!("{:#}\n", document(checked, options))
+    let document = Document { checked, options };
+    let mut text = serde_json::to_string_pretty(&document).expect("names are text");
+    text.push('\n');
+    text
 }
 
 fn ns_or_null(span: Option<Duration>) -> Value {
