@@ -21,6 +21,7 @@ usage: cargo xtask <command>
   generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
+  bench --compare REV           build an older commit, and compare instructions, times and results
   fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
   interop                       build what interoperability tests run, and say how
   interop --suite FOLDER [--peer PROGRAM] [-- ARGS]
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     CLibrary { folder: Option<String> },
     Bless,
     Bench { rest: Vec<String> },
+    Compare { revision: String },
     Fuzz { seconds: u32 },
 }
 
@@ -88,9 +90,21 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "c-library" => parse_folder(&rest),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
-        "bench" => Ok(Command::Bench { rest }),
+        "bench" => parse_bench(rest),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
         _ => Err(format!("no command `{verb}`")),
+    }
+}
+
+fn parse_bench(rest: Vec<String>) -> Result<Command, String> {
+    match rest.first().map(String::as_str) {
+        Some("--compare") => match &rest[1..] {
+            [revision] => Ok(Command::Compare {
+                revision: revision.clone(),
+            }),
+            _ => Err("`bench --compare` needs one commit, branch or tag".to_owned()),
+        },
+        _ => Ok(Command::Bench { rest }),
     }
 }
 
@@ -238,6 +252,12 @@ mod tests {
         assert_eq!(parsed("fuzz --seconds 5"), Ok(Command::Fuzz { seconds: 5 }));
         let rest = vec!["--bench".to_owned(), "star".to_owned()];
         assert_eq!(parsed("bench --bench star"), Ok(Command::Bench { rest }));
+        let revision = "v1".to_owned();
+        assert_eq!(
+            parsed("bench --compare v1"),
+            Ok(Command::Compare { revision })
+        );
+        assert!(parsed("bench --compare").is_err() && parsed("bench --compare a b").is_err());
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),
+        Command::Compare { revision } => upkeep::compare(&repo, &revision),
         Command::Fuzz { seconds } => upkeep::fuzz(&repo, seconds),
     }
 }

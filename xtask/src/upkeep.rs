@@ -30,6 +30,20 @@ pub(crate) fn bench(repo: &Repo, rest: &[String]) -> Result<bool> {
     Ok(status.context("running `cargo bench`")?.success())
 }
 
+/// Compares the program with an older one, both built here.
+pub(crate) fn compare(repo: &Repo, revision: &str) -> Result<bool> {
+    provide_one(
+        &["valgrind"],
+        &["valgrind", "libc6-dbg"],
+        "to count instructions",
+    );
+    let status = Command::new("benches/compare.sh")
+        .arg(revision)
+        .current_dir(&repo.root)
+        .status();
+    Ok(status.context("running benches/compare.sh")?.success())
+}
+
 /// Installs the program that counts instructions, in the version linked by the benchmarks.
 pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
     const PROGRAM: &str = "gungraun-runner";

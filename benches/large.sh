@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Measures bounds and simulation of large plants: CPU seconds and memory, for each number of flows.
+#
+# usage: benches/large.sh [FLOWS...]        (default: 10000 30000 100000)
+#
+#   STATIONS  stations, eleven at each switch (default 10000); switches form a tree of eight
+#   RTETHER   the program (default: target/dist/rtether)
+#   BASE      another build of the program to compare it with
+#
+# One flow in ten is for any other station, the others stay at their switch. Needs /usr/bin/time.
+set -euo pipefail
+export LC_ALL=C
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+stations=${STATIONS:-10000}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
+base=${BASE:-}
+if [[ $# -eq 0 ]]; then set -- 10000 30000 100000; fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+source benches/lib.sh
+need awk /usr/bin/time "$rtether"
+
+plant() {
+    awk -v stations="$stations" -v flows="$1" -v each=11 'BEGIN {
+        switches = int((stations + each - 1) / each)
+        print "rtether: 1\nname: large\nnodes:"
+        for (i = 0; i < stations; i++) printf "  s%d: { stack: zero }\n", i
+        print "switches:"
+        for (i = 0; i < switches; i++) printf "  w%d: { ports: %d, latency: 1 us }\n", i, each + 9
+        print "links:"
+        for (i = 1; i < switches; i++)
+            printf "  - { ends: [\"w%d:%d\", \"w%d:%d\"], rate: 10 Gbit/s }\n", \
+                int((i - 1) / 8), each + 1 + (i - 1) % 8, i, each + 9
+        for (i = 0; i < stations; i++)
+            printf "  - { ends: [s%d, \"w%d:%d\"], rate: 1 Gbit/s }\n", i, int(i / each), i % each + 1
+        print "flows:"
+        split("2 4 8 10 20", periods, " ")
+        for (i = 0; i < flows; i++) {
+            from = i % stations
+            first = int(from / each) * each
+            to = i % 10 ? first + random(each) : random(stations)
+            if (to >= stations || to == from) to = (from + 1) % stations
+            printf "  - { name: f%d, from: s%d, to: s%d, period: %d ms, size: %d B, deadline: 100 ms }\n", \
+                i, from, to, periods[1 + random(5)], 60 + random(340)
+        }
+        print "run: { for: 100 ms, seeds: 1 }"
+    }
+    # Minimal standard generator; exact in the numbers of awk.
+    function random(below) {
+        if (!state) state = 1
+        state = state * 16807 % 2147483647
+        return state % below
+    }'
+}
+
+# row NAME PROGRAM FLOWS VERB: requirements that are not met (exit code 1) do not matter here.
+row() {
+    local status=0
+    /usr/bin/time -f '%U %S %M' -o "$scratch/times" "$2" "$4" "$scratch/plant.yaml" --json \
+        >"$scratch/out.json" 2>"$scratch/errors" || status=$?
+    if [[ $status -gt 1 ]]; then
+        cat "$scratch/errors" >&2
+        exit 1
+    fi
+    tail -n 1 "$scratch/times" | awk -v name="$1" -v verb="$4" -v flows="$3" \
+        '{ printf "| `%s`, %s | %d | %.2f | %.0f | %.1f |\n", verb, name, flows, $1 + $2, $3 / 1024, $3 / flows }'
+}
+
+echo "| | flows | CPU s | MiB | KiB per flow |"
+echo "|---|--:|--:|--:|--:|"
+for flows in "$@"; do
+    plant "$flows" >"$scratch/plant.yaml"
+    for verb in bound sim; do
+        if [[ -n $base ]]; then row before "$base" "$flows" $verb; fi
+        row now "$rtether" "$flows" $verb
+    done
+done
