@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Reports that the test of this thread cannot run here, so that it is counted as skipped.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -16,6 +17,21 @@ pub fn skip(reason: &str) {
         let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
         written.expect("the log of skipped tests can be written");
     }
+}
+
+/// Returns the processor time that this thread has taken, which other work on the host does not
+/// lengthen; where it is not counted, the time of day.
+pub fn processor_time() -> Duration {
+    let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let counted = counted.and_then(|text| text.split(' ').next()?.parse().ok());
+    counted.map_or_else(
+        || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+        },
+        Duration::from_nanos,
+    )
 }
 
 /// Returns whether a test runs as root; if not, it is skipped.

@@ -16,7 +16,7 @@ mod program;
 
 pub use dice::Dice;
 pub use folder::Folder;
-pub use host::{is_root, namespaces, skip};
+pub use host::{is_root, namespaces, processor_time, skip};
 pub use program::{
     Ended, Finish, Run, c_library, example, repeated, signal, signal_group, until_says,
 };
