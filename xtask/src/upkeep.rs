@@ -37,8 +37,8 @@ pub(crate) fn compare(repo: &Repo, revision: &str) -> Result<bool> {
         &["valgrind", "libc6-dbg"],
         "to count instructions",
     );
-    let status = Command::new("benches/compare.sh")
-        .arg(revision)
+    let status = Command::new("bash")
+        .args(["benches/compare.sh", revision])
         .current_dir(&repo.root)
         .status();
     Ok(status.context("running benches/compare.sh")?.success())

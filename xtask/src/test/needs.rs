@@ -140,6 +140,7 @@ const ESSENTIAL: &[&str] = &[
 /// Programs that single steps look for themselves, with advice on how to get them.
 #[cfg(test)]
 const OF_STEPS: &[&str] = &[
+    "bash",
     "cargo",
     "debootstrap",
     "dpkg",

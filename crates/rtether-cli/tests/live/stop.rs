@@ -127,6 +127,16 @@ fn result() -> String {
     )
 }
 
+/// Returns a list of many flows, as tsnkit has it.
+fn list() -> String {
+    let mut text = String::from("stream,src,dst,size,period,deadline,jitter\n");
+    for flow in 0..20_000 {
+        let (from, to) = (flow % 200, (flow + 1) % 200);
+        writeln!(text, "{flow},{from},[{to}],200,100000000,100000000,0").unwrap();
+    }
+    text
+}
+
 /// Priority queues in front of a device.
 const SHIM: &str = "rtether: 1
 rate: 100 Mbit/s
@@ -144,6 +154,7 @@ fn plants(test: &str) -> Folder {
     let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
     folder.write("more.yaml", more);
     folder.write("result.json", result());
+    folder.write("list.csv", list());
     folder.write("shim.yaml", SHIM);
     folder
 }
@@ -166,6 +177,7 @@ const COMPUTING: &[&str] = &[
     "reproduce kweon-bucket",
     "doctor --watch 60s",
     "diff result.json result.json",
+    "import list.csv -o list.yaml",
     "new plant --template substation",
     "schema",
     "completions bash",
