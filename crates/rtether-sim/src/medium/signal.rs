@@ -336,6 +336,26 @@ mod tests {
         wire.may_send(0, 0, ready * BIT) / BIT
     }
 
+    /// Oracle: [`Cables::propagation`], which sums where there is no table.
+    #[test]
+    fn a_signal_spreads_with_the_delay_to_each_station() {
+        for count in [3, i64::from(MOST_IN_TABLE), 40] {
+            let cables = Cables::new((1..=count).collect(), 100);
+            for from in [0, 2] {
+                let mut earliest = alloc::vec![1_104; usize::try_from(count).unwrap()];
+                cables.spread(from, 1_000, &mut earliest, i64::min);
+                for (station, time) in (0..).zip(earliest) {
+                    assert_eq!(time, 1_104.min(1_000 + cables.propagation(from, station)));
+                }
+                let mut latest = alloc::vec![1_104; usize::try_from(count).unwrap()];
+                cables.spread(from, 1_000, &mut latest, i64::max);
+                for (station, time) in (0..).zip(latest) {
+                    assert_eq!(time, 1_104.max(1_000 + cables.propagation(from, station)));
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_gap_in_two_parts() {
         // Oracle: 4.2.3.2.2 and 4.2.8. The first signal is sensed from 2 to 100; part one of the
