@@ -102,7 +102,8 @@ impl Diagnostic {
     }
 }
 
-/// Collects diagnostics: keeps the first [`Self::MOST`] and counts the rest.
+/// Collects diagnostics: keeps the first [`Self::MOST`], errors rather than warnings, and counts
+/// the rest.
 #[derive(Debug, Default)]
 pub(super) struct Sink {
     list: Vec<Diagnostic>,
@@ -119,8 +120,15 @@ impl Sink {
         }
         if self.list.len() < Self::MOST {
             self.list.push(diagnostic);
-        } else {
-            self.dropped += 1;
+            return;
+        }
+        self.dropped += 1;
+        // A file that is refused shows why, however much it was warned of before.
+        if diagnostic.severity == Severity::Error && self.errors <= Self::MOST {
+            let is_warning = |own: &Diagnostic| own.severity == Severity::Warning;
+            if let Some(last) = self.list.iter().rposition(is_warning) {
+                self.list[last] = diagnostic;
+            }
         }
     }
 
@@ -141,12 +149,14 @@ impl Sink {
         if self.dropped > 0 {
             let span = self.list.last().map_or(Span::default(), |d| d.primary.span);
             let title = format!("{} more mistakes are not shown", self.dropped);
-            self.list.push(Diagnostic::new(
-                &TOO_MANY_MISTAKES,
-                title,
-                span,
-                "the last one shown is here",
-            ));
+            let label = "the last one shown is here";
+            let severity = if self.errors > 0 {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            let rest = Diagnostic::new(&TOO_MANY_MISTAKES, title, span, label);
+            self.list.push(rest.with_severity(severity));
         }
         self.list
     }

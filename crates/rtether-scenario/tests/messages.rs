@@ -3,6 +3,7 @@
 //! `bad/` holds one file per mistake; the snapshots are reviewed, never accepted in bulk.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -144,6 +145,35 @@ fn very_many_mistakes_are_counted() {
             .iter()
             .any(|d| d.code == "too-many-mistakes")
     );
+}
+
+/// Oracle: stations without flows are warned of, and a plant with warnings can be run; in the other
+/// file 300 flows start after the end of the run, and the last one ends at no node.
+#[test]
+fn very_many_warnings_refuse_nothing_and_hide_no_error() {
+    let mut plant =
+        String::from("rtether: 1\nnodes:\n  a: { stack: zero }\n  b: { stack: zero }\n");
+    for number in 0..300 {
+        let _ = writeln!(plant, "  s{number}: {{ stack: zero }}");
+    }
+    plant.push_str("links:\n  - { ends: [a, b], rate: 100 Mbit/s }\n");
+    plant.push_str("flows:\n  - { name: x, from: a, to: b, period: 2 ms, size: 64 B }\n");
+    let loaded = load("many.yaml", &plant);
+    assert!(loaded.scenario.is_some() && !loaded.has_errors());
+    let last = loaded.diagnostics.last().expect("warnings");
+    assert_eq!(last.title, "100 more mistakes are not shown");
+
+    for number in 0..300 {
+        let _ = writeln!(
+            plant,
+            "  - {{ name: f{number}, from: a, to: b, period: 2 ms, size: 64 B, start: 100 h }}"
+        );
+    }
+    plant.push_str("  - { name: last, from: a, to: nowhere, period: 2 ms, size: 64 B }\n");
+    let loaded = load("many.yaml", &plant);
+    assert!(loaded.scenario.is_none() && loaded.has_errors());
+    let codes: Vec<&str> = loaded.diagnostics.iter().map(|d| d.code).collect();
+    assert!(codes.contains(&"unknown-node"), "{codes:?}");
 }
 
 fn with(changes: &[&str]) -> rtether_scenario::Loaded {
