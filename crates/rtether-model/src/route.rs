@@ -1,10 +1,11 @@
 //! Paths through the network: fewest hops, ties to the lower port number.
 //!
-//! Switches forward by destination: a [`Routing`] holds for each pair of switches the port towards
-//! the other one. Links on standby carry no frames. A flow with a route of its own follows it, and
+//! Switches forward by destination: a [`Routing`] knows for each pair of switches the port towards
+//! the other one, in memory that grows with the plant and the destinations in use. Links on standby carry no frames. A flow with a route of its own follows it, and
 //! one whose shortest path leaves its VLAN takes the shortest way inside it. The paths are facts of
 //! the plant, not behavior, so the simulator and the bounds may share them.
 
+mod towards;
 mod vlan;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,16 +15,19 @@ use core::fmt;
 
 use crate::flow::{Delivery, Flow};
 use crate::network::{LinkId, Network, NodeId, NodeKind, PortId, Vid};
+use towards::{Neighbor, Towards};
 
 /// Shortest paths of one network.
+///
+/// Where there are loops, the ways to a destination are searched when it is first asked for and kept;
+/// threads take a clone each.
 #[derive(Clone, Debug)]
 pub struct Routing {
     /// Links by node and port.
     links: Vec<Vec<Option<LinkId>>>,
     /// Position of a node among the switches and hubs; `None` for end stations.
     switch_index: Vec<Option<u32>>,
-    /// `next[from * switches + to]` is the port of `from` towards `to`.
-    next: Vec<Option<u16>>,
+    towards: Towards,
     switches: usize,
     has_vlans: bool,
 }
@@ -113,7 +117,7 @@ impl fmt::Display for RouteError {
 }
 
 impl Routing {
-    /// Computes all paths.
+    /// Finds where there is one way, and where there may be several.
     pub fn new(network: &Network) -> Self {
         let links = links_by_port(network);
         let mut switches = Vec::new();
@@ -127,34 +131,24 @@ impl Routing {
         let mut routing = Self {
             links,
             switch_index,
-            next: Vec::new(),
+            towards: Towards::new(&[]),
             switches: switches.len(),
             has_vlans: vlan::any(network),
         };
-        routing.next = vec![None; switches.len() * switches.len()];
-        for (to, &target) in switches.iter().enumerate() {
-            routing.fill_towards(network, target, to);
-        }
+        let neighbors = |&switch: &NodeId| {
+            let hops = routing.hops_from(network, switch);
+            let neighbors = hops.filter_map(|hop| {
+                Some(Neighbor {
+                    switch: routing.switch_index[hop.ingress.node.index()]?,
+                    port: hop.egress.port,
+                    back: hop.ingress.port,
+                })
+            });
+            neighbors.collect()
+        };
+        let neighbors: Vec<Vec<Neighbor>> = switches.iter().map(neighbors).collect();
+        routing.towards = Towards::new(&neighbors);
         routing
-    }
-
-    /// Breadth-first search from `target`; every switch reached stores its port back.
-    fn fill_towards(&mut self, network: &Network, target: NodeId, to: usize) {
-        let mut queue = VecDeque::from([target]);
-        let mut seen = vec![false; self.switches];
-        seen[to] = true;
-        while let Some(node) = queue.pop_front() {
-            let hops: Vec<Hop> = self.hops_from(network, node).collect();
-            for hop in hops {
-                let Some(neighbor) = self.index_of(hop.ingress.node) else {
-                    continue;
-                };
-                if !core::mem::replace(&mut seen[neighbor], true) {
-                    self.next[neighbor * self.switches + to] = Some(hop.ingress.port);
-                    queue.push_back(hop.ingress.node);
-                }
-            }
-        }
     }
 
     fn index_of(&self, node: NodeId) -> Option<usize> {
@@ -188,7 +182,7 @@ impl Routing {
     /// Returns the port of one switch towards another one; `None` for itself or without a path.
     pub fn port_towards(&self, from: NodeId, to: NodeId) -> Option<PortId> {
         let (own, target) = (self.index_of(from)?, self.index_of(to)?);
-        let port = self.next[own * self.switches + target]?;
+        let port = self.towards.port(own, target)?;
         Some(PortId { node: from, port })
     }
 

@@ -51,8 +51,8 @@ pub(super) use switches::{plain as plain_switch, switches};
 
 /// Most nodes of a plant.
 pub(super) const MAX_NODES: usize = 100_000;
-/// Most switches and hubs of a plant; routes are computed between all pairs of them.
-pub(super) const MAX_SWITCHES: usize = 1_000;
+/// Most switches and hubs of a plant.
+pub(super) const MAX_SWITCHES: usize = 10_000;
 /// Most ports of all switches and hubs together.
 pub(super) const MAX_PORTS: usize = 200_000;
 /// Most streams: pairs of a flow and a listener.
@@ -123,7 +123,7 @@ impl Plant {
         let too_many = if self.network.nodes.len() >= MAX_NODES {
             Some("100 000 nodes")
         } else if self.switches > MAX_SWITCHES {
-            Some("1000 switches and hubs")
+            Some("10 000 switches and hubs")
         } else if self.ports > MAX_PORTS {
             Some("200 000 ports of switches and hubs")
         } else {

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -12,6 +11,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::{IngressRecord, NodeRecord};
+use rtether_model::route::Routing;
 use rtether_proto::endnode::ConfigError;
 use rtether_proto::ingress::{Arrival, Ingress, Treatment};
 
@@ -32,8 +32,8 @@ pub(crate) struct SwitchState {
     /// Whether the address of a frame alone tells its port: nothing is learned, and no stream of the
     /// plant has entries of its own.
     is_static: bool,
-    /// Learned ports by station; `None` with static addresses.
-    learned: Option<Vec<Learned>>,
+    /// Learned ports; `None` with static addresses.
+    learned: Option<Learned>,
     aging: i64,
     /// Egress ports by group: of all with managed multicast, else only of those with a route.
     groups: BTreeMap<u32, Vec<u32>>,
@@ -57,21 +57,54 @@ pub(crate) struct SwitchState {
 
 /// Entry of a learning switch.
 #[derive(Clone, Copy)]
-struct Learned {
+struct Entry {
     port: u32,
     at: i64,
 }
 
+/// Entries of a learning switch by station, in pages: most switches of a large plant meet few
+/// stations.
+struct Learned(Vec<Option<Box<[Entry; Self::PAGE]>>>);
+
+impl Learned {
+    const PAGE: usize = 32;
+
+    fn new(stations: usize) -> Self {
+        let pages = stations.div_ceil(Self::PAGE);
+        Self((0..pages).map(|_| None).collect())
+    }
+
+    /// Notes that a station was heard at a port.
+    #[inline]
+    fn note(&mut self, station: u32, entry: Entry) {
+        let station = station as usize;
+        let unknown = Entry { port: NONE, at: 0 };
+        let page = &mut self.0[station / Self::PAGE];
+        let page = page.get_or_insert_with(|| Box::new([unknown; Self::PAGE]));
+        page[station % Self::PAGE] = entry;
+    }
+
+    /// Returns the entry of a station.
+    #[inline]
+    fn entry(&self, station: u32) -> Option<Entry> {
+        let station = station as usize;
+        let page = self.0[station / Self::PAGE].as_ref()?;
+        Some(page[station % Self::PAGE]).filter(|entry| entry.port != NONE)
+    }
+}
+
 /// Static addresses: where each station is attached, and the egress port of each switch towards
 /// each place. Places are the switches, then the hubs.
-#[derive(Default)]
 pub(crate) struct Forwarding {
     /// By station: its place and the port there. The place is [`NONE`] without a link, the port
     /// also at a hub.
     access: Vec<(u32, u32)>,
-    /// `towards[from * places + to]`: the egress port of `from`.
+    /// `towards[from * places + to]`: the egress port of `from`. Empty if there are too many places;
+    /// then their nodes, routes between them, and the first port of each switch tell the same.
     towards: Vec<u32>,
-    places: usize,
+    places: Vec<NodeId>,
+    routing: Option<Box<Routing>>,
+    first_ports: Vec<u32>,
     /// Entries of streams that do not go where their address leads, by [`way_of`]: switches with
     /// their egress ports. Empty if there is no such stream in the plant.
     streams: Vec<Vec<(u32, u32)>>,
@@ -83,14 +116,42 @@ const fn way_of(stream: u32, is_reverse: bool) -> usize {
 }
 
 impl Forwarding {
-    /// Returns the addresses of stations with this access, see the fields.
-    pub(crate) const fn new(access: Vec<(u32, u32)>, towards: Vec<u32>, places: usize) -> Self {
-        Self {
+    /// Most entries of the table: 4 MiB.
+    const MOST_ENTRIES: usize = 1 << 20;
+
+    /// Returns the addresses of stations with this access, see the fields. The first places are the
+    /// switches, as many as there are first ports.
+    pub(crate) fn new(
+        access: Vec<(u32, u32)>,
+        places: Vec<NodeId>,
+        first_ports: Vec<u32>,
+        routing: &Routing,
+    ) -> Self {
+        let mut forwarding = Self {
             access,
-            towards,
+            towards: Vec::new(),
             places,
+            routing: None,
+            first_ports,
             streams: Vec::new(),
+        };
+        let switches = forwarding.first_ports.len();
+        if switches.saturating_mul(forwarding.places.len()) > Self::MOST_ENTRIES {
+            forwarding.routing = Some(Box::new(routing.clone()));
+            return forwarding;
         }
+        let places = 0..forwarding.places.len();
+        forwarding.towards = (0..switches)
+            .flat_map(|from| places.clone().map(move |to| (from, to)))
+            .map(|(from, to)| forwarding.search(routing, from, to))
+            .collect();
+        forwarding
+    }
+
+    /// Asks the routes for the egress port of a switch towards a place, or [`NONE`].
+    fn search(&self, routing: &Routing, from: usize, to: usize) -> u32 {
+        let port = routing.port_towards(self.places[from], self.places[to]);
+        port.map_or(NONE, |port| self.first_ports[from] + u32::from(port.port))
     }
 
     /// Adds an entry for a unicast stream, there or back: an egress port of a switch.
@@ -120,7 +181,21 @@ impl Forwarding {
         if target == switch || target == NONE {
             return port;
         }
-        self.towards[switch as usize * self.places + target as usize]
+        let entry = switch as usize * self.places.len() + target as usize;
+        match self.towards.get(entry) {
+            Some(&port) => port,
+            None => self.port_of_large(switch, target),
+        }
+    }
+
+    /// The same in a plant of too many places for a table. Not inlined, so that others do not pay
+    /// for it.
+    #[inline(never)]
+    fn port_of_large(&self, switch: u32, target: u32) -> u32 {
+        let routing = self.routing.as_deref();
+        routing.map_or(NONE, |routing| {
+            self.search(routing, switch as usize, target as usize)
+        })
     }
 }
 
@@ -160,10 +235,9 @@ impl SwitchState {
         let processor = switch
             .router
             .map(|router| StackState::new(&router.stack(), router.queue, draw));
-        let unknown = Learned { port: NONE, at: 0 };
         let (learned, aging) = match switch.addresses {
             AddressTable::Static => (None, 0),
-            AddressTable::Learning { aging } => (Some(vec![unknown; stations]), aging.as_ps()),
+            AddressTable::Learning { aging } => (Some(Learned::new(stations)), aging.as_ps()),
         };
         let is_plain =
             |port: &SwitchPort| port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0;
@@ -269,10 +343,8 @@ impl SwitchState {
             packet.pcp = 0;
         }
         if let Some(learned) = &mut self.learned {
-            learned[packet.source as usize] = Learned {
-                port: ingress,
-                at: now,
-            };
+            let (port, at) = (ingress, now);
+            learned.note(packet.source, Entry { port, at });
         }
         Admission::Vlan(vid)
     }
@@ -383,12 +455,9 @@ impl SwitchState {
         let Some(learned) = &self.learned else {
             return Way::One(forwarding.port(index, packet.destination));
         };
-        let entry = learned[packet.destination as usize];
-        if entry.port != NONE && now - entry.at <= self.aging {
-            Way::One(entry.port)
-        } else {
-            Way::Flood
-        }
+        let entry = learned.entry(packet.destination);
+        let entry = entry.filter(|entry| now - entry.at <= self.aging);
+        entry.map_or(Way::Flood, |entry| Way::One(entry.port))
     }
 
     /// Returns whether a port sends frames of a VLAN.

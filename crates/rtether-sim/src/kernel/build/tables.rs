@@ -127,43 +127,40 @@ pub(super) fn static_addresses(
     routing: &Routing,
     numbers: &Numbers,
 ) -> Forwarding {
-    let (mut access, mut towards) = (Vec::new(), Vec::new());
     let (mut switches, mut hubs) = (Vec::new(), Vec::new());
+    // A hub is a destination place like a switch, but does not forward by address.
+    let mut hub_number = BTreeMap::new();
     for (node, definition) in network.iter_nodes() {
         match definition.kind {
             NodeKind::Switch(_) => switches.push(node),
-            NodeKind::Hub(_) => hubs.push(node),
+            NodeKind::Hub(_) => {
+                hub_number.insert(node, hubs.len());
+                hubs.push(node);
+            }
             NodeKind::EndStation(_) => {}
         }
     }
-    // A hub is a destination place like a switch, but does not forward by address.
-    let hub_number = |node: NodeId| {
-        let position = hubs.iter().position(|&hub| hub == node)?;
-        u32::try_from(switches.len() + position).ok()
+    let place_of_hub = |hub: NodeId| {
+        let number = hub_number.get(&hub).map(|number| switches.len() + number);
+        number.and_then(|number| u32::try_from(number).ok())
     };
-    for (node, definition) in network.iter_nodes() {
-        match definition.kind {
-            NodeKind::Switch(_) | NodeKind::Hub(_) => {}
-            NodeKind::EndStation(_) => {
-                let port = routing
-                    .hops_from(network, node)
-                    .next()
-                    .map(|hop| hop.ingress);
-                access.push(
-                    match port.map(|port| (port, numbers.owner[port.node.index()])) {
-                        Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
-                        Some((port, Owner::Hub)) => (hub_number(port.node).unwrap_or(NONE), NONE),
-                        _ => (NONE, NONE),
-                    },
-                );
-            }
+    let stations = network
+        .iter_nodes()
+        .filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
+    let access = stations.map(|(node, _)| {
+        let hop = routing.hops_from(network, node).next();
+        let port = hop.map(|hop| hop.ingress);
+        match port.map(|port| (port, numbers.owner[port.node.index()])) {
+            Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
+            Some((port, Owner::Hub)) => (place_of_hub(port.node).unwrap_or(NONE), NONE),
+            _ => (NONE, NONE),
         }
-    }
-    for &from in &switches {
-        for &to in switches.iter().chain(&hubs) {
-            let port = routing.port_towards(from, to);
-            towards.push(port.map_or(NONE, |port| numbers.port(port)));
-        }
-    }
-    Forwarding::new(access, towards, switches.len() + hubs.len())
+    });
+    let access = access.collect();
+    let first_ports = switches
+        .iter()
+        .map(|node| numbers.first_port[node.index()])
+        .collect();
+    switches.extend(hubs);
+    Forwarding::new(access, switches, first_ports, routing)
 }
