@@ -31,17 +31,64 @@ pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
 }
 
 /// Reads a file of any kind, as [`read`] does.
-pub(crate) fn read_octets(path: &Path, start: &str) -> Result<Vec<u8>, String> {
+fn read_octets(path: &Path, start: &str) -> Result<Vec<u8>, String> {
+    Input::open(path, start)?.octets()
+}
+
+/// A file, or standard input, of whose octets the first have been looked at.
+pub(crate) struct Input<'a> {
+    path: &'a Path,
+    start: &'a str,
+    /// The first octets, up to as many as tell what a file is.
+    pub(crate) head: Vec<u8>,
+    source: Box<dyn Read>,
+}
+
+/// Octets that tell what a file is.
+const HEAD: u64 = 16;
+
+impl<'a> Input<'a> {
+    /// Opens a file; the error gives a remedy, as that of [`read`].
+    pub(crate) fn open(path: &'a Path, start: &'a str) -> Result<Self, String> {
+        let source: io::Result<Box<dyn Read>> = if path == Path::new("-") {
+            Ok(Box::new(io::stdin().lock()))
+        } else {
+            fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>)
+        };
+        let mut head = Vec::new();
+        let source = source.and_then(|mut source| {
+            source.by_ref().take(HEAD).read_to_end(&mut head)?;
+            Ok(source)
+        });
+        let source = source.map_err(|error| reading(path, start, &error))?;
+        Ok(Self {
+            path,
+            start,
+            head,
+            source,
+        })
+    }
+
+    /// Returns the whole content, piece by piece.
+    pub(crate) fn stream(self) -> Box<dyn Read> {
+        Box::new(io::Cursor::new(self.head).chain(self.source))
+    }
+
+    /// Returns the whole content, if it is not larger than any text.
+    pub(crate) fn octets(self) -> Result<Vec<u8>, String> {
+        let (path, start) = (self.path, self.start);
+        let octets = read_limited(self.stream());
+        let octets = octets.map_err(|error| reading(path, start, &error))?;
+        let shown = plain_line(&path.display().to_string());
+        terminal::detail(|| format!("read {shown}: {} octets", octets.len()));
+        Ok(octets)
+    }
+}
+
+/// Says why a file cannot be read.
+fn reading(path: &Path, start: &str, error: &io::Error) -> String {
     let shown = plain_line(&path.display().to_string());
-    let octets = if path == Path::new("-") {
-        read_limited(io::stdin().lock())
-    } else {
-        fs::File::open(path).and_then(read_limited)
-    };
-    let octets =
-        octets.map_err(|error| format!("reading `{shown}`: {}", why(path, start, &error)))?;
-    terminal::detail(|| format!("read {shown}: {} octets", octets.len()));
-    Ok(octets)
+    format!("reading `{shown}`: {}", why(path, start, error))
 }
 
 fn read_limited(source: impl Read) -> io::Result<Vec<u8>> {

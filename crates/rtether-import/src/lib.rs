@@ -7,6 +7,7 @@
 //! | file | read by |
 //! |---|---|
 //! | IEC 61850 SCL (SCD, CID, ICD, SSD), editions 1, 2 and 2.1 | `scl` |
+//! | captures: pcap and pcapng, also in gzip | `capture` |
 //! | lists of flows and links as CSV, those of tsnkit among them | `list` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
@@ -15,6 +16,7 @@
 
 use std::borrow::Cow;
 
+mod capture;
 mod columns;
 mod error;
 mod list;
@@ -24,12 +26,13 @@ mod scl;
 mod sheet;
 mod text;
 
+pub use capture::Source;
 pub use columns::{Column, Columns};
 pub use error::ImportError;
 pub use options::{Class, Frequency, Options};
 pub use plan::{Assumption, Code, Count, Finding, Plan};
 
-/// Largest file that is read, in octets.
+/// Largest file of text that is read, in octets; a capture may be larger.
 pub const MAX_FILE_SIZE: usize = 64 << 20;
 
 /// A file of another tool.
@@ -46,8 +49,30 @@ pub fn import(name: &str, octets: &[u8], options: &Options) -> Result<Plan, Impo
     import_all(&[File { name, octets }], options)
 }
 
-/// Reads files of another tool that belong together, such as a list of flows and one of links.
+/// Returns whether a file that begins with these octets is a capture, in gzip or not.
+pub fn is_capture(octets: &[u8]) -> bool {
+    capture::is_capture(octets)
+}
+
+/// Reads captures that belong together, packet by packet, however large they are.
+///
+/// # Errors
+///
+/// If one is none, or if all of them together show no flow.
+pub fn import_captures(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan, ImportError> {
+    capture::import(sources, options)
+}
+
+/// Reads files of another tool that belong together, such as a list of flows and one of links, or
+/// several captures.
 pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportError> {
+    if files.first().is_some_and(|file| is_capture(file.octets)) {
+        let sources = files.iter().map(|file| Source {
+            name: file.name.to_owned(),
+            reader: Box::new(file.octets),
+        });
+        return import_captures(sources.collect(), options);
+    }
     let mut texts = Vec::new();
     for file in files {
         texts.push((*file, read(file)?));
@@ -95,7 +120,7 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
     } else {
         (
             "its format is not known",
-            "give a file of IEC 61850 SCL (XML with the root element `SCL`), or lists of flows and links (CSV)",
+            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), or a capture (pcap, pcapng)",
         )
     };
     Err(ImportError::new(name, None, what.into(), remedy))

@@ -13,11 +13,27 @@ pub enum Class {
     Heartbeat,
     /// Sampled values.
     SampledValues,
+    /// Periodic data of other protocols, in captures.
+    Periodic,
+    /// What comes now and then, in captures.
+    Sporadic,
+    /// Files and the like over TCP, in captures.
+    Bulk,
 }
+
+/// Number of classes.
+const CLASSES: usize = Class::ALL.len();
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 3] = [Self::Goose, Self::Heartbeat, Self::SampledValues];
+    pub const ALL: [Self; 6] = [
+        Self::Goose,
+        Self::Heartbeat,
+        Self::SampledValues,
+        Self::Periodic,
+        Self::Sporadic,
+        Self::Bulk,
+    ];
 
     /// Returns the word of the scenario and the command line.
     pub const fn name(self) -> &'static str {
@@ -25,6 +41,9 @@ impl Class {
             Self::Goose => "goose",
             Self::Heartbeat => "heartbeat",
             Self::SampledValues => "sv",
+            Self::Periodic => "periodic",
+            Self::Sporadic => "sporadic",
+            Self::Bulk => "bulk",
         }
     }
 
@@ -42,6 +61,9 @@ impl Class {
             Self::Goose => 0,
             Self::Heartbeat => 1,
             Self::SampledValues => 2,
+            Self::Periodic => 3,
+            Self::Sporadic => 4,
+            Self::Bulk => 5,
         }
     }
 }
@@ -79,7 +101,7 @@ impl Frequency {
 pub struct Options {
     columns: Option<Columns>,
     frequency: Option<Frequency>,
-    deadlines: [Deadline; 3],
+    deadlines: [Deadline; CLASSES],
 }
 
 /// The deadline of a class.
@@ -97,7 +119,7 @@ impl Deadline {
     const fn usual(class: Class) -> Self {
         let time = match class {
             Class::Goose | Class::SampledValues => Some(Duration::from_ms(3)),
-            Class::Heartbeat => None,
+            Class::Heartbeat | Class::Periodic | Class::Sporadic | Class::Bulk => None,
         };
         Self {
             time,
@@ -122,6 +144,9 @@ impl Options {
                 Deadline::usual(Class::Goose),
                 Deadline::usual(Class::Heartbeat),
                 Deadline::usual(Class::SampledValues),
+                Deadline::usual(Class::Periodic),
+                Deadline::usual(Class::Sporadic),
+                Deadline::usual(Class::Bulk),
             ],
         }
     }

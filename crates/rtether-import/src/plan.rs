@@ -29,7 +29,8 @@ pub struct Assumption {
 /// Something in the file that a user should look at.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// Line of the file, counted from 1.
+    /// Line of the file, counted from 1; for captures the number of the packet, counted through all
+    /// files.
     pub line: usize,
     /// What kind of finding it is.
     pub code: Code,
@@ -68,6 +69,14 @@ pub enum Code {
     NotConnected,
     /// Traffic that this import does not read.
     NotRead,
+    /// A capture that ends within a packet, or frames that were not captured whole.
+    CutOff,
+    /// Streams with too few frames to tell when they send.
+    TooFew,
+    /// More than a plan takes.
+    TooMany,
+    /// Gaps between sessions of a capture.
+    Sessions,
 }
 
 impl Code {
@@ -130,6 +139,22 @@ impl Code {
                 "connect an access point under `Communication`; without, it is left out",
             ),
             Self::NotRead => ("not-read", "add flows by hand if it matters"),
+            Self::CutOff => (
+                "cut-off",
+                "capture whole frames, and end the capture before the file is copied",
+            ),
+            Self::TooFew => (
+                "too-few",
+                "capture longer if they matter: three frames of a stream show when it sends",
+            ),
+            Self::TooMany => (
+                "too-many",
+                "capture a part of the plant, or filter the capture",
+            ),
+            Self::Sessions => (
+                "sessions",
+                "each session is looked at for itself; give one of them if they differ",
+            ),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Files of any content: a plan or a reason, in bounded time, and no panic.
 
+#[allow(dead_code, reason = "these tests need a part of it")]
+mod capture;
 #[path = "check/mod.rs"]
 mod check;
 
@@ -153,6 +155,69 @@ fn mutations_of_a_substation() {
         let mut octets = substation.clone();
         mutate(&mut octets, &mut random);
         check(&octets);
+    }
+}
+
+/// A capture with a frame of each protocol that is read.
+fn line() -> Vec<u8> {
+    let octets = fs::read(root().join("../../fuzz/corpus/import/capture"));
+    octets.expect("a capture")
+}
+
+/// Oracle: `check`. Octets are changed anywhere, and four of them to numbers near limits.
+#[test]
+fn mutations_of_a_capture() {
+    let line = line();
+    assert!(check(&line));
+    let mut random = Random(0x5EED_CAB1);
+    let mut plans = 0;
+    for _ in 0..2_000 {
+        let mut octets = line.clone();
+        for _ in 0..=random.below(6) {
+            let at = random.below(octets.len() - 4);
+            match random.below(4) {
+                0 => octets[at] = u8::try_from(random.below(256)).expect("an octet"),
+                1 => octets[at] ^= 1 << random.below(8),
+                2 => octets.truncate(at + 4),
+                _ => {
+                    let numbers = [
+                        [0; 4],
+                        [0xff; 4],
+                        [0, 0, 0, 1],
+                        [1, 0, 0, 0],
+                        [0x7f, 0xff, 0, 0],
+                    ];
+                    octets[at..at + 4].copy_from_slice(&numbers[random.below(numbers.len())]);
+                }
+            }
+            if octets.len() < 5 {
+                break;
+            }
+        }
+        plans += usize::from(check(&octets));
+    }
+    assert!(plans > 200, "{plans}");
+}
+
+/// Oracle: arithmetic. Times anywhere, so that no sum or difference of them overflows.
+#[test]
+fn times_of_a_capture_may_be_any() {
+    let mut random = Random(0x5EED_71AE);
+    let frame = capture::ethernet(1, 2, None, 0x88B5, &[0; 46]);
+    for exponent in [0, 9, 18, 0xBF] {
+        let frames = (0..3000).map(|number| {
+            let wide = u64::try_from(random.below(1 << 30)).expect("it fits");
+            let stamp = match number / 500 {
+                0 => wide << (number % 34),
+                1 => u64::MAX - wide,
+                2 => number << 50,
+                3 => (1 << 63) | ((number % 2) << 62),
+                _ => number << 44,
+            };
+            (0, stamp, frame.clone())
+        });
+        let frames: Vec<(u32, u64, Vec<u8>)> = frames.collect();
+        check(&capture::pcapng(&[("a", exponent)], &frames));
     }
 }
 

@@ -7,7 +7,7 @@
 
 pub use rtether_import::{
     Assumption, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
-    MAX_FILE_SIZE, Options, Plan, import, import_all,
+    MAX_FILE_SIZE, Options, Plan, Source, import, import_all, import_captures, is_capture,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

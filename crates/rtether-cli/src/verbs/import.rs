@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtether::import::{
-    Class, Columns, Duration, File, Frequency, Imported, Options, Plan, import_all,
+    Class, Columns, Duration, File, Frequency, ImportError, Imported, Options, Plan, Source,
+    import_all, import_captures, is_capture,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -13,15 +14,16 @@ use rtether::scenario;
 use super::new::as_argument;
 use crate::drafts;
 use crate::exit::Exit;
+use crate::files::Input;
 use crate::format::FormatArgs;
-use crate::{files, terminal};
+use crate::terminal;
 
 /// Arguments of `import`.
 #[derive(Args, Debug)]
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
-    /// File of IEC 61850 SCL (SCD, CID, ICD), or a list of flows as CSV, alone or with a list of
-    /// links; `-` for standard input
+    /// File of IEC 61850 SCL (SCD, CID, ICD), a list of flows as CSV, alone or with a list of links,
+    /// or captures (pcap, pcapng, also in gzip); `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given
@@ -34,7 +36,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "HZ", value_parser = Frequency::parse)]
     pub(crate) frequency: Option<Frequency>,
     /// Deadline of a class of flows, or `none`; may be given several times [default: goose=3ms
-    /// heartbeat=none sv=3ms]
+    /// heartbeat=none sv=3ms sporadic=none bulk=none, and the period for periodic]
     #[arg(long, value_name = "CLASS=TIME", value_parser = deadline)]
     pub(crate) deadline: Vec<Deadline>,
     /// Titles of the columns of a list of flows, and the unit of times [default: those of tsnkit,
@@ -122,12 +124,12 @@ fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
     let apart: Vec<(&str, PathBuf)> = apart.into_iter().chain(outs).collect();
     drafts::check_distinct(first, &apart).map_err(|message| complain(&message))?;
     let draft = drafts::open_apart(first, "--out", arguments.out.as_deref())?;
-    let mut contents = Vec::new();
+    let mut inputs = Vec::new();
     for file in &arguments.files {
-        let start = "export one from the tool that has the plant";
-        let octets = files::read_octets(file, start).map_err(|message| complain(&message))?;
+        let start = "export one from the tool that has the plant, or capture its traffic";
+        let input = Input::open(file, start).map_err(|message| complain(&message))?;
         let name = file.file_name().unwrap_or(file.as_os_str());
-        contents.push((name.to_string_lossy(), octets));
+        inputs.push((name.to_string_lossy().into_owned(), input));
     }
     let mut options = Options::new();
     if let Some(frequency) = arguments.frequency {
@@ -139,15 +141,33 @@ fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
     if let Some(columns) = &arguments.columns {
         options = options.with_columns(columns.clone());
     }
-    let sources = contents.iter().map(|(name, octets)| File { name, octets });
-    let sources: Vec<File<'_>> = sources.collect();
-    let plan = import_all(&sources, &options).map_err(|error| complain(&error.to_string()))?;
+    let plan = plan(inputs, &options).map_err(|message| complain(&message))?;
     if let Some(draft) = draft {
         draft
             .write(&plan.scenario)
             .map_err(|message| terminal::fail(&message))?;
     }
     Ok(plan)
+}
+
+/// Imports files: captures piece by piece, since they may be larger than memory.
+fn plan(inputs: Vec<(String, Input<'_>)>, options: &Options) -> Result<Plan, String> {
+    let text = |error: ImportError| error.to_string();
+    let mut contents = Vec::new();
+    let first = inputs.first();
+    if first.is_some_and(|(_, input)| is_capture(&input.head)) {
+        let sources = inputs.into_iter().map(|(name, input)| Source {
+            name,
+            reader: input.stream(),
+        });
+        return import_captures(sources.collect(), options).map_err(text);
+    }
+    for (name, input) in inputs {
+        contents.push((name, input.octets()?));
+    }
+    let sources = contents.iter().map(|(name, octets)| File { name, octets });
+    let sources: Vec<File<'_>> = sources.collect();
+    import_all(&sources, options).map_err(text)
 }
 
 #[cfg(test)]

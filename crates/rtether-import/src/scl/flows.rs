@@ -250,11 +250,15 @@ impl<'a> Sent<'_, 'a> {
         let suffix = match class {
             Class::Goose => " event",
             Class::Heartbeat => " heartbeat",
-            Class::SampledValues => "",
+            Class::SampledValues | Class::Periodic | Class::Sporadic | Class::Bulk => "",
         };
         let key = match class {
             Class::Goose => "min_gap",
-            Class::Heartbeat | Class::SampledValues => "period",
+            Class::Heartbeat
+            | Class::SampledValues
+            | Class::Periodic
+            | Class::Sporadic
+            | Class::Bulk => "period",
         };
         let at = self.at.map_or_else(String::new, |at| format!("@{at}"));
         let mac = self.address.parameter("MAC-Address").unwrap_or("none");

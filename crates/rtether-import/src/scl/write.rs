@@ -146,7 +146,11 @@ fn networks(model: &Model<'_>, published: &Published, notes: &mut Notes) -> Vec<
             let load = load(flow, network.rate);
             match flow.class {
                 Class::Goose => events = events.saturating_add(load),
-                Class::Heartbeat | Class::SampledValues => others = others.saturating_add(load),
+                Class::Heartbeat
+                | Class::SampledValues
+                | Class::Periodic
+                | Class::Sporadic
+                | Class::Bulk => others = others.saturating_add(load),
             }
         }
         while events > EVENTS {
@@ -288,7 +292,11 @@ fn duration(topology: &Topology, published: &Published, networks: &[Network]) ->
         let gap = u128::try_from(flow.gap.as_ps()).unwrap_or(1).max(1);
         let factor = match flow.class {
             Class::Goose => networks[flow.subnetwork].factor,
-            Class::Heartbeat | Class::SampledValues => 1,
+            Class::Heartbeat
+            | Class::SampledValues
+            | Class::Periodic
+            | Class::Sporadic
+            | Class::Bulk => 1,
         };
         1_000_000_000_000 / gap / u128::try_from(factor).unwrap_or(1)
     };
@@ -332,7 +340,7 @@ impl FlowWriter<'_> {
         self.listeners(sheet);
         let over = match flow.class {
             Class::Goose | Class::Heartbeat => "goose",
-            Class::SampledValues => "sv",
+            Class::SampledValues | Class::Periodic | Class::Sporadic | Class::Bulk => "sv",
         };
         sheet.line(&format!("    over: {over}"));
         self.release(sheet, number);

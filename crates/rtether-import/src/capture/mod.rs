@@ -1,0 +1,266 @@
+//! Captures of traffic: pcap and pcapng, also in gzip, one file or several.
+//!
+//! `packets` reads files packet by packet, `frame` what each says, `streams` collects what belongs
+//! together, with its times (`times`, and `grid` for a period); `profinet` and `enip` read what
+//! connections state, `flows` makes flows of all that, `label` names them, `write` writes the text.
+//! Packets are read once and none is kept: memory grows with the number of streams only.
+
+mod enip;
+mod flows;
+mod frame;
+mod grid;
+mod label;
+mod packets;
+mod profinet;
+mod streams;
+mod times;
+mod write;
+
+use std::fmt;
+use std::io::Read;
+
+use enip::Connections;
+use flows::Found;
+use frame::{Frame, What};
+use packets::{End, Format, Packets};
+use profinet::Relations;
+use streams::Streams;
+
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::plan::{Code, Count, Finding, Plan};
+use crate::text::plain;
+
+pub(crate) use packets::is_capture;
+
+/// Most findings that are kept.
+const MAX_FINDINGS: usize = 2000;
+
+/// A capture that is read piece by piece.
+pub struct Source<'r> {
+    /// Its name, for messages and for the title.
+    pub name: String,
+    /// Where its octets come from.
+    pub reader: Box<dyn Read + 'r>,
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("name", &self.name).finish()
+    }
+}
+
+/// All that is known of the packets so far.
+#[derive(Debug, Default)]
+struct Seen {
+    streams: Streams,
+    relations: Relations,
+    connections: Connections,
+    packets: u64,
+    interfaces: usize,
+    formats: Vec<Format>,
+    findings: Vec<Finding>,
+}
+
+impl Seen {
+    fn find(&mut self, packet: u64, code: Code, text: String) {
+        if self.findings.len() < MAX_FINDINGS {
+            let line = usize::try_from(packet.max(1)).unwrap_or(usize::MAX);
+            self.findings.push(Finding { line, code, text });
+        }
+    }
+
+    /// Reads all packets of a file.
+    fn read(&mut self, name: &str, mut packets: Packets<'_>) -> Result<(), ImportError> {
+        let first = self.interfaces;
+        let before = self.packets;
+        let mut is_skipped: Vec<u64> = Vec::new();
+        while let Some(packet) = packets.next() {
+            self.packets += 1;
+            let number = packet.interface;
+            let (at, length) = (packet.at, packet.length);
+            if !packet.is_ethernet {
+                is_skipped.resize(is_skipped.len().max(number + 1), 0);
+                is_skipped[number] += 1;
+                continue;
+            }
+            match Frame::read(packet.octets, length) {
+                Some(frame) => self.take(first + number, at, &frame),
+                None => self.streams.short += 1,
+            }
+        }
+        self.interfaces += packets.interfaces.len();
+        self.formats.push(packets.format());
+        let shown = plain(name, 80);
+        if let End::Broken(why) = packets.end() {
+            if self.packets == before {
+                let remedy = "capture or copy it again";
+                return Err(ImportError::new(name, None, why.clone(), remedy));
+            }
+            let text = format!(
+                "{shown} is read up to packet {}: {why}",
+                self.packets - before
+            );
+            self.find(self.packets, Code::CutOff, text);
+        }
+        for (interface, count) in packets.interfaces.iter().zip(is_skipped) {
+            if count > 0 {
+                let kind = interface.link_type;
+                let text = format!(
+                    "{count} packets of `{}` in {shown} have link type {kind}, which is not Ethernet",
+                    plain(&interface.name, 40)
+                );
+                self.find(before + 1, Code::NotRead, text);
+            }
+        }
+        if packets.unstamped > 0 {
+            let text = format!("{} packets of {shown} have no time", packets.unstamped);
+            self.find(before + 1, Code::NotRead, text);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, interface: usize, at: i64, frame: &Frame<'_>) {
+        let [from, to] = [frame.path.source, frame.path.destination];
+        if let What::Rpc(octets) = frame.what {
+            self.relations.read(octets, from, to, self.packets);
+        } else if let What::Segment(segment) = frame.what
+            && !segment.explicit.is_empty()
+        {
+            let data = segment.explicit;
+            self.connections.read(data, [from, to], self.packets);
+        }
+        self.streams.take(interface, (self.packets, at), frame);
+    }
+
+    /// Notes what was left out, and what a user should look at.
+    fn conclude(&mut self, found: &Found) {
+        let (rare, frames) = found.rare;
+        let notes = [
+            (
+                rare > 0,
+                Code::TooFew,
+                format!("{rare} streams with {frames} frames in all are left out"),
+            ),
+            (
+                found.dropped > 0,
+                Code::TooMany,
+                format!(
+                    "{} flows with the fewest frames are left out",
+                    found.dropped
+                ),
+            ),
+            (
+                self.streams.beyond > 0,
+                Code::TooMany,
+                format!(
+                    "{} frames of further streams are left out",
+                    self.streams.beyond
+                ),
+            ),
+            (
+                self.streams.short > 0,
+                Code::CutOff,
+                format!(
+                    "{} frames are cut off within their headers",
+                    self.streams.short
+                ),
+            ),
+            (
+                found.cut > 0,
+                Code::Sessions,
+                format!(
+                    "{} streams have gaps that are no part of their traffic",
+                    found.cut
+                ),
+            ),
+        ];
+        for (is_found, code, text) in notes {
+            if is_found {
+                self.find(1, code, text);
+            }
+        }
+        for (packet, mac, count) in &found.shared {
+            let text = format!("{count} stations send to `{}`", label::mac(*mac));
+            self.find(*packet, Code::SharedAddress, text);
+        }
+        self.findings.sort();
+    }
+}
+
+/// Reads captures that belong together.
+pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan, ImportError> {
+    let mut seen = Seen::default();
+    let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
+    for source in sources {
+        let name = source.name.as_str();
+        let packets = Packets::open(source.reader).map_err(|why| {
+            let remedy = "give a capture of Ethernet (pcap or pcapng, also in gzip)";
+            ImportError::new(name, None, why, remedy)
+        })?;
+        seen.read(name, packets)?;
+    }
+    for (mac, name) in std::mem::take(&mut seen.relations.names) {
+        seen.streams.stations.entry(mac).or_default().name = Some(name);
+    }
+    let found = flows::flows(&seen.streams, &seen.relations, &seen.connections);
+    let first = names.first().map_or("", String::as_str);
+    if found.flows.is_empty() {
+        let what = format!(
+            "none of its {} packets belong to a flow: three frames of a stream show when it sends",
+            seen.packets
+        );
+        let remedy = "capture longer, on Ethernet";
+        return Err(ImportError::new(first, None, what, remedy));
+    }
+    seen.conclude(&found);
+    let head = [
+        format!("From {} by `rtether import`.", names.join(", ")),
+        "What a capture does not show is marked `assumed`: check these lines first.".to_owned(),
+    ];
+    let title = first.split('.').next().unwrap_or(first);
+    let (scenario, assumptions) = write::write(
+        &head,
+        &plain(title, 80),
+        &seen.streams,
+        &found.flows,
+        options,
+    );
+    Ok(plan(seen, &found, scenario, assumptions))
+}
+
+fn plan(
+    seen: Seen,
+    found: &Found,
+    scenario: String,
+    assumptions: Vec<crate::plan::Assumption>,
+) -> Plan {
+    let count = |name, title, number| Count {
+        name,
+        title,
+        number,
+    };
+    let ends = found
+        .flows
+        .iter()
+        .flat_map(|flow| [Some(flow.talker), flow.listener]);
+    let stations: std::collections::BTreeSet<_> = ends.flatten().collect();
+    let is_pcap = seen.formats.iter().all(|format| *format == Format::Pcap);
+    Plan {
+        format: format!("capture ({})", if is_pcap { "pcap" } else { "pcapng" }),
+        scenario,
+        assumptions,
+        counts: vec![
+            count(
+                "packets",
+                "packets",
+                usize::try_from(seen.packets).unwrap_or(usize::MAX),
+            ),
+            count("interfaces", "interfaces", seen.interfaces),
+            count("streams", "streams", seen.streams.all.len()),
+            count("flows", "flows", found.flows.len()),
+            count("stations", "stations", stations.len()),
+        ],
+        findings: seen.findings,
+    }
+}

@@ -1,0 +1,448 @@
+//! Writes the scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rtether_model::quantity::Duration;
+
+use super::flows::{Flow, Release, Why};
+use super::frame::Mac;
+use super::label;
+use super::streams::Streams;
+use crate::options::{Class, Options};
+use crate::plan::Assumption;
+use crate::sheet::{Names, Sheet, scalar, time};
+use crate::text::plain;
+
+/// Rates that links may have, in megabits per second.
+const RATES: [u64; 4] = [100, 1_000, 10_000, 100_000];
+/// Largest share of a link that is assumed to be used, in percent.
+const MOST: u128 = 40;
+/// Octets of tag, preamble and gap around a frame.
+const AROUND: u64 = 4 + 8 + 12;
+/// Octets of a full segment on the wire, and such segments that a connection sends at once.
+const SEGMENT: u64 = 1542;
+const WINDOW: u64 = 10;
+/// Frames that a simulation of the plan may have, and its length in milliseconds.
+const FRAMES: u128 = 5_000_000;
+const LONGEST: u128 = 10_000;
+/// Longest description that a scenario takes.
+const DESCRIPTION: usize = 190;
+/// Jitter below a microsecond is that of the stamps, in picoseconds.
+const STAMPS: i64 = 1_000_000;
+const MILLISECOND: i64 = 1_000_000_000;
+
+/// A picosecond's bits at a megabit per second, inverted: a bit takes 10^6 ps.
+const BIT: u128 = 1_000_000;
+
+impl Flow {
+    /// Returns the octets on the wire of what it releases at once.
+    fn octets(&self) -> u64 {
+        match self.release {
+            Release::Bulk { .. } => SEGMENT * WINDOW,
+            Release::Sporadic { burst, .. } => self.frame().saturating_mul(burst),
+            Release::Periodic { .. } => self.frame(),
+        }
+    }
+
+    /// Returns the octets of a message on the wire, with all its frames.
+    fn frame(&self) -> u64 {
+        let frames = self.size.div_ceil(1480).max(1);
+        (self.size + frames * (self.over.around() + AROUND)).max(64 + AROUND)
+    }
+
+    /// Returns bits per second in the mean.
+    fn load(&self) -> u128 {
+        let often = |span: Duration| u128::try_from(span.as_ps().max(1)).unwrap_or(1);
+        let bits = u128::from(self.octets()) * 8 * 1_000_000_000_000;
+        match self.release {
+            Release::Periodic { period, .. } => bits / often(period),
+            Release::Sporadic { mean, .. } => bits / often(mean),
+            // Headers, and answers.
+            Release::Bulk { rate } => u128::from(rate) * 11 / 10,
+        }
+    }
+
+    /// Returns frames per second in the mean.
+    fn frames_per_second(&self) -> u128 {
+        match self.release {
+            Release::Bulk { rate } => u128::from(rate) / (1460 * 8) * 2 + 1,
+            Release::Periodic { .. } | Release::Sporadic { .. } => {
+                self.load() / 8 / u128::from(self.frame().max(1)) + 1
+            }
+        }
+    }
+}
+
+/// What is assumed about the network.
+struct Network {
+    /// Megabits per second.
+    rate: u64,
+    /// Whether a group has frames.
+    has_unknown: bool,
+    /// Simulated milliseconds.
+    duration: i64,
+}
+
+impl Network {
+    fn of(flows: &[Flow], options: &Options) -> Self {
+        let mut loads: BTreeMap<Mac, u128> = BTreeMap::new();
+        let mut together: BTreeMap<Mac, u64> = BTreeMap::new();
+        let (mut flooded, mut flooded_together) = (0, 0);
+        for flow in flows {
+            *loads.entry(flow.talker).or_default() += 0;
+            let (load, at_once) = match flow.listener {
+                Some(listener) => (
+                    loads.entry(listener).or_default(),
+                    together.entry(listener).or_default(),
+                ),
+                None => (&mut flooded, &mut flooded_together),
+            };
+            *load += flow.load();
+            *at_once = at_once.saturating_add(flow.octets());
+        }
+        let load = loads.values().max().copied().unwrap_or(0) + flooded;
+        let octets = together.values().max().copied().unwrap_or(0);
+        let octets = octets.saturating_add(flooded_together);
+        let deadlines = flows.iter().filter_map(|flow| deadline(flow, options));
+        let least = deadlines.map(|(span, _)| span.as_ps()).min();
+        let least = least.map_or(u128::MAX, |span| u128::try_from(span).unwrap_or(1));
+        let is_enough = |rate: &u64| {
+            let rate = u128::from(*rate);
+            // All that may come at once is through in half of the least deadline, twice.
+            let through = u128::from(octets) * 8 * BIT / rate;
+            load * 100 <= rate * 1_000_000 * MOST && through <= least / 4
+        };
+        let rate = RATES.into_iter().find(is_enough).unwrap_or(RATES[3]);
+        let ports = u128::try_from(loads.len() + 1).unwrap_or(1);
+        let frames = flows.iter().map(|flow| {
+            let copies = if flow.listener.is_some() { 2 } else { ports };
+            flow.frames_per_second().saturating_mul(copies)
+        });
+        let frames: u128 = frames.sum();
+        let duration = (FRAMES * 1000 / frames.max(1)).clamp(10, LONGEST);
+        Self {
+            rate,
+            has_unknown: flows.iter().any(|flow| flow.listener.is_none()),
+            duration: i64::try_from(duration).unwrap_or(10),
+        }
+    }
+}
+
+/// Returns the deadline of a flow, and why it is that.
+fn deadline(flow: &Flow, options: &Options) -> Option<(Duration, Why)> {
+    let class = options.deadline(flow.class);
+    if class.is_stated {
+        let why = format!("--deadline {}", flow.class.name());
+        return class.time.map(|span| (span, Why::Read(why)));
+    }
+    if let Some((span, why)) = &flow.deadline {
+        return Some((*span, Why::Read(why.clone())));
+    }
+    let name = flow.class.name();
+    match (class.time, &flow.release) {
+        (Some(span), _) => Some((
+            span,
+            Why::Seen(format!("IEC 61850-5; --deadline {name}=TIME")),
+        )),
+        (None, Release::Periodic { period, .. }) if flow.class == Class::Periodic => {
+            let why = format!("the period; --deadline {name}=TIME");
+            Some((*period, Why::Seen(why)))
+        }
+        (None, _) => None,
+    }
+}
+
+/// Writes the scenario. `head` are the lines of its first comment.
+pub(super) fn write(
+    head: &[String],
+    title: &str,
+    streams: &Streams,
+    flows: &[Flow],
+    options: &Options,
+) -> (String, Vec<Assumption>) {
+    let network = Network::of(flows, options);
+    let mut sheet = Sheet::default();
+    for line in head {
+        sheet.line(&format!("# {}", plain(line, 200)));
+    }
+    sheet.line("rtether: 1");
+    sheet.line(&format!("name: {}", scalar(title)));
+    sheet.line("");
+    sheet.line("stacks:");
+    let why = "a capture shows no cost of stacks; `rtether calibrate` measures it";
+    sheet.assumed(
+        "  station: { send: 0 us, receive: 0 us }",
+        "stacks.station",
+        why,
+    );
+    let stations = Stations::name(streams, flows, &network);
+    stations.write(&mut sheet, &network);
+    sheet.line("");
+    sheet.line("flows:");
+    let mut names = Names::default();
+    for (number, flow) in flows.iter().enumerate() {
+        let writer = Writer {
+            flow,
+            name: names.take(&flow.name),
+            stations: &stations,
+            network: &network,
+            options,
+            number,
+        };
+        writer.write(&mut sheet);
+    }
+    sheet.line("");
+    let span = Duration::from_ms(network.duration);
+    let why = "long enough for a first look";
+    sheet.assumed(&format!("run: {{ for: {} }}", time(span)), "run.for", why);
+    sheet.accept(flows.iter().any(|flow| deadline(flow, options).is_some()));
+    sheet.done()
+}
+
+/// Names of stations.
+struct Stations {
+    names: BTreeMap<Mac, String>,
+    comments: BTreeMap<Mac, String>,
+    unknown: String,
+    switch: String,
+}
+
+impl Stations {
+    fn name(streams: &Streams, flows: &[Flow], network: &Network) -> Self {
+        let ends = flows
+            .iter()
+            .flat_map(|flow| [Some(flow.talker), flow.listener]);
+        let ends: BTreeSet<Mac> = ends.flatten().collect();
+        let mut names = Names::default();
+        let mut named = BTreeMap::new();
+        let mut comments = BTreeMap::new();
+        for mac in ends {
+            let station = streams.stations.get(&mac).cloned().unwrap_or_default();
+            named.insert(mac, names.take(&label::station(mac, &station)));
+            let mut addresses: Vec<String> =
+                station.addresses.iter().copied().map(label::ip).collect();
+            addresses.insert(0, label::mac(mac));
+            comments.insert(mac, addresses.join(", "));
+        }
+        let unknown = if network.has_unknown {
+            names.take("unknown")
+        } else {
+            String::new()
+        };
+        Self {
+            names: named,
+            comments,
+            unknown,
+            switch: names.take("switch"),
+        }
+    }
+
+    fn named(&self, mac: Mac) -> &str {
+        self.names.get(&mac).map_or("", String::as_str)
+    }
+
+    fn write(&self, sheet: &mut Sheet, network: &Network) {
+        sheet.line("");
+        sheet.line("nodes:");
+        for (mac, name) in &self.names {
+            let line = format!("  {}: {{ stack: station }}", scalar(name));
+            sheet.explained(&line, self.comments.get(mac).map_or("", String::as_str));
+        }
+        if network.has_unknown {
+            let line = format!("  {}: {{ stack: station }}", scalar(&self.unknown));
+            let why = "stands for the members of groups, which a capture does not name";
+            sheet.assumed(&line, &format!("nodes.{}", self.unknown), why);
+        }
+        let key = |key: &str| format!("switches.{}.{key}", self.switch);
+        let ports = self.names.len() + usize::from(network.has_unknown);
+        sheet.line("");
+        sheet.line("switches:");
+        let line = format!("  {}:", scalar(&self.switch));
+        sheet.assumed(
+            &line,
+            &key("ports"),
+            "one switch; a capture does not show the cables",
+        );
+        sheet.line(&format!("    ports: {ports}"));
+        let why = "store and forward, time of the switch itself";
+        sheet.assumed("    latency: 10 us", &key("latency"), why);
+        let why = "one queue for each priority, highest first";
+        sheet.assumed("    queues: 8", &key("queues"), why);
+        let why = "no filters: multicast reaches every port";
+        sheet.assumed("    multicast: unmanaged", &key("multicast"), why);
+        sheet.line("");
+        sheet.line("links:");
+        let rate = match network.rate {
+            rate if rate >= 1000 => format!("{} Gbit/s", rate / 1000),
+            rate => format!("{rate} Mbit/s"),
+        };
+        let mut names: Vec<&str> = self.names.values().map(String::as_str).collect();
+        names.extend(network.has_unknown.then_some(self.unknown.as_str()));
+        for (number, name) in names.into_iter().enumerate() {
+            let end = scalar(&format!("{}:{}", self.switch, number + 1));
+            let line = format!("  - {{ ends: [{}, {end}], rate: {rate} }}", scalar(name));
+            let why = "fast enough for what was seen";
+            sheet.assumed(&line, &format!("links.{number}"), why);
+        }
+    }
+}
+
+/// Writes one flow.
+struct Writer<'a> {
+    flow: &'a Flow,
+    name: String,
+    stations: &'a Stations,
+    network: &'a Network,
+    options: &'a Options,
+    number: usize,
+}
+
+impl Writer<'_> {
+    fn noted(&self, sheet: &mut Sheet, line: &str, key: &str, why: &Why) {
+        let line = format!("    {line}");
+        match why {
+            Why::Read(why) => sheet.explained(&line, why),
+            Why::Seen(why) => {
+                let key = format!("flows.{}.{key}", self.name);
+                sheet.assumed(&line, &key, why);
+            }
+        }
+    }
+
+    fn assumed(&self, sheet: &mut Sheet, line: &str, key: &str, why: &str) {
+        self.noted(sheet, line, key, &Why::Seen(why.to_owned()));
+    }
+
+    fn write(&self, sheet: &mut Sheet) {
+        let flow = self.flow;
+        sheet.line(&format!("  - name: {}", scalar(&self.name)));
+        sheet.line(&format!("    class: {}", flow.class.name()));
+        let description = plain(&flow.description, DESCRIPTION);
+        sheet.line(&format!("    description: {}", scalar(&description)));
+        let from = self.stations.named(flow.talker);
+        sheet.line(&format!("    from: {}", scalar(from)));
+        if let Some(listener) = flow.listener {
+            let to = scalar(self.stations.named(listener));
+            sheet.line(&format!("    to: {to}"));
+        } else {
+            let to = format!("to: [{}]", scalar(&self.stations.unknown));
+            self.assumed(sheet, &to, "to", "members of the group are not known");
+            sheet.line("    delivery: multicast");
+        }
+        sheet.line(&format!("    over: {}", flow.over.word()));
+        self.release(sheet);
+        if !matches!(flow.release, Release::Bulk { .. }) {
+            let size = format!("size: {} B", flow.size);
+            match &flow.size_why {
+                Some(why) => self.noted(sheet, &size, "size", why),
+                None => sheet.line(&format!("    {size}")),
+            }
+        }
+        if let Some(tag) = flow.tag {
+            let pcp = format!("pcp: {}", tag.pcp);
+            match &flow.tag_why {
+                Some(why) => self.noted(sheet, &pcp, "pcp", &Why::Read(why.clone())),
+                None => sheet.line(&format!("    {pcp}")),
+            }
+            if tag.vid > 0 {
+                sheet.line(&format!("    vlan: {}", tag.vid));
+            }
+        }
+        if flow.dscp > 0 {
+            sheet.line(&format!("    dscp: {}", flow.dscp));
+        }
+        if let Some((span, why)) = deadline(flow, self.options) {
+            let line = format!("deadline: {}", time(span));
+            self.noted(sheet, &line, "deadline", &why);
+        }
+    }
+
+    fn release(&self, sheet: &mut Sheet) {
+        let run = Duration::from_ms(self.network.duration);
+        match &self.flow.release {
+            Release::Bulk { rate } => {
+                sheet.line("    kind: bulk");
+                let line = format!("rate: {rate} bit/s");
+                self.assumed(sheet, &line, "rate", "the mean while it was seen");
+            }
+            Release::Periodic {
+                period,
+                rate,
+                jitter,
+                why,
+            } => {
+                let line = match rate {
+                    Some(rate) => format!("rate: {rate} /s"),
+                    None => format!("period: {}", time(*period)),
+                };
+                self.noted(sheet, &line, "period", why);
+                self.phase(sheet, *period, run);
+                if jitter.as_ps() >= STAMPS {
+                    let jitter = rounded_up(*jitter).min(Duration::from_ps(period.as_ps() - 1));
+                    let line = format!("jitter: {}", time(jitter));
+                    let why = "as seen: of the sender, the way and the capture together";
+                    self.assumed(sheet, &line, "jitter", why);
+                }
+            }
+            // A grid of the least gap sends no less, and once in any run.
+            Release::Sporadic {
+                least, burst: 1, ..
+            } if least.as_ps() > run.as_ps() / 2 => {
+                let line = format!("period: {}", time(*least));
+                let why = "the least gap that was seen; on a grid, so that a short run has one";
+                self.assumed(sheet, &line, "period", why);
+                self.phase(sheet, *least, run);
+            }
+            Release::Sporadic {
+                least,
+                mean,
+                burst,
+                why,
+            } => {
+                let least = (*least).min(Duration::from_ps(run.as_ps() / 2));
+                let most = least.max(Duration::from_ps(run.as_ps() / 20));
+                self.noted(sheet, &format!("min_gap: {}", time(least)), "min_gap", why);
+                let shown = mean.min(&most);
+                if *shown > least {
+                    let why = if shown == mean {
+                        "the mean that was seen".to_owned()
+                    } else {
+                        format!(
+                            "{} was seen; more often, so that a short run shows it",
+                            time(rounded_up(*mean))
+                        )
+                    };
+                    let line = format!("mean_gap: {}", time(rounded_up(*shown)));
+                    self.assumed(sheet, &line, "mean_gap", &why);
+                }
+                if *burst > 1 {
+                    let line = format!("burst: {burst}");
+                    self.assumed(sheet, &line, "burst", "the most that came together");
+                }
+            }
+        }
+    }
+
+    /// Places the first release of a slow flow within the run.
+    fn phase(&self, sheet: &mut Sheet, period: Duration, run: Duration) {
+        if period.as_ps() <= run.as_ps() / 2 {
+            return;
+        }
+        // Spread over the first half of the run by a step prime to it.
+        let step = i64::try_from(self.number % 97).unwrap_or(0) * 37 % 97;
+        let phase = Duration::from_ps(run.as_ps() / 200 * step);
+        let line = format!("phase: {}", time(phase));
+        self.assumed(sheet, &line, "phase", "within the run, which is short");
+    }
+}
+
+/// Rounds a time up to two digits, or three above a millisecond.
+fn rounded_up(span: Duration) -> Duration {
+    let ps = span.as_ps();
+    let most = if ps > MILLISECOND { 1000 } else { 100 };
+    let mut unit = 1;
+    while ps / unit >= most {
+        unit *= 10;
+    }
+    Duration::from_ps((ps + unit - 1) / unit * unit)
+}
