@@ -180,13 +180,16 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
                 0 => String::new(),
                 missing => format!(", {missing} missing"),
             };
-            let frames = fit.frames;
+            let frames = match times.frames - fit.frames {
+                0 => format!("{} frames", fit.frames),
+                others => format!("{} frames, {others} others off it", fit.frames),
+            };
             let seen = crate::sheet::time(Duration::from_ps(seen));
             Release::Periodic {
                 period: Duration::from_ps(period),
                 rate,
                 jitter: Duration::from_ps(jitter),
-                why: Why::Seen(format!("{seen} in {frames} frames{missing}")),
+                why: Why::Seen(format!("{seen} in {frames}{missing}")),
             }
         }
         Pattern::Sporadic { least, mean, burst } => {

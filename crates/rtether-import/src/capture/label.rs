@@ -99,6 +99,8 @@ pub(super) fn protocol(over: Over, path: &Path) -> String {
         (Over::Raw, 0x0806, _) => "ARP".into(),
         (Over::Raw, 0x88CC, _) => "LLDP".into(),
         (Over::Raw, 0x88F7, _) => "PTP".into(),
+        (Over::Raw, 0x88AB, _) => "Powerlink".into(),
+        (Over::Raw, 0x88A4, _) => "EtherCAT".into(),
         (Over::Raw, frame::OPC_UA, _) => "OPC UA PubSub".into(),
         (Over::Raw, 0x0000, _) => format!("LLC {:04X}", path.own),
         (Over::Raw, kind, _) => format!("type {kind:04X}"),

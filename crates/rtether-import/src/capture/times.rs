@@ -2,15 +2,15 @@
 //!
 //! The first frames of a part show whether they are on a grid; from then on a [`Grid`] takes them,
 //! or they count as irregular. A part ends with a gap that is no part of the traffic, or after some
-//! thousand frames, since two clocks drift apart.
+//! hundred frames, since two clocks drift apart, and one late frame must not hide the period of all.
 
 use super::grid::{Fit, Grid};
 
 /// Frames that are looked at before it is decided what they are.
 const LEARNED: usize = 64;
 /// Frames of a part: on a grid, and otherwise.
-const ON_GRID: u64 = 8192;
-const IRREGULAR: u64 = 1024;
+const ON_GRID: u64 = 512;
+const IRREGULAR: u64 = 512;
 /// A gap ends a session if it is longer than this, in nanoseconds, and than this many mean gaps.
 const SESSION_GAP: i64 = 10_000_000_000;
 const SESSION_GAPS: i128 = 20;
@@ -27,8 +27,8 @@ pub(super) struct Times {
     pub(super) frames: u64,
     /// Frames in parts on a grid.
     on_grid: u64,
-    /// That of the longest part.
-    best: Option<Fit>,
+    /// Sum of their periods, each times its frames.
+    periods: i128,
     jitter: i64,
     missing: u64,
     gaps: Gaps,
@@ -224,9 +224,7 @@ impl Times {
         self.on_grid += fit.frames;
         self.jitter = self.jitter.max(fit.jitter);
         self.missing += fit.missing;
-        if self.best.is_none_or(|best| best.frames < fit.frames) {
-            self.best = Some(fit);
-        }
+        self.periods += i128::from(fit.period) * i128::from(fit.frames);
     }
 
     /// Returns nanoseconds in all sessions.
@@ -248,12 +246,14 @@ impl Times {
         let mut done = self.clone();
         done.settle();
         // Parts share the frame between them.
-        if let Some(best) = done.best.filter(|_| done.on_grid >= done.frames / 4 * 3) {
+        let on_grid = done.on_grid.min(done.frames);
+        if on_grid > 0 && on_grid >= done.frames / 4 * 3 {
+            let period = done.periods / i128::from(done.on_grid);
             return Pattern::Periodic(Fit {
+                period: i64::try_from(period).unwrap_or(i64::MAX),
                 jitter: done.jitter,
-                frames: done.frames,
+                frames: on_grid,
                 missing: done.missing,
-                ..best
             });
         }
         match done.windows.burst(most) {
