@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rtether::against::against;
 use rtether::import::{
     Class, Columns, Duration, File, Frequency, ImportError, Imported, Options, Plan, Source,
     import_all, import_captures, is_capture,
@@ -16,6 +17,7 @@ use crate::drafts;
 use crate::exit::Exit;
 use crate::files::Input;
 use crate::format::FormatArgs;
+use crate::scenario::{Overrides, load};
 use crate::terminal;
 
 /// Arguments of `import`.
@@ -43,13 +45,17 @@ pub(crate) struct ImportArgs {
     /// from=src,to=dst,size=size,period=period:ns,deadline=deadline:ns]
     #[arg(long, value_name = "NAME=TITLE,...", value_parser = Columns::parse)]
     pub(crate) columns: Option<Columns>,
+    /// Compare with a plan, flow by flow, in place of printing the scenario
+    #[arg(long, value_name = "SCENARIO")]
+    pub(crate) against: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
 
 const NOTES: &str = "Example: rtether import plant.scd -o plant.yaml\n\nWhat the file does not say \
 is a comment on its line of the scenario, and in --json. Without -o the scenario is printed, and \
-findings go to standard error.\n\nExit codes: 0 imported, 2 the file cannot be imported.";
+findings go to standard error.\n\nExit codes: 0 imported, 1 it deviates from the plan of \
+--against, 2 the file cannot be imported.";
 
 /// A class and its deadline.
 type Deadline = (Class, Option<Duration>);
@@ -85,6 +91,9 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
         file: &file,
         plan: &plan,
     };
+    if let Some(planned) = &arguments.against {
+        return compare(planned, &plan, arguments);
+    }
     match &arguments.out {
         Some(out) => {
             let printed = arguments.format.print(&imported);
@@ -97,6 +106,27 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
             terminal::print(&plan.scenario)
         }
         None => arguments.format.print(&imported),
+    }
+}
+
+/// Compares what was imported with a plan.
+fn compare(planned: &Path, seen: &Plan, arguments: &ImportArgs) -> Exit {
+    let planned = match load(planned, &Overrides::default()) {
+        Ok(loaded) => loaded.scenario,
+        Err(exit) => return exit,
+    };
+    let seen = match scenario::load("imported", &seen.scenario).into_scenario() {
+        Ok(seen) => seen,
+        Err(words) => {
+            return terminal::fail(&format!("what was imported is no scenario: {words}"));
+        }
+    };
+    let found = against(&planned, &seen);
+    let printed = arguments.format.print(&found);
+    if printed == Exit::Ok && found.deviates() {
+        Exit::Failed
+    } else {
+        printed
     }
 }
 

@@ -81,7 +81,7 @@ impl Grid {
         };
         let aside: i128 = gaps.iter().map(aside).sum();
         // Random gaps are a quarter of the period beside it in the mean.
-        let part = if times.len() < 5 { 20 } else { 6 };
+        let part = if times.len() < 5 { 20 } else { 5 };
         let count = i128::try_from(gaps.len()).ok()?;
         if aside * part >= i128::from(period) * count {
             return None;
