@@ -75,7 +75,9 @@ pub(super) struct Flow {
     pub(super) dscp: u8,
     /// Stated by the traffic, with its words.
     pub(super) deadline: Option<(Duration, String)>,
-    path: Path,
+    /// The point where it was seen.
+    pub(super) interface: usize,
+    pub(super) path: Path,
     frames: u64,
 }
 
@@ -222,6 +224,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         dscp: stream.dscp,
         deadline: None,
         release,
+        interface: stream.key.interface,
         path,
         frames: times.frames,
     })
@@ -416,6 +419,7 @@ fn relate(flows: &mut Vec<Flow>, relation: &Relation) {
         tag_why: Some(why),
         dscp: 0,
         deadline,
+        interface: usize::MAX,
         path,
         frames: 0,
     });

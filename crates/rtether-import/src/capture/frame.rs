@@ -114,6 +114,8 @@ pub(super) struct Frame<'a> {
     pub(super) size: usize,
     pub(super) dscp: u8,
     pub(super) what: What<'a>,
+    /// What is behind its type.
+    pub(super) inside: &'a [u8],
 }
 
 /// What is in a frame.
@@ -213,6 +215,7 @@ impl<'a> Frame<'a> {
             size: room,
             dscp: 0,
             what: What::Data,
+            inside,
         };
         match ether_type {
             IPV4 => frame.ipv4(inside, room)?,

@@ -1,7 +1,8 @@
 //! Captures of traffic: pcap and pcapng, also in gzip, one file or several.
 //!
 //! `packets` reads files packet by packet, `frame` what each says, `streams` collects what belongs
-//! together, with its times (`times`, and `grid` for a period); `profinet` and `enip` read what
+//! together, with its times (`times`, and `grid` for a period); `ways` finds frames that were seen at
+//! several points; `profinet` and `enip` read what
 //! connections state, `flows` makes flows of all that, `label` names them, `write` writes the text.
 //! Packets are read once and none is kept: memory grows with the number of streams only.
 
@@ -14,6 +15,7 @@ mod packets;
 mod profinet;
 mod streams;
 mod times;
+mod ways;
 mod write;
 
 use std::fmt;
@@ -25,6 +27,8 @@ use frame::{Frame, What};
 use packets::{End, Format, Packets};
 use profinet::Relations;
 use streams::Streams;
+use ways::Ways;
+use write::Points;
 
 use crate::error::ImportError;
 use crate::options::Options;
@@ -56,8 +60,10 @@ struct Seen {
     streams: Streams,
     relations: Relations,
     connections: Connections,
+    ways: Ways,
     packets: u64,
-    interfaces: usize,
+    /// Names of all interfaces.
+    interfaces: Vec<String>,
     formats: Vec<Format>,
     findings: Vec<Finding>,
 }
@@ -72,24 +78,36 @@ impl Seen {
 
     /// Reads all packets of a file.
     fn read(&mut self, name: &str, mut packets: Packets<'_>) -> Result<(), ImportError> {
-        let first = self.interfaces;
+        let first = self.interfaces.len();
         let before = self.packets;
         let mut is_skipped: Vec<u64> = Vec::new();
         while let Some(packet) = packets.next() {
             self.packets += 1;
             let number = packet.interface;
-            let (at, length) = (packet.at, packet.length);
+            let (at, length, has_others) = (packet.at, packet.length, packet.has_others);
             if !packet.is_ethernet {
                 is_skipped.resize(is_skipped.len().max(number + 1), 0);
                 is_skipped[number] += 1;
                 continue;
             }
             match Frame::read(packet.octets, length) {
-                Some(frame) => self.take(first + number, at, &frame),
+                Some(frame) => {
+                    self.take(first + number, at, &frame);
+                    if has_others {
+                        self.ways.take(first + number, at, &frame);
+                    }
+                }
                 None => self.streams.short += 1,
             }
         }
-        self.interfaces += packets.interfaces.len();
+        self.ways.end_file();
+        let names = packets.interfaces.iter().zip(first + 1..);
+        self.interfaces.extend(
+            names.map(|(interface, number)| match interface.name.as_str() {
+                "" => format!("interface {number}"),
+                name => plain(name, 40),
+            }),
+        );
         self.formats.push(packets.format());
         let shown = plain(name, 80);
         if let End::Broken(why) = packets.end() {
@@ -219,9 +237,14 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
         "What a capture does not show is marked `assumed`: check these lines first.".to_owned(),
     ];
     let title = first.split('.').next().unwrap_or(first);
+    let points = Points {
+        names: &seen.interfaces,
+        ways: &seen.ways,
+    };
     let (scenario, assumptions) = write::write(
         &head,
         &plain(title, 80),
+        &points,
         &seen.streams,
         &found.flows,
         options,
@@ -256,7 +279,7 @@ fn plan(
                 "packets",
                 usize::try_from(seen.packets).unwrap_or(usize::MAX),
             ),
-            count("interfaces", "interfaces", seen.interfaces),
+            count("interfaces", "interfaces", seen.interfaces.len()),
             count("streams", "streams", seen.streams.all.len()),
             count("flows", "flows", found.flows.len()),
             count("stations", "stations", stations.len()),

@@ -65,6 +65,8 @@ pub(super) struct Packet<'a> {
     /// Nanoseconds since 1970.
     pub(super) at: i64,
     pub(super) is_ethernet: bool,
+    /// Whether the file has several interfaces so far.
+    pub(super) has_others: bool,
     /// Octets on the wire, without those that only the wire has.
     pub(super) length: usize,
     pub(super) octets: &'a [u8],
@@ -234,6 +236,7 @@ impl<'r> Packets<'r> {
                 let octets = self.block.get(octets)?;
                 Some(Packet {
                     interface,
+                    has_others: self.interfaces.len() > 1,
                     is_ethernet: from.link_type == ETHERNET,
                     at: from.clock.nanoseconds(stamp),
                     length: length.max(octets.len()),

@@ -8,6 +8,7 @@ use super::flows::{Flow, Release, Why};
 use super::frame::Mac;
 use super::label;
 use super::streams::Streams;
+use super::ways::Ways;
 use crate::options::{Class, Options};
 use crate::plan::Assumption;
 use crate::sheet::{Names, Sheet, scalar, time};
@@ -152,10 +153,41 @@ fn deadline(flow: &Flow, options: &Options) -> Option<(Duration, Why)> {
     }
 }
 
+/// Points of capture.
+pub(super) struct Points<'a> {
+    pub(super) names: &'a [String],
+    pub(super) ways: &'a Ways,
+}
+
+/// Most further points that a comment names.
+const MOST_POINTS: usize = 3;
+
+impl Points<'_> {
+    /// Says where a flow was seen, and how much later at other points; nothing if at one.
+    fn words(&self, flow: &Flow) -> Option<String> {
+        let ways = self.ways.from(&flow.path, flow.interface);
+        let named = |point: usize| self.names.get(point).map_or("", String::as_str);
+        let others = ways.iter().take(MOST_POINTS).map(|(point, delay)| {
+            let ns = |ns: i64| time(Duration::from_ns(ns));
+            let (mean, least, most) = (delay.mean(), delay.least, delay.most);
+            let range = if least == most {
+                String::new()
+            } else {
+                format!(" ({} to {})", ns(least), ns(most))
+            };
+            format!("{} later at {}{range}", ns(mean), named(*point))
+        });
+        let others: Vec<String> = others.collect();
+        let begin = named(flow.interface);
+        (!others.is_empty()).then(|| format!("seen at {begin}, {}", others.join(", ")))
+    }
+}
+
 /// Writes the scenario. `head` are the lines of its first comment.
 pub(super) fn write(
     head: &[String],
     title: &str,
+    points: &Points<'_>,
     streams: &Streams,
     flows: &[Flow],
     options: &Options,
@@ -186,6 +218,7 @@ pub(super) fn write(
             name: names.take(&flow.name),
             stations: &stations,
             network: &network,
+            points,
             options,
             number,
         };
@@ -293,6 +326,7 @@ struct Writer<'a> {
     name: String,
     stations: &'a Stations,
     network: &'a Network,
+    points: &'a Points<'a>,
     options: &'a Options,
     number: usize,
 }
@@ -320,7 +354,11 @@ impl Writer<'_> {
         let description = plain(&flow.description, DESCRIPTION);
         sheet.line(&format!("    description: {}", scalar(&description)));
         let from = self.stations.named(flow.talker);
-        sheet.line(&format!("    from: {}", scalar(from)));
+        let from = format!("    from: {}", scalar(from));
+        match self.points.words(flow) {
+            Some(words) => sheet.explained(&from, &words),
+            None => sheet.line(&from),
+        }
         if let Some(listener) = flow.listener {
             let to = scalar(self.stations.named(listener));
             sheet.line(&format!("    to: {to}"));
