@@ -190,13 +190,16 @@ impl Composer {
     pub fn compose(&self, stream: usize) -> Result<Composition, Reason> {
         let own = &self.analysis.streams[stream];
         let bound = own.bound.as_ref().map_err(Reason::clone)?;
-        let (last, end) = self.plant.streams[stream].end.clone()?;
+        let copies = self.plant.results().nth(stream).unwrap_or_default();
         let mut methods = bound.by_method.clone();
         methods.sort_by_key(|&(_, latency)| latency);
         let found = methods.into_iter().find_map(|(method, latency)| {
-            let steps = self.steps(method, last, end)?;
-            let sum: Duration = steps.iter().map(Step::time).sum();
-            (sum == latency).then_some((method, latency, steps))
+            let mut ends = copies.iter().filter_map(|copy| copy.end.as_ref().ok());
+            ends.find_map(|&(last, end)| {
+                let steps = self.steps(method, last, end)?;
+                let sum: Duration = steps.iter().map(Step::time).sum();
+                (sum == latency).then_some((method, latency, steps))
+            })
         });
         let (method, latency, steps) = found.ok_or(Reason::OutOfRange)?;
         Ok(Composition {

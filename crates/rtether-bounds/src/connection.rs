@@ -76,7 +76,16 @@ impl Connection {
 /// Returns whether the messages of a flow may be proved to leave at once.
 pub(crate) fn may_be_prompt(network: &Network, flow: &Flow) -> bool {
     let is_stream = flow.connection.is_some() && flow.delivery == Delivery::Unicast;
-    is_stream && is_regular(flow) && !may_overtake(network, flow)
+    is_stream && is_regular(flow) && !may_overtake(network, flow) && !is_redundant(network, flow)
+}
+
+/// Returns whether the copies of two networks may change the order of segments.
+fn is_redundant(network: &Network, flow: &Flow) -> bool {
+    let mut ends = flow.listeners.iter().chain([&flow.talker]);
+    ends.any(|&end| {
+        let station = network.end_station(end);
+        station.is_some_and(|own| own.redundancy.is_some())
+    })
 }
 
 /// Returns what the proof lacks for a flow that was not tried.

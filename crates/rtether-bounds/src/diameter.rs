@@ -39,7 +39,7 @@ use crate::analysis::Reason;
 use crate::curve::{ONE, PLACES};
 use crate::discipline::Discipline;
 use crate::index::NONE;
-use crate::plant::{Plant, Visit};
+use crate::plant::{Plant, Stream, Visit};
 use crate::report::place;
 use crate::source::INFINITE;
 use crate::whole;
@@ -227,7 +227,7 @@ fn depths(plant: &Plant) -> Vec<u32> {
 
 /// Returns places and longest time of each stream, with this longest wait.
 fn streams(plant: &Plant, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duration)>> {
-    let streams = plant.streams.iter().map(|stream| {
+    let time_of = |stream: &Stream| {
         let (last, end) = stream.end.as_ref().ok()?;
         let places = depths[*last as usize];
         // That of the first place is the time for which a packet is held for an address.
@@ -235,6 +235,10 @@ fn streams(plant: &Plant, wait: i64, depths: &[u32]) -> Vec<Option<(u32, Duratio
         let time = gaps.sum::<i128>() + i128::from(end.max) + i128::from(places) * i128::from(wait);
         let time = i64::try_from(time).ok().filter(|&time| time < INFINITE)?;
         Some((places, Duration::from_ps(time)))
-    });
-    streams.collect()
+    };
+    let longest = |copies: &[Stream]| {
+        let times = copies.iter().map(time_of);
+        times.reduce(|one, other| Some(Ord::max(one?, other?)))?
+    };
+    plant.results().map(longest).collect()
 }

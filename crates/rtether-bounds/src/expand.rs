@@ -13,6 +13,7 @@ mod end_station;
 mod ingress;
 mod link;
 mod mirror;
+mod redundancy;
 mod resolution;
 mod spacer;
 
@@ -279,6 +280,10 @@ impl Walker<'_> {
             }
         };
         for &listener in &flow.listeners {
+            if self.is_double(flow, listener) {
+                self.follow_copies(flow, listener, arrived.as_ref());
+                continue;
+            }
             let stream = self.follow_answer(flow, listener, &arrived);
             if self.is_prompt {
                 let all = arrived.iter().flatten();
@@ -322,13 +327,9 @@ impl Walker<'_> {
             }
             return stream;
         };
-        let after = match flow.reply {
-            Some(reply) => reply.after.as_ps(),
-            None if flow.is_acknowledged() && !self.is_prompt => 0,
-            None => {
-                stream.end = token.end();
-                return stream;
-            }
+        let Some(after) = self.answers_after(flow) else {
+            stream.end = token.end();
+            return stream;
         };
         stream.end = self.send_answer(flow, listener, token, after);
         for branch in branches {
@@ -339,6 +340,14 @@ impl Walker<'_> {
         stream
     }
 
+    /// Returns how long a listener takes to answer a message, if it does.
+    fn answers_after(&self, flow: &Flow) -> Option<i64> {
+        match flow.reply {
+            Some(reply) => Some(reply.after.as_ps()),
+            None => (flow.is_acknowledged() && !self.is_prompt).then_some(0),
+        }
+    }
+
     /// Follows the answer to the packets of a token; returns its end.
     fn send_answer(
         &mut self,
@@ -347,6 +356,19 @@ impl Walker<'_> {
         token: &Token,
         after: i64,
     ) -> Result<(u32, Gap), Reason> {
+        let back = self.answers(flow, listener, token, after)?;
+        let (_, token) = back.first().ok_or(Reason::NotDelivered)?;
+        token.end()
+    }
+
+    /// Follows the answer to the packets of a token; returns its deliveries.
+    fn answers(
+        &mut self,
+        flow: &Flow,
+        listener: NodeId,
+        token: &Token,
+        after: i64,
+    ) -> Result<Deliveries, Reason> {
         let answer = Token {
             gap: Gap {
                 min: add(token.gap.min, after),
@@ -374,9 +396,7 @@ impl Walker<'_> {
             is_answer: true,
         };
         let target = self.unicast(flow, [listener, flow.talker]);
-        let back = self.send(&way, &target, answer)?;
-        let (_, token) = back.first().ok_or(Reason::NotDelivered)?;
-        token.end()
+        self.send(&way, &target, answer)
     }
 
     /// Returns the destination of unicast frames of a flow, or of its answers.
@@ -418,9 +438,12 @@ impl Walker<'_> {
             self.keep_gap(way, &mut token);
         }
         let queue = self.pass_smoother(station, way, &mut token);
-        let port = PortId::first(way.from);
         let mut under_way = Vec::new();
-        self.emit(port, queue, token, &mut under_way)?;
+        if let Some(redundancy) = station.redundancy {
+            self.send_by_both(way.from, redundancy, &token, &mut under_way)?;
+        } else {
+            self.emit(PortId::first(way.from), queue, token, &mut under_way)?;
+        }
         while let Some((port, token)) = under_way.pop() {
             self.arrive(port, way, to, token, &mut under_way, &mut deliveries)?;
         }
@@ -459,6 +482,7 @@ impl Walker<'_> {
                     if deliveries.iter().any(is_same) {
                         return Err(self.loops());
                     }
+                    self.take_off_trailer(way.from, &mut token);
                     self.pass_stack(port.node, station, way, &mut token, false);
                     if !is_exchange(way.flow) {
                         self.pass_tasks(port.node, station, &mut token, false);

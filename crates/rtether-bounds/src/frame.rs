@@ -136,6 +136,16 @@ impl Frame {
         }
     }
 
+    /// Adds what a station in two networks appends.
+    pub(crate) fn lengthen(&mut self, trailer: Bytes) {
+        self.sizes = self.sizes.map(|size| size + octets(trailer));
+    }
+
+    /// Takes off what a station in two networks has appended.
+    pub(crate) fn shorten(&mut self, trailer: Bytes) {
+        self.sizes = self.sizes.map(|size| size - octets(trailer));
+    }
+
     /// Returns the frame with priority zero.
     pub(crate) const fn without_priority(self) -> Self {
         Self { pcp: 0, ..self }

@@ -93,7 +93,8 @@ impl Analyzer {
         &self.flows
     }
 
-    /// Returns the bounds of all streams: flows in order, listeners in order.
+    /// Returns the bounds of all streams: flows in order, listeners in order, and one for each copy
+    /// of a stream in two networks.
     pub fn streams(&self) -> &[StreamBound] {
         &self.streams
     }

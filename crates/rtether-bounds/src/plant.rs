@@ -239,6 +239,7 @@ impl Plant {
         plant.members = members;
         plant.leads_on = plant.find_ways();
         plant.expect_losses();
+        plant.expect_copies();
         plant.find_copies();
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
@@ -388,6 +389,13 @@ impl Plant {
         }
     }
 
+    /// Returns the streams of each result: several are copies of one stream in two networks.
+    pub(crate) fn results(&self) -> impl Iterator<Item = &[Stream]> {
+        let is_same =
+            |one: &Stream, other: &Stream| (one.flow, one.listener) == (other.flow, other.listener);
+        self.streams.chunk_by(is_same)
+    }
+
     /// Returns whether the messages of a flow are taken to leave at once.
     pub(crate) fn is_prompt(&self, flow: u32) -> bool {
         let at = self.connections.partition_point(|own| own.flow < flow);
@@ -455,6 +463,16 @@ impl Plant {
             if leads_on && (is_lossy || visit.is_policed) {
                 self.sources[visit.flow as usize].closed = None;
             }
+        }
+    }
+
+    /// Assumes nothing of flows that wait for answers in two networks: after an answer by one, copies
+    /// of the request may still be on their way in the other.
+    fn expect_copies(&mut self) {
+        let copied = self.results().filter(|copies| copies.len() > 1);
+        let flows: Vec<u32> = copied.map(|copies| copies[0].flow).collect();
+        for flow in flows {
+            self.sources[flow as usize].closed = None;
         }
     }
 

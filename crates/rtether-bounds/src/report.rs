@@ -80,7 +80,7 @@ pub(crate) fn report(
         }
     }
     Analysis {
-        streams: streams.collect(),
+        streams: joined(streams),
         ports,
         stacks,
         open_flows: open_flows(plant),
@@ -91,6 +91,35 @@ pub(crate) fn report(
             is_cyclic: solution.is_cyclic,
         },
     }
+}
+
+/// Joins the copies of each stream in two networks: its bound is the largest of theirs, as that
+/// holds with either network alone.
+fn joined(copies: impl Iterator<Item = StreamBound>) -> Vec<StreamBound> {
+    let mut streams: Vec<StreamBound> = Vec::new();
+    for copy in copies {
+        match streams.last_mut() {
+            Some(last) if (last.flow, last.listener) == (copy.flow, copy.listener) => {
+                last.bound = larger(last.bound.clone(), copy.bound);
+            }
+            _ => streams.push(copy),
+        }
+    }
+    streams
+}
+
+fn larger(one: Result<Bound, Reason>, other: Result<Bound, Reason>) -> Result<Bound, Reason> {
+    let (one, other) = (one?, other?);
+    let latency_min = one.latency_min.min(other.latency_min);
+    let larger = if other.latency > one.latency {
+        other
+    } else {
+        one
+    };
+    Ok(Bound {
+        latency_min,
+        ..larger
+    })
 }
 
 /// Returns the bound that the solution gives for one stream.

@@ -143,13 +143,17 @@ impl Resolution {
         }
         let arp = network.end_station(self.from).and_then(|own| own.arp);
         let arp = arp.unwrap_or_default();
-        let stream = &plant.streams[plant.first_of(number).stream];
+        // Several in two networks.
+        let streams = &plant.streams[plant.first_of(number).stream..];
+        let streams = || streams.iter().take_while(|stream| stream.flow == number);
         let retry = arp.retry.as_ps();
-        let way = stream.end.as_ref().map(|&(last, _)| last);
-        let mut way = way.into_iter().flat_map(|last| plant.way_to(last));
+        let ends = streams().filter_map(|stream| stream.end.as_ref().ok());
+        let mut way = ends.flat_map(|&(last, _)| plant.way_to(last));
         let is_lossy =
             way.any(|visit| visit.is_policed || plant.servers[visit.server as usize].is_lossy);
-        let obstacle = match latency(plant, solution, stream) {
+        let latencies = streams().map(|stream| latency(plant, solution, stream));
+        let longest = latencies.reduce(|one, other| Some(one?.max(other?)));
+        let obstacle = match longest.flatten() {
             _ if is_lossy => ResolutionObstacle::Losses,
             None => ResolutionObstacle::Unbounded,
             Some(time) if time >= retry => ResolutionObstacle::Late {

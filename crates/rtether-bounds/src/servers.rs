@@ -87,7 +87,7 @@ impl Sites {
             let first = sites.wires.len();
             sites.first_port.push(first);
             let ports = match &node.kind {
-                NodeKind::EndStation(_) => 1,
+                NodeKind::EndStation(station) => usize::from(station.ports()),
                 NodeKind::Switch(switch) => switch.ports.len(),
                 NodeKind::Hub(hub) => usize::from(hub.ports),
             };

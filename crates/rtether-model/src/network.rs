@@ -1,7 +1,7 @@
 //! The plant: end stations, switches and the links between them.
 //!
 //! Indices are positions in [`Network::nodes`] and [`Network::links`]; ports are counted from zero
-//! within their node. An end station has exactly one port, number 0.
+//! within their node. An end station has one port, number 0, or two if it is in two networks.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -15,6 +15,7 @@ pub use crate::index::{LinkId, NodeId, PortId};
 use crate::ingress::IngressRule;
 pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
+pub use crate::redundancy::Redundancy;
 use crate::scheme::Access;
 
 pub use crate::selection::{Partition, Selection};
@@ -74,6 +75,8 @@ pub struct EndStation {
     /// Resolution of the addresses of neighbors; all are known beforehand if not given. Every
     /// station answers requests.
     pub arp: Option<Arp>,
+    /// How it is in two networks at once; it is in one if not given. Not with a layer.
+    pub redundancy: Option<Redundancy>,
     /// On real hosts: whether all of the above is emulated below the host, in addition to the
     /// host's own costs, instead of left to the host. Ignored in a simulation.
     pub emulate: bool,
@@ -95,8 +98,14 @@ impl EndStation {
             tasks: None,
             layer: None,
             arp: None,
+            redundancy: None,
             emulate: false,
         }
+    }
+
+    /// Returns the number of its ports.
+    pub const fn ports(&self) -> u16 {
+        if self.redundancy.is_some() { 2 } else { 1 }
     }
 }
 
@@ -628,12 +637,19 @@ impl Network {
     }
 
     /// Joins two nodes by a link as [`Link::new`] makes it: a switch or hub gets a new port for
-    /// it, an end station has one.
+    /// it, an end station has one, or two of which the first one that is free is taken.
     ///
     /// # Panics
     /// With 2^16 ports at one node.
     pub fn join(&mut self, a: NodeId, b: NodeId, rate: BitRate) -> &mut Link {
         let ends = [a, b].map(|node| {
+            let station = self.end_station(node);
+            let is_double = station.is_some_and(|own| own.ports() > 1);
+            let first = PortId::first(node);
+            let is_linked = || self.links.iter().any(|link| link.ends.contains(&first));
+            if is_double && is_linked() {
+                return PortId { node, port: 1 };
+            }
             let port = self.nodes[node.index()].kind.new_port();
             PortId { node, port }
         });

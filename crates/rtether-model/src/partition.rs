@@ -11,6 +11,7 @@
 mod search;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::flow::{Delivery, Flow};
@@ -111,22 +112,31 @@ fn limited(part: Duration) -> Duration {
 }
 
 /// The ways of a flow: by listener the hops there, and back if it is answered, without those at
-/// which no frame waits.
+/// which no frame waits; in two networks those in each.
 struct Ways(Option<Vec<[Vec<Hop>; 2]>>);
 
 impl Ways {
     fn of(network: &Network, flow: &Flow, routing: &Routing) -> Self {
         let waits = |hop: &Hop| network.hub(hop.egress.node).is_none();
         let keep = |hops: Vec<Hop>| hops.into_iter().filter(waits).collect::<Vec<Hop>>();
-        let way = |&listener| {
-            let there = keep(routing.flow_path(network, flow, listener).ok()?);
+        let mut ways = Vec::new();
+        let mut add = |listener| {
+            let there = routing.flow_paths(network, flow, listener).ok()?;
             let back = match flow.reply {
-                Some(_) => keep(routing.answer_path(network, flow, listener).ok()?),
-                None => Vec::new(),
+                Some(_) => routing.answer_paths(network, flow, listener).ok()?,
+                None => vec![Vec::new()],
             };
-            Some([there, back])
+            let of = |paths: &[Vec<Hop>], network: usize| {
+                let last = paths.len().saturating_sub(1);
+                keep(paths.get(network.min(last)).cloned().unwrap_or_default())
+            };
+            for network in 0..there.len().max(back.len()) {
+                ways.push([of(&there, network), of(&back, network)]);
+            }
+            Some(())
         };
-        Self(flow.listeners.iter().map(way).collect())
+        let all: Option<()> = flow.listeners.iter().map(|&to| add(to)).collect();
+        Self(all.map(|()| ways))
     }
 
     fn iter(&self) -> impl Iterator<Item = &[Vec<Hop>; 2]> {

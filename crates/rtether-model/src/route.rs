@@ -5,6 +5,7 @@
 //! one whose shortest path leaves its VLAN takes the shortest way inside it. The paths are facts of
 //! the plant, not behavior, so the simulator and the bounds may share them.
 
+mod redundant;
 mod towards;
 mod vlan;
 
@@ -186,21 +187,22 @@ impl Routing {
         Some(PortId { node: from, port })
     }
 
-    /// Returns the hop by which a frame for the end station `to` leaves `from`.
+    /// Returns the hop by which a frame for the end station `to` leaves the switch `from`: towards
+    /// the first port of the station that is in its network.
     pub fn next_hop(&self, network: &Network, from: NodeId, to: NodeId) -> Option<Hop> {
-        if self.index_of(from).is_none() {
-            return self.hops_from(network, from).next();
-        }
-        let access = self.hops_from(network, to).next()?;
-        let egress = if access.ingress.node == from {
-            access.ingress
-        } else {
-            self.port_towards(from, access.ingress.node)?
-        };
+        let mut accesses = self.hops_from(network, to);
+        let egress = accesses.find_map(|access| {
+            if access.ingress.node == from {
+                Some(access.ingress)
+            } else {
+                self.port_towards(from, access.ingress.node)
+            }
+        })?;
         hop_at(network, egress, self.link_at(egress)?)
     }
 
-    /// Returns the hops from one end station to another, ignoring VLANs.
+    /// Returns the hops from one end station to another, ignoring VLANs: by the first port that
+    /// leads there.
     pub fn path(
         &self,
         network: &Network,
@@ -212,11 +214,28 @@ impl Routing {
                 return Err(RouteError::Unconnected { node });
             }
         }
+        let mut paths = self.hops_from(network, from);
+        let paths = paths.find_map(|first| self.path_behind(network, first, to).ok());
+        paths.ok_or(RouteError::Separated { from, to })
+    }
+
+    /// Returns the hops from the port of an end station to another station, ignoring VLANs.
+    fn path_behind(
+        &self,
+        network: &Network,
+        first: Hop,
+        to: NodeId,
+    ) -> Result<Vec<Hop>, RouteError> {
+        let from = first.egress.node;
         let mut hops = Vec::new();
         let mut at = from;
         while at != to {
-            let hop = self
-                .next_hop(network, at, to)
+            let hop = if hops.is_empty() {
+                Some(first)
+            } else {
+                self.next_hop(network, at, to)
+            };
+            let hop = hop
                 .filter(|_| hops.len() <= self.switches)
                 .ok_or(RouteError::Separated { from, to })?;
             // A link to another end station, which does not forward.
@@ -239,6 +258,9 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
+        if self.has_two_ports(flow.talker) {
+            return self.flow_paths(network, flow, listener).map(first_of);
+        }
         let hops = if let Some(route) = flow.route_to(listener) {
             self.follow(network, route, [flow.talker, listener])?
         } else if flow.delivery == Delivery::Multicast {
@@ -258,6 +280,9 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
+        if self.has_two_ports(listener) {
+            return self.answer_paths(network, flow, listener).map(first_of);
+        }
         let Some(route) = flow.route_to(listener) else {
             return self.path_of_flow(network, flow, [listener, flow.talker]);
         };
@@ -314,11 +339,12 @@ impl Routing {
     }
 
     /// Returns every hop of a flow: all paths one after the other, or the tree of a multicast flow
-    /// with each link once.
+    /// with each link once; in both networks of a talker that is in two.
     pub fn flow_hops(&self, network: &Network, flow: &Flow) -> Result<Vec<Hop>, RouteError> {
         let mut hops = Vec::new();
         for &listener in &flow.listeners {
-            hops.extend(self.flow_path(network, flow, listener)?);
+            let paths = self.flow_paths(network, flow, listener)?;
+            hops.extend(paths.into_iter().flatten());
         }
         if flow.delivery == Delivery::Multicast {
             let unique: BTreeSet<Hop> = hops.into_iter().collect();
@@ -330,7 +356,7 @@ impl Routing {
     /// Returns the tree of a multicast flow without routes: of shortest paths or, if one of them
     /// leaves its VLAN, of those inside.
     fn tree(&self, network: &Network, flow: &Flow) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
-        let shortest = joined(flow, |to| self.path(network, flow.talker, to))?;
+        let shortest = joined(&flow.listeners, |to| self.path(network, flow.talker, to))?;
         let is_inside = |&to: &NodeId| {
             let hops = branch(&shortest, flow.talker, to);
             vlan::check(network, &hops, vid_of(flow)).is_ok()
@@ -338,7 +364,7 @@ impl Routing {
         if !self.has_vlans || flow.listeners.iter().all(is_inside) {
             return Ok(shortest);
         }
-        let inside = joined(flow, |to| {
+        let inside = joined(&flow.listeners, |to| {
             self.path_of_flow(network, flow, [flow.talker, to])
         });
         match inside {
@@ -375,14 +401,19 @@ impl Routing {
     }
 }
 
+/// Returns the first of several paths.
+fn first_of(paths: Vec<Vec<Hop>>) -> Vec<Hop> {
+    paths.into_iter().next().unwrap_or_default()
+}
+
 /// Joins the paths to all listeners of a flow into a tree: where a path returns to a node that an
 /// earlier one has reached, the earlier path to it is kept, so that no frame arrives twice.
-fn joined(
-    flow: &Flow,
+fn joined<'a>(
+    listeners: impl IntoIterator<Item = &'a NodeId>,
     path: impl Fn(NodeId) -> Result<Vec<Hop>, RouteError>,
 ) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
     let mut into = BTreeMap::new();
-    for &listener in &flow.listeners {
+    for &listener in listeners {
         let path = path(listener)?;
         let known = path
             .iter()
@@ -456,7 +487,7 @@ fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
         .nodes
         .iter()
         .map(|node| match &node.kind {
-            NodeKind::EndStation(_) => vec![None],
+            NodeKind::EndStation(station) => vec![None; usize::from(station.ports())],
             NodeKind::Switch(switch) => vec![None; switch.ports.len()],
             NodeKind::Hub(hub) => vec![None; usize::from(hub.ports)],
         })

@@ -19,6 +19,7 @@ mod domain;
 mod gap;
 mod load;
 mod mirror;
+mod redundancy;
 mod router;
 mod shaper;
 pub(super) mod size;
@@ -37,6 +38,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
         unconnected: BTreeSet::new(),
     };
     router::check(reader, plant);
+    redundancy::check(reader, plant, &routing);
     admission::check(reader, plant, &routing);
     if let Some(admission) = plant.network.admission {
         walk.used[admission.manager.index()] = true;
@@ -92,14 +94,17 @@ impl Walk {
     ) {
         let mut late = false;
         for &listener in &flow.listeners {
-            match routing.flow_path(&plant.network, flow, listener) {
-                Ok(hops) => {
+            match routing.flow_paths(&plant.network, flow, listener) {
+                Ok(paths) => {
                     self.used[flow.talker.index()] = true;
-                    for hop in &hops {
+                    for hop in paths.iter().flatten() {
                         self.used[hop.ingress.node.index()] = true;
                     }
                     if !late {
-                        late = deadline::check(reader, plant, index, flow, &hops);
+                        // The first copy counts.
+                        let shortest = paths.iter().min_by_key(|path| path.len());
+                        let hops = shortest.map_or(&[][..], Vec::as_slice);
+                        late = deadline::check(reader, plant, index, flow, hops);
                     }
                     if let Err(error) = way_back(plant, routing, flow, listener) {
                         self.no_route(reader, plant, (index, listener, " and back"), error);

@@ -341,6 +341,12 @@ pub(super) static IDLE_PARTITION: Code = warning(
     "Only ports with `selection: edf` send what is due first, and only a manager of channels \
      (`admission`) asks besides them. All results are those without `partition`.",
 );
+pub(super) static ONE_NETWORK: Code = error(
+    "one-network",
+    "A station with `redundancy` is not in two networks.",
+    "It sends each frame into two networks, so that one may fail: it has a link into each, and \
+     neither switches nor links join them.",
+);
 pub(super) static UNUSED_NODE: Code = warning(
     "unused-node",
     "No flow starts at, ends at or passes a node.",
@@ -465,6 +471,7 @@ pub static ALL: &[&Code] = &[
     &DEADLINE_SMOOTHED,
     &NO_PARTITION,
     &IDLE_PARTITION,
+    &ONE_NETWORK,
     &UNUSED_NODE,
     &UNUSED_STACK,
     &NOTHING_TO_RUN,

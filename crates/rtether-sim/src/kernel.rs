@@ -24,6 +24,7 @@ mod media;
 mod mirror;
 mod port;
 mod publication;
+mod redundancy;
 mod router;
 mod spacing;
 mod station;
@@ -59,6 +60,7 @@ use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 use crate::visitor::Visitor;
+use redundancy::Double;
 
 /// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
 /// events: a port that becomes free chooses last, so that all frames of the same picosecond take
@@ -132,6 +134,8 @@ pub struct Simulation {
     arp: Vec<ArpState>,
     /// Of flows with a gap, in their order.
     spacings: Vec<Spacing>,
+    /// Of stations in two networks, in their order.
+    doubles: Vec<Double>,
     /// If flows ask for channels.
     admission: Option<Box<AdmissionState>>,
     /// How often its manager had divided the deadlines when ports were told.
@@ -296,6 +300,7 @@ impl Simulation {
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
             tcp: segment.copied(),
             is_mirrored: packet.has(MIRRORED),
+            trailer: self.trailer_of(id),
             arp: packet.has(ARP).then(|| node_of(packet.number)),
             fragment: fragmented
                 .and_then(|position| self.fragmented[position as usize].info(packet)),

@@ -63,6 +63,7 @@ pub mod tcp;
 pub mod timeline;
 pub mod topic;
 pub mod trace;
+mod twins;
 mod visitor;
 
 pub use config::Config;

@@ -3,7 +3,7 @@
 //! The simulator is compiled for its observer; the empty one costs nothing.
 
 use rtether_model::flow::FlowId;
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::{NodeId, PortId, Redundancy};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 
@@ -44,9 +44,23 @@ pub struct PacketInfo {
     pub arp: Option<NodeId>,
     /// A copy for the station behind a mirror port, which is no loss if it ends early.
     pub is_mirrored: bool,
+    /// What a station in two networks has appended, until the frame is received.
+    pub trailer: Option<Trailer>,
     /// Time spent so far, by [`Segment`]: at [`Observer::transmitted`] up to the first bit on the
     /// wire, at [`Observer::received`] up to the last.
     pub spent: [Duration; Segment::COUNT],
+}
+
+/// What a station in two networks appends to a frame, with which receivers recognize copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trailer {
+    /// How it is in two networks.
+    pub redundancy: Redundancy,
+    /// Number of the frame: among those of its station in PRP, of its flow from 1 to 255 in AFDX. The
+    /// copy has the same.
+    pub sequence: u16,
+    /// Whether the copy is in the second network.
+    pub is_in_second: bool,
 }
 
 /// A fragment of a datagram.

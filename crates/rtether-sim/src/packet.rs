@@ -7,6 +7,7 @@ use rtether_model::record::Segment;
 
 use crate::publication::Message;
 use crate::tcp;
+use crate::twins::Twins;
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -27,6 +28,8 @@ pub(crate) const OUTBOUND: u8 = 1 << 4;
 pub(crate) const MIRRORED: u8 = 1 << 5;
 /// A request or, with [`REVERSE`], a reply of ARP; its number is the station that it is about.
 pub(crate) const ARP: u8 = 1 << 6;
+/// Sent by a station in two networks, with its trailer.
+pub(crate) const TWIN: u8 = 1 << 7;
 
 /// One packet, from release to delivery. Times in picoseconds.
 #[derive(Clone, Copy, Default)]
@@ -125,6 +128,10 @@ pub(crate) struct Pool {
     segments: Vec<tcp::Segment>,
     /// Datagram in each packet; shorter than `packets` until RTPS is used.
     messages: Vec<Option<Message>>,
+    /// Frame of which each packet is a copy, and whether it is in the second network; shorter than
+    /// `packets` until a station is in two.
+    twin: Vec<(u32, bool)>,
+    twins: Twins,
     free: Fifo,
 }
 
@@ -147,6 +154,9 @@ impl Pool {
     /// Frees the packet's place.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
+        if self.get(id).has(TWIN) {
+            self.part_from_twins(id);
+        }
         let mut free = self.free;
         free.push(self, id);
         self.free = free;
@@ -160,6 +170,11 @@ impl Pool {
         }
         if let Some(message) = self.message(id).cloned() {
             self.set_message(copy, message);
+        }
+        if self.get(id).has(TWIN) {
+            let twin = self.twin[id as usize];
+            self.twins.copy(twin.0);
+            self.set_twin(copy, twin);
         }
         copy
     }
@@ -188,6 +203,56 @@ impl Pool {
             self.segments.resize(needed, tcp::Segment::default());
         }
         self.segments[id as usize] = segment;
+    }
+}
+
+impl Pool {
+    /// Makes a packet the first copy of a frame of a station in two networks.
+    pub(crate) fn join_twins(&mut self, id: u32, sequence: u16) {
+        let number = self.twins.add(sequence);
+        self.set_twin(id, (number, false));
+        self.get_mut(id).put(TWIN, true);
+    }
+
+    /// Puts a copy into the second network.
+    pub(crate) fn put_into_second(&mut self, id: u32) {
+        self.twin[id as usize].1 = true;
+    }
+
+    /// Returns whether a copy is in the second network.
+    pub(crate) fn is_in_second(&self, id: u32) -> bool {
+        self.twin[id as usize].1
+    }
+
+    /// Makes a copy a packet of its own.
+    #[cold]
+    pub(crate) fn part_from_twins(&mut self, id: u32) {
+        let number = self.twins_of(id);
+        self.twins.end(number);
+        self.get_mut(id).put(TWIN, false);
+    }
+
+    fn set_twin(&mut self, id: u32, twin: (u32, bool)) {
+        let needed = id as usize + 1;
+        if self.twin.len() < needed {
+            self.twin.resize(needed, (NONE, false));
+        }
+        self.twin[id as usize] = twin;
+    }
+
+    /// Returns the frame of which a packet is a copy.
+    pub(crate) fn twins_of(&self, id: u32) -> u32 {
+        self.twin[id as usize].0
+    }
+
+    /// Returns the frames of which several copies may be in transit.
+    pub(crate) const fn twins(&self) -> &Twins {
+        &self.twins
+    }
+
+    /// Returns them, mutable.
+    pub(crate) const fn twins_mut(&mut self) -> &mut Twins {
+        &mut self.twins
     }
 }
 

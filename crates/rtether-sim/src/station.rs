@@ -18,6 +18,7 @@ pub(crate) struct Station {
     servers: u8,
     resolves: bool,
     spaces: bool,
+    is_double: bool,
     released: u64,
     delivered: u64,
     arrived: u64,
@@ -38,6 +39,7 @@ impl Station {
             servers,
             resolves: false,
             spaces: false,
+            is_double: false,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -53,7 +55,7 @@ impl Station {
         self.node
     }
 
-    /// Returns its port; [`NONE`] without a link in use.
+    /// Returns its port, of two the first with a link in use; [`NONE`] without one.
     #[inline]
     pub(crate) const fn port(&self) -> u32 {
         self.port
@@ -91,6 +93,17 @@ impl Station {
     /// Lets it keep the gap of a flow.
     pub(crate) const fn space(&mut self) {
         self.spaces = true;
+    }
+
+    /// Returns whether it is in two networks.
+    #[inline]
+    pub(crate) const fn is_double(&self) -> bool {
+        self.is_double
+    }
+
+    /// Puts it in two networks.
+    pub(crate) const fn double(&mut self) {
+        self.is_double = true;
     }
 
     /// Counts a packet released by its applications.

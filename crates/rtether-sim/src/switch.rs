@@ -93,12 +93,17 @@ impl Learned {
     }
 }
 
+/// A place and the port there that leads to a station.
+type Access = (u32, u32);
+
 /// Static addresses: where each station is attached, and the egress port of each switch towards
 /// each place. Places are the switches, then the hubs.
 pub(crate) struct Forwarding {
     /// By station: its place and the port there. The place is [`NONE`] without a link, the port
     /// also at a hub.
-    access: Vec<(u32, u32)>,
+    access: Vec<Access>,
+    /// The same for the second port of stations in two networks.
+    second: BTreeMap<u32, Access>,
     /// `towards[from * places + to]`: the egress port of `from`. Empty if there are too many places;
     /// then their nodes, routes between them, and the first port of each switch tell the same.
     towards: Vec<u32>,
@@ -122,13 +127,14 @@ impl Forwarding {
     /// Returns the addresses of stations with this access, see the fields. The first places are the
     /// switches, as many as there are first ports.
     pub(crate) fn new(
-        access: Vec<(u32, u32)>,
+        (access, second): (Vec<Access>, BTreeMap<u32, Access>),
         places: Vec<NodeId>,
         first_ports: Vec<u32>,
         routing: &Routing,
     ) -> Self {
         let mut forwarding = Self {
             access,
+            second,
             towards: Vec::new(),
             places,
             routing: None,
@@ -177,7 +183,16 @@ impl Forwarding {
     /// Returns the egress port of `switch` for a station, or [`NONE`].
     #[inline]
     fn port(&self, switch: u32, station: u32) -> u32 {
-        let (target, port) = self.access[station as usize];
+        let port = self.port_to(switch, self.access[station as usize]);
+        if port == NONE && !self.second.is_empty() {
+            let second = self.second.get(&station);
+            return second.map_or(NONE, |&place| self.port_to(switch, place));
+        }
+        port
+    }
+
+    #[inline]
+    fn port_to(&self, switch: u32, (target, port): Access) -> u32 {
         if target == switch || target == NONE {
             return port;
         }
@@ -196,6 +211,12 @@ impl Forwarding {
         routing.map_or(NONE, |routing| {
             self.search(routing, switch as usize, target as usize)
         })
+    }
+
+    /// Returns whether the network of `switch` leads to a destination; a group may have members in
+    /// any.
+    pub(crate) fn leads(&self, switch: u32, destination: u32) -> bool {
+        destination & GROUP != 0 || self.port(switch, destination) != NONE
     }
 }
 

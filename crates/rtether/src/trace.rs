@@ -94,6 +94,16 @@ impl<'a, W: Write> CaptureLog<'a, W> {
         ports.get(usize::from(port.port)).copied().flatten()
     }
 
+    /// Writes the frame, with what a station in two networks has appended.
+    fn end(&mut self, interface: InterfaceId, now: Instant, packet: &PacketInfo) {
+        if let Some(trailer) = &packet.trailer {
+            trace::append_trailer(trailer, packet.tag.is_some(), 0, &mut self.frame);
+        }
+        self.capture
+            .add_frame(&mut self.block, interface, now, &self.frame);
+        self.write_block();
+    }
+
     fn write_block(&mut self) {
         if self.error.is_none() {
             self.error = self.writer.write_all(&self.block).err();
@@ -134,9 +144,7 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
             } else {
                 description.append_raw_to(&self.datagram, &mut self.frame);
             }
-            self.capture
-                .add_frame(&mut self.block, interface, now, &self.frame);
-            self.write_block();
+            self.end(interface, now, packet);
             return;
         };
         let description = describe(flow, packet);
@@ -155,9 +163,7 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         } else {
             description.append_to(&mut self.frame);
         }
-        self.capture
-            .add_frame(&mut self.block, interface, now, &self.frame);
-        self.write_block();
+        self.end(interface, now, packet);
     }
 }
 

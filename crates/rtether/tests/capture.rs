@@ -267,3 +267,58 @@ fn sync_frames_are_read_by_others() {
         assert!(sync[1].abs_diff(number * cycle) <= number, "{sync:?}");
     }
 }
+
+/// Oracle: `tshark`, which checks the trailers of PRP: network, size and sequence number.
+#[test]
+fn both_copies_have_their_trailers() {
+    if tshark_is_missing() {
+        return;
+    }
+    let text = "
+rtether: 1
+run: { for: 2 ms, warmup: 0 s }
+nodes: { a: { stack: zero, redundancy: prp }, b: { stack: zero, redundancy: prp } }
+switches: { first: { ports: 2 }, second: { ports: 2 } }
+links:
+  - { ends: [a, \"first:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"first:2\"], rate: 100 Mbit/s }
+  - { ends: [a, \"second:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"second:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: tagged, from: a, to: b, period: 1 ms, size: 60 B, pcp: 5 }
+  - { name: short, from: b, to: a, period: 1 ms, size: 1 B, over: raw }
+";
+    let loaded = load_with("prp.yaml", text, &[]);
+    let bytes = capture(&loaded.into_scenario().expect("the scenario is right"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("prp.pcapng");
+    std::fs::write(&path, &bytes).expect("the directory for temporary files");
+    let fields = [
+        "frame.len",
+        "prp.trailer.prp_sequence_nr",
+        "prp.trailer.prp_lan",
+        "prp.trailer.prp_size",
+    ];
+    let output = tshark()
+        .args(["-n", "-o", "prp.enable:TRUE", "-r"])
+        .arg(&path)
+        .args(["-Y", "prp", "-T", "fields", "-E", "separator=,"])
+        .args(fields.iter().flat_map(|field| ["-e", field]))
+        .output()
+        .expect("tshark, found before");
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    // Without the FCS: 60 octets over UDP, tagged, and the shortest frame; each on two links of two
+    // networks (A is 10, B is 11) in two periods.
+    let mut expected = Vec::new();
+    for (length, size) in [(112, 94), (66, 52)] {
+        for sequence in 0..2 {
+            for network in [10, 10, 11, 11] {
+                expected.push(format!("{length},{sequence},{network},{size}"));
+            }
+        }
+    }
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}

@@ -38,7 +38,7 @@ impl Walker<'_> {
             // Ports of switches that manage groups; other switches flood.
             let ways = others
                 .iter()
-                .filter_map(|&other| routing.path(network, talker, other).ok());
+                .flat_map(|&other| routing.paths(network, talker, other));
             let ports: BTreeSet<PortId> = ways.flatten().map(|hop| hop.egress).collect();
             for &tag in &tags {
                 let said = Flow {

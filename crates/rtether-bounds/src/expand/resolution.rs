@@ -22,6 +22,10 @@ impl Walker<'_> {
         let request = Token::released(Frame::of(flow, false));
         let arrived = self.send(&way, &Target::All, request);
         for &listener in &flow.listeners {
+            if self.is_double(flow, listener) {
+                self.follow_copies(flow, listener, arrived.as_ref());
+                continue;
+            }
             let stream = self.follow_answer(flow, listener, &arrived);
             self.plant.streams.push(stream);
         }

@@ -95,10 +95,11 @@ pub struct NodeRecord {
     pub delivered: u64,
     /// Frames that arrived from its links.
     pub arrived: u64,
-    /// Copies made by flooding and multicast, beyond the frame itself.
+    /// Copies made by flooding and multicast, or sent by a station in two networks, beyond the frame
+    /// itself.
     pub copied: u64,
     /// Frames for other nodes that a station's interface ignored, or for which a switch had no
-    /// port.
+    /// port; copies of a frame that a station had already taken from its other network.
     pub filtered: u64,
     /// Frames discarded for a wrong FCS.
     pub discarded: u64,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
-use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Stack};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId, Redundancy, Servers, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{self, Encapsulation, Frames};
@@ -17,7 +17,7 @@ use crate::codes::Code;
 use crate::codes::Severity;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::reader::Reader;
-use policed::{Policed, each_way, scaled};
+use policed::{Policed, Way, each_way, scaled};
 
 /// Load is counted in billionths; this is full load.
 const FULL: u64 = 1_000_000_000;
@@ -126,7 +126,7 @@ fn visit(
         let packet = (flow.frames(way.payload), is_tcp);
         let mut left = way.brought;
         let mut load = |resource, time, left| add(resource, scaled(part(time, interval), left));
-        if way.is_answer {
+        if way.is_answer && !way.is_copy {
             for (resource, time) in busy(network, flow, way.from, packet, true) {
                 load(resource, time, left);
             }
@@ -134,15 +134,17 @@ fn visit(
         for hop in hops {
             let carrier = carrier(network, domains, hop).filter(|_| is_first(hop));
             if let Some(resource) = carrier {
-                load(resource, on_link(network, flow, hop, packet.0), left);
+                load(resource, on_link(network, way, hop, packet.0), left);
             }
             left = policed.left(way, left, hop);
             if let Some(cost) = routing_cost(network, hop, packet.0).filter(|_| is_first(hop)) {
                 load(Resource::Router(hop.ingress.node), cost, left);
             }
         }
-        for (resource, time) in busy(network, flow, way.receiver, packet, false) {
-            load(resource, time, left);
+        if !way.is_copy {
+            for (resource, time) in busy(network, flow, way.receiver, packet, false) {
+                load(resource, time, left);
+            }
         }
         left
     });
@@ -159,14 +161,17 @@ fn carrier(network: &Network, domains: &Domains, hop: &Hop) -> Option<Resource> 
 }
 
 /// Returns how long frames of a flow occupy a link.
-fn on_link(network: &Network, flow: &Flow, hop: &Hop, frames: Frames) -> Duration {
-    let tag = if flow.tag.is_some() {
+fn on_link(network: &Network, way: &Way<'_>, hop: &Hop, frames: Frames) -> Duration {
+    let sender = network.end_station(way.from);
+    let trailer = sender.and_then(|own| own.redundancy);
+    let trailer = trailer.map_or(Bytes::ZERO, Redundancy::trailer);
+    let tag = if way.flow.tag.is_some() {
         wire::TAG
     } else {
         Bytes::ZERO
     };
     let rate = network.links[hop.link.index()].rate;
-    frames.total(|frame| wire::occupancy(frame + tag, rate))
+    frames.total(|frame| wire::occupancy(frame + tag + trailer, rate))
 }
 
 /// Returns the mean time that the router at the end of a hop takes for frames; `None` at others.

@@ -285,7 +285,7 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
     let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
     let free = || first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
     match (port, plant.ports_of(node)) {
-        (None, None) => Some(PortId::first(node)),
+        (None, None) => Some(port_of_station(plant, node)),
         (Some(port), _) => port_number(reader, plant, (node, port), span, free),
         (None, Some((kind, _))) => {
             let title = format!("the port of {kind} {} is missing", quote(name));
@@ -294,6 +294,17 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
             None
         }
     }
+}
+
+/// Returns the port of a station that a link takes: of two the one that is free.
+fn port_of_station(plant: &Plant, node: NodeId) -> PortId {
+    let first = PortId::first(node);
+    let station = plant.network.end_station(node);
+    let is_second = station.is_some_and(|own| own.ports() > 1);
+    if is_second && plant.ports_in_use.contains_key(&first) {
+        return PortId { node, port: 1 };
+    }
+    first
 }
 
 /// Reads the port of a switch or hub; `remedy` helps if there is no such port.
@@ -348,10 +359,20 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
             .also(first, "the first one")
             .help(help)
     } else {
-        let title = format!("end station {} has more than one link", quote(name));
-        let help = "put a switch between them; end stations have one network interface";
-        Diagnostic::new(&codes::SEVERAL_LINKS, title, span, "the second one")
-            .also(first, "the first one")
+        let (most, label, help) = if port.port == 0 {
+            let help = "put a switch between them, or give the station `redundancy` if it is in two \
+                        networks";
+            ("one link", "the second one", help)
+        } else {
+            (
+                "two links",
+                "the third one",
+                "a station is in two networks at most",
+            )
+        };
+        let title = format!("end station {} has more than {most}", quote(name));
+        Diagnostic::new(&codes::SEVERAL_LINKS, title, span, label)
+            .also(first, "the one before")
             .help(help)
     };
     reader.report(diagnostic);

@@ -12,7 +12,7 @@ use super::jitter::{LONGEST, jitter};
 use super::layer::Parts;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{ARP, ORDER, SERVERS, STACK, STATION_SELECTION, TASKS};
+use crate::keys::table::{ARP, ORDER, REDUNDANCY, SERVERS, STACK, STATION_SELECTION, TASKS};
 use crate::profiles;
 use crate::reader::{Fields, Reader, picoseconds};
 use crate::units;
@@ -116,6 +116,9 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
     if let Some(inner) = reader.one(fields, "arp", &ARP) {
         station.model.arp = Some(arp(reader, &inner));
     }
+    if fields.has("redundancy") {
+        station.model.redundancy = reader.word(fields, &REDUNDANCY).map(|word| word.means);
+    }
     if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
         station.model.tasks = Some(tasks(reader, &inner));
     }
@@ -131,6 +134,37 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
         refuse_wire_only(reader, fields, station);
     }
     refuse_two_choices(reader, fields, station);
+    refuse_layer_in_two_networks(reader, fields, station);
+}
+
+/// Refuses a layer or tasks at a station in two networks.
+fn refuse_layer_in_two_networks(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Station) {
+    let own = &station.model;
+    if own.redundancy.is_none() || (own.layer.is_none() && own.tasks.is_none()) {
+        return;
+    }
+    let keys = [
+        "redundancy",
+        "tasks",
+        "transmit_queues",
+        "receive_queues",
+        "smoother",
+    ];
+    let at = keys.iter().find_map(|key| fields.key_span(key));
+    let title = format!(
+        "{} is in two networks and has a layer or tasks",
+        fields.owner
+    );
+    let label = "a layer drives one port";
+    reader.report(
+        Diagnostic::new(
+            &codes::CONFLICTING_KEYS,
+            title,
+            at.unwrap_or(fields.at),
+            label,
+        )
+        .help("leave out `redundancy`, or the layer and `tasks`"),
+    );
 }
 
 /// Refuses a port that selects by deadline what a layer has chosen already.

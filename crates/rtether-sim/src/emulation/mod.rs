@@ -192,6 +192,12 @@ pub enum EmulationError {
     /// Real hosts ask for nothing.
     #[error("with `admission` stations ask for channels, which real hosts do not do; simulate it")]
     Admission,
+    /// Real hosts have one port here.
+    #[error("`{node}` has `redundancy`, which an emulation does not play; simulate it")]
+    Redundancy {
+        /// Name of the station.
+        node: String,
+    },
     /// The addresses and ports of real hosts differ from those of the plant.
     #[error(
         "a rule of `{node}` looks at addresses or ports, which are others on real hosts; tell \

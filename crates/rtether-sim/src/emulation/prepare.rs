@@ -65,6 +65,10 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
     }
     for node in &mut network.nodes {
         match &mut node.kind {
+            NodeKind::EndStation(station) if station.redundancy.is_some() => {
+                let node = node.name.clone();
+                return Err(EmulationError::Redundancy { node });
+            }
             NodeKind::EndStation(station) if station.emulate => {
                 if station.by_deadline {
                     let node = node.name.clone();

@@ -52,10 +52,10 @@ impl Numbers {
         for node in &network.nodes {
             first_port.push(ports);
             let count = match &node.kind {
-                NodeKind::EndStation(_) => {
+                NodeKind::EndStation(station) => {
                     owner.push(Owner::Station(stations));
                     stations += 1;
-                    1
+                    u32::from(station.ports())
                 }
                 NodeKind::Hub(hub) => {
                     owner.push(Owner::Hub);
@@ -116,6 +116,7 @@ impl Simulation {
             layers,
             arp,
             spacings: Vec::new(),
+            doubles: Vec::new(),
             admission,
             divisions: 0,
             routing,
@@ -152,6 +153,7 @@ impl Simulation {
         simulation.open_for_messages();
         simulation.divide_deadlines();
         simulation.space_flows();
+        simulation.double_stations();
         simulation.give_slots()?;
         simulation.set_first_times();
         simulation.find_ports_in_order();

@@ -1,5 +1,6 @@
 //! End of a run: packets still in transit, and the record.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, NodeKind, PortId};
@@ -8,7 +9,7 @@ use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment, StreamRec
 
 use super::Simulation;
 use crate::arp::ArpState;
-use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
+use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS, TWIN};
 use crate::servers::StackState;
 use crate::spacing::Spacing;
 use crate::station::Station;
@@ -79,6 +80,7 @@ impl Simulation {
     /// Counts packets in transit for longer than their deadline as missed.
     fn book_overdue(&mut self) {
         let mut overdue = Vec::new();
+        let mut known = BTreeSet::new();
         self.for_each_live(|id, place| {
             let packet = self.pool.get(id);
             let flow = &self.flows[packet.flow as usize];
@@ -86,7 +88,14 @@ impl Simulation {
             if packet.has(COUNTED) && flow.fragmented().is_none() {
                 let age = self.now - packet.released_at;
                 let late = self.streams_towards(id, place).into_iter();
-                overdue.extend(late.filter(|&stream| age > self.streams[stream].deadline()));
+                let late = late.filter(|&stream| age > self.streams[stream].deadline());
+                // Of two copies one is enough.
+                let is_new = |&stream: &usize| {
+                    !packet.has(TWIN)
+                        || !self.is_taken(id, stream)
+                            && known.insert((self.pool.twins_of(id), stream))
+                };
+                overdue.extend(late.filter(is_new));
             }
         });
         for conversation in &self.conversations {
@@ -182,6 +191,7 @@ impl Simulation {
                 NodeKind::EndStation(_) => {
                     if let Some((number, (station, stack))) = stations.next() {
                         self.count_station(station, stack, &mut record);
+                        record.copied = self.sent_twice(number);
                         let own = self.spacings.iter();
                         let own = own.filter(|own| own.station() == number);
                         record.in_stack += own.map(Spacing::waiting).sum::<u64>();

@@ -3,11 +3,13 @@
 use alloc::vec::Vec;
 
 use rtether_model::network::NodeId;
+use rtether_model::route::Hop;
 
 use super::Simulation;
 use crate::flow::Carrier;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{COUNTED, GROUP, Packet, REVERSE};
+use crate::port::Owner;
 
 impl Simulation {
     /// Ends a packet before its destination. `egress` is the port at or after which it was lost,
@@ -31,7 +33,8 @@ impl Simulation {
 
     /// Counts the packet as lost for every listener it was on its way to.
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
-        let streams = self.streams_towards(id, egress);
+        let mut streams = self.streams_towards(id, egress);
+        self.keep_last_copies(id, &mut streams);
         let flow = self.pool.get(id).flow;
         if let Some(position) = self.flows[flow as usize].fragmented() {
             self.book_lost_fragment(position, id, &streams);
@@ -63,8 +66,8 @@ impl Simulation {
         let depends = |listener: NodeId| {
             let Some(port) = egress else { return false };
             let port = self.port_id(port);
-            let path = self.routing.flow_path(&self.network, definition, listener);
-            path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
+            let paths = self.routing.flow_paths(&self.network, definition, listener);
+            paths.is_ok_and(|paths| paths.iter().flatten().any(|hop| hop.egress == port))
         };
         (first..)
             .zip(&definition.listeners)
@@ -95,19 +98,32 @@ impl Simulation {
     /// Returns whether a unicast packet gets to its destination by a port.
     fn leads_on(&self, port: u32, packet: &Packet) -> bool {
         let id = self.port_id(port);
-        let station = packet.destination;
-        if self.forwarding.entries(packet).is_some() {
-            let flow = &self.flow_list[packet.flow as usize];
-            let [from, to] = [packet.source, station].map(|end| self.stations[end as usize].node());
-            let path = if packet.has(REVERSE) {
-                self.routing.answer_path(&self.network, flow, from)
-            } else {
-                self.routing.flow_path(&self.network, flow, to)
-            };
-            return path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == id));
+        let is_double = |owner| match owner {
+            Owner::Station(station) => self.stations[station as usize].is_double(),
+            Owner::Switch(_) | Owner::Hub => false,
+        };
+        if self.forwarding.entries(packet).is_some() || is_double(self.ports[port as usize].owner())
+        {
+            let paths = self.paths_of(packet, packet.destination);
+            return paths.iter().flatten().any(|hop| hop.egress == id);
         }
-        let to = self.stations[station as usize].node();
+        if self.network.end_station(id.node).is_some() {
+            return true;
+        }
+        let to = self.stations[packet.destination as usize].node();
         let hop = self.routing.next_hop(&self.network, id.node, to);
         hop.is_some_and(|hop| hop.egress == id)
+    }
+
+    /// Returns the paths of a packet to one of the stations that it is for.
+    pub(super) fn paths_of(&self, packet: &Packet, station: u32) -> Vec<Vec<Hop>> {
+        let flow = &self.flow_list[packet.flow as usize];
+        let [from, to] = [packet.source, station].map(|end| self.stations[end as usize].node());
+        let paths = if packet.has(REVERSE) {
+            self.routing.answer_paths(&self.network, flow, from)
+        } else {
+            self.routing.flow_paths(&self.network, flow, to)
+        };
+        paths.unwrap_or_default()
     }
 }

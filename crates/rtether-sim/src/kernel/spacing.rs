@@ -48,7 +48,6 @@ impl Simulation {
         let packet = self.pool.get_mut(id);
         let held = self.now - packet.mark;
         packet.spend(Segment::TalkerStack, index, held);
-        let port = self.stations[index as usize].port();
-        self.enqueue(port, id, observer);
+        self.leave_station(index, id, observer);
     }
 }

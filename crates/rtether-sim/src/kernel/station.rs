@@ -6,7 +6,7 @@ use rtether_model::record::Segment;
 
 use super::Simulation;
 use crate::observe::{DropReason, Observer, Service};
-use crate::packet::{ARP, CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED};
+use crate::packet::{ARP, CORRUPTED, GROUP, MIRRORED, OUTBOUND, Packet, TAGGED, TWIN};
 use crate::servers::Entry;
 
 impl Simulation {
@@ -52,6 +52,13 @@ impl Simulation {
             return;
         }
         if packet.has(MIRRORED) || !self.is_addressed(index, packet) {
+            let station = &mut self.stations[index as usize];
+            station.note_filtered();
+            let node = station.node();
+            self.end_superfluous(id, node, observer);
+            return;
+        }
+        if self.pool.get(id).has(TWIN) && !self.is_first_copy(index, id) {
             let station = &mut self.stations[index as usize];
             station.note_filtered();
             let node = station.node();
@@ -271,11 +278,19 @@ impl Simulation {
     /// Passes a packet from the bottom of the stack to the port, or holds it for the gap of its flow.
     #[inline]
     pub(super) fn hand_to_port<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        let station = &self.stations[index as usize];
-        let port = station.port();
-        if station.spaces() && self.keeps_gap(index, id, observer) {
+        if self.stations[index as usize].spaces() && self.keeps_gap(index, id, observer) {
             return;
         }
-        self.enqueue(port, id, observer);
+        self.leave_station(index, id, observer);
+    }
+
+    /// Passes a packet that nothing holds any longer to the port, or to both.
+    #[inline]
+    pub(super) fn leave_station<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let station = &self.stations[index as usize];
+        if station.is_double() {
+            return self.send_by_both(index, id, observer);
+        }
+        self.enqueue(station.port(), id, observer);
     }
 }

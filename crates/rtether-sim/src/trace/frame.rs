@@ -14,10 +14,12 @@ use etherparse::{
     IpNumber, Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
 };
 use rtether_model::mac::MacAddress;
+use rtether_model::network::Redundancy;
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation, Frames};
 use rtether_proto::arp::{Address, Message, Operation};
 
+use crate::observe::Trailer;
 use crate::tcp::Segment;
 
 /// IEEE registry; IEC 61850-8-1, annex C.
@@ -436,3 +438,23 @@ fn lower_half(number: u64) -> u32 {
 
 #[cfg(test)]
 mod tests;
+
+/// Appends what a station in two networks adds to a frame, which begins at `start`.
+///
+/// The redundancy control trailer of PRP (IEC 62439-3, 4.2.7.3) has the sequence number, the network
+/// (A or B), the octets behind the tag and the `EtherType` with the trailer itself, and 0x88FB; that of
+/// AFDX is the sequence number from 1 to 255 (ARINC 664, part 7).
+pub fn append_trailer(trailer: &Trailer, tagged: bool, start: usize, out: &mut Vec<u8>) {
+    match trailer.redundancy {
+        Redundancy::Prp => {
+            let header = if tagged { 18 } else { 14 };
+            let octets = (out.len() - start).saturating_sub(header) + 6;
+            let size = u16::try_from(octets).unwrap_or(u16::MAX) & 0x0fff;
+            let network = if trailer.is_in_second { 0xb000 } else { 0xa000 };
+            for word in [trailer.sequence, network | size, 0x88fb] {
+                out.extend(word.to_be_bytes());
+            }
+        }
+        Redundancy::Afdx => out.push(u8::try_from(trailer.sequence).unwrap_or(1)),
+    }
+}

@@ -17,5 +17,5 @@ pub mod pcapng;
 
 pub use control::append_control;
 pub use datagram::append_udp;
-pub use frame::{Destination, FrameDescription, Tag};
+pub use frame::{Destination, FrameDescription, Tag, append_trailer};
 pub use pcapng::{Capture, InterfaceId};

@@ -22,6 +22,7 @@ mod messages;
 mod mirror;
 mod publications;
 mod random;
+mod redundancy;
 mod refusals;
 mod router;
 mod routes;

@@ -22,9 +22,10 @@ use std::thread;
 
 use rtether_model::arp::Arp;
 use rtether_model::flow::{Phase, Traffic};
-use rtether_model::network::{Buffer, Jitter, NodeKind, Selection, Stack};
+use rtether_model::network::{Buffer, Jitter, NodeKind, Redundancy, Selection, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
+use rtether_model::route::Routing;
 use rtether_sim::observe::{Fingerprint, Observer, PacketInfo};
 use rtether_sim::{Config, Simulation};
 use rtether_testkit::Dice;
@@ -102,6 +103,48 @@ impl Case {
             config: self.config,
             ..*self
         }
+    }
+
+    /// Returns the case with most stations in two networks; `None` with hubs, or without such
+    /// stations.
+    fn in_two_networks(&self) -> Option<Self> {
+        let mut plant = self.plant.clone();
+        let mut dice = Dice::new(!self.number);
+        let network = &mut plant.network;
+        let is_shared = network
+            .links
+            .iter()
+            .any(|link| network.is_half_duplex(link));
+        if is_shared {
+            return None;
+        }
+        let first = network.links.len();
+        let mut any = false;
+        network.add_second(|own| {
+            let is_layered = own.layer.is_some() || own.tasks.is_some();
+            let redundancy = dice.pick(&[Redundancy::Prp, Redundancy::Afdx]);
+            let redundancy = (!is_layered && dice.chance(80)).then_some(redundancy);
+            any |= redundancy.is_some();
+            redundancy
+        });
+        for link in &mut network.links[first..] {
+            link.propagation += Duration::from_us(dice.pick(&[0, 0, 3, 50]));
+            link.errors_per_billion = dice.pick(&[0, 0, 50_000_000]);
+        }
+        plant.flows.iter_mut().for_each(|flow| flow.routes.clear());
+        // Only shortest ways lead through two networks.
+        let routing = Routing::new(&plant.network);
+        plant.flows.retain(|flow| {
+            flow.listeners.iter().all(|&to| {
+                routing.flow_paths(&plant.network, flow, to).is_ok()
+                    && routing.answer_paths(&plant.network, flow, to).is_ok()
+            })
+        });
+        any.then_some(Self {
+            plant,
+            config: self.config,
+            ..*self
+        })
     }
 
     /// Returns the case with stations that resolve addresses; `None` if switches form a loop.
@@ -249,6 +292,20 @@ fn the_books_balance_where_ports_wait_for_credit() {
         };
         balance(&shaped);
     });
+}
+
+/// Oracles: as below, where stations are in two networks, some with errors.
+#[test]
+fn the_books_balance_in_two_networks() {
+    let plants = AtomicU32::new(0);
+    for_each_case(|case| {
+        if let Some(case) = case.in_two_networks() {
+            balance(&case);
+            plants.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let is_one = std::env::var_os("RTETHER_CASE").is_some();
+    assert!(is_one || plants.into_inner() > 20);
 }
 
 /// Oracles: as below, where switches police frames as they arrive.

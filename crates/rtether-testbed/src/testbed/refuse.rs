@@ -33,6 +33,9 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
     }
     for (id, node) in network.iter_nodes() {
         let found = match &node.kind {
+            NodeKind::EndStation(station) if station.redundancy.is_some() => {
+                Some("has `redundancy`, which test beds do not play; simulate it".into())
+            }
             NodeKind::EndStation(station) => of_station(scenario, id, station, backend),
             NodeKind::Switch(switch) if backend == Backend::Kernel => {
                 of_kernel_switch(switch).map(str::to_owned)

@@ -1,14 +1,19 @@
-//! The plant with switches in place of its hubs, and virtual links as of AFDX (ARINC 664, part 7).
+//! The plant with switches in place of its hubs, twice, and virtual links as of AFDX (ARINC 664, part
+//! 7).
 //!
 //! Links are full duplex at the rate they had. A switch takes 16 us, and sends what is not TCP first;
-//! stations send what has a deadline first, as they do under access schemes with their two queues. A flow is a virtual link with the largest gap of 2^k ms that is no longer than the time between its
+//! stations send what has a deadline first, as they do under access schemes with their two queues. A
+//! flow is a virtual link with the largest gap of 2^k ms that is no longer than the time between its
 //! frames; flows that cannot have one, or send more often than each millisecond, have none. Nothing is
-//! policed, as nothing sends more than it says. One network, since a station has one port.
+//! policed, as nothing sends more than it says. Each end system sends into both networks and takes what
+//! comes first; stations with a layer or tasks, which drive one port, are in the first network.
 
 use rtether_model::endnode::HeaderMatch;
 use rtether_model::flow::Flow;
 use rtether_model::ingress::IngressRule;
-use rtether_model::network::{Duplex, Hub, Network, NodeKind, Pcp, QueueMap, Selection, Switch};
+use rtether_model::network::{
+    Duplex, Hub, Network, NodeKind, Pcp, QueueMap, Redundancy, Selection, Switch,
+};
 use rtether_model::quantity::Duration;
 
 use crate::scenario::Scenario;
@@ -35,8 +40,14 @@ pub(super) fn with_virtual_links(scenario: &Scenario) -> Scenario {
     for link in &mut network.links {
         link.duplex = Duplex::Full;
     }
+    network.add_second(|own| {
+        let drives_one_port = own.layer.is_some() || own.tasks.is_some();
+        (!drives_one_port).then_some(Redundancy::Afdx)
+    });
     for flow in &mut changed.flows {
         flow.gap = gap(flow, network);
+        // Both networks are trees that leave no choice, or the shortest ways are taken.
+        flow.routes.clear();
     }
     changed
 }

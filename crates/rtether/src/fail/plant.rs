@@ -6,7 +6,7 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{Link, LinkId, Network, NodeId, NodeKind, PortId};
-use rtether_model::route::Routing;
+use rtether_model::route::{Hop, Routing};
 
 use crate::scenario::Scenario;
 
@@ -153,7 +153,8 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
         for &listener in &flow.listeners {
             if rest.listeners.contains(&listener) {
                 streams.push(stream);
-                if before.way(flow, listener) != after.way(&rest, listener) {
+                let ways = [before.ways(flow, listener), after.ways(&rest, listener)];
+                if !keeps_a_way(ways) {
                     rerouted.push(stream);
                 }
             } else {
@@ -177,6 +178,18 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
         rerouted,
         activated,
     }
+}
+
+/// Returns whether a stream goes on as before: in each direction one of its ways, of which there are
+/// several in two networks, is the same before and after.
+fn keeps_a_way([before, after]: [Option<[Vec<Vec<PortId>>; 2]>; 2]) -> bool {
+    let (Some(before), Some(after)) = (before, after) else {
+        return false;
+    };
+    before
+        .iter()
+        .zip(&after)
+        .all(|(before, after)| before == after || before.iter().any(|way| after.contains(way)))
 }
 
 /// Puts links on standby into use that join two separate parts; returns them.
@@ -229,15 +242,18 @@ impl<'a> Ways<'a> {
         }
     }
 
-    /// Returns the ports that send on the way to a listener, and on that of answers or
-    /// acknowledgements; `None` without a way.
-    fn way(&self, flow: &Flow, listener: NodeId) -> Option<Vec<PortId>> {
-        let mut hops = self.routing.flow_path(self.network, flow, listener).ok()?;
-        if flow.reply.is_some() || flow.is_acknowledged() {
-            let back = self.routing.answer_path(self.network, flow, listener);
-            hops.extend(back.ok()?);
-        }
-        Some(hops.iter().map(|hop| hop.egress).collect())
+    /// Returns the ports that send on the ways to a listener, and on those of answers or
+    /// acknowledgements; `None` without a way. There are several in two networks.
+    fn ways(&self, flow: &Flow, listener: NodeId) -> Option<[Vec<Vec<PortId>>; 2]> {
+        let there = self.routing.flow_paths(self.network, flow, listener).ok()?;
+        let back = if flow.reply.is_some() || flow.is_acknowledged() {
+            let back = self.routing.answer_paths(self.network, flow, listener);
+            back.ok()?
+        } else {
+            Vec::new()
+        };
+        let ports = |hops: Vec<Hop>| hops.iter().map(|hop| hop.egress).collect();
+        Some([there, back].map(|paths| paths.into_iter().map(ports).collect()))
     }
 
     /// Returns a flow with the listeners that it reaches.
@@ -245,7 +261,7 @@ impl<'a> Ways<'a> {
         // One listener that cannot be reached spoils the tree of all, so each is tried alone first.
         let mut rest = flow.to_those(|listener| {
             let alone = flow.to_those(|other| other == listener);
-            self.way(&alone, listener).is_some()
+            self.ways(&alone, listener).is_some()
         });
         // The tree may lead to a listener by another way, through ports outside the VLAN.
         while let Some(lost) = self.first_lost(&rest) {
@@ -256,6 +272,6 @@ impl<'a> Ways<'a> {
 
     fn first_lost(&self, flow: &Flow) -> Option<NodeId> {
         let mut listeners = flow.listeners.iter().copied();
-        listeners.find(|&listener| self.way(flow, listener).is_none())
+        listeners.find(|&listener| self.ways(flow, listener).is_none())
     }
 }

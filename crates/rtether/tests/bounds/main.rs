@@ -23,6 +23,7 @@ mod plant;
 mod policed;
 mod polls;
 mod published;
+mod redundant;
 mod resolving;
 mod routed;
 mod spaced;

@@ -10,7 +10,7 @@ use crate::{CASES, dice};
 
 impl Plant {
     /// Returns a full plant, or one with policers, in which most flows have a gap.
-    fn spaced(number: u64) -> Self {
+    pub(crate) fn spaced(number: u64) -> Self {
         let mut plant = if number.is_multiple_of(2) {
             Self::random(number.wrapping_add(1 << 47), Variety::Full)
         } else {

@@ -43,6 +43,8 @@ pub(super) struct Way<'w> {
     pub(super) to: Option<NodeId>,
     pub(super) receiver: NodeId,
     pub(super) is_answer: bool,
+    /// Whether it is the way in the second network, of which the stations take nothing.
+    pub(super) is_copy: bool,
     pub(super) payload: Bytes,
     /// The part of its frames that is there at its begin, in billionths: answers to requests that
     /// policers have left.
@@ -169,28 +171,35 @@ pub(super) fn each_way(
             return;
         };
         let is_group = flow.delivery == Delivery::Multicast;
-        let Ok(hops) = routing.flow_path(network, flow, listener) else {
+        let there = routing.flow_paths(network, flow, listener);
+        let mut brought: Option<u64> = None;
+        for (copy, hops) in there.unwrap_or_default().into_iter().enumerate() {
+            let way = Way {
+                flow,
+                from: flow.talker,
+                to: (!is_group).then_some(listener),
+                receiver: listener,
+                is_answer: false,
+                is_copy: copy > 0,
+                payload,
+                brought: FULL,
+            };
+            let own = visit(&way, &hops, &|hop| !(is_group && seen.contains(hop)));
+            brought = brought.max(Some(own));
+            seen.extend(hops);
+        }
+        let Some((reply, brought)) = flow.reply.zip(brought) else {
             continue;
         };
-        let way = Way {
-            flow,
-            from: flow.talker,
-            to: (!is_group).then_some(listener),
-            receiver: listener,
-            is_answer: false,
-            payload,
-            brought: FULL,
-        };
-        let brought = visit(&way, &hops, &|hop| !(is_group && seen.contains(hop)));
-        seen.extend(hops);
-        let Some(reply) = flow.reply else { continue };
-        if let Ok(hops) = routing.answer_path(network, flow, listener) {
+        let back = routing.answer_paths(network, flow, listener);
+        for (copy, hops) in back.unwrap_or_default().into_iter().enumerate() {
             let way = Way {
                 flow,
                 from: listener,
                 to: Some(flow.talker),
                 receiver: flow.talker,
                 is_answer: true,
+                is_copy: copy > 0,
                 payload: reply.payload,
                 brought,
             };

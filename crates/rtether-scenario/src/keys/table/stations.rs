@@ -1,6 +1,6 @@
 //! The keys of stacks and nodes.
 
-use rtether_model::network::Servers;
+use rtether_model::network::{Redundancy, Servers};
 
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
 use super::smoother::SMOOTHER;
@@ -121,6 +121,7 @@ pub(crate) static STACK: Section = Section {
         TRANSMIT_KEY,
         SMOOTHER_KEY,
         ARP_KEY,
+        REDUNDANCY_KEY,
         EMULATE_KEY,
     ],
 };
@@ -176,6 +177,12 @@ const ARP_KEY: Key = key(
      broadcasts a request. All addresses are known beforehand if not given. Every station answers \
      requests. On a live test bed the hosts resolve addresses as they do.",
 );
+const REDUNDANCY_KEY: Key = word(
+    &REDUNDANCY,
+    Optional,
+    "prp",
+    "Puts the station in two networks: its first link leads to one, its second to the other. It sends each frame into both, and takes the first copy of what stations like it send. `prp` is a doubly attached node of IEC 62439-3, with a trailer of 6 octets; `afdx` an end system of ARINC 664 part 7, with a sequence number of 1 octet. One network if not given. Not with a layer or `tasks`, and not on a hub.",
+);
 const EMULATE_KEY: Key = key(
     "emulate",
     Kind::Flag,
@@ -189,6 +196,12 @@ const EMULATE_KEY: Key = key(
 /// Whether the port sends what is due first.
 pub(crate) static STATION_SELECTION: Words<bool> =
     Words::new("selection", &[("fcfs", false), ("edf", true)]);
+
+/// How a station is in two networks.
+pub(crate) static REDUNDANCY: Words<Redundancy> = Words::new(
+    "redundancy",
+    &[("prp", Redundancy::Prp), ("afdx", Redundancy::Afdx)],
+);
 
 /// Whether messages go first.
 pub(crate) static ORDER: Words<bool> =
@@ -380,6 +393,7 @@ pub(crate) static NODE: Section = Section {
         TRANSMIT_KEY,
         SMOOTHER_KEY,
         ARP_KEY,
+        REDUNDANCY_KEY,
         EMULATE_KEY,
     ],
 };

@@ -60,7 +60,7 @@ pub(super) fn build_ports(
 /// Returns the number of ports of a node.
 pub(super) fn ports_of(kind: &NodeKind) -> usize {
     match kind {
-        NodeKind::EndStation(_) => 1,
+        NodeKind::EndStation(station) => usize::from(station.ports()),
         NodeKind::Switch(switch) => switch.ports.len(),
         NodeKind::Hub(hub) => usize::from(hub.ports),
     }
@@ -125,6 +125,10 @@ fn impossible(station: &EndStation, is_by_class: bool) -> Option<&'static str> {
     }
     if is_by_class && station.by_deadline {
         return Some("earliest deadline first and an access scheme with queues of its own");
+    }
+    let is_layered = station.layer.is_some() || station.tasks.is_some();
+    if station.redundancy.is_some() && is_layered {
+        return Some("a layer or tasks at a station in two networks");
     }
     let is_chosen_above = station.by_deadline && reports(station);
     is_chosen_above.then_some("earliest deadline first below transmit queues or a smoother")

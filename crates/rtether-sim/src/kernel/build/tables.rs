@@ -5,7 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow};
-use rtether_model::network::{MulticastForwarding, Network, NodeId, NodeKind};
+use rtether_model::network::{MulticastForwarding, Network, NodeId, NodeKind, PortId};
 use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::Numbers;
@@ -147,20 +147,22 @@ pub(super) fn static_addresses(
     let stations = network
         .iter_nodes()
         .filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
-    let access = stations.map(|(node, _)| {
-        let hop = routing.hops_from(network, node).next();
-        let port = hop.map(|hop| hop.ingress);
-        match port.map(|port| (port, numbers.owner[port.node.index()])) {
-            Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
-            Some((port, Owner::Hub)) => (place_of_hub(port.node).unwrap_or(NONE), NONE),
-            _ => (NONE, NONE),
-        }
-    });
-    let access = access.collect();
+    let place = |port: PortId| match numbers.owner[port.node.index()] {
+        Owner::Switch(switch) => (switch, numbers.port(port)),
+        Owner::Hub => (place_of_hub(port.node).unwrap_or(NONE), NONE),
+        Owner::Station(_) => (NONE, NONE),
+    };
+    let (mut access, mut second) = (Vec::new(), BTreeMap::new());
+    for (number, (node, _)) in (0u32..).zip(stations) {
+        let hops = routing.hops_from(network, node);
+        let mut places = hops.map(|hop| place(hop.ingress));
+        access.push(places.next().unwrap_or((NONE, NONE)));
+        second.extend(places.next().map(|place| (number, place)));
+    }
     let first_ports = switches
         .iter()
         .map(|node| numbers.first_port[node.index()])
         .collect();
     switches.extend(hubs);
-    Forwarding::new(access, switches, first_ports, routing)
+    Forwarding::new((access, second), switches, first_ports, routing)
 }

@@ -1,0 +1,102 @@
+//! Stations in two networks: each copy of a frame is followed as a stream of its own.
+//!
+//! **Theorem.** A bound on the delay of each copy, in a plant where no copy is discarded, bounds the
+//! delay of what is delivered, whichever copy comes first, and if one of the networks fails.
+//!
+//! **Proof.** What a station takes is a part of all copies that arrive at it, each when it arrives.
+//! The arrival curves at every place behind it are therefore at most those of all copies, and the
+//! methods use nothing else of arrivals. The copy that is taken is one of those bounded. With one
+//! network only, fewer copies remain.
+//!
+//! The price: at the processors of both stations each frame counts twice.
+
+use alloc::vec::Vec;
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{NodeId, PortId, Redundancy};
+
+use super::{Deliveries, Token, Walker};
+use crate::analysis::Reason;
+use crate::plant::{Gap, Stream};
+
+/// Where copies end, or why they have no bound.
+type Ends = Vec<Result<(u32, Gap), Reason>>;
+
+impl Walker<'_> {
+    /// Sends a frame by both ports of a station.
+    pub(super) fn send_by_both(
+        &mut self,
+        from: NodeId,
+        redundancy: Redundancy,
+        token: &Token,
+        under_way: &mut Vec<(PortId, Token)>,
+    ) -> Result<(), Reason> {
+        for port in 0..2 {
+            let mut copy = *token;
+            copy.frame.lengthen(redundancy.trailer());
+            if port > 0 {
+                self.branches += 1;
+                copy.branch = self.branches;
+            }
+            self.emit(PortId { node: from, port }, 0, copy, under_way)?;
+        }
+        Ok(())
+    }
+
+    /// Takes off what a sender in two networks has added to a frame.
+    pub(super) fn take_off_trailer(&self, from: NodeId, token: &mut Token) {
+        let sender = self.network.end_station(from);
+        if let Some(redundancy) = sender.and_then(|own| own.redundancy) {
+            token.frame.shorten(redundancy.trailer());
+        }
+    }
+
+    /// Returns whether the talker or a listener of a flow is in two networks.
+    pub(super) fn is_double(&self, flow: &Flow, listener: NodeId) -> bool {
+        [flow.talker, listener].into_iter().any(|node| {
+            let station = self.network.end_station(node);
+            station.is_some_and(|own| own.redundancy.is_some())
+        })
+    }
+
+    /// Adds a stream for each copy that gets to a listener or, of its answer, back to the talker.
+    pub(super) fn follow_copies(
+        &mut self,
+        flow: &Flow,
+        listener: NodeId,
+        arrived: Result<&Deliveries, &Reason>,
+    ) {
+        let mut ends = Ends::new();
+        match arrived {
+            Err(reason) => ends.push(Err(reason.clone())),
+            Ok(all) => {
+                let own = all.iter().filter(|(node, _)| *node == listener);
+                for (_, token) in own {
+                    self.follow_copy(flow, listener, token, &mut ends);
+                }
+            }
+        }
+        if ends.is_empty() {
+            let error = self.routing.flow_path(self.network, flow, listener).err();
+            ends.push(Err(error.map_or(Reason::NotDelivered, Reason::NoRoute)));
+        }
+        let flow = self.flow;
+        let streams = ends.into_iter().map(|end| Stream {
+            flow,
+            listener,
+            end,
+        });
+        self.plant.streams.extend(streams);
+    }
+
+    /// Adds the ends of one copy: its own or, if it is answered, those of the copies of its answer.
+    fn follow_copy(&mut self, flow: &Flow, listener: NodeId, token: &Token, ends: &mut Ends) {
+        let Some(after) = self.answers_after(flow) else {
+            return ends.push(token.end());
+        };
+        match self.answers(flow, listener, token, after) {
+            Err(reason) => ends.push(Err(reason)),
+            Ok(back) => ends.extend(back.iter().map(|(_, token)| token.end())),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Stations in two networks: each frame leaves twice, and the first copy counts.
+//!
+//! A copy is recognized as long as another one is in transit, as a table of sequence numbers does
+//! that is large enough.
+
+use alloc::vec::Vec;
+
+use rtether_model::network::Redundancy;
+
+use super::Simulation;
+use crate::observe::{Observer, Trailer};
+use crate::packet::{GROUP, NONE, Packet, TWIN};
+use crate::port::Owner;
+
+/// The two ports of a station in two networks.
+pub(super) struct Double {
+    pub(super) station: u32,
+    /// Both ports; [`NONE`] without a link in use.
+    pub(super) ports: [u32; 2],
+    pub(super) redundancy: Redundancy,
+    /// Number of its next frame.
+    pub(super) sequence: u16,
+    /// Frames sent a second time.
+    pub(super) copied: u64,
+}
+
+impl Double {
+    /// Returns the octets that it adds to each frame.
+    fn trailer(&self) -> u16 {
+        u16::try_from(self.redundancy.trailer().get()).unwrap_or(0)
+    }
+}
+
+impl Simulation {
+    /// Returns the position of a station among those in two networks.
+    fn double_of(&self, station: u32) -> Option<usize> {
+        let found = self
+            .doubles
+            .binary_search_by_key(&station, |own| own.station);
+        found.ok()
+    }
+
+    /// Returns how many frames a station has sent a second time.
+    pub(super) fn sent_twice(&self, station: u32) -> u64 {
+        let own = self.double_of(station).map(|own| &self.doubles[own]);
+        own.map_or(0, |own| own.copied)
+    }
+
+    /// Passes a packet of a station in two networks to each port whose network leads to its
+    /// destination; to the first if none does.
+    #[cold]
+    pub(super) fn send_by_both<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let Some(own) = self.double_of(index) else {
+            return;
+        };
+        let double = &mut self.doubles[own];
+        let (ports, sequence) = (double.ports, double.sequence);
+        double.sequence = sequence.wrapping_add(1);
+        self.pool.get_mut(id).size += double.trailer();
+        self.pool.join_twins(id, sequence);
+        let to = self.pool.get(id).destination;
+        let leads = ports.map(|port| port != NONE && self.is_in_network(port, to));
+        if leads != [true; 2] {
+            let is_second = leads[1] || ports[0] == NONE;
+            if is_second {
+                self.pool.put_into_second(id);
+            }
+            return self.enqueue(ports[usize::from(is_second)], id, observer);
+        }
+        self.doubles[own].copied += 1;
+        let copy = self.pool.duplicate(id);
+        self.pool.put_into_second(copy);
+        if O::ACTIVE {
+            observer.copied(self.now(), id, &self.info(copy));
+        }
+        self.enqueue(ports[0], id, observer);
+        self.enqueue(ports[1], copy, observer);
+    }
+
+    /// Returns whether the network behind a port of a station leads to a destination; a group may
+    /// have members in any.
+    fn is_in_network(&self, port: u32, destination: u32) -> bool {
+        match self.ports[port as usize].peer_owner() {
+            Owner::Switch(switch) => self.forwarding.leads(switch, destination),
+            Owner::Station(station) => station == destination,
+            Owner::Hub => true,
+        }
+    }
+
+    /// Takes a frame that has arrived at a station it is for, without what its sender has added;
+    /// `false` if the station has taken a copy before.
+    #[cold]
+    pub(super) fn is_first_copy(&mut self, index: u32, id: u32) -> bool {
+        let source = self.pool.get(id).source;
+        if let Some(own) = self.double_of(source) {
+            self.pool.get_mut(id).size -= self.doubles[own].trailer();
+        }
+        let number = self.pool.twins_of(id);
+        let is_first = self.pool.twins_mut().take(number, index);
+        if is_first {
+            self.pool.part_from_twins(id);
+        }
+        is_first
+    }
+
+    /// Returns what a station in two networks has appended to a packet.
+    pub(super) fn trailer_of(&self, id: u32) -> Option<Trailer> {
+        let packet = self.pool.get(id);
+        if !packet.has(TWIN) {
+            return None;
+        }
+        let redundancy = self.doubles[self.double_of(packet.source)?].redundancy;
+        Some(Trailer {
+            redundancy,
+            sequence: match redundancy {
+                Redundancy::Prp => self.pool.twins().sequence(self.pool.twins_of(id)),
+                // Of its virtual link, from 1 to 255.
+                Redundancy::Afdx => u16::try_from(packet.number % 255 + 1).unwrap_or(1),
+            },
+            is_in_second: self.pool.is_in_second(id),
+        })
+    }
+
+    /// Removes the streams that have had a copy of a lost packet, and those that may get another
+    /// one.
+    pub(super) fn keep_last_copies(&mut self, id: u32, streams: &mut Vec<usize>) {
+        if !self.pool.get(id).has(TWIN) {
+            return;
+        }
+        streams.retain(|&stream| {
+            !self.is_taken(id, stream) && {
+                let packet = *self.pool.get(id);
+                let copies = self.paths_of(&packet, self.receiver(&packet, stream)).len();
+                let number = self.pool.twins_of(id);
+                copies < 2 || !self.pool.twins_mut().lose(number, stream)
+            }
+        });
+    }
+
+    /// Returns whether a stream has had another copy of a packet.
+    pub(super) fn is_taken(&self, id: u32, stream: usize) -> bool {
+        let receiver = self.receiver(self.pool.get(id), stream);
+        let number = self.pool.twins_of(id);
+        self.pool.twins().is_taken(number, receiver)
+    }
+
+    /// Returns the station at which a packet of a stream is expected.
+    fn receiver(&self, packet: &Packet, stream: usize) -> u32 {
+        if packet.destination & GROUP == 0 {
+            return packet.destination;
+        }
+        let flow = &self.flows[packet.flow as usize];
+        flow.listeners()[stream - flow.first_stream() as usize]
+    }
+
+    /// Puts stations in two networks.
+    pub(super) fn double_stations(&mut self) {
+        for (number, station) in (0u32..).zip(&mut self.stations) {
+            let definition = self.network.end_station(station.node());
+            let Some(redundancy) = definition.and_then(|own| own.redundancy) else {
+                continue;
+            };
+            station.double();
+            let node = station.node();
+            let first = self
+                .port_rests
+                .partition_point(|rest| rest.id().node < node);
+            let linked = |port: usize| match u32::try_from(port) {
+                Ok(number) if self.ports[port].peer() != NONE => number,
+                _ => NONE,
+            };
+            self.doubles.push(Double {
+                station: number,
+                ports: [first, first + 1].map(linked),
+                redundancy,
+                sequence: 0,
+                copied: 0,
+            });
+        }
+    }
+}
