@@ -272,6 +272,17 @@ fn frames_are_found_again_at_other_points() {
     assert_eq!(plan.scenario.matches("# seen at").count(), 1);
 }
 
+/// Oracle: IEEE 802.3: 64 octets with tag, preamble and gap, 88 in all, take 7.04 us at 100 Mbit/s.
+#[test]
+fn frames_with_equal_stamps_are_not_closer_than_on_a_link() {
+    let frame = ethernet(1, 2, None, 0x88B5, &[0; 46]);
+    let times = std::iter::repeat_n(5, 20).chain([1_000_000_000]);
+    let plan = plan("a.pcap", &pcap(&at(times, &frame)));
+    has(&plan, &["min_gap: 7040 ns", "size: 46 B"]);
+    let at_once = pcap(&at([5, 5, 5], &frame));
+    assert!(wrong(&at_once).what.contains("none of its 3 packets"));
+}
+
 /// Oracle: the file is cut: what is before is used, and said.
 #[test]
 fn a_capture_that_is_cut_off() {

@@ -465,13 +465,14 @@ impl Against {
         }
         let matches = self.rows.iter().filter(|row| row.deviations.is_empty());
         let planned = self.rows.iter().filter(|row| row.planned.is_some()).count();
+        let matches = matches.count();
+        let verb = if matches == 1 { "matches" } else { "match" };
         let counts = counts.iter();
         let counts: Vec<String> = counts
             .map(|(deviation, count)| format!(", {count} {}", deviation.name()))
             .collect();
         format!(
-            "{} of {} match{}",
-            matches.count(),
+            "{matches} of {} {verb}{}",
             plural(planned, "planned flow"),
             counts.concat()
         )

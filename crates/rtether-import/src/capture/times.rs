@@ -257,7 +257,7 @@ impl Times {
             });
         }
         match done.windows.burst(most) {
-            Some((burst, least)) if done.frames >= 3 => Pattern::Sporadic {
+            Some((burst, least)) if done.frames >= 3 && done.gaps.sum > 0 => Pattern::Sporadic {
                 least,
                 mean: done.gaps.mean().saturating_mul(burst),
                 burst: burst.unsigned_abs(),

@@ -129,6 +129,14 @@ impl Network {
     }
 }
 
+impl Network {
+    /// Returns the picoseconds that octets take on a link.
+    fn wire_time(&self, octets: u128) -> i64 {
+        let time = octets * 8 * BIT / u128::from(self.rate.max(1));
+        i64::try_from(time).unwrap_or(i64::MAX)
+    }
+}
+
 /// Returns the deadline of a flow, and why it is that.
 fn deadline(flow: &Flow, options: &Options) -> Option<(Duration, Why)> {
     let class = options.deadline(flow.class);
@@ -437,9 +445,13 @@ impl Writer<'_> {
                 burst,
                 why,
             } => {
-                let least = (*least).min(Duration::from_ps(run.as_ps() / 2));
+                // Stamps may be equal; frames on one link are not.
+                let octets = u128::from(self.flow.octets());
+                let least = least.as_ps().max(self.network.wire_time(octets));
+                let least = Duration::from_ps(least.min(run.as_ps() / 2));
                 let most = least.max(Duration::from_ps(run.as_ps() / 20));
                 self.noted(sheet, &format!("min_gap: {}", time(least)), "min_gap", why);
+                let mean = &(*mean).max(least);
                 let shown = mean.min(&most);
                 if *shown > least {
                     let why = if shown == mean {
