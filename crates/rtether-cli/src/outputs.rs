@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rtether::report::gate::{self, Finding};
 use rtether::report::{self, Checked};
 
 use crate::drafts::{self, Draft};
@@ -22,6 +23,8 @@ pub(crate) struct Output {
     /// Write all results into a directory: result.json, CSV files and report.html
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
     /// One row per stream, however many there are
@@ -42,6 +45,75 @@ impl Output {
     /// Returns whether anything shows delay over time, which takes memory for each stream and slice.
     pub(crate) const fn shows_time(&self) -> bool {
         self.buckets || self.report.is_some() || self.out.is_some()
+    }
+}
+
+/// Results for tools that let changes pass or not.
+#[derive(Args, Debug)]
+pub(crate) struct GateArgs {
+    /// Write a JUnit file: a test case for each stream
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Write a SARIF file: mistakes and failed requirements, each at its line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sarif: Option<PathBuf>,
+    /// Print mistakes and failed requirements as annotations of GitHub workflows, on standard error
+    #[arg(long)]
+    pub(crate) annotations: bool,
+}
+
+/// The files of [`GateArgs`], opened before the run.
+pub(crate) struct Gates {
+    junit: Option<Draft>,
+    sarif: Option<Draft>,
+    annotations: bool,
+}
+
+impl Gates {
+    /// Opens the files.
+    fn open(arguments: &GateArgs) -> Result<Self, String> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Draft::open).transpose();
+        Ok(Self {
+            junit: open(&arguments.junit)?,
+            sarif: open(&arguments.sarif)?,
+            annotations: arguments.annotations,
+        })
+    }
+
+    /// Writes what became of a scenario that cannot be run; returns what could not be written.
+    pub(crate) fn write_mistakes(
+        scenario: &Path,
+        output: &Output,
+        mistakes: &[Finding],
+    ) -> Vec<String> {
+        let all = output.gate.files().collect::<Vec<_>>();
+        let gates = drafts::check_distinct(scenario, &all).and_then(|()| Self::open(&output.gate));
+        match gates {
+            Ok(gates) => {
+                let name = scenario.display().to_string();
+                gates.write(mistakes, || gate::junit_of_mistakes(&name, mistakes))
+            }
+            Err(message) => vec![message],
+        }
+    }
+
+    /// Writes findings and verdicts; returns what could not be written.
+    fn write(self, findings: &[Finding], junit: impl FnOnce() -> String) -> Vec<String> {
+        if self.annotations {
+            terminal::tell(gate::annotations(findings).trim_end());
+        }
+        let junit = self.junit.map(|draft| draft.write(&junit()));
+        let sarif = self.sarif.map(|draft| draft.write(&gate::sarif(findings)));
+        let written = [junit, sarif].into_iter().flatten();
+        written.filter_map(Result::err).collect()
+    }
+}
+
+impl GateArgs {
+    fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + use<> {
+        let junit = self.junit.clone().map(|path| ("--junit", path));
+        let sarif = self.sarif.clone().map(|path| ("--sarif", path));
+        junit.into_iter().chain(sarif)
     }
 }
 
@@ -69,6 +141,7 @@ impl Traces<'_> {
 /// All files, opened before the run.
 pub(crate) struct Outputs {
     report: Option<Draft>,
+    gates: Gates,
     directory: Vec<(&'static str, Draft)>,
     /// Directories created. Declared after the files in them, since dropping removes only empty
     /// directories.
@@ -89,6 +162,7 @@ impl Outputs {
             output.out.as_ref().map_or_else(Vec::new, in_directory);
         let mut all: Vec<(&str, PathBuf)> = Vec::new();
         all.extend(output.report.clone().map(|path| ("--report", path)));
+        all.extend(output.gate.files());
         all.extend(traces.pcap.map(|path| ("--pcap", path.into())));
         all.extend(traces.packets.map(|path| ("--packets", path.into())));
         all.extend(
@@ -107,6 +181,7 @@ impl Outputs {
             Ok(Self {
                 made: made.transpose()?,
                 report: open(output.report.as_deref())?,
+                gates: Gates::open(&output.gate)?,
                 pcap: open(traces.pcap)?,
                 packets: open(traces.packets)?,
                 live_packets: open(traces.live_packets)?,
@@ -119,10 +194,11 @@ impl Outputs {
         opened().map_err(|message| terminal::fail(&message))
     }
 
-    /// Writes report and directory. Returns what could not be written; the directory is written
-    /// completely or not at all, everything else as far as possible.
-    pub(crate) fn write(self, checked: &Checked) -> Vec<String> {
-        let mut failed = Vec::new();
+    /// Writes report, directory, and what gates read; `findings` are mistakes and failures. Returns
+    /// what could not be written; the directory is written completely or not at all, everything else
+    /// as far as possible.
+    pub(crate) fn write(self, checked: &Checked, findings: &[Finding]) -> Vec<String> {
+        let mut failed = self.gates.write(findings, || gate::junit(checked));
         if self.report.is_none() && self.directory.is_empty() {
             return failed;
         }

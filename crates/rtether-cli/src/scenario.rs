@@ -48,11 +48,41 @@ pub(crate) struct Loaded {
 
 /// Loads a scenario file; prints all mistakes at once.
 pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
-    load_with(path, overrides, Vec::new())
+    read_with(path, overrides, Vec::new())?.into_loaded()
 }
 
 /// Loads a scenario file to be simulated; prints all mistakes at once.
 pub(crate) fn load_for_run(path: &Path, changes: &RunOverrides) -> Result<Loaded, Exit> {
+    read_for_run(path, changes)?.into_loaded()
+}
+
+/// A scenario file that has been read, with its mistakes.
+pub(crate) struct Read {
+    pub(crate) loaded: scenario::Loaded,
+    written: Written,
+}
+
+impl Read {
+    /// Returns the scenario; an error if it cannot be run.
+    pub(crate) fn into_loaded(self) -> Result<Loaded, Exit> {
+        let Self { loaded, written } = self;
+        let scenario = loaded.scenario.ok_or(Exit::WrongInput)?;
+        Ok(Loaded { scenario, written })
+    }
+
+    /// Returns the scenario, and what the file says without it.
+    pub(crate) fn split(mut self) -> (Option<Loaded>, scenario::Loaded) {
+        let scenario = self.loaded.scenario.take();
+        let written = self.written;
+        (
+            scenario.map(|scenario| Loaded { scenario, written }),
+            self.loaded,
+        )
+    }
+}
+
+/// Reads a scenario file to be simulated; prints all mistakes at once.
+pub(crate) fn read_for_run(path: &Path, changes: &RunOverrides) -> Result<Read, Exit> {
     let runs = changes.runs.map(|runs| runs.to_string());
     let seed = changes.seed.map(|seed| seed.to_string());
     let flags = [
@@ -65,23 +95,18 @@ pub(crate) fn load_for_run(path: &Path, changes: &RunOverrides) -> Result<Loaded
         let value = value.as_ref()?.trim().to_owned();
         Some(Override::new(flag, path, value))
     });
-    load_with(path, &changes.overrides, given.collect())
+    read_with(path, &changes.overrides, given.collect())
 }
 
-fn load_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result<Loaded, Exit> {
+fn read_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result<Read, Exit> {
     terminal::choose_form(overrides.message_format);
     let text = read(path)?;
     let mut changes = parse("--set", &overrides.set)?;
     changes.extend(flags);
     let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
     show(&loaded, overrides.message_format);
-    match loaded.scenario {
-        Some(scenario) => Ok(Loaded {
-            scenario,
-            written: Written { text, changes },
-        }),
-        None => Err(Exit::WrongInput),
-    }
+    let written = Written { text, changes };
+    Ok(Read { loaded, written })
 }
 
 /// Loads a scenario file before and after the changes of `--what-if`; prints common mistakes once.

@@ -8,7 +8,7 @@ use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::format::Format;
 use rtether::report::text::plural;
-use rtether::report::{Checked, Verdicts, json};
+use rtether::report::{Checked, Verdicts, gate, json};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
 use rtether::trace::{CaptureLog, PacketLog};
@@ -20,7 +20,7 @@ use super::fail::{self, FailArgs};
 use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::Exit;
-use crate::outputs::{Output, Outputs, Traces};
+use crate::outputs::{Gates, Output, Outputs, Traces};
 use crate::progress::{Pace, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::Care;
@@ -70,9 +70,18 @@ pub(crate) fn run(verb: &CheckVerb) -> Exit {
 
 /// Simulates, traces and judges. `proves` tells whether bounds are computed, too.
 pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> Exit {
-    let mut loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
-        Ok(loaded) => loaded,
+    let read = match scenario::read_for_run(&arguments.scenario, &arguments.overrides) {
+        Ok(read) => read,
         Err(exit) => return exit,
+    };
+    let (loaded, file) = read.split();
+    let Some(mut loaded) = loaded else {
+        let mistakes = gate::mistakes(&file);
+        let failed = Gates::write_mistakes(&arguments.scenario, &arguments.output, &mistakes);
+        failed
+            .iter()
+            .for_each(|message| terminal::complain(message));
+        return Exit::WrongInput;
     };
     if !arguments.output.shows_time() {
         loaded.scenario.run.bucket = Duration::ZERO;
@@ -101,7 +110,7 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         test_bed,
     ) {
         Ok(observed) => {
-            let (checked, exit) = conclude(arguments, loaded, outputs, observed, proves);
+            let (checked, exit) = conclude(arguments, (loaded, &file), outputs, observed, proves);
             match (baseline, exit) {
                 (Some(old), Exit::Ok | Exit::Failed | Exit::NoAnswer) => {
                     let compared = compare(&old, &checked, &arguments.output);
@@ -174,7 +183,7 @@ fn compare(old: &Value, checked: &Checked, output: &Output) -> Exit {
 /// Judges, writes and prints the observations.
 fn conclude(
     arguments: &CheckArgs,
-    loaded: Loaded,
+    (loaded, file): (Loaded, &rtether::scenario::Loaded),
     outputs: Outputs,
     observed: Observed,
     proves: bool,
@@ -198,7 +207,9 @@ fn conclude(
         terminal::detail(|| "explaining the worst streams".to_owned());
         checked.explained = rtether::why::worst(&checked);
     }
-    failed.extend(outputs.write(&checked));
+    let mut findings = gate::mistakes(file);
+    findings.extend(gate::failures(file, &checked));
+    failed.extend(outputs.write(&checked, &findings));
     let printed = print(&checked, &arguments.output, failed.is_empty());
     for message in &failed {
         terminal::complain(message);

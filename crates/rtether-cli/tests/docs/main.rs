@@ -63,6 +63,7 @@ pages! {
     bounds: "docs/guides/bounds.md",
     c: "docs/guides/c.md",
     failures: "docs/guides/failures.md",
+    pipeline: "docs/guides/pipeline.md",
     host: "docs/guides/host.md",
     import: "docs/guides/import.md",
     limit: "docs/guides/limit.md",

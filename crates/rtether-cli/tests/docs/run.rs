@@ -142,7 +142,8 @@ fn compared(
 /// Checks a block that is neither commands nor output.
 fn other(block: &Block, text: &str) -> Result<(), String> {
     match block.language.as_str() {
-        "yaml" | "idl" => Ok(()),
+        // `yml` is YAML of other programs.
+        "yaml" | "yml" | "idl" => Ok(()),
         "c" | "rust" if is_quoted(text) => Ok(()),
         "c" | "rust" => Err("no example of crates/rtether-live has these lines".into()),
         other => Err(format!(

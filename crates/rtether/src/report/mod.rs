@@ -11,6 +11,7 @@ pub mod checked;
 mod counts;
 pub mod csv;
 pub mod domain;
+pub mod gate;
 mod headline;
 pub mod html;
 pub mod json;

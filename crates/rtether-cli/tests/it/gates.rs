@@ -1,0 +1,124 @@
+//! What tools for changes read. Oracle: the formats as their definitions have them, by hand, and the
+//! lines of the scenario.
+
+use rtether_testkit::{Folder, Run};
+use serde_json::Value;
+
+use super::rtether;
+
+const PLANT: &str = "rtether: 1
+name: gates & \"quotes\"
+nodes:
+  a: { stack: zero }
+  b: { stack: zero }
+  idle: { stack: zero }
+switches:
+  sw: { ports: 3 }
+links:
+  - { ends: [a, \"sw:1\"], rate: 10 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [idle, \"sw:3\"], rate: 10 Mbit/s }
+flows:
+  - { name: held, class: fast, from: a, to: b, period: 10 ms, size: 60 B, deadline: 5 ms }
+  - { name: late, from: a, to: b, period: 10 ms, size: 1400 B }
+  - { name: free, from: b, to: a, period: 10 ms, size: 60 B }
+accept:
+  - { flow: held, sim: deadline }
+  - { flow: late, sim: { max: 1 ms } }
+run: { for: 100 ms, warmup: 0 s }
+";
+
+fn written(folder: &Folder, text: &str) -> (rtether_testkit::Ended, String, Value) {
+    let plant = folder.path().join("plant.yaml");
+    std::fs::write(&plant, text).unwrap();
+    let mut command = rtether();
+    command.current_dir(folder.path()).args([
+        "check",
+        "plant.yaml",
+        "--junit",
+        "junit.xml",
+        "--sarif",
+        "out.sarif",
+        "--annotations",
+    ]);
+    let ended = command.run();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let sarif = serde_json::from_str(&read("out.sarif")).unwrap();
+    (ended, read("junit.xml"), sarif)
+}
+
+#[test]
+fn streams_are_test_cases_and_failures_have_lines() {
+    let folder = Folder::new("gates");
+    let (ended, junit, sarif) = written(&folder, PLANT);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        junit.contains("tests=\"3\" failures=\"1\" errors=\"0\""),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("name=\"gates &amp; &quot;quotes&quot;\""),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("<skipped message=\"no requirement\">"),
+        "{junit}"
+    );
+    assert!(
+        junit.contains("classname=\"gates &amp; &quot;quotes&quot;.fast\""),
+        "{junit}"
+    );
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let found: Vec<(&str, &str, u64)> = results
+        .iter()
+        .map(|result| {
+            let place = &result["locations"][0]["physicalLocation"];
+            assert_eq!(place["artifactLocation"]["uri"], "plant.yaml");
+            let line = place["region"]["startLine"].as_u64().unwrap();
+            let words = ["ruleId", "level"].map(|key| result[key].as_str().unwrap());
+            (words[0], words[1], line)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [("unused-node", "warning", 6), ("late", "error", 15)]
+    );
+    let rules = sarif["runs"][0]["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap();
+    assert_eq!(rules.len(), 2);
+    let annotations: Vec<&str> = ended.err.lines().filter(|l| l.starts_with("::")).collect();
+    assert_eq!(annotations.len(), 2, "{}", ended.err);
+    assert!(annotations[0].starts_with(
+        "::warning file=plant.yaml,line=6,endLine=6,col=3,endColumn=7,title=unused-node::"
+    ));
+    assert!(annotations[1].starts_with("::error file=plant.yaml,line=15,endLine=15,"));
+    assert!(
+        !ended.out.contains("::"),
+        "annotations are on standard error"
+    );
+}
+
+#[test]
+fn a_scenario_with_mistakes_leaves_its_mistakes() {
+    let folder = Folder::new("gates-mistakes");
+    let (ended, junit, sarif) = written(&folder, &PLANT.replace("10 Mbit/s", "10 MBit"));
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.out.is_empty());
+    assert!(
+        junit.contains("tests=\"3\" failures=\"0\" errors=\"3\""),
+        "{junit}"
+    );
+    assert!(junit.contains("name=\"plant.yaml:10:"), "{junit}");
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 3);
+    assert!(results.iter().all(|result| result["level"] == "error"));
+    // A file that cannot be written is an error of its own, before anything runs.
+    let mut command = rtether();
+    command.current_dir(folder.path());
+    command.args(["check", "plant.yaml", "--junit", "plant.yaml"]);
+    let ended = command.run();
+    assert_eq!(ended.code, Some(2));
+    let kept = std::fs::read_to_string(folder.path().join("plant.yaml")).unwrap();
+    assert!(kept.starts_with("rtether: 1"));
+}

@@ -1,0 +1,337 @@
+//! What a check found, in the forms that tools for changes read: SARIF 2.1.0 (OASIS), annotations of
+//! GitHub workflows, and `JUnit` XML.
+//!
+//! A finding is a mistake in the scenario, at its place, or a stream whose requirement does not
+//! hold, at the flow. In `JUnit` each stream is a test case, held or not.
+
+use std::fmt::Write;
+
+use rtether_report::markup::{Element, Markup, element};
+use serde_json::{Value, json};
+
+use super::checked::{Checked, Stream};
+use super::text::time;
+use crate::scenario::render::position;
+use crate::scenario::{Loaded, Severity, Source, Span, codes};
+use crate::verdict::Verdict;
+
+/// A mistake, or a requirement that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Stable name: the code of a diagnostic, or the verdict on a stream.
+    pub code: &'static str,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// Where: the main place first.
+    pub places: Vec<Place>,
+}
+
+/// A place in a file. Lines and columns count from 1, columns in characters; the end is behind the
+/// last character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as it was named.
+    pub file: String,
+    /// First line and column.
+    pub begin: (usize, usize),
+    /// Line and column behind the last character.
+    pub end: (usize, usize),
+    /// Why it is shown; may be empty.
+    pub label: String,
+}
+
+impl Place {
+    fn of(sources: &[Source], span: Span, label: &str) -> Option<Self> {
+        let source = sources.get(span.source as usize)?;
+        Some(Self {
+            file: source.name.clone(),
+            begin: position(&source.text, span.start),
+            end: position(&source.text, span.end),
+            label: label.to_owned(),
+        })
+    }
+}
+
+/// Returns the mistakes in a scenario, in the order of the file.
+pub fn mistakes(loaded: &Loaded) -> Vec<Finding> {
+    let found = loaded.diagnostics.iter().map(|diagnostic| {
+        let labels = core::iter::once(&diagnostic.primary).chain(&diagnostic.secondary);
+        let places = labels.filter_map(|own| Place::of(&loaded.sources, own.span, &own.text));
+        let helps = diagnostic.help.iter().map(|help| format!("; {help}"));
+        Finding {
+            severity: diagnostic.severity,
+            code: diagnostic.code,
+            message: diagnostic.title.clone() + &helps.collect::<String>(),
+            places: places.collect(),
+        }
+    });
+    found.collect()
+}
+
+/// Returns the streams whose requirements do not hold, at their flows in the scenario that was read.
+pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
+    let found = checked.streams().filter_map(|stream| {
+        let verdict = stream.assessment.verdict;
+        if !verdict.is_failure() && verdict != Verdict::NoAnswer {
+            return None;
+        }
+        let flow = stream.record.flow_id().index();
+        let span = loaded.places.flows.get(flow).copied();
+        let place = span.and_then(|span| Place::of(&loaded.sources, span, ""));
+        Some(Finding {
+            severity: if verdict.is_failure() {
+                Severity::Error
+            } else {
+                Severity::Warning
+            },
+            code: verdict.name(),
+            message: format!("{}: {}", checked.stream_name(&stream), reasons(&stream)),
+            places: place.into_iter().collect(),
+        })
+    });
+    found.collect()
+}
+
+/// Returns why a verdict is what it is.
+fn reasons(stream: &Stream<'_>) -> String {
+    let own = &stream.assessment;
+    if own.reasons.is_empty() && own.verdict == Verdict::NoAnswer {
+        return "nothing was delivered or due".to_owned();
+    }
+    own.reasons.join("; ")
+}
+
+/// Returns findings as SARIF 2.1.0, one run, with a line end.
+pub fn sarif(findings: &[Finding]) -> String {
+    let mut used: Vec<&str> = findings.iter().map(|finding| finding.code).collect();
+    used.sort_unstable();
+    used.dedup();
+    let rules = used.iter().map(|code| rule(code));
+    let results = findings.iter().map(|finding| {
+        let mut places = finding.places.iter().map(location);
+        let main: Vec<Value> = places.next().into_iter().collect();
+        let mut result = json!({
+            "ruleId": finding.code,
+            "level": finding.severity.name(),
+            "message": { "text": finding.message },
+            "locations": main,
+        });
+        let related: Vec<Value> = places.collect();
+        if !related.is_empty() {
+            result["relatedLocations"] = related.into();
+        }
+        result
+    });
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "rtether",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    });
+    format!("{document:#}\n")
+}
+
+/// Returns the description of a code.
+fn rule(code: &str) -> Value {
+    let known = codes::ALL.iter().find(|known| known.name == code);
+    let (summary, advice) = match known {
+        Some(known) => (known.summary, known.advice),
+        None => match code {
+            "late" => ("Packets are later than a requirement allows.", ""),
+            "lost" => ("More packets are lost than a requirement allows.", ""),
+            "not-proved" => ("A proved bound exceeds its limit.", ""),
+            "no-answer" => ("Nothing was delivered or due, so nothing can be said.", ""),
+            _ => ("", ""),
+        },
+    };
+    let mut rule = json!({ "id": code, "shortDescription": { "text": summary } });
+    if !advice.is_empty() {
+        rule["fullDescription"] = json!({ "text": advice });
+    }
+    rule
+}
+
+fn location(place: &Place) -> Value {
+    let mut location = json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(&place.file) },
+            "region": {
+                "startLine": place.begin.0,
+                "startColumn": place.begin.1,
+                "endLine": place.end.0,
+                "endColumn": place.end.1,
+            },
+        },
+    });
+    if !place.label.is_empty() {
+        location["message"] = json!({ "text": place.label });
+    }
+    location
+}
+
+/// Returns a file name as a relative reference of RFC 3986, or an absolute path without a scheme.
+fn uri(file: &str) -> String {
+    let mut out = String::new();
+    for octet in file.bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(octet));
+            }
+            b'\\' => out.push('/'),
+            _ => {
+                let _ = write!(out, "%{octet:02X}");
+            }
+        }
+    }
+    out
+}
+
+/// Returns findings as workflow commands of GitHub, one per line: they show up beside the lines of a
+/// change.
+pub fn annotations(findings: &[Finding]) -> String {
+    let lines = findings.iter().map(|finding| {
+        let command = finding.severity.name();
+        let mut properties = Vec::new();
+        if let Some(place) = finding.places.first() {
+            properties.push(format!("file={}", property(&place.file)));
+            properties.push(format!("line={}", place.begin.0));
+            properties.push(format!("endLine={}", place.end.0));
+            // Columns are only allowed within one line.
+            if place.begin.0 == place.end.0 {
+                properties.push(format!("col={}", place.begin.1));
+                properties.push(format!("endColumn={}", place.end.1));
+            }
+        }
+        properties.push(format!("title={}", property(finding.code)));
+        let (properties, message) = (properties.join(","), data(&finding.message));
+        format!("::{command} {properties}::{message}\n")
+    });
+    lines.collect()
+}
+
+fn data(text: &str) -> String {
+    let text = text.replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A test case of `JUnit`.
+struct Case {
+    class: String,
+    name: String,
+    /// Element, type and message of what is not held.
+    outcome: Option<(&'static str, &'static str, String)>,
+    /// What the test printed.
+    output: String,
+}
+
+/// Returns the verdicts as `JUnit` XML: one suite for the scenario, one case for each stream. What has
+/// no requirement is skipped; what has no answer is an error.
+pub fn junit(checked: &Checked) -> String {
+    let suite = &checked.scenario.name;
+    let cases = checked.streams().map(|stream| {
+        let verdict = stream.assessment.verdict;
+        let outcome = match verdict {
+            Verdict::Ok => None,
+            Verdict::Unjudged => Some(("skipped", verdict.name(), "no requirement".to_owned())),
+            Verdict::NoAnswer => Some(("error", verdict.name(), reasons(&stream))),
+            Verdict::NotProved | Verdict::Lost | Verdict::Late => {
+                Some(("failure", verdict.name(), reasons(&stream)))
+            }
+        };
+        Case {
+            class: match stream.flow.class.as_str() {
+                "" => suite.clone(),
+                class => format!("{suite}.{class}"),
+            },
+            name: checked.stream_name(&stream),
+            outcome,
+            output: figures(&stream),
+        }
+    });
+    suite_of(suite, &cases.collect::<Vec<_>>())
+}
+
+/// Returns the mistakes of a scenario that cannot be run as `JUnit` XML: a case for each error.
+pub fn junit_of_mistakes(scenario: &str, mistakes: &[Finding]) -> String {
+    let errors = mistakes.iter();
+    let errors = errors.filter(|mistake| mistake.severity == Severity::Error);
+    let cases = errors.map(|mistake| {
+        let place = mistake.places.first();
+        let line = place.map_or_else(String::new, |place| {
+            format!("{}:{}:{}", place.file, place.begin.0, place.begin.1)
+        });
+        Case {
+            class: scenario.to_owned(),
+            name: line,
+            outcome: Some(("error", mistake.code, mistake.message.clone())),
+            output: String::new(),
+        }
+    });
+    suite_of(scenario, &cases.collect::<Vec<_>>())
+}
+
+fn suite_of(name: &str, cases: &[Case]) -> String {
+    let count = |kind: &str| {
+        let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
+        outcomes.filter(|(own, ..)| *own == kind).count()
+    };
+    let counted = |element: Element| {
+        let element = element.attr("name", name).attr("tests", cases.len());
+        let element = element.attr("failures", count("failure"));
+        element.attr("errors", count("error"))
+    };
+    let suite = counted(element("testsuite")).attr("skipped", count("skipped"));
+    let suite = suite.children(cases.iter().map(Case::element));
+    let all: Markup = counted(element("testsuites")).child(suite).into();
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
+        all.as_str()
+    )
+}
+
+impl Case {
+    fn element(&self) -> Element {
+        let case = element("testcase").attr("name", &self.name);
+        let case = case.attr("classname", &self.class);
+        let case = match &self.outcome {
+            None => case,
+            Some(("skipped", _, message)) => {
+                case.child(element("skipped").attr("message", message))
+            }
+            Some((kind, name, message)) => {
+                let found = element(kind).attr("message", message).attr("type", name);
+                case.child(found.text(message))
+            }
+        };
+        if self.output.is_empty() {
+            case
+        } else {
+            case.child(element("system-out").text(&self.output))
+        }
+    }
+}
+
+/// Returns the figures of a stream in one line.
+fn figures(stream: &Stream<'_>) -> String {
+    let mut parts = Vec::new();
+    if stream.record.latency.count > 0 {
+        parts.push(format!("max {}", time(stream.record.latency.max)));
+    }
+    parts.extend(stream.bound.map(|bound| format!("bound {}", time(bound))));
+    let deadline = stream.flow.deadline;
+    parts.extend(deadline.map(|deadline| format!("deadline {}", time(deadline))));
+    parts.join(", ")
+}
