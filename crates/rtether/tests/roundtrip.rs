@@ -207,7 +207,7 @@ fn differences(scenario: &Scenario) -> (Vec<(String, String)>, Vec<String>) {
 }
 
 /// What a capture does not show as the scenario says it: scenario, beginning of the flow's name, why.
-const HIDDEN: [(&str, &str, &str); 10] = [
+const HIDDEN: [(&str, &str, &str); 11] = [
     (
         "afdx",
         "picture",
@@ -233,6 +233,7 @@ const HIDDEN: [(&str, &str, &str); 10] = [
         "message",
         "random times have no period and no least gap",
     ),
+    ("prp", "trip", "comes as often as it may, which is a period"),
     (
         "substation-slow",
         "bay01.ct1 > bay01.bc",
