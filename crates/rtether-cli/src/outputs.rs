@@ -51,7 +51,7 @@ impl Output {
 /// Results for tools that let changes pass or not.
 #[derive(Args, Debug)]
 pub(crate) struct GateArgs {
-    /// Write a JUnit file: a test case for each stream
+    /// Write the verdicts as `JUnit` XML, a test case for each stream
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     /// Write a SARIF file: mistakes and failed requirements, each at its line

@@ -78,9 +78,9 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
     let Some(mut loaded) = loaded else {
         let mistakes = gate::mistakes(&file);
         let failed = Gates::write_mistakes(&arguments.scenario, &arguments.output, &mistakes);
-        failed
-            .iter()
-            .for_each(|message| terminal::complain(message));
+        for message in failed {
+            terminal::complain(&message);
+        }
         return Exit::WrongInput;
     };
     if !arguments.output.shows_time() {
