@@ -211,9 +211,10 @@ impl Shared {
         }
     }
 
-    /// Enters the counters of a hub in the record of its node, if the hub is in this domain.
-    pub(crate) fn count_in(&self, record: &mut NodeRecord) {
-        if let Some(hub) = self.hubs.iter().find(|hub| hub.node == record.node) {
+    /// Enters the counters of its hubs in the records of their nodes, which are by number.
+    pub(crate) fn count_in(&self, records: &mut [NodeRecord]) {
+        for hub in &self.hubs {
+            let record = &mut records[hub.node.index()];
             record.arrived = hub.arrived;
             record.copied = hub.copied;
             record.filtered = hub.filtered;

@@ -11,7 +11,6 @@ use super::Simulation;
 use crate::arp::ArpState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS, TWIN};
 use crate::servers::StackState;
-use crate::spacing::Spacing;
 use crate::station::Station;
 use crate::switch::SwitchState;
 
@@ -168,7 +167,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the counters of all nodes.
+    /// Returns the counters of all nodes, by number.
     pub(super) fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
         let (mut stations, mut switches) = (
@@ -184,17 +183,11 @@ impl Simulation {
                         self.count_switch(switch, &mut record);
                     }
                 }
-                NodeKind::Hub(_) => {
-                    let media = self.shared.iter();
-                    media.for_each(|shared| shared.count_in(&mut record));
-                }
+                NodeKind::Hub(_) => {}
                 NodeKind::EndStation(_) => {
                     if let Some((number, (station, stack))) = stations.next() {
                         self.count_station(station, stack, &mut record);
                         record.copied = self.sent_twice(number);
-                        let own = self.spacings.iter();
-                        let own = own.filter(|own| own.station() == number);
-                        record.in_stack += own.map(Spacing::waiting).sum::<u64>();
                         record.arp = arp.next();
                         let admission = self.admission.as_ref();
                         record.admission = admission.and_then(|own| own.record(number));
@@ -203,22 +196,35 @@ impl Simulation {
             }
             records.push(record);
         }
+        for shared in &self.shared {
+            shared.count_in(&mut records);
+        }
+        for own in &self.spacings {
+            let node = self.stations[own.station() as usize].node();
+            records[node.index()].in_stack += own.waiting();
+        }
+        self.count_held(&mut records);
         records
+    }
+
+    /// Counts packets that wait for the latency of the switch before them.
+    fn count_held(&self, records: &mut [NodeRecord]) {
+        for (port, rest) in self.ports.iter().zip(&self.port_rests) {
+            if port.peer() != NONE {
+                let node = self.port_id(port.peer()).node;
+                let held = rest.held(&self.pool).count() as u64;
+                if held > 0 && self.network.switch(node).is_some() {
+                    records[node.index()].in_stack += held;
+                }
+            }
+        }
     }
 
     fn count_switch(&self, switch: &SwitchState, record: &mut NodeRecord) {
         switch.count_in(record);
-        let ports = self.ports.iter().zip(&self.port_rests);
-        let held = ports
-            .filter(|(port, _)| {
-                port.peer() != NONE && self.port_id(port.peer()).node == record.node
-            })
-            .map(|(_, rest)| rest.held(&self.pool).count() as u64);
-        let held: u64 = held.sum();
         if let Some(processor) = switch.processor() {
             processor.count_in(record, &self.pool, self.now);
         }
-        record.in_stack += held;
     }
 
     fn count_station(&self, station: &Station, stack: &StackState, record: &mut NodeRecord) {
