@@ -12,6 +12,7 @@ use crate::report::{Checked, Note};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
 use crate::verdict::{self, Conclusion};
+use crate::why::{self, Explainer};
 
 /// Inputs of a check besides the scenario.
 #[derive(Clone, Debug)]
@@ -23,15 +24,18 @@ pub struct Options {
     pub source: Option<Written>,
     /// What was measured.
     pub evidence: Evidence,
+    /// Whether the worst streams are explained, as the page shows them.
+    pub explains: bool,
 }
 
 impl Default for Options {
-    /// Proves bounds; no measurement.
+    /// Proves bounds; no measurement, no explanations.
     fn default() -> Self {
         Self {
             proves: true,
             source: None,
             evidence: Evidence::default(),
+            explains: false,
         }
     }
 }
@@ -51,9 +55,17 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
         proves,
         source,
         evidence,
+        explains,
     } = options;
     // A user who interrupted the run is not made to wait for proofs.
-    let analysis = (proves && !results.partial).then(|| bound::analyze(scenario));
+    let proves_now = proves && !results.partial;
+    let explains = explains && !results.partial;
+    // What explains bounds has them, too.
+    let explainer = (proves_now && explains).then(|| Explainer::new(scenario));
+    let analysis = match &explainer {
+        Some(explainer) => Some(explainer.analysis().clone()),
+        None => proves_now.then(|| bound::analyze(scenario)),
+    };
     let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
     verdict::add_measured(&mut assessments, &evidence.assessments);
     let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
@@ -96,6 +108,9 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
     contradict(&mut checked, &contradicted);
     if !exceeded.is_empty() && contradicted.is_empty() {
         checked.conclusion = Conclusion::Contradiction;
+    }
+    if explains {
+        checked.explained = why::worst_with(&checked, explainer.as_ref());
     }
     checked
 }

@@ -5,11 +5,14 @@
 mod plants;
 
 use rtether::bound::Bounds;
+use rtether::check::{Options, check};
 use rtether::report::about::MEMBERS;
 use rtether::report::format::{Format, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, csv, html, json};
+use rtether::scenario::{Override, load_with};
 use rtether::verdict::assess;
+use rtether::why;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 
@@ -523,4 +526,39 @@ fn a_title_is_no_command_to_the_terminal() {
         let harmless = |c: char| c == '\n' || !c.is_control();
         assert!(text.chars().all(harmless), "{text:?}");
     }
+}
+
+/// Oracle: 160 bays of 64 streams are more than the rows of a table.
+#[test]
+fn tables_of_the_page_end_and_say_so() {
+    let page = with(&plants::substation(160), html::render);
+    let words =
+        "of 10240 streams, failures and small margins first; the files of `--out` have all.";
+    // By class, and all of them.
+    assert_eq!(page.matches(words).count(), 2);
+    let small = with(&plants::substation(10), html::render);
+    assert!(!small.contains("The page has"));
+}
+
+/// Oracle: the same in two steps, with an analysis of its own for each.
+#[test]
+fn a_check_explains_its_worst_streams() {
+    let text = include_str!("../../../scenarios/bottling-line.yaml");
+    let short = ["for: 2100 ms", "warmup: 0 s", "seeds: 1"].map(|own| {
+        let (key, value) = own.split_once(": ").unwrap();
+        Override::new("--set", format!("run.{key}"), value)
+    });
+    let scenario = load_with("line.yaml", text, &short).scenario.unwrap();
+    let options = Options {
+        explains: true,
+        ..Options::default()
+    };
+    let explained = check(&scenario, options).unwrap();
+    let plain = check(&scenario, Options::default()).unwrap();
+    assert!(plain.explained.streams.is_empty());
+    let bounds = |checked: &Checked| format!("{:?}", checked.analysis);
+    assert_eq!(bounds(&explained), bounds(&plain));
+    let told = why::worst(&plain);
+    assert!(!told.streams.is_empty());
+    assert_eq!(format!("{:?}", explained.explained), format!("{told:?}"));
 }

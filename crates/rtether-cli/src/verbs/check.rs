@@ -200,13 +200,10 @@ fn conclude(
         proves,
         source: Some(loaded.written),
         evidence: measured.evidence,
+        explains: arguments.output.report.is_some(),
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
-    let mut checked = check::conclude(&loaded.scenario, results, options);
-    if arguments.output.report.is_some() && !checked.results.partial {
-        terminal::detail(|| "explaining the worst streams".to_owned());
-        checked.explained = rtether::why::worst(&checked);
-    }
+    let checked = check::conclude(&loaded.scenario, results, options);
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
     failed.extend(outputs.write(&checked, &findings));

@@ -147,14 +147,17 @@ impl Cells {
             }
         }
         let mut stations = vec![Vec::new(); switches.len() + 1];
+        // The first of each station.
+        let mut switch_of = vec![None; network.nodes.len()];
+        for link in &network.links {
+            let [a, b] = link.ends.map(|end| end.node);
+            for (own, peer) in [(a, b), (b, a)] {
+                let known = &mut switch_of[own.index()];
+                *known = known.or_else(|| is_switch(peer).then_some(peer));
+            }
+        }
         for station in ids().filter(|&id| !is_switch(id)) {
-            let links = network.links.iter();
-            let mut peers = links.filter_map(|link| match link.ends {
-                [a, b] if a.node == station => Some(b.node),
-                [a, b] if b.node == station => Some(a.node),
-                _ => None,
-            });
-            let switch = peers.find(|&peer| is_switch(peer));
+            let switch: Option<NodeId> = switch_of[station.index()];
             let cell = switch.map_or(switches.len(), |switch| cell_of[switch.index()]);
             cell_of[station.index()] = cell;
             stations[cell].push(station);

@@ -12,7 +12,7 @@ use rtether_bounds::Analysis;
 
 pub use super::counts::Counts;
 use super::domain::Domain;
-use super::place;
+use super::place::Peers;
 use super::timeline::Explained;
 use crate::bound::Statistical;
 use crate::help::Help;
@@ -42,6 +42,8 @@ pub struct Checked {
     pub help: Option<Help>,
     /// The worst streams explained, for the page; `crate::why::worst` tells them.
     pub explained: Explained,
+    /// Those of the network that it was created with.
+    peers: Peers,
 }
 
 /// A remark on the figures.
@@ -108,6 +110,7 @@ impl Checked {
             measured: None,
         });
         let mut checked = Self {
+            peers: Peers::new(&scenario.network),
             scenario,
             source: None,
             results,
@@ -205,8 +208,9 @@ impl Checked {
 
     /// Returns the positions of all streams: worst verdict first, then closest to the deadline.
     pub fn worst_first(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.results.record.streams.len()).collect();
-        order.sort_by(|&a, &b| self.stream(a).compare_worst_first(&self.stream(b)));
+        let ranks: Vec<Rank> = self.streams().map(|stream| stream.rank()).collect();
+        let mut order: Vec<usize> = (0..ranks.len()).collect();
+        order.sort_by(|&a, &b| ranks[a].compare(&ranks[b]).then(a.cmp(&b)));
         order
     }
 
@@ -276,12 +280,12 @@ impl Checked {
 
     /// Returns the node at the other end of a port's link.
     pub fn peer_name(&self, port: PortId) -> Option<&str> {
-        place::peer_name(&self.scenario, port)
+        self.peers.name(&self.scenario, port)
     }
 
     /// Returns a place in words: `driver queue of bay01.ct2`, `switch queue of sw1 to bay01.pu`.
     pub fn place_name(&self, place: Place) -> String {
-        place::place_name(&self.scenario, place)
+        self.peers.place(&self.scenario, place)
     }
 
     /// Returns the indices of the nodes and links on a stream's path.
@@ -327,19 +331,37 @@ impl Stream<'_> {
         }
     }
 
-    /// Orders by verdict, then by the share of the deadline used, then by latency.
-    fn compare_worst_first(&self, other: &Self) -> Ordering {
-        let by_verdict = Reverse(self.verdict()).cmp(&Reverse(other.verdict()));
-        let used = |stream: &Self| stream.worst_figure().zip(stream.flow.deadline);
-        let by_use = match (used(self), used(other)) {
+    /// Returns what decides its place among others.
+    fn rank(&self) -> Rank {
+        Rank {
+            verdict: self.verdict(),
+            used: self.worst_figure().zip(self.flow.deadline),
+            max: self.max(),
+        }
+    }
+}
+
+/// What decides the place of a stream among others.
+struct Rank {
+    verdict: Verdict,
+    /// Largest latency in the column that failed, or observed, and the deadline.
+    used: Option<(Duration, Duration)>,
+    max: Option<Duration>,
+}
+
+impl Rank {
+    /// Orders by verdict, then by the share of the deadline used, then by latency; worst first.
+    fn compare(&self, other: &Self) -> Ordering {
+        let by_verdict = Reverse(self.verdict).cmp(&Reverse(other.verdict));
+        let by_use = match (self.used, other.used) {
             (Some((a, limit_a)), Some((b, limit_b))) => {
                 product(b, limit_a).cmp(&product(a, limit_b))
             }
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (None, None) => other.max().cmp(&self.max()),
+            (None, None) => other.max.cmp(&self.max),
         };
-        by_verdict.then(by_use).then(self.index.cmp(&other.index))
+        by_verdict.then(by_use)
     }
 }
 

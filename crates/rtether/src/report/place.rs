@@ -1,6 +1,9 @@
 //! Places in words.
 
-use rtether_model::network::{NodeId, PortId};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use rtether_model::network::{Network, NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
 use crate::scenario::Scenario;
@@ -12,11 +15,50 @@ pub fn peer_name(scenario: &Scenario, port: PortId) -> Option<&str> {
     Some(&scenario.network.node(peer.node).name)
 }
 
+/// Nodes at the other ends of links, for reports that name thousands of places.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Peers(BTreeMap<PortId, NodeId>);
+
+impl Peers {
+    /// Looks at each link once.
+    pub(super) fn new(network: &Network) -> Self {
+        let mut peers = BTreeMap::new();
+        for link in &network.links {
+            let [a, b] = link.ends;
+            for (port, peer) in [(a, b), (b, a)] {
+                if let Entry::Vacant(place) = peers.entry(port) {
+                    place.insert(peer.node);
+                }
+            }
+        }
+        Self(peers)
+    }
+
+    /// Returns what [`peer_name`] does.
+    pub(super) fn name<'a>(&self, scenario: &'a Scenario, port: PortId) -> Option<&'a str> {
+        let peer = self.0.get(&port)?;
+        Some(&scenario.network.node(*peer).name)
+    }
+
+    /// Returns what [`place_name`] does.
+    pub(super) fn place(&self, scenario: &Scenario, place: Place) -> String {
+        in_words(scenario, place, |port| self.name(scenario, port))
+    }
+}
+
 /// Returns a place in words: `driver queue of bay01.ct2`, `switch queue of sw1 to bay01.pu`.
 pub fn place_name(scenario: &Scenario, place: Place) -> String {
+    in_words(scenario, place, |port| peer_name(scenario, port))
+}
+
+fn in_words<'a>(
+    scenario: &'a Scenario,
+    place: Place,
+    peer_name: impl Fn(PortId) -> Option<&'a str>,
+) -> String {
     let segment = place.segment.name();
     let node = &scenario.network.node(place.port.node).name;
-    let peer = || peer_name(scenario, place.port).unwrap_or("nowhere");
+    let peer = || peer_name(place.port).unwrap_or("nowhere");
     match place.segment {
         Segment::Wire => format!("wire from {node} to {}", peer()),
         Segment::SwitchQueue => format!("switch queue of {node} to {}", peer()),

@@ -8,7 +8,7 @@
 mod advice;
 mod text;
 
-use rtether_bounds::{Bound, Composer, Composition, Passage, Reason, Share, Step};
+use rtether_bounds::{Analysis, Bound, Composer, Composition, Passage, Reason, Share, Step};
 use rtether_model::network::PortId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
@@ -90,6 +90,11 @@ impl<'a> Explainer<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
         let composer = Composer::new(&scenario.network, &scenario.flows);
         Self { scenario, composer }
+    }
+
+    /// Returns the analysis.
+    pub const fn analysis(&self) -> &Analysis {
+        self.composer.analysis()
     }
 
     /// Explains the bound of a stream; `None` if the plant has no such stream.

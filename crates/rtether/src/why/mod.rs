@@ -23,7 +23,7 @@ pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
 pub use attain::Pattern;
 pub use bound::{Explainer, Hop, Parts, WhyBound};
 pub use fate::{Fate, fate};
-pub use worst::worst;
+pub use worst::{worst, worst_with};
 
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;

@@ -23,6 +23,15 @@ const EFFORT: u64 = 40_000_000;
 
 /// Explains the worst streams of a check.
 pub fn worst(checked: &Checked) -> Explained {
+    let explainer = checked
+        .analysis
+        .as_ref()
+        .map(|_| Explainer::new(&checked.scenario));
+    worst_with(checked, explainer.as_ref())
+}
+
+/// The same with an analysis of the plant at hand; without one, no bounds.
+pub fn worst_with(checked: &Checked, explainer: Option<&Explainer<'_>>) -> Explained {
     let mut chosen = checked.worst_first();
     let all = chosen.len();
     chosen.truncate(STREAMS);
@@ -33,18 +42,12 @@ pub fn worst(checked: &Checked) -> Explained {
             listener: NodeId(stream.record.listener),
         })
         .collect();
-    let explainer = checked
-        .analysis
-        .as_ref()
-        .map(|_| Explainer::new(&checked.scenario));
     let packets = packets(checked, &chosen, &streams);
     let has_packets = packets.is_some();
     let mut packets = packets.unwrap_or_default();
     let explained = chosen.iter().map(|&index| {
         let packet = packets.iter().position(|(of, _)| *of == index);
-        let bound = explainer
-            .as_ref()
-            .and_then(|all| all.explain(streams[index]));
+        let bound = explainer.and_then(|all| all.explain(streams[index]));
         ExplainedStream {
             index,
             packet: packet.map(|at| packets.swap_remove(at).1),

@@ -1,7 +1,8 @@
 //! The checked as one self-contained HTML page: verdicts, topology, distributions, shares.
 //!
 //! Up to [`super::verdicts::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
-//! and the failed streams, so that a plant with hundreds of streams stays readable and small.
+//! and the failed streams, so that a plant with hundreds of streams stays readable and small. Tables
+//! have at most [`MOST_ROWS`] rows, so that the page of the largest plant can be opened.
 
 mod because;
 mod cells;
@@ -27,6 +28,11 @@ pub use cells::{mark_cell, name_cell, time_cell};
 pub use plant::{number, table};
 pub use transfers::section as transfers;
 pub use verdicts::reasons;
+
+/// Most rows of a table, worst or busiest first; the files of `--out` have all.
+const MOST_ROWS: usize = 10_000;
+/// Largest scenario that the page repeats, in octets.
+const MOST_SOURCE: usize = 1 << 20;
 
 /// Returns the page.
 pub fn render(checked: &Checked) -> String {
@@ -257,6 +263,12 @@ fn facts(checked: &Checked) -> Markup {
         .flat_map(|(name, value)| [element("dt").text(name), element("dd").text(value)]);
     let mut all = Markup::from(element("dl").children(entries));
     if let Some(source) = &checked.source {
+        if source.len() > MOST_SOURCE {
+            let octets = count(u64::try_from(source.len()).unwrap_or(u64::MAX));
+            let words = format!("The scenario has {octets} octets and is not repeated here.");
+            all.push(element("p").class("note").text(words));
+            return all;
+        }
         let text = element("pre").child(element("code").text(source));
         all.push(details(Markup::text("Scenario"), text, false));
     }
@@ -277,6 +289,20 @@ fn seeds(seeds: &[u64]) -> String {
 /// Returns whether streams are shown one by one.
 fn is_small(checked: &Checked) -> bool {
     checked.results.record.streams.len() <= MOST_STREAMS
+}
+
+/// Says how many rows of a table are on the page, and which; nothing if all are.
+fn left_out(rows: usize, name: &str, which: &str) -> Markup {
+    if rows <= MOST_ROWS {
+        return Markup::default();
+    }
+    let number = |rows: usize| count(u64::try_from(rows).unwrap_or(u64::MAX));
+    let words = format!(
+        "The page has {} of {}, {which} first; the files of `--out` have all.",
+        number(MOST_ROWS),
+        plural(rows, name)
+    );
+    element("p").class("note").text(words).into()
 }
 
 /// Starts a subtitle inside a section.

@@ -8,6 +8,7 @@ use super::super::markup::Markup;
 use super::super::page::{DataTable, TableCell};
 use super::super::text::count;
 use super::cells::time_cell;
+use super::{MOST_ROWS, left_out};
 
 pub(super) fn load_cell(share: f64) -> TableCell {
     TableCell::gauge(share)
@@ -37,11 +38,13 @@ pub(super) fn ports(checked: &Checked) -> Markup {
         ("largest backlog", true),
         ("queues: largest depth", false),
     ];
-    let rows = ports.iter().map(|port| {
+    let rows = ports.iter().take(MOST_ROWS).map(|port| {
         let failed = port.dropped > 0;
         (port_row(checked, port, observed), failed)
     });
-    table(&names, rows.collect())
+    let mut all = left_out(ports.len(), "sending port", "busiest");
+    all.push(table(&names, rows.collect()));
+    all
 }
 
 fn port_row(checked: &Checked, port: &PortRecord, observed: Duration) -> Vec<TableCell> {
@@ -93,11 +96,13 @@ pub(super) fn nodes(checked: &Checked) -> Markup {
         ("bad FCS", true),
         ("stack busy", true),
     ];
-    let rows = nodes.iter().map(|node| {
+    let rows = nodes.iter().take(MOST_ROWS).map(|node| {
         let failed = node.stack_dropped > 0;
         (node_row(checked, node, observed), failed)
     });
-    table(&names, rows.collect())
+    let mut all = left_out(nodes.len(), "node", "busiest stacks");
+    all.push(table(&names, rows.collect()));
+    all
 }
 
 fn node_row(checked: &Checked, node: &NodeRecord, observed: Duration) -> Vec<TableCell> {

@@ -7,6 +7,7 @@ use super::super::markup::Markup;
 use super::super::page::TableCell;
 use super::cells::{mark_cell, time_cell};
 use super::plant::{number, table};
+use super::{MOST_ROWS, left_out};
 
 const COLUMNS: [(&str, bool); 7] = [
     ("verdict", false),
@@ -33,12 +34,14 @@ pub(super) fn table_of(checked: &Checked, order: &[usize]) -> Markup {
             streams[node.index()].push(index);
         }
     }
-    let rows = nodes.into_iter().map(|node| {
+    let mut all = left_out(nodes.len(), "end station", "worst");
+    let rows = nodes.into_iter().take(MOST_ROWS).map(|node| {
         let own = &streams[node.index()];
         let failed = checked.count_of(own.iter().copied()).failed();
         (row(checked, checked.node_name(node), own), failed > 0)
     });
-    table(&COLUMNS, rows.collect())
+    all.push(table(&COLUMNS, rows.collect()));
+    all
 }
 
 fn row(checked: &Checked, name: &str, own: &[usize]) -> Vec<TableCell> {

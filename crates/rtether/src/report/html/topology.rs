@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::checked::Checked;
 use super::super::markup::{Element, Markup, element};
 use super::super::topology::{self, Drawing, Folded, Highlight, Mark};
-use super::{is_small, verdicts};
+use super::{MOST_ROWS, is_small, verdicts};
 use crate::verdict::Standing;
 
 /// Networks with more nodes are folded.
@@ -55,7 +55,7 @@ pub(super) fn topology(checked: &Checked) -> Markup {
     let said = element("p").attr("id", "over-said").attr("role", "status");
     all.push(said);
     all.push(verdicts::chosen(checked, "over-streams"));
-    all.push(ways(&paths));
+    all.push(ways(&paths[..paths.len().min(MOST_ROWS)]));
     all
 }
 

@@ -8,7 +8,7 @@ use super::super::page::{DataTable, TableCell, details};
 use super::super::text::{self, percent, plural, time};
 use super::super::verdicts::class_name;
 use super::cells::{count_cell, judged_cell, mark, mark_cell, name_cell, time_cell};
-use super::{because, is_small, stations};
+use super::{MOST_ROWS, because, is_small, left_out, stations};
 use crate::bound::Statistical;
 use crate::verdict::{Assessment, Column, Standing};
 
@@ -22,8 +22,8 @@ pub(super) const STREAMS: &str = "streams";
 /// streams, and one of nodes.
 pub(super) fn section(checked: &Checked) -> Markup {
     let order = checked.worst_first();
-    let table = streams(checked, &order);
-    let all_rows: Vec<usize> = (0..order.len()).collect();
+    let table = streams(checked, &order[..order.len().min(MOST_ROWS)]);
+    let all_rows: Vec<usize> = (0..table.rows.len()).collect();
     let mut all = Markup::default();
     let shown = if is_small(checked) {
         all.push(table.part(STREAMS, &all_rows));
@@ -32,17 +32,20 @@ pub(super) fn section(checked: &Checked) -> Markup {
         let groups = checked.groups();
         all.push(failures(checked, &table, &order));
         all.push(classes(checked, &groups));
-        let mut row_of = vec![0; order.len()];
-        for (row, &index) in order.iter().enumerate() {
-            row_of[index] = row;
+        let mut row_of = vec![None; order.len()];
+        for (&row, &index) in all_rows.iter().zip(&order) {
+            row_of[index] = Some(row);
         }
-        let by_class = groups.iter().map(|group| {
-            let rows: Vec<usize> = group.streams.iter().map(|&index| row_of[index]).collect();
-            class(checked, group, table.part(STREAMS, &rows))
-        });
-        let by_class: Markup = by_class.collect();
+        let note = || left_out(order.len(), "stream", "failures and small margins");
+        let mut by_class = note();
+        for group in &groups {
+            let rows = group.streams.iter().filter_map(|&index| row_of[index]);
+            let rows: Vec<usize> = rows.collect();
+            by_class.push(class(checked, group, table.part(STREAMS, &rows)));
+        }
         all.push(details(Markup::text("Streams by class"), by_class, false));
-        let every = table.part(STREAMS, &all_rows);
+        let mut every = note();
+        every.push(table.part(STREAMS, &all_rows));
         all.push(details(Markup::text("All streams"), every, false));
         let nodes = stations::table_of(checked, &order);
         all.push(details(
@@ -73,7 +76,7 @@ pub(super) fn section(checked: &Checked) -> Markup {
 /// Returns an empty table of streams, which a script fills.
 pub(super) fn chosen(checked: &Checked, id: &str) -> Markup {
     let table = DataTable {
-        columns: columns(checked, "stream"),
+        columns: columns(Figures::of(checked), "stream"),
         rows: Vec::new(),
         filter: true,
     };
@@ -83,14 +86,17 @@ pub(super) fn chosen(checked: &Checked, id: &str) -> Markup {
 /// Returns the streams that failed, open, or nothing.
 fn failures(checked: &Checked, table: &DataTable, order: &[usize]) -> Markup {
     let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
-    let rows: Vec<usize> = (0..order.iter().filter(|index| failed(index)).count()).collect();
-    if rows.is_empty() {
+    let count = order.iter().filter(|index| failed(index)).count();
+    if count == 0 {
         return Markup::default();
     }
+    let rows: Vec<usize> = (0..count.min(MOST_ROWS)).collect();
     let mut summary = Markup::text("Failed");
     let note = element("span").class("note");
-    summary.push(note.text(plural(rows.len(), "stream")));
-    details(summary, table.part(STREAMS, &rows), true)
+    summary.push(note.text(plural(count, "stream")));
+    let mut body = left_out(count, "failed stream", "smallest margins");
+    body.push(table.part(STREAMS, &rows));
+    details(summary, body, true)
 }
 
 /// Returns the worst standing of several streams in one column; if held, with their total packets.
@@ -112,16 +118,34 @@ fn least<'a>(
     }
 }
 
-fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
+/// Which figures there are of any stream, looked for once for all rows.
+#[derive(Clone, Copy)]
+struct Figures {
+    bounds: bool,
+    statistical: bool,
+    measured: bool,
+}
+
+impl Figures {
+    fn of(checked: &Checked) -> Self {
+        Self {
+            bounds: checked.has_bounds(),
+            statistical: checked.has_statistical(),
+            measured: checked.has_measured(),
+        }
+    }
+}
+
+fn columns(there_are: Figures, first: &str) -> Vec<(String, bool)> {
     let mut columns = vec![("verdict", false), (first, false)];
-    if checked.has_bounds() {
+    if there_are.bounds {
         columns.push(("bound", true));
     }
-    if checked.has_statistical() {
+    if there_are.statistical {
         columns.push(("statistical", false));
     }
     columns.extend([("p50", true), ("p99.9", true), ("max", true)]);
-    if checked.has_measured() {
+    if there_are.measured {
         columns.extend([("measured p50", true), ("measured max", true)]);
     }
     columns.extend([
@@ -137,27 +161,29 @@ fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
 }
 
 fn streams(checked: &Checked, order: &[usize]) -> DataTable {
+    let there_are = Figures::of(checked);
     let rows = order.iter().map(|&index| {
         let stream = checked.stream(index);
-        (stream_row(checked, &stream), stream.verdict().is_failure())
+        let row = stream_row(checked, there_are, &stream);
+        (row, stream.verdict().is_failure())
     });
     DataTable {
-        columns: columns(checked, "stream"),
+        columns: columns(there_are, "stream"),
         rows: rows.collect(),
         filter: true,
     }
 }
 
-fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
+fn stream_row(checked: &Checked, there_are: Figures, stream: &Stream<'_>) -> Vec<TableCell> {
     let record = stream.record;
     let name = checked.stream_name(stream);
     let said = stream.assessment;
     let name = name_cell(&name, &checked.notes(stream));
     let mut row = vec![mark_cell(said.standing()), name];
-    if checked.has_bounds() {
+    if there_are.bounds {
         row.push(judged_cell(stream.bound, said.bound));
     }
-    if checked.has_statistical() {
+    if there_are.statistical {
         row.push(statistical_cell(stream.statistical));
     }
     let is_over = said.margin.is_some_and(Duration::is_negative);
@@ -169,7 +195,7 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
         time_cell(record.quantile(999, 1_000)),
         if is_late { seen.class("n over") } else { seen },
     ]);
-    row.extend(measured_cells(checked, || std::iter::once(*stream)));
+    row.extend(measured_cells(there_are, || std::iter::once(*stream)));
     row.extend([
         time_cell(stream.flow.deadline),
         emphasized(time_cell(said.margin)),
@@ -181,10 +207,10 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
 
 /// Returns the slowest median and the slowest packet, if something was measured.
 fn measured_cells<'a, I: Iterator<Item = Stream<'a>>>(
-    checked: &Checked,
+    there_are: Figures,
     streams: impl Fn() -> I,
 ) -> Vec<TableCell> {
-    if !checked.has_measured() {
+    if !there_are.measured {
         return Vec::new();
     }
     let (mut median, mut max) = (None, None);
@@ -219,19 +245,20 @@ fn blame_cell(checked: &Checked, stream: &Stream<'_>) -> TableCell {
 }
 
 fn classes(checked: &Checked, groups: &[Group]) -> Markup {
+    let there_are = Figures::of(checked);
     let rows = groups.iter().map(|group| {
         let failed = checked.count_of(group.streams.iter().copied()).failed() > 0;
-        (class_row(checked, group), failed)
+        (class_row(checked, there_are, group), failed)
     });
     let table = DataTable {
-        columns: columns(checked, "class (worst of its streams)"),
+        columns: columns(there_are, "class (worst of its streams)"),
         rows: rows.collect(),
         filter: false,
     };
     table.render()
 }
 
-fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
+fn class_row(checked: &Checked, there_are: Figures, group: &Group) -> Vec<TableCell> {
     let streams = || group.streams.iter().map(|&index| checked.stream(index));
     let worst = checked.stream(group.streams[0]);
     let margin = streams().filter_map(|s| s.assessment.margin).min();
@@ -243,12 +270,12 @@ fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
         mark_cell(least(streams(), Assessment::standing)),
         name_cell(class_name(&group.class), &[class_words(checked, group)]),
     ];
-    if checked.has_bounds() {
+    if there_are.bounds {
         let bound = streams().filter_map(|s| s.bound).max();
         let proof = least(streams(), |assessment| assessment.bound);
         row.push(judged_cell(bound, proof));
     }
-    if checked.has_statistical() {
+    if there_are.statistical {
         let said = streams().filter_map(|s| s.statistical);
         row.push(statistical_cell(
             said.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio)),
@@ -267,7 +294,7 @@ fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
             max
         },
     ]);
-    row.extend(measured_cells(checked, streams));
+    row.extend(measured_cells(there_are, streams));
     row.extend([
         time_cell(streams().filter_map(|s| s.flow.deadline).min()),
         emphasized(time_cell(margin)),
@@ -308,11 +335,13 @@ fn class(checked: &Checked, group: &Group, streams: Markup) -> Markup {
 
 /// Lists every failure reason, with the stream's name.
 pub fn reasons(checked: &Checked) -> Markup {
-    let rows: Vec<_> = checked
-        .worst_first()
-        .into_iter()
+    let order = checked.worst_first().into_iter();
+    let with_reasons = order
         .map(|index| checked.stream(index))
-        .filter(|stream| !stream.assessment.reasons.is_empty())
+        .filter(|stream| !stream.assessment.reasons.is_empty());
+    let count = with_reasons.clone().count();
+    let rows: Vec<_> = with_reasons
+        .take(MOST_ROWS)
         .map(|stream| {
             let name = checked.stream_name(&stream);
             let reasons = stream.assessment.reasons.join("; ");
@@ -332,7 +361,9 @@ pub fn reasons(checked: &Checked) -> Markup {
         rows,
         filter: false,
     };
-    table.render()
+    let mut all = left_out(count, "stream", "failures and small margins");
+    all.push(table.render());
+    all
 }
 
 fn figures(checked: &Checked, streams: &[usize]) -> Markup {
