@@ -61,7 +61,7 @@ pub(super) static TOO_LARGE: Code = error(
     "too-large",
     "The file is larger, deeper or longer when its aliases are expanded than any plant \
      needs.",
-    "Limits: 16 MiB, 32 levels, four million values, 100 000 nodes, 10 000 switches and hubs, \
+    "Limits: 64 MiB, 32 levels, eight million values, 100 000 nodes, 10 000 switches and hubs, \
      200 000 ports of theirs, one million streams (a flow counts once for each listener), one \
      million transfers.",
 );

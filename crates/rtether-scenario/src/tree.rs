@@ -10,11 +10,14 @@ use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, ScanError
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Span, quote};
+use short::{Maps, Shorts};
+
+mod short;
 
 /// Largest size of a file in octets.
-pub const MAX_FILE_SIZE: usize = 16 << 20;
+pub const MAX_FILE_SIZE: usize = 64 << 20;
 /// Most values in a document, with aliases expanded.
-const MAX_VALUES: usize = 4_000_000;
+const MAX_VALUES: usize = 8_000_000;
 /// Most octets of memory for aliases and the copies kept for them.
 const MAX_EXPANDED: usize = 64 << 20;
 /// Most levels of nesting; a scenario needs six.
@@ -103,10 +106,22 @@ pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
             &codes::TOO_LARGE,
             title,
             span,
-            "a scenario may have 16 MiB",
+            "a scenario may have 64 MiB",
         ));
         return None;
     }
+    if let Some(shorts) = Shorts::find(source, text) {
+        let mut mistakes = Sink::default();
+        let root = read(source, text, Some(shorts), &mut mistakes);
+        if root.is_some() && mistakes.finish().is_empty() {
+            return root;
+        }
+    }
+    read(source, text, None, sink)
+}
+
+/// Reads a text, without short maps that were taken out of it.
+fn read(source: u32, text: &str, shorts: Option<Shorts>, sink: &mut Sink) -> Option<Value> {
     let mut builder = Builder {
         source,
         text,
@@ -116,10 +131,20 @@ pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
         anchors: BTreeMap::new(),
         values: 0,
         expanded: 0,
+        shorts: None,
+    };
+    let rest;
+    let left = match shorts {
+        Some(shorts) => {
+            rest = shorts.rest;
+            builder.shorts = Some(shorts.maps);
+            &rest
+        }
+        None => text,
     };
     let mut options = Options::default();
     options.set_emit_comments(false);
-    for item in Parser::new_from_str_with_options(text, options) {
+    for item in Parser::new_from_str_with_options(left, options) {
         match item {
             Ok((event, place)) => {
                 let (start, end) = (place.start.byte_offset(), place.end.byte_offset());
@@ -140,6 +165,9 @@ pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
         },
         data: Data::Null,
     };
+    if builder.shorts.is_some_and(|mut maps| maps.next().is_some()) {
+        return None;
+    }
     Some(builder.root.unwrap_or(empty))
 }
 
@@ -190,6 +218,8 @@ struct Builder<'t> {
     values: usize,
     /// Octets of all copies made for anchors and aliases.
     expanded: usize,
+    /// Maps that were taken out of the text, if any.
+    shorts: Option<Maps>,
 }
 
 impl Builder<'_> {
@@ -210,6 +240,9 @@ impl Builder<'_> {
     fn event(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
+                if let Some(map) = self.short(&text, span) {
+                    return self.finish_short(map);
+                }
                 let data = if style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null") {
                     Data::Null
                 } else {
@@ -239,6 +272,22 @@ impl Builder<'_> {
             // Document ends, comments and the like carry no values.
             _ => Some(()),
         }
+    }
+
+    /// Returns the short map in the place of a text, if one was there.
+    fn short(&mut self, text: &str, span: Span) -> Option<Value> {
+        let maps = self.shorts.as_mut().filter(|_| text.is_empty())?;
+        maps.next_if(|map| map.span.start == span.start)
+    }
+
+    /// Adds a short map as if all in it had been read.
+    fn finish_short(&mut self, map: Value) -> Option<()> {
+        if self.open.len() + map.depth() > MAX_DEPTH {
+            // What is said of it is found when the file is read as it is.
+            return None;
+        }
+        self.values += map.count() - 1;
+        self.finish(map, 0)
     }
 
     fn stop(
@@ -283,7 +332,7 @@ impl Builder<'_> {
         self.values = self.values.saturating_add(value.count());
         let size = value.size();
         if self.values > MAX_VALUES {
-            let title = "aliases expand to more than four million values";
+            let title = "aliases expand to more than eight million values";
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
         }
         if self.open.len() + value.depth() > MAX_DEPTH {
@@ -314,7 +363,7 @@ impl Builder<'_> {
     fn finish(&mut self, value: Value, anchor: usize) -> Option<()> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            let title = "the file holds more than four million values";
+            let title = "the file holds more than eight million values";
             let span = value.span;
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
         }
