@@ -154,9 +154,10 @@ impl Pool {
     /// Frees the packet's place.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
-        if self.get(id).has(TWIN) {
-            self.part_from_twins(id);
-        }
+        debug_assert!(
+            !self.get(id).has(TWIN),
+            "the others of its frame are not told"
+        );
         let mut free = self.free;
         free.push(self, id);
         self.free = free;
@@ -224,9 +225,11 @@ impl Pool {
         self.twin[id as usize].1
     }
 
-    /// Makes a copy a packet of its own.
-    #[cold]
+    /// Makes a packet that may be a copy one of its own.
     pub(crate) fn part_from_twins(&mut self, id: u32) {
+        if !self.get(id).has(TWIN) {
+            return;
+        }
         let number = self.twins_of(id);
         self.twins.end(number);
         self.get_mut(id).put(TWIN, false);

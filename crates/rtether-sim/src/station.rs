@@ -95,6 +95,12 @@ impl Station {
         self.spaces = true;
     }
 
+    /// Returns whether it keeps gaps or is in two networks.
+    #[inline]
+    pub(crate) const fn spaces_or_doubles(&self) -> bool {
+        self.spaces | self.is_double
+    }
+
     /// Returns whether it is in two networks.
     #[inline]
     pub(crate) const fn is_double(&self) -> bool {

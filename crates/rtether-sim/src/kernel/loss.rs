@@ -28,6 +28,7 @@ impl Simulation {
         if self.pool.get(id).has(COUNTED) {
             self.book_loss(id, egress);
         }
+        self.pool.part_from_twins(id);
         self.pool.remove(id);
     }
 

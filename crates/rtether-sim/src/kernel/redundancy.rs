@@ -9,7 +9,7 @@ use rtether_model::network::Redundancy;
 
 use super::Simulation;
 use crate::observe::{Observer, Trailer};
-use crate::packet::{GROUP, NONE, Packet, TWIN};
+use crate::packet::{GROUP, MIRRORED, NONE, Packet, TWIN};
 use crate::port::Owner;
 
 /// The two ports of a station in two networks.
@@ -87,10 +87,14 @@ impl Simulation {
         }
     }
 
-    /// Takes a frame that has arrived at a station it is for, without what its sender has added;
-    /// `false` if the station has taken a copy before.
+    /// Returns whether a station takes a copy that has arrived: none for mirror ports or others, and of
+    /// a frame of a station in two networks the first, without what its sender has added.
     #[cold]
-    pub(super) fn is_first_copy(&mut self, index: u32, id: u32) -> bool {
+    pub(super) fn takes_copy(&mut self, index: u32, id: u32) -> bool {
+        let packet = self.pool.get(id);
+        if packet.has(MIRRORED) || !self.is_addressed(index, packet) {
+            return false;
+        }
         let source = self.pool.get(id).source;
         if let Some(own) = self.double_of(source) {
             self.pool.get_mut(id).size -= self.doubles[own].trailer();

@@ -51,14 +51,12 @@ impl Simulation {
             self.lose(id, node, Some(from), DropReason::FrameError, observer);
             return;
         }
-        if packet.has(MIRRORED) || !self.is_addressed(index, packet) {
-            let station = &mut self.stations[index as usize];
-            station.note_filtered();
-            let node = station.node();
-            self.end_superfluous(id, node, observer);
-            return;
-        }
-        if self.pool.get(id).has(TWIN) && !self.is_first_copy(index, id) {
+        let is_wanted = if packet.has(MIRRORED | TWIN) {
+            self.takes_copy(index, id)
+        } else {
+            self.is_addressed(index, packet)
+        };
+        if !is_wanted {
             let station = &mut self.stations[index as usize];
             station.note_filtered();
             let node = station.node();
@@ -110,6 +108,7 @@ impl Simulation {
         if O::ACTIVE {
             observer.dropped(self.now(), node, &self.info(id), DropReason::Filtered);
         }
+        self.pool.part_from_twins(id);
         self.pool.remove(id);
     }
 
@@ -278,6 +277,17 @@ impl Simulation {
     /// Passes a packet from the bottom of the stack to the port, or holds it for the gap of its flow.
     #[inline]
     pub(super) fn hand_to_port<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let station = &self.stations[index as usize];
+        let port = station.port();
+        if station.spaces_or_doubles() {
+            return self.space_and_double(index, id, observer);
+        }
+        self.enqueue(port, id, observer);
+    }
+
+    /// Holds a packet for the gap of its flow, or passes it to the ports of its station.
+    #[cold]
+    fn space_and_double<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         if self.stations[index as usize].spaces() && self.keeps_gap(index, id, observer) {
             return;
         }
@@ -285,7 +295,6 @@ impl Simulation {
     }
 
     /// Passes a packet that nothing holds any longer to the port, or to both.
-    #[inline]
     pub(super) fn leave_station<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &self.stations[index as usize];
         if station.is_double() {
