@@ -153,11 +153,12 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-rules",
-        purpose: "the same where switches police, stations resolve addresses, ask for channels or take turns, and packets pass routers",
+        purpose: "the same where switches police, stations resolve addresses, ask for channels, take turns or are in two networks, and packets pass routers",
         tests: &[
             "rtether bounds::access::",
             "rtether bounds::asking::",
             "rtether bounds::policed::",
+            "rtether bounds::redundant::",
             "rtether bounds::resolving::",
             "rtether bounds::routers_keep",
             "rtether bounds::spaced::",
@@ -176,6 +177,11 @@ const LONG: &[Long] = &[
             "rtether bounds::routed::",
             "rtether bounds::tightness::",
         ],
+    },
+    Long {
+        name: "long-import",
+        purpose: "imports: a capture of ten million packets",
+        tests: &["rtether-import captures::packets_are_read"],
     },
     Long {
         name: "long-papers",
