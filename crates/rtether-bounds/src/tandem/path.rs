@@ -100,9 +100,11 @@ impl Cross {
     }
 }
 
-/// Memory for [`Tandem::new`], which is called for each flow: nothing is allocated for each of the
-/// flows that cross it.
+/// Memory for [`Tandem::new`], which is called for each flow: nothing is allocated, and no quotient
+/// computed, for each of the flows that cross it. It belongs to one plant and its known jitters.
 pub(crate) struct Scratch {
+    /// By visit: what its packets bring to a tandem, as it was last asked for.
+    loads: Vec<Load>,
     /// By visit: number of its crossing.
     slots: Vec<u32>,
     met: Vec<Met>,
@@ -114,12 +116,24 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) fn new(plant: &Plant) -> Self {
         Self {
+            loads: alloc::vec![Load::default(); plant.visits.len()],
             slots: alloc::vec![NONE; plant.visits.len()],
             met: Vec::new(),
             crossings: Vec::new(),
             numbers: Vec::new(),
         }
     }
+}
+
+/// What the packets of a visit bring to a tandem whose slowest link takes this time for an octet.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    /// Zero if it was never asked for.
+    octet: i64,
+    /// Work of a packet; `None` if it is out of range.
+    cost: Option<i64>,
+    /// `None` without a limit.
+    curve: Option<Affine>,
 }
 
 /// A visit of another flow at a port of the run, of the class of the flow there or a higher one.
@@ -213,7 +227,7 @@ impl Tandem {
         };
         scratch.met.clear();
         for position in 0..run.len() {
-            tandem.ports.push(builder.meet(position, &mut scratch.met)?);
+            tandem.ports.push(builder.meet(position, scratch)?);
             tandem.is_in_order &= position == 0 || builder.is_in_order(position);
         }
         let has_higher = scratch.met.iter().any(|met| !met.is_equal);
@@ -335,25 +349,40 @@ impl Builder<'_> {
         })
     }
 
+    /// Returns what the packets of a visit bring.
+    fn load(&self, visit: u32, known: &mut [Load]) -> Load {
+        let known = &mut known[visit as usize];
+        if known.octet != self.octet {
+            let cost = self.cost(visit);
+            *known = Load {
+                octet: self.octet,
+                cost,
+                curve: cost.and_then(|cost| self.curve(visit, cost)),
+            };
+        }
+        *known
+    }
+
     /// Collects the other flows at a port, and returns the port.
-    fn meet(&self, position: usize, met: &mut Vec<Met>) -> Option<Port> {
+    fn meet(&self, position: usize, scratch: &mut Scratch) -> Option<Port> {
         let own = self.run[position];
         let queue = self.visit(own).queue;
         let (mut high, mut longest) = (Affine::default(), 0);
         for other in self.others(position) {
-            let cost = self.cost(other)?;
+            let load = self.load(other, &mut scratch.loads);
+            let cost = load.cost?;
             let visit = self.visit(other);
             if visit.queue < queue {
                 longest = longest.max(cost);
                 continue;
             }
-            let curve = self.curve(other, cost)?;
+            let curve = load.curve?;
             if visit.queue > queue {
                 high.burst += curve.burst;
                 high.rate += curve.rate;
             }
             let goes_on = position > 0 && !begins_anew(self.plant, other);
-            met.push(Met {
+            scratch.met.push(Met {
                 visit: other,
                 before: if goes_on { visit.parent } else { NONE },
                 position,
@@ -399,6 +428,7 @@ fn crosses(
         met,
         crossings,
         numbers,
+        ..
     } = scratch;
     crossings.clear();
     numbers.clear();
