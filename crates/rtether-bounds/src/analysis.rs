@@ -326,7 +326,8 @@ pub enum ConnectionObstacle {
     Losses,
     /// A policer of a switch may drop segments, or put them into another queue.
     Policed,
-    /// In the tasks of the talker, messages go before acknowledgements.
+    /// In the tasks of the talker, messages go before acknowledgements; or copies in two networks
+    /// change the order of segments.
     Order,
     /// More octets may wait for an acknowledgement than may leave without one.
     Window {
@@ -352,7 +353,8 @@ impl fmt::Display for ConnectionObstacle {
             Self::Policed => write!(f, "a policer may drop or demote segments"),
             Self::Order => write!(
                 f,
-                "they overtake acknowledgements in the tasks of the talker (messages first)"
+                "they may overtake others: in the tasks of the talker (messages first), or by the \
+                 second of two networks"
             ),
             Self::Window { needed, allowed } => write!(
                 f,

@@ -110,6 +110,11 @@ impl Gates {
 }
 
 impl GateArgs {
+    /// Returns whether any of them is asked for.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.annotations || self.junit.is_some() || self.sarif.is_some()
+    }
+
     fn files(&self) -> impl Iterator<Item = (&'static str, PathBuf)> + use<> {
         let junit = self.junit.clone().map(|path| ("--junit", path));
         let sarif = self.sarif.clone().map(|path| ("--sarif", path));

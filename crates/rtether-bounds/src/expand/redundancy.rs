@@ -3,12 +3,14 @@
 //! **Theorem.** A bound on the delay of each copy, in a plant where no copy is discarded, bounds the
 //! delay of what is delivered, whichever copy comes first, and if one of the networks fails.
 //!
-//! **Proof.** What a station takes is a part of all copies that arrive at it, each when it arrives.
-//! The arrival curves at every place behind it are therefore at most those of all copies, and the
-//! methods use nothing else of arrivals. The copy that is taken is one of those bounded. With one
-//! network only, fewer copies remain.
+//! **Proof.** What a station takes is a part of all copies that arrive at it, each when it arrives, and
+//! what it answers are the answers to these. The arrival curves at every place behind it, and those of
+//! the packets of each way, are therefore at most those of all copies. The copy that is taken is one
+//! of those bounded. With one network only, fewer copies remain. Two arguments need more than curves
+//! and are not used: that a flow waits for its answer (`Plant::expect_copies`), and that segments over
+//! TCP keep their order (`connection`).
 //!
-//! The price: at the processors of both stations each frame counts twice.
+//! The price: at the stack of its receiver each frame counts twice, and so does each answer at both.
 
 use alloc::vec::Vec;
 

@@ -57,6 +57,12 @@ pub(crate) struct CheckVerb {
 pub(crate) fn run(verb: &CheckVerb) -> Exit {
     let arguments = &verb.check;
     if let Some(question) = verb.fail.question() {
+        if arguments.output.gate.is_asked() {
+            terminal::complain(
+                "`--fail` has no JUnit, SARIF or annotations: leave one of them out",
+            );
+            return Exit::WrongInput;
+        }
         let place = (&*arguments.scenario, &arguments.overrides);
         let judged = fail::run(question, place, arguments.pace, &arguments.output);
         return judged.map_or_else(|exit| exit, |conclusion| exit(conclusion, false));

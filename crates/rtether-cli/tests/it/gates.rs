@@ -122,3 +122,37 @@ fn a_scenario_with_mistakes_leaves_its_mistakes() {
     let kept = std::fs::read_to_string(folder.path().join("plant.yaml")).unwrap();
     assert!(kept.starts_with("rtether: 1"));
 }
+
+/// Oracle: the exit code; a check that fails leaves no file in which all is held.
+#[test]
+fn whatever_fails_a_check_is_in_the_files() {
+    let folder = Folder::new("gates-sums");
+    let sum = "  - { sum: [held, free], max: 1 ms }";
+    let text = PLANT.replace("  - { flow: late, sim: { max: 1 ms } }", sum);
+    let (ended, junit, sarif) = written(&folder, &text);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(junit.contains("failures=\"1\" errors=\"0\""), "{junit}");
+    assert!(junit.contains("name=\"sum of held, free\""), "{junit}");
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let errors = results.iter().filter(|result| result["level"] == "error");
+    assert_eq!(errors.count(), 1);
+    assert!(
+        ended
+            .err
+            .contains("::error title=late::sum of held, free: ")
+    );
+    // Single failures have no such files yet, and it is said.
+    let mut command = rtether();
+    command.current_dir(folder.path());
+    command.args([
+        "check",
+        "plant.yaml",
+        "--fail",
+        "links",
+        "--junit",
+        "failures.xml",
+    ]);
+    let ended = command.run();
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(!folder.path().join("failures.xml").exists());
+}

@@ -10,10 +10,11 @@ use rtether_report::markup::{Element, Markup, element};
 use serde_json::{Value, json};
 
 use super::checked::{Checked, Stream};
+use super::sums::Summed;
 use super::text::time;
 use crate::scenario::render::position;
 use crate::scenario::{Loaded, Severity, Source, Span, codes};
-use crate::verdict::Verdict;
+use crate::verdict::{Column, Conclusion, Verdict};
 
 /// A mistake, or a requirement that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,8 @@ pub fn mistakes(loaded: &Loaded) -> Vec<Finding> {
     found.collect()
 }
 
-/// Returns the streams whose requirements do not hold, at their flows in the scenario that was read.
+/// Returns what a check fails for: streams whose requirements do not hold, at their flows in the
+/// scenario that was read, and [`further`].
 pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
     let found = checked.streams().filter_map(|stream| {
         let verdict = stream.assessment.verdict;
@@ -91,7 +93,70 @@ pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
             places: place.into_iter().collect(),
         })
     });
-    found.collect()
+    let others = further(checked).into_iter().filter_map(|other| {
+        let (kind, code, message) = other.outcome?;
+        let severity = if kind == FAILURE || checked.conclusion != Conclusion::NoAnswer {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
+        Some(Finding {
+            severity,
+            code,
+            message: format!("{}: {message}", other.name),
+            places: Vec::new(),
+        })
+    });
+    found.chain(others).collect()
+}
+
+/// Returns what is required besides streams, and what else keeps a check from being met: sums,
+/// contradictions, an early end. A check that is not met has a case that is not held.
+fn further(checked: &Checked) -> Vec<Case> {
+    let suite = &checked.scenario.name;
+    let case = |name: String, outcome| Case {
+        class: suite.clone(),
+        name,
+        outcome,
+        output: String::new(),
+    };
+    let mut cases: Vec<Case> = checked
+        .sums()
+        .into_iter()
+        .map(|sum| {
+            let outcome = not_held(sum.verdict, || sum_in_words(&sum));
+            case(sum.name, outcome)
+        })
+        .collect();
+    let errors = checked.notes.iter().filter(|note| note.is_error);
+    cases.extend(errors.map(|note| {
+        let outcome = (ERROR, "check", note.text.clone());
+        case("check".into(), Some(outcome))
+    }));
+    let verdicts = checked.streams().map(|stream| stream.assessment.verdict);
+    let fails = |verdict: Verdict| verdict.is_failure() || verdict == Verdict::NoAnswer;
+    let is_told = verdicts.into_iter().any(fails) || cases.iter().any(|own| own.outcome.is_some());
+    let is_partial = checked.results.partial;
+    if is_partial || (checked.conclusion != Conclusion::Met && !is_told) {
+        let message = if is_partial {
+            "interrupted: what is held is held so far".to_owned()
+        } else {
+            checked.summary()
+        };
+        cases.push(case("check".into(), Some((ERROR, "check", message))));
+    }
+    cases
+}
+
+/// Returns a sum that is not held in words.
+fn sum_in_words(sum: &Summed) -> String {
+    let value = match sum.failed {
+        Some(Column::Bound) => sum.bound.value,
+        Some(Column::Measured) => sum.measured.value,
+        Some(Column::Simulated) | None => sum.simulated.value,
+    };
+    let value = value.map_or_else(|| "nothing".to_owned(), time);
+    format!("{value} of {}", time(sum.limit))
 }
 
 /// Returns why a verdict is what it is.
@@ -149,6 +214,7 @@ fn rule(code: &str) -> Value {
             "late" => ("Packets are later than a requirement allows.", ""),
             "lost" => ("More packets are lost than a requirement allows.", ""),
             "not-proved" => ("A proved bound exceeds its limit.", ""),
+            "check" => ("The check as a whole is not met.", ""),
             "no-answer" => ("Nothing was delivered or due, so nothing can be said.", ""),
             _ => ("", ""),
         },
@@ -227,30 +293,41 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
+/// Element of a requirement that does not hold.
+const FAILURE: &str = "failure";
+/// Element of what has no answer.
+const ERROR: &str = "error";
+
+/// Element, type and message of what is not held.
+type Outcome = Option<(&'static str, &'static str, String)>;
+
+/// Returns the outcome of a verdict.
+fn not_held(verdict: Verdict, reasons: impl FnOnce() -> String) -> Outcome {
+    match verdict {
+        Verdict::Ok => None,
+        Verdict::Unjudged => Some(("skipped", verdict.name(), "no requirement".to_owned())),
+        Verdict::NoAnswer => Some((ERROR, verdict.name(), reasons())),
+        Verdict::NotProved | Verdict::Lost | Verdict::Late => {
+            Some((FAILURE, verdict.name(), reasons()))
+        }
+    }
+}
+
 /// A test case of `JUnit`.
 struct Case {
     class: String,
     name: String,
-    /// Element, type and message of what is not held.
-    outcome: Option<(&'static str, &'static str, String)>,
+    outcome: Outcome,
     /// What the test printed.
     output: String,
 }
 
-/// Returns the verdicts as `JUnit` XML: one suite for the scenario, one case for each stream. What has
-/// no requirement is skipped; what has no answer is an error.
+/// Returns the verdicts as `JUnit` XML: one suite for the scenario, one case for each stream and
+/// each sum. What has no requirement is skipped; what has no answer is an error.
 pub fn junit(checked: &Checked) -> String {
     let suite = &checked.scenario.name;
     let cases = checked.streams().map(|stream| {
-        let verdict = stream.assessment.verdict;
-        let outcome = match verdict {
-            Verdict::Ok => None,
-            Verdict::Unjudged => Some(("skipped", verdict.name(), "no requirement".to_owned())),
-            Verdict::NoAnswer => Some(("error", verdict.name(), reasons(&stream))),
-            Verdict::NotProved | Verdict::Lost | Verdict::Late => {
-                Some(("failure", verdict.name(), reasons(&stream)))
-            }
-        };
+        let outcome = not_held(stream.assessment.verdict, || reasons(&stream));
         Case {
             class: match stream.flow.class.as_str() {
                 "" => suite.clone(),
@@ -261,7 +338,7 @@ pub fn junit(checked: &Checked) -> String {
             output: figures(&stream),
         }
     });
-    suite_of(suite, &cases.collect::<Vec<_>>())
+    suite_of(suite, &cases.chain(further(checked)).collect::<Vec<_>>())
 }
 
 /// Returns the mistakes of a scenario that cannot be run as `JUnit` XML: a case for each error.
@@ -276,7 +353,7 @@ pub fn junit_of_mistakes(scenario: &str, mistakes: &[Finding]) -> String {
         Case {
             class: scenario.to_owned(),
             name: line,
-            outcome: Some(("error", mistake.code, mistake.message.clone())),
+            outcome: Some((ERROR, mistake.code, mistake.message.clone())),
             output: String::new(),
         }
     });
@@ -290,8 +367,8 @@ fn suite_of(name: &str, cases: &[Case]) -> String {
     };
     let counted = |element: Element| {
         let element = element.attr("name", name).attr("tests", cases.len());
-        let element = element.attr("failures", count("failure"));
-        element.attr("errors", count("error"))
+        let element = element.attr("failures", count(FAILURE));
+        element.attr("errors", count(ERROR))
     };
     let suite = counted(element("testsuite")).attr("skipped", count("skipped"));
     let suite = suite.children(cases.iter().map(Case::element));
