@@ -6,7 +6,7 @@ use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment, StreamRecord};
-use rtether_model::route::Routing;
+use rtether_model::route::{Hop, Routing};
 
 use rtether_bounds::Analysis;
 
@@ -288,11 +288,13 @@ impl Checked {
         self.peers.place(&self.scenario, place)
     }
 
-    /// Returns the indices of the nodes and links on a stream's path.
+    /// Returns the indices of the nodes and links on a stream's path, in both networks of a talker in
+    /// two.
     pub fn path_of(&self, routing: &Routing, stream: &Stream<'_>) -> Option<(Vec<u32>, Vec<u32>)> {
         let listener = stream.record.listener_id();
         let network = &self.scenario.network;
-        let hops = routing.flow_path(network, stream.flow, listener).ok()?;
+        let paths = routing.flow_paths(network, stream.flow, listener).ok()?;
+        let hops: Vec<Hop> = paths.into_iter().flatten().collect();
         let mut nodes = vec![stream.flow.talker.0];
         nodes.extend(hops.iter().map(|hop| hop.ingress.node.0));
         Some((nodes, hops.iter().map(|hop| hop.link.0).collect()))
