@@ -1,6 +1,7 @@
 //! Round trips over each kind of link.
 
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
 
@@ -16,10 +17,11 @@ use rtether_live::stamps::Collector;
 use rtether_live::wait::Waiting;
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::message::{self, Kind, Message};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Sample};
 
 use crate::bed::inside;
-use crate::wire::{DEVICE, FAR, Wire, patient};
+use crate::wire::{DEVICE, FAR, NEAR, Wire, patient};
 
 const CONFIG: Config = Config {
     series: 2,
@@ -236,6 +238,38 @@ fn a_spinning_responder_sleeps_between_requests() {
     let Some(wire) = Wire::new() else { return };
     let seen: Vec<u32> = (0..5).map(|_| sleeps_of_a_responder(&wire)).collect();
     assert!(seen.iter().any(|&count| count > SLEEPS_MIN), "{seen:?}");
+}
+
+/// Oracle: the far host's routes: none leads to the stranger, whose address anyone can forge.
+#[test]
+fn a_request_without_a_way_back_ends_no_responder() {
+    const STRANGER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 7);
+    let Some(wire) = Wire::new() else { return };
+    let command = format!("ip address add {STRANGER}/32 dev {DEVICE}");
+    wire.near.run(&command).unwrap();
+    let mut request = [0; message::SIZE_MIN];
+    let asked = Message {
+        session: 1,
+        sequence: 2,
+        kind: Kind::Request,
+    };
+    assert!(asked.write(&mut request));
+    let bind = || Udp::bind((FAR, PORT).into(), UdpOptions::default());
+    let ((), answered) = with_responder(
+        &wire,
+        || patient(bind),
+        false,
+        || {
+            for (address, is_answered) in [(STRANGER, false), (NEAR, true)] {
+                let socket = UdpSocket::bind((address, 0)).unwrap();
+                let patience = Sleep::from_secs(if is_answered { 20 } else { 1 });
+                socket.set_read_timeout(Some(patience)).unwrap();
+                socket.send_to(&request, (FAR, PORT)).unwrap();
+                assert_eq!(socket.recv(&mut [0; 100]).is_ok(), is_answered, "{address}");
+            }
+        },
+    );
+    assert_eq!((answered.answered, answered.unsent), (1, 1), "{answered:?}");
 }
 
 /// Returns how often a spinning responder slept while it answered all of a thousand requests.
