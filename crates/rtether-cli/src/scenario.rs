@@ -103,9 +103,10 @@ fn read_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result
     let text = read(path)?;
     let mut changes = parse("--set", &overrides.set)?;
     changes.extend(flags);
-    let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
+    let name = path.display().to_string();
+    let loaded = scenario::load_from(&name, &text, &further, &changes, &[]);
     show(&loaded, overrides.message_format);
-    let written = Written { text, changes };
+    let written = Written::of(&loaded, changes);
     Ok(Read { loaded, written })
 }
 
@@ -119,14 +120,14 @@ pub(crate) fn load_both(
     let text = read(path)?;
     let name = path.display().to_string();
     let mut all = parse("--set", &overrides.set)?;
-    let before = scenario::load_with(&name, &text, &all);
+    let before = scenario::load_from(&name, &text, &further, &all, &[]);
     show(&before, overrides.message_format);
     let Some(old) = before.scenario else {
         return Err(Exit::WrongInput);
     };
     let own = parse("--what-if", what_if)?;
     all.extend(own.iter().cloned());
-    let mut after = scenario::load_with(&name, &text, &all);
+    let mut after = scenario::load_from(&name, &text, &further, &all, &[]);
     after
         .diagnostics
         .retain(|diagnostic| !before.diagnostics.contains(diagnostic));
@@ -163,7 +164,8 @@ pub(crate) fn load_and_add(
         name: "--flow".to_owned(),
         text: flow.clone(),
     }));
-    let loaded = scenario::load_and_add(&path.display().to_string(), &text, &all, &added);
+    let name = path.display().to_string();
+    let loaded = scenario::load_from(&name, &text, &further, &all, &added);
     show(&loaded, overrides.message_format);
     let added = loaded.added();
     let scenario = loaded.scenario.ok_or(Exit::WrongInput)?;
@@ -175,6 +177,14 @@ fn read(path: &Path) -> Result<String, Exit> {
         terminal::complain(&message);
         Exit::WrongInput
     })
+}
+
+/// Reads a file that a scenario includes.
+fn further(path: &str) -> Result<String, String> {
+    files::read(
+        Path::new(path),
+        "paths are relative to the file that names them",
+    )
 }
 
 fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit> {

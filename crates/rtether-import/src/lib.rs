@@ -16,6 +16,7 @@
 
 use std::borrow::Cow;
 
+mod again;
 mod capture;
 mod columns;
 mod error;
@@ -26,6 +27,7 @@ mod scl;
 mod sheet;
 mod text;
 
+pub use again::{Before, stamp};
 pub use capture::Source;
 pub use columns::{Column, Columns};
 pub use error::ImportError;

@@ -130,7 +130,7 @@ pub(super) static CONFLICTING_KEYS: Code = error(
 );
 pub(super) static MISPLACED_KEY: Code = error(
     "misplaced-key",
-    "A key that has no meaning for this kind of flow, stack or selection.",
+    "A key that has no meaning for this kind of flow, stack or selection, or in an included file.",
     "Remove it, or change the kind.",
 );
 pub(super) static UNSUPPORTED_VERSION: Code = error(
@@ -415,9 +415,21 @@ pub(super) static BACKEND_CANNOT: Code = error(
 );
 pub(super) static UNKNOWN_PATH: Code = error(
     "unknown-path",
-    "An override refers to a path that does not exist.",
+    "An override, or a line under `changes`, refers to a path that does not exist.",
     "A path is keys and names joined by dots: `flows.setpoint.period`, `links.0.rate`, \
      `run.seeds`.",
+);
+pub(super) static UNREAD_FILE: Code = error(
+    "unread-file",
+    "A file under `include` cannot be read.",
+    "Paths are relative to the file that names them. Where a program reads a scenario from \
+     memory, it may give no further files.",
+);
+pub(super) static INCLUDED_TWICE: Code = error(
+    "included-twice",
+    "A file is included twice, or includes itself.",
+    "What a file holds is there once, for all files; a second time its names would be \
+     duplicates.",
 );
 
 /// Every kind of mistake.
@@ -485,4 +497,6 @@ pub static ALL: &[&Code] = &[
     &NO_COLLISIONS_SEEN,
     &BACKEND_CANNOT,
     &UNKNOWN_PATH,
+    &UNREAD_FILE,
+    &INCLUDED_TWICE,
 ];

@@ -69,6 +69,8 @@ pub(super) enum Kind {
     Any(&'static [Self]),
     /// Statistics of latency, with their limits.
     Statistics,
+    /// A map from paths to any values.
+    Changes,
 }
 
 impl Section {

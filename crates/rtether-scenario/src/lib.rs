@@ -3,7 +3,7 @@
 //! [`load`] reads a file and returns the [`Scenario`] that the engines use, together with every
 //! mistake and its place. The format is a table of keys (`keys`), from which the [`schema()`] for
 //! editors and the [`reference`](mod@reference) are made. Stages: `tree` (YAML with places),
-//! `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
+//! `include` (further files), `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
 //! a whole). Configurations of [`shim`]s share keys, reader and lowering.
 //!
 //! Files are untrusted: size, depth and the output of generators are limited.
@@ -13,6 +13,7 @@ mod check;
 pub mod codes;
 pub mod diagnostic;
 mod generate;
+mod include;
 mod keys;
 mod lower;
 mod overrides;
@@ -33,6 +34,7 @@ pub use check::Domains;
 pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
+pub use include::Loader;
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Stage, Statistic, Sum};
 pub use schema::{schema, shim_schema};
@@ -106,12 +108,15 @@ pub struct Loaded {
     pub scenario: Option<Scenario>,
     /// All diagnostics, in file order; a scenario can still have warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that spans point into: the file, one for each override, and added flows.
+    /// The texts that spans point into: the file, one for each override, added flows, and the files
+    /// that it includes.
     pub sources: Vec<Source>,
     /// Where nodes, links and flows of the scenario were declared.
     pub places: DeclarationSpans,
     /// Index of the first source with added flows.
     first_added: usize,
+    /// Index of the first file that is included.
+    first_included: usize,
 }
 
 /// Where things were declared, in the order of the scenario.
@@ -143,8 +148,14 @@ impl Loaded {
     /// Returns the flows that were added to those of the file.
     pub fn added(&self) -> Vec<FlowId> {
         let flows = (0u32..).map(FlowId).zip(&self.places.flows);
-        let added = flows.filter(|(_, span)| span.source as usize >= self.first_added);
+        let sources = self.first_added..self.first_included;
+        let added = flows.filter(|(_, span)| sources.contains(&(span.source as usize)));
         added.map(|(flow, _)| flow).collect()
+    }
+
+    /// Returns the files that were included, with the names that messages give them.
+    pub fn included(&self) -> &[Source] {
+        self.sources.get(self.first_included..).unwrap_or(&[])
     }
 
     /// Returns all diagnostics as one JSON array.
@@ -189,6 +200,21 @@ pub fn load_and_add(
     overrides: &[Override],
     flows: &[Source],
 ) -> Loaded {
+    load_from(source_name, text, &include::none, overrides, flows)
+}
+
+/// Reads a scenario that may include other files, whose texts come from `read`, after replacing
+/// values and adding flows as [`load_and_add`] does.
+///
+/// The paths that `read` is asked for are relative to where `source_name` is: `plants/own.yaml` if
+/// `plants/line.yaml` includes `own.yaml`.
+pub fn load_from(
+    source_name: &str,
+    text: &str,
+    read: &Loader<'_>,
+    overrides: &[Override],
+    flows: &[Source],
+) -> Loaded {
     let mut sources = vec![Source {
         name: source_name.to_owned(),
         text: text.to_owned(),
@@ -196,13 +222,15 @@ pub fn load_and_add(
     sources.extend(overrides.iter().map(Override::source));
     let first_added = sources.len();
     sources.extend(flows.iter().cloned());
+    let first_included = sources.len();
     let mut sink = Sink::default();
     let root = tree::parse(0, text, &mut sink);
     let root = root.map(|mut root| {
+        include::merge(&mut root, read, &mut sources, &mut sink);
         for (source, change) in (1..).zip(overrides) {
             change.apply(&mut root, source, &mut sink);
         }
-        for (source, text) in (1..).zip(&sources[1..]).skip(overrides.len()) {
+        for (source, text) in (1..).zip(&sources[1..first_included]).skip(overrides.len()) {
             additions::apply(&mut root, source, text, &mut sink);
         }
         root
@@ -221,6 +249,7 @@ pub fn load_and_add(
         sources,
         places,
         first_added,
+        first_included,
     }
 }
 

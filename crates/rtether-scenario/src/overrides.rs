@@ -95,15 +95,84 @@ impl Override {
         }
         let Some(mut value) = value else { return };
         shift_spans(&mut value, shift);
+        let first = self.path.split(['.', '[']).next().unwrap_or("");
+        if ["include", "changes"].contains(&first) {
+            let span = Span {
+                source,
+                start: 0,
+                end: u32::try_from(first.len()).unwrap_or(0),
+            };
+            let title = format!("`{first}` can only be written in a file");
+            let label = "files are read before values are replaced";
+            let wrong = Diagnostic::new(&codes::UNKNOWN_PATH, title, span, label);
+            let changes = first == "changes";
+            let help = "leave `changes.` away: `--set` takes the path itself";
+            sink.push(wrong.help_if(changes.then_some(help)));
+            return;
+        }
         let path = Path {
             text: &self.path,
-            source,
+            start: Span {
+                source,
+                start: 0,
+                end: 0,
+            },
             stacks: stacks(root),
         };
         if let Err(diagnostic) = path.put(root, 0, value) {
             sink.push(*diagnostic);
         }
     }
+}
+
+/// Makes a change that stands in a file: its key is a path.
+pub(super) fn put(root: &mut Value, change: &Entry) -> Result<(), Box<Diagnostic>> {
+    let key = change.key_span;
+    let width = usize::try_from(key.end.saturating_sub(key.start)).unwrap_or(0);
+    // In quotation marks, or not.
+    let lead = u32::from(width > change.key.len());
+    let path = Path {
+        text: &change.key,
+        start: Span {
+            start: key.start + lead,
+            ..key
+        },
+        stacks: stacks(root),
+    };
+    path.put(root, 0, change.value.clone())
+}
+
+/// Returns where the value of a path stands, or the longest part of the path that is there.
+pub(super) fn place(root: &Value, path: &str) -> Span {
+    let (mut at, mut rest, mut span) = (root, path, root.span);
+    while !rest.is_empty() {
+        let found = match &at.data {
+            Data::Null | Data::Scalar(_) => None,
+            Data::Map(entries) => {
+                let found = entries.iter().filter_map(|entry| {
+                    Some((prefix(rest, &entry.key)?, entry.key_span, &entry.value))
+                });
+                found.max_by_key(|(length, _, _)| *length)
+            }
+            Data::List(items) => {
+                let found = items.iter().enumerate().filter_map(|(number, item)| {
+                    let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                    let position = || {
+                        let number = number.to_string();
+                        prefix(rest, &number).or_else(|| prefix(rest, &format!("{number}]")))
+                    };
+                    Some((by_name.or_else(position)?, item.span, item))
+                });
+                found.max_by_key(|(length, _, _)| *length)
+            }
+        };
+        let Some((length, place, value)) = found else {
+            break;
+        };
+        (at, span) = (value, place);
+        rest = rest.get(length + 1..).unwrap_or("");
+    }
+    span
 }
 
 /// Shifts the spans of a value by the length of `PATH=`.
@@ -125,16 +194,20 @@ fn shift_spans(value: &mut Value, shift: u32) {
 
 struct Path<'p> {
     text: &'p str,
-    source: u32,
+    /// Where the path begins.
+    start: Span,
     /// Names of declared stacks, which nodes refer to.
     stacks: Vec<String>,
 }
 
 impl Path<'_> {
     fn span(&self, start: usize, end: usize) -> Span {
-        let limit = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let limit = |at: usize| {
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            self.start.start.saturating_add(at)
+        };
         Span {
-            source: self.source,
+            source: self.start.source,
             start: limit(start),
             end: limit(end),
         }

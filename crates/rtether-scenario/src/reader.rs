@@ -347,7 +347,7 @@ fn expectation(kind: &Kind) -> &'static str {
         Kind::Quantity(quantity) => quantity.name(),
         Kind::TimeRange => "two times",
         Kind::Cost => "a time, or a time and a time per octet",
-        Kind::One(_) | Kind::Named(_) | Kind::Statistics => "keys and values",
+        Kind::One(_) | Kind::Named(_) | Kind::Statistics | Kind::Changes => "keys and values",
         Kind::List(_) | Kind::Values(_) => "a list",
         Kind::Any(kinds) => match kinds.first() {
             Some(first) => expectation(first),

@@ -110,6 +110,7 @@ fn type_of(kind: &Kind) -> String {
             kinds.join("; or ")
         }
         Kind::Statistics => "map from statistics to a time or `deadline`".into(),
+        Kind::Changes => "map from paths to values".into(),
     }
 }
 

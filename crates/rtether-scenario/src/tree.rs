@@ -17,7 +17,7 @@ mod short;
 /// Largest size of a file in octets.
 pub const MAX_FILE_SIZE: usize = 64 << 20;
 /// Most values in a document, with aliases expanded.
-const MAX_VALUES: usize = 8_000_000;
+pub(super) const MAX_VALUES: usize = 8_000_000;
 /// Most octets of memory for aliases and the copies kept for them.
 const MAX_EXPANDED: usize = 64 << 20;
 /// Most levels of nesting; a scenario needs six.
@@ -65,7 +65,7 @@ impl Value {
     }
 
     /// Returns the number of values inside, including this one.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         1 + match &self.data {
             Data::Null | Data::Scalar(_) => 0,
             Data::List(items) => items.iter().map(Self::count).sum(),

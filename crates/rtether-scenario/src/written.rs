@@ -1,24 +1,32 @@
 //! A scenario as it was written, to be read again with one more change.
 
-use crate::overrides::Override;
+use crate::diagnostic::{Sink, Source};
+use crate::overrides::{self, Override};
 use crate::plan::Scenario;
-use crate::tree::{Data, Value};
-use crate::{load_with, tree};
+use crate::render::position;
+use crate::tree::{self, Data, Value};
+use crate::{Loaded, include, load_from};
 
 /// Text of a scenario file, and the values replaced in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
+    /// Name of the file, as messages have it; paths of included files are relative to it.
+    pub name: String,
     /// Content of the file.
     pub text: String,
     /// Values replaced, in order.
     pub changes: Vec<Override>,
+    /// The files that it includes, as [`Loaded::included`] returns them.
+    pub included: Vec<Source>,
 }
 
 impl From<String> for Written {
     /// A file as it is.
     fn from(text: String) -> Self {
-        let changes = Vec::new();
-        Self { text, changes }
+        Self {
+            text,
+            ..Self::default()
+        }
     }
 }
 
@@ -26,7 +34,46 @@ impl Written {
     /// Reads the scenario with one more change; `None` if that is a mistake.
     pub fn with(&self, change: &Override) -> Option<Scenario> {
         let changes: Vec<Override> = self.changes.iter().chain([change]).cloned().collect();
-        load_with("", &self.text, &changes).scenario
+        let read = |path: &str| self.read(path);
+        load_from(&self.name, &self.text, &read, &changes, &[]).scenario
+    }
+
+    /// Returns how a scenario was written that has been read from a file.
+    pub fn of(loaded: &Loaded, changes: Vec<Override>) -> Self {
+        let file = loaded.sources.first();
+        Self {
+            name: file.map_or_else(String::new, |file| file.name.clone()),
+            text: file.map_or_else(String::new, |file| file.text.clone()),
+            changes,
+            included: loaded.included().to_vec(),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        let found = self.included.iter().find(|file| file.name == path);
+        let found = found.ok_or("it was not there when the scenario was read")?;
+        Ok(found.text.clone())
+    }
+
+    /// Returns what all files hold, after their own changes, and their texts.
+    fn merged(&self) -> Option<(Value, Vec<Source>)> {
+        let (name, text) = (self.name.clone(), self.text.clone());
+        let mut sources = vec![Source { name, text }];
+        let mut sink = Sink::default();
+        let mut root = tree::parse(0, &self.text, &mut sink)?;
+        let read = |path: &str| self.read(path);
+        include::merge(&mut root, &read, &mut sources, &mut sink);
+        Some((root, sources))
+    }
+
+    /// Returns the file and the line where a change is to be written: that of the value that it
+    /// replaces, or of what it adds a value to. Lines count from 1.
+    pub fn place(&self, change: &Override) -> Option<(String, usize)> {
+        let (root, sources) = self.merged()?;
+        let span = overrides::place(&root, &change.path);
+        let source = sources.into_iter().nth(span.source as usize)?;
+        let (line, _) = position(&source.text, span.start);
+        Some((source.name, line))
     }
 
     /// Returns the value at a path of keys; `None` if it is not written.
@@ -35,7 +82,7 @@ impl Written {
         if let Some(change) = replaced {
             return Some(change.value.clone());
         }
-        let root = tree(&self.text).ok()?;
+        let (root, _) = self.merged()?;
         let value = path.split('.').try_fold(&root, |at, key| entry(at, key))?;
         match &value.data {
             Data::Scalar(text) => Some(text.clone()),
@@ -66,6 +113,7 @@ mod tests {
         let written = Written {
             text: text.to_owned(),
             changes: vec![Override::new("--set", "run.for", "2 s")],
+            ..Written::default()
         };
         assert_eq!(written.value("run.for").as_deref(), Some("2 s"));
         assert_eq!(written.value("rtether").as_deref(), Some("1"));

@@ -23,8 +23,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Checks a scenario file.
 pub fn run(file: &str) -> Result<Checked, Box<dyn Error>> {
-    let written = Written::from(std::fs::read_to_string(file)?);
-    let plant = scenario::load(file, &written.text).into_scenario()?;
+    let text = std::fs::read_to_string(file)?;
+    // Files that the scenario includes are read beside it.
+    let further = |path: &str| std::fs::read_to_string(path).map_err(|why| why.to_string());
+    let loaded = scenario::load_from(file, &text, &further, &[], &[]);
+    let written = Written::of(&loaded, Vec::new());
+    let plant = loaded.into_scenario()?;
     let options = Options {
         source: Some(written),
         ..Options::default()

@@ -52,6 +52,8 @@ pub struct Change {
     pub words: String,
     /// The edit of the scenario file that makes it, if a single value does.
     pub edit: Option<Override>,
+    /// File and line where the edit is to be written, as [`Written::place`] tells them.
+    pub place: Option<(String, usize)>,
     /// Bound of the stream after the change.
     pub bound: Duration,
     /// By how much the bound falls.
@@ -94,6 +96,9 @@ pub fn help(
             .collect();
         changes.sort_by_key(|change| Reverse(change.gain));
         changes.truncate(SHOWN);
+        for change in &mut changes {
+            change.place = change.edit.as_ref().and_then(|edit| written.place(edit));
+        }
         changes
     });
     Some(Help {
@@ -120,6 +125,7 @@ impl Choice {
         Some(Change {
             words: self.words,
             edit: self.edit,
+            place: None,
             bound,
             gain: before - bound,
             proved: proved(&self.changed, &analysis),

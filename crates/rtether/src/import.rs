@@ -5,9 +5,11 @@
 //!
 //! [`scenario::load`]: crate::scenario::load
 
+use std::collections::BTreeSet;
+
 pub use rtether_import::{
-    Assumption, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
-    MAX_FILE_SIZE, Options, Plan, Source, import, import_all, import_captures, is_capture,
+    Assumption, Before, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
+    MAX_FILE_SIZE, Options, Plan, Source, import, import_all, import_captures, is_capture, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
@@ -15,11 +17,14 @@ use serde_json::{Map, Value, json};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
+use crate::scenario::Scenario;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.import/1";
 /// Findings that people are shown; files have all.
 const SHOWN: usize = 25;
+/// Flows that a second import names, of those that are new and of those that are gone.
+const MOVED: usize = 5;
 
 /// A plan and the file that it is from.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +118,29 @@ impl Render for Imported<'_> {
         });
         format!("{document:#}\n")
     }
+}
+
+/// Says which flows are new in a second import, and which are gone; `None` if they have the same
+/// names.
+pub fn moved(before: &Scenario, after: &Scenario) -> Option<String> {
+    let names = |scenario: &Scenario| -> BTreeSet<String> {
+        let flows = scenario.flows.iter();
+        flows.map(|flow| plain_line(&flow.name)).collect()
+    };
+    let (before, after) = (names(before), names(after));
+    let list = |title: &str, names: Vec<&String>| {
+        let shown: Vec<String> = names.iter().take(MOVED).map(|n| format!("`{n}`")).collect();
+        let rest = match names.len().saturating_sub(MOVED) {
+            0 => String::new(),
+            rest => format!(" and {rest} more"),
+        };
+        let shown = format!("{title} {}{rest}", shown.join(", "));
+        (!names.is_empty()).then_some(shown)
+    };
+    let new = list("new", after.difference(&before).collect());
+    let gone = list("gone", before.difference(&after).collect());
+    let parts: Vec<String> = new.into_iter().chain(gone).collect();
+    (!parts.is_empty()).then(|| format!("flows since the last import: {}", parts.join("; ")))
 }
 
 fn findings(findings: &[Finding]) -> Table {

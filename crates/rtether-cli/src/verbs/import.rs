@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rtether::against::against;
 use rtether::import::{
-    Class, Columns, Duration, File, Frequency, ImportError, Imported, Options, Plan, Source,
-    import_all, import_captures, is_capture,
+    Before, Class, Columns, Duration, File, Frequency, ImportError, Imported, Options, Plan,
+    Source, import_all, import_captures, is_capture, moved, stamp,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -15,7 +15,7 @@ use rtether::scenario;
 use super::new::as_argument;
 use crate::drafts;
 use crate::exit::Exit;
-use crate::files::Input;
+use crate::files::{self, Input};
 use crate::format::FormatArgs;
 use crate::scenario::{Overrides, load};
 use crate::terminal;
@@ -31,9 +31,13 @@ pub(crate) struct ImportArgs {
     /// Scenario to write; standard output if not given
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace an existing scenario
+    /// Replace an existing scenario, also one that was edited by hand
     #[arg(long)]
     pub(crate) force: bool,
+    /// File with flows and changes of your own, relative to the scenario, which is to include it;
+    /// may be given several times; a second import keeps it
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub(crate) include: Vec<String>,
     /// Nominal frequency of the power system, for sampled values [default: 50 Hz]
     #[arg(long, value_name = "HZ", value_parser = Frequency::parse)]
     pub(crate) frequency: Option<Frequency>,
@@ -54,8 +58,10 @@ pub(crate) struct ImportArgs {
 
 const NOTES: &str = "Example: rtether import plant.scd -o plant.yaml\n\nWhat the file does not say \
 is a comment on its line of the scenario, and in --json. Without -o the scenario is printed, and \
-findings go to standard error.\n\nExit codes: 0 imported, 1 it deviates from the plan of \
---against, 2 the file cannot be imported.";
+findings go to standard error.\n\nA second import into the same scenario replaces all of it but the \
+files that it includes; it refuses if other lines were edited by hand.\n\nExit codes: 0 imported, 1 it \
+deviates from the plan of --against, 2 the file cannot be imported, or what the scenario includes \
+does not fit it any more.";
 
 /// A class and its deadline.
 type Deadline = (Class, Option<Duration>);
@@ -77,8 +83,8 @@ fn deadline(text: &str) -> Result<Deadline, String> {
 
 /// Runs `import`.
 pub(crate) fn run(arguments: &ImportArgs) -> Exit {
-    let plan = match read(arguments) {
-        Ok(plan) => plan,
+    let (before, plan) = match read(arguments) {
+        Ok(read) => read,
         Err(exit) => return exit,
     };
     let files: Vec<String> = arguments
@@ -97,9 +103,16 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
     match &arguments.out {
         Some(out) => {
             let printed = arguments.format.print(&imported);
-            let command = format!("rtether check {}", as_argument(out));
-            terminal::remark(&format!("{} written; try `{command}`", out.display()));
-            printed
+            let wrong = if let Some(before) = before {
+                written_again(&before, &plan, out)
+            } else {
+                let command = format!("rtether check {}", as_argument(out));
+                terminal::remark(&format!("{} written; try `{command}`", out.display()));
+                let unsure = !arguments.include.is_empty();
+                let wrong = unsure.then(|| load(out, &Overrides::default()).err());
+                wrong.flatten()
+            };
+            wrong.unwrap_or(printed)
         }
         None if arguments.format.format() == Format::Table => {
             terminal::remark(&imported.render(Format::Table, Screen::default()));
@@ -107,6 +120,23 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
         }
         None => arguments.format.print(&imported),
     }
+}
+
+/// Says what a second import has done; an exit code if the scenario cannot be run any more.
+fn written_again(before: &str, plan: &Plan, out: &Path) -> Option<Exit> {
+    let kept = Before::read(before).is_some_and(|before| before.includes());
+    let kept = if kept { ", `include` kept" } else { "" };
+    terminal::remark(&format!("{} written again{kept}", out.display()));
+    // Without what it includes, the scenario has the flows of the file.
+    let alone = |text: &str| {
+        let whole = |_: &str| Ok(String::new());
+        scenario::load_from("", text, &whole, &[], &[]).scenario
+    };
+    let flows = alone(before).zip(alone(&plan.scenario));
+    if let Some(words) = flows.and_then(|(before, after)| moved(&before, &after)) {
+        terminal::remark(&words);
+    }
+    load(out, &Overrides::default()).err()
 }
 
 /// Compares what was imported with a plan.
@@ -130,20 +160,44 @@ fn compare(planned: &Path, seen: &Plan, arguments: &ImportArgs) -> Exit {
     }
 }
 
-/// Reads the file and writes the scenario; an error has been printed.
-fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
+/// Returns the scenario that was imported before, if it may be replaced.
+fn before(out: &Path, is_forced: bool) -> Result<Option<String>, String> {
+    if !out.is_file() {
+        return Ok(None);
+    }
+    let shown = out.display();
+    let text = files::read(out, "");
+    match text.as_ref().ok().and_then(|text| Before::read(text)) {
+        None if is_forced => Ok(None),
+        None => Err(format!(
+            "`{shown}` is already there; add --force to replace it"
+        )),
+        Some(before) if before.is_edited && !is_forced => Err(format!(
+            "`{shown}` was edited by hand since it was imported; move your flows, and values as \
+             `changes: {{ flows.NAME.deadline: 5 ms }}`, into a file of their own, name it there under \
+             `include`, and add --force, which replaces all other lines"
+        )),
+        Some(_) => text.map(Some),
+    }
+}
+
+/// Returns the scenario with the files that it includes.
+fn stamped(plan: &Plan, before: Option<&str>, include: &[String]) -> String {
+    let before = before.and_then(Before::read);
+    stamp(&plan.scenario, before.as_ref(), include)
+}
+
+/// Reads the file and writes the scenario; returns also what was there before. An error has been
+/// printed.
+fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
     let complain = |message: &str| {
         terminal::complain(message);
         Exit::WrongInput
     };
-    if let Some(out) = arguments.out.as_deref().filter(|_| !arguments.force)
-        && out.is_file()
-    {
-        let out = out.display();
-        return Err(complain(&format!(
-            "`{out}` is already there; add --force to replace it"
-        )));
-    }
+    let before = match &arguments.out {
+        Some(out) => before(out, arguments.force).map_err(|message| complain(&message))?,
+        None => None,
+    };
     let first = arguments
         .files
         .first()
@@ -173,11 +227,12 @@ fn read(arguments: &ImportArgs) -> Result<Plan, Exit> {
     }
     let plan = plan(inputs, &options).map_err(|message| complain(&message))?;
     if let Some(draft) = draft {
+        let text = stamped(&plan, before.as_deref(), &arguments.include);
         draft
-            .write(&plan.scenario)
+            .write(&text)
             .map_err(|message| terminal::fail(&message))?;
     }
-    Ok(plan)
+    Ok((before, plan))
 }
 
 /// Imports files: captures piece by piece, since they may be larger than memory.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bounds;
+mod files;
 mod gates;
 mod library;
 mod values;

@@ -136,6 +136,20 @@ pub(crate) static SCENARIO: Section = Section {
             "Title; the name of the file if it is not given.",
         ),
         key(
+            "include",
+            Kind::Any(&[Kind::Text, Kind::Values(&Kind::Text)]),
+            Optional,
+            "[cell2.yaml, own.yaml]",
+            "Further files, relative to this one: their stacks, nodes, switches, routers, hubs, links and flows come after those written here. They may have `include` and `changes` of their own, and nothing else. At most 64 files, 8 deep, 64 MiB together.",
+        ),
+        key(
+            "changes",
+            Kind::Changes,
+            Optional,
+            "{ flows.setpoint.period: 1 ms }",
+            "Values replaced once all files are read, by paths as those of `--set`; a file has the last word over those that it includes, and `--set` over all.",
+        ),
+        key(
             "stacks",
             Kind::Named(&STACK),
             Optional,

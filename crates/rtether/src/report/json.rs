@@ -150,6 +150,8 @@ fn help(checked: &Checked) -> Value {
         json!({
             "change": change.words,
             "edit": change.edit.as_ref().map(Override::text),
+            "file": change.place.as_ref().map(|(file, _)| file),
+            "line": change.place.as_ref().map(|(_, line)| line),
             "bound_ns": ns(change.bound),
             "gain_ns": ns(change.gain),
             "proved": change.proved,

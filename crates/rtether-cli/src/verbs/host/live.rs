@@ -223,6 +223,12 @@ fn on_hosts(
     options: &Options,
     pace: Pace,
 ) -> Exit {
+    if !loaded.written.included.is_empty() {
+        terminal::complain(
+            "a scenario with `include` does not run between hosts: agents get one file",
+        );
+        return Exit::WrongInput;
+    }
     let scenario = &loaded.scenario;
     let deployment = match ssh::Deployment::new(scenario, &arguments.host) {
         Ok(deployment) => deployment,
