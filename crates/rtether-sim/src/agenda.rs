@@ -11,6 +11,9 @@
 //! four in one cache line; and a match is decided without a branch, since its outcome is
 //! unpredictable.
 //!
+//! Ports wake up only where frames wait for more than their turn, and their slots are the last: they
+//! have a tree of their own, which costs nothing until one of them is set.
+//!
 //! **Order of equal times.** The lower slot wins. Slots are laid out by kind, then by node, so the
 //! order of simultaneous events is (time, kind, node), the same on every machine; within a slot,
 //! packets keep the order in which they entered it.
@@ -82,18 +85,63 @@ struct Node {
 
 /// Timers by slot.
 pub(crate) struct Agenda {
+    /// Those below `split`, and those from there on.
+    early: Tree,
+    late: Tree,
+    split: u32,
+}
+
+impl Agenda {
+    /// Creates `slots` timers, none of them set; those from `split` on are seldom set.
+    pub(crate) fn new(slots: u32, split: u32) -> Self {
+        Self {
+            early: Tree::new(split),
+            late: Tree::new(slots - split),
+            split,
+        }
+    }
+
+    /// Returns the earliest slot and its time; [`NEVER`] if nothing is set.
+    #[inline]
+    pub(crate) const fn first(&self) -> (i64, u32) {
+        let (early, late) = (self.early.first, self.late.first);
+        if late.time < early.time {
+            (late.time, self.split + late.slot)
+        } else {
+            (early.time, early.slot)
+        }
+    }
+
+    /// Sets a timer, or clears it with [`NEVER`].
+    #[inline]
+    pub(crate) fn set(&mut self, slot: u32, time: i64) {
+        match slot.checked_sub(self.split) {
+            None => self.early.set(slot, time),
+            Some(slot) => self.set_late(slot, time),
+        }
+    }
+
+    /// Not inlined, so that others do not pay for its variables.
+    #[inline(never)]
+    fn set_late(&mut self, slot: u32, time: i64) {
+        self.late.set(slot, time);
+    }
+}
+
+/// Timers by slot, with one winner.
+struct Tree {
     /// Times by slot.
     groups: Vec<Group>,
     /// A complete tree: the root is 0, the children of `n` are `4 n + 1` to `4 n + 4`, the parents
     /// of the groups begin at `bottom`.
-    tree: Vec<Node>,
+    nodes: Vec<Node>,
     bottom: u32,
     first: Entry,
 }
 
-impl Agenda {
+impl Tree {
     /// Creates `slots` timers, none of them set.
-    pub(crate) fn new(slots: u32) -> Self {
+    fn new(slots: u32) -> Self {
         let groups = slots.div_ceil(GROUP).max(1);
         let parents = groups.div_ceil(GROUP);
         let mut bottom = 0;
@@ -109,7 +157,7 @@ impl Agenda {
         };
         Self {
             groups: vec![nothing; groups as usize],
-            tree: vec![idle; (bottom + parents) as usize],
+            nodes: vec![idle; (bottom + parents) as usize],
             bottom,
             first: Entry {
                 time: NEVER,
@@ -118,15 +166,8 @@ impl Agenda {
         }
     }
 
-    /// Returns the earliest slot and its time; [`NEVER`] if nothing is set.
     #[inline]
-    pub(crate) const fn first(&self) -> (i64, u32) {
-        (self.first.time, self.first.slot)
-    }
-
-    /// Sets a timer, or clears it with [`NEVER`].
-    #[inline]
-    pub(crate) fn set(&mut self, slot: u32, time: i64) {
+    fn set(&mut self, slot: u32, time: i64) {
         let number = slot / GROUP;
         let (place, time) = self.groups[number as usize].replace(slot % GROUP, time);
         let winner = Entry {
@@ -147,7 +188,7 @@ impl Agenda {
         let mut node = self.bottom + group / GROUP;
         let mut side = group % GROUP;
         loop {
-            let own = &mut self.tree[node as usize];
+            let own = &mut self.nodes[node as usize];
             let at = (side % GROUP) as usize;
             if STOPS && own.times.0[at] == winner.time && own.slots[at] == winner.slot {
                 return;
@@ -176,7 +217,7 @@ mod tests {
 
     #[test]
     fn equal_times_go_to_the_lower_slot() {
-        let mut agenda = Agenda::new(5);
+        let mut agenda = Agenda::new(5, 4);
         for slot in [4, 2, 3] {
             agenda.set(slot, 7);
         }
@@ -189,10 +230,10 @@ mod tests {
         /// Oracle: an ordered set of (time, slot).
         #[test]
         fn agrees_with_an_ordered_set(
-            slots in 1u32..300,
+            (slots, split) in (1u32..300).prop_flat_map(|slots| (Just(slots), 0..=slots)),
             changes in proptest::collection::vec((0u32..300, 0i64..20), 1..200),
         ) {
-            let mut agenda = Agenda::new(slots);
+            let mut agenda = Agenda::new(slots, split);
             let mut reference: BTreeSet<(i64, u32)> = (0..slots).map(|s| (NEVER, s)).collect();
             let mut times = std::vec![NEVER; slots as usize];
             for (slot, time) in changes {

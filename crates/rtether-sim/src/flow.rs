@@ -39,6 +39,10 @@ pub(crate) struct FlowState {
     carrier: Carrier,
     /// Answers still missing for an adaptive flow to go on; zero for other flows.
     awaited: u32,
+    /// How many flows, from this one on, release by its timer; zero if by that of an earlier flow.
+    together: u32,
+    /// How many of them have released at this time.
+    released: u32,
 }
 const _: () = assert!(size_of::<FlowState>() == 128, "a flow is two cache lines");
 
@@ -136,12 +140,41 @@ impl FlowState {
             counted: 0,
             carrier: Carrier::Packets,
             awaited: 0,
+            together: 0,
+            released: 0,
         }
     }
 
     /// Gives the flow the timer of its releases.
     pub(crate) const fn set_slot(&mut self, slot: u32) {
         self.slot = slot;
+    }
+
+    /// Returns whether it releases at the same times as another flow.
+    pub(crate) fn releases_as(&self, other: &Self) -> bool {
+        self.source.is_in_step_with(&other.source)
+    }
+
+    /// Lets its timer stand for this many flows, itself included.
+    pub(crate) const fn set_together(&mut self, together: u32) {
+        self.together = together;
+    }
+
+    /// Returns for how many flows its timer stands.
+    #[inline]
+    pub(crate) const fn together(&self) -> u32 {
+        self.together
+    }
+
+    /// Returns how many of these have released at this time, and the timer.
+    #[inline]
+    pub(crate) const fn progress(&self) -> (u32, u32) {
+        (self.released, self.slot)
+    }
+
+    /// Notes how many of these have released at this time.
+    pub(crate) const fn set_progress(&mut self, released: u32) {
+        self.released = released;
     }
 
     /// Returns whether answers take time, so that they need a timer.

@@ -225,10 +225,36 @@ impl Simulation {
             return;
         }
         let flow = &mut self.flows[index as usize];
+        if flow.together() > 1 {
+            return self.release_together(index, observer);
+        }
         let burst = flow.release(self.now, &mut self.agenda);
         for _ in 0..burst {
             self.release_one(index, observer);
         }
+    }
+
+    /// Releases the frames of flows with one timer, in their order. What a frame has caused at this
+    /// time by an earlier timer comes before the next one, as if each flow had its own.
+    fn release_together<O: Observer>(&mut self, first: u32, observer: &mut O) {
+        let flow = &self.flows[first as usize];
+        let together = flow.together();
+        let (mut released, slot) = flow.progress();
+        loop {
+            self.release_one(first + released, observer);
+            released += 1;
+            if released == together {
+                break;
+            }
+            if self.agenda.first().1 != slot {
+                self.flows[first as usize].set_progress(released);
+                return;
+            }
+            self.events += 1;
+        }
+        let flow = &mut self.flows[first as usize];
+        flow.set_progress(0);
+        flow.release(self.now, &mut self.agenda);
     }
 
     fn release_one<O: Observer>(&mut self, index: u32, observer: &mut O) {

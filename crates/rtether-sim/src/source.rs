@@ -101,6 +101,24 @@ impl Source {
         }
     }
 
+    /// Returns whether it releases at the same times as another one, with nothing left to chance.
+    pub(crate) fn is_in_step_with(&self, other: &Self) -> bool {
+        let period = |own: &Self| {
+            if let Timing::Periodic {
+                period,
+                jitter: 0,
+                has_random_phase: false,
+            } = own.traffic
+            {
+                return Some(period);
+            }
+            None
+        };
+        period(self).is_some()
+            && period(self) == period(other)
+            && (self.grid, self.stop) == (other.grid, other.stop)
+    }
+
     /// Creates a source that never releases, for frames from outside.
     pub(crate) fn silent() -> Self {
         Self {

@@ -123,7 +123,7 @@ impl Simulation {
             config: *config,
             now: 0,
             events: 0,
-            agenda: Agenda::new(0),
+            agenda: Agenda::new(0, 0),
             actions: Vec::new(),
             pool: Pool::default(),
             ports: ports.hot,
@@ -154,6 +154,7 @@ impl Simulation {
         simulation.divide_deadlines();
         simulation.space_flows();
         simulation.double_stations();
+        simulation.group_releases();
         simulation.give_slots()?;
         simulation.set_first_times();
         simulation.find_ports_in_order();
@@ -239,10 +240,29 @@ impl Simulation {
         Ok(Some(position))
     }
 
+    /// Gives flows that release at the same times one timer. A flow that waits for its channel rests
+    /// alone.
+    fn group_releases(&mut self) {
+        let has_channels = self.admission.is_some();
+        let mut first = 0;
+        while first < self.flows.len() {
+            let mut together = 1;
+            if !has_channels {
+                let (flow, others) = (&self.flows[first], &self.flows[first + 1..]);
+                let alike = others.iter().take_while(|own| flow.releases_as(own));
+                together += alike.count();
+            }
+            self.flows[first].set_together(u32::try_from(together).unwrap_or(1));
+            first += together;
+        }
+    }
+
     /// Gives each timer its slot.
     fn give_slots(&mut self) -> Result<(), BuildError> {
         let actions = self.lay_out()?;
-        self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
+        let slots = u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?;
+        let wakes = u32::try_from(self.ports.len()).map_err(|_| BuildError::TooLarge)?;
+        self.agenda = Agenda::new(slots, slots - wakes);
         self.actions = actions;
         Ok(())
     }
@@ -278,8 +298,7 @@ impl Simulation {
                 self.layers[layer as usize].set_slot(give(Action::Layer(index))?);
             }
         }
-        let arp = numbered(self.arp.len()).zip(&mut self.arp);
-        for (index, arp) in arp.filter(|(_, arp)| arp.resolves()) {
+        for (index, arp) in (0..).zip(&mut self.arp).filter(|(_, arp)| arp.resolves()) {
             arp.set_slot(give(Action::Arp(index))?);
         }
         for (index, spacing) in numbered(self.spacings.len()).zip(&mut self.spacings) {
@@ -304,7 +323,8 @@ impl Simulation {
             self.publications
                 .set_slot(index, give(Action::Party(index))?);
         }
-        for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
+        let flows = numbered(self.flows.len()).zip(&mut self.flows);
+        for (index, flow) in flows.filter(|(_, flow)| flow.together() > 0) {
             flow.set_slot(give(Action::Release(index))?);
         }
         for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
@@ -350,8 +370,11 @@ impl Simulation {
 
     /// Sets the timers of the first events.
     fn set_first_times(&mut self) {
-        for flow in &mut self.flows {
+        let mut rest = &mut self.flows[..];
+        while let Some(flow) = rest.first_mut() {
             flow.start(&mut self.agenda);
+            let together = flow.together() as usize;
+            rest = &mut rest[together..];
         }
         for bulk in &self.bulk {
             bulk.start(&mut self.agenda);

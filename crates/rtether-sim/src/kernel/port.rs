@@ -8,8 +8,6 @@ use crate::agenda::NEVER;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{CORRUPTED, NONE};
 use crate::port::Owner;
-#[cfg(doc)]
-use crate::queues::EgressQueues;
 use crate::queues::Next;
 
 impl Simulation {
@@ -47,13 +45,23 @@ impl Simulation {
     /// variables.
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
-        let size = self.pool.get(id).frame_size().unsigned_abs();
+        let packet = self.pool.get_mut(id);
+        let size = packet.frame_size().unsigned_abs();
         let queues = &mut self.queues[index as usize];
+        let port = &mut self.ports[index as usize];
         self.events += queues.settle(self.now);
         // An observer is told of a frame when it leaves.
         let is_known = !O::ACTIVE && queues.is_in_order();
-        if is_known && !self.ports[index as usize].is_wake_set() && queues.fits(queue, size) {
-            return self.schedule(index, id, size);
+        if is_known && !port.is_wake_set() && queues.fits(queue, size) {
+            // Only the frames before it decide when it leaves, so that the port need not wake up for
+            // it. All that happens then is booked now, or by `EgressQueues::settle`.
+            let leaves_at = port.free_at();
+            let waits = leaves_at - self.now;
+            queues.schedule(leaves_at, waits, size);
+            packet.spend(port.owner().waiting_place(), index, waits);
+            port.send(index, packet, leaves_at);
+            port.launch(index, id, &mut self.pool, &mut self.agenda);
+            return;
         }
         let (queue, may_send) = match self.queue_in_scheme(index, id, queue) {
             Some(queue) => (queue, true),
@@ -74,21 +82,6 @@ impl Simulation {
         } else {
             port.wake_for_waiting(self.now, &mut self.agenda);
         }
-    }
-
-    /// Puts a frame that must wait on a link where only the frames before it decide when it leaves,
-    /// so that the port need not wake up for it. All that happens then is booked now, or by
-    /// [`EgressQueues::settle`].
-    #[inline]
-    fn schedule(&mut self, index: u32, id: u32, size: u64) {
-        let port = &mut self.ports[index as usize];
-        let leaves_at = port.free_at();
-        let waits = leaves_at - self.now;
-        self.queues[index as usize].schedule(leaves_at, waits, size);
-        let packet = self.pool.get_mut(id);
-        packet.spend(port.owner().waiting_place(), index, waits);
-        port.send(index, packet, leaves_at);
-        port.launch(index, id, &mut self.pool, &mut self.agenda);
     }
 
     /// Takes note of all frames that have left, so that counters are those of now.
