@@ -16,6 +16,7 @@ pub mod clock;
 pub mod confine;
 pub mod emulator;
 pub mod filter;
+mod fit;
 pub mod host;
 mod informant;
 pub mod link;

@@ -113,18 +113,24 @@ impl Placement {
             })?;
         }
         if let Some(priority) = self.priority {
-            set_fifo(priority).map_err(|source| PlacementError::Priority { priority, source })?;
+            let set = schedule(libc::SCHED_FIFO, priority);
+            set.map_err(|source| PlacementError::Priority { priority, source })?;
         }
         Ok(())
     }
 }
 
-fn set_fifo(priority: u8) -> io::Result<()> {
-    let parameters = libc::sched_param {
-        sched_priority: libc::c_int::from(priority),
-    };
-    // SAFETY: the pointer is to a live value, which the kernel only reads; 0 means this thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+/// The calling thread, for calls of the scheduler.
+const THIS: libc::c_long = 0;
+
+/// Gives the calling thread a policy and a priority. Asks the kernel itself: musl refuses the
+/// function of this name, which by POSIX is about processes.
+pub(crate) fn schedule(policy: libc::c_int, priority: u8) -> io::Result<()> {
+    let (call, policy) = (libc::SYS_sched_setscheduler, libc::c_long::from(policy));
+    // The kernel's `sched_param` is this number.
+    let parameter = libc::c_int::from(priority);
+    // SAFETY: the pointer is to a live value, which the kernel only reads.
+    let result = unsafe { libc::syscall(call, THIS, policy, &raw const parameter) };
     if result == 0 {
         Ok(())
     } else {
@@ -135,11 +141,13 @@ fn set_fifo(priority: u8) -> io::Result<()> {
 /// Returns whether the calling thread has a real-time priority, so that the kernel limits its share
 /// of each second.
 pub(crate) fn is_real_time() -> bool {
-    // SAFETY: no pointer is passed; 0 means this thread.
-    let policy = unsafe { libc::sched_getscheduler(0) };
+    // SAFETY: no pointer is passed.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, THIS) };
     // This flag only concerns children.
-    let policy = policy & !libc::SCHED_RESET_ON_FORK;
-    policy == libc::SCHED_FIFO || policy == libc::SCHED_RR
+    let policy = policy & !libc::c_long::from(libc::SCHED_RESET_ON_FORK);
+    [libc::SCHED_FIFO, libc::SCHED_RR]
+        .map(libc::c_long::from)
+        .contains(&policy)
 }
 
 #[cfg(test)]

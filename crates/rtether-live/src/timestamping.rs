@@ -13,6 +13,7 @@ use std::time::Duration as Span;
 
 use socket2::{SockAddr, SockAddrStorage};
 
+use crate::fit::fit;
 use crate::option;
 
 /// A stamp: nanoseconds since 1970.
@@ -120,7 +121,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     message.msg_iov = &raw mut part;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = CONTROL;
+    message.msg_controllen = fit(CONTROL);
     // SAFETY: the descriptor is open; all pointers are to live memory of the lengths given.
     let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     let len = usize::try_from(len).map_err(|_| io::Error::last_os_error())?;
@@ -135,8 +136,8 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
     let mut head = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
     while !head.is_null() {
         // SAFETY: `head` is a whole control message, which starts with this structure.
-        let (level, kind, octets) =
-            unsafe { ((*head).cmsg_level, (*head).cmsg_type, (*head).cmsg_len) };
+        let (level, kind, octets): (_, _, usize) =
+            unsafe { ((*head).cmsg_level, (*head).cmsg_type, fit((*head).cmsg_len)) };
         // SAFETY: as above.
         let data = unsafe { libc::CMSG_DATA(head) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {

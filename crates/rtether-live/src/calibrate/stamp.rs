@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::fit::fit;
 use crate::option;
 
 /// Returns the real-time clock in nanoseconds.
@@ -43,7 +44,7 @@ pub(super) fn receive(
     header.msg_iov = &raw mut vector;
     header.msg_iovlen = 1;
     header.msg_control = (&raw mut control).cast();
-    header.msg_controllen = size_of::<Control>();
+    header.msg_controllen = fit(size_of::<Control>());
     // SAFETY: the header names one vector over `buffer` and the buffer for control messages, all of
     // which live until after the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT) };

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{Domain, Socket, Type};
 
+use crate::fit::fit;
 use crate::option;
 
 /// Receive buffer, in octets.
@@ -102,7 +103,7 @@ impl Tap {
         header.msg_iov = &raw mut part;
         header.msg_iovlen = 1;
         header.msg_control = control.as_mut_ptr().cast();
-        header.msg_controllen = size_of_val(&control);
+        header.msg_controllen = fit(size_of_val(&control));
         // Returns the length of the whole frame even if it did not fit.
         let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
         // SAFETY: the descriptor is open, and all pointers of the header are to live buffers of the
@@ -188,7 +189,7 @@ fn read_control(header: &libc::msghdr, seen: &mut Seen) {
     while let Some(message) = unsafe { next.as_ref() } {
         // SAFETY: the message lies in the buffer, and so does its data.
         let data = unsafe { libc::CMSG_DATA(next) };
-        let length = message.cmsg_len;
+        let length = fit(message.cmsg_len);
         match (message.cmsg_level, message.cmsg_type) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if has_room::<libc::timespec>(length) => {
                 // SAFETY: the message holds such a structure, as its length says; it may be

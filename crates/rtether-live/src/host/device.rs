@@ -5,6 +5,8 @@ use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
+use crate::fit::fit;
+
 const ETHTOOL_GCOALESCE: u32 = 0x0e;
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
@@ -102,6 +104,7 @@ fn ask<const WORDS: usize>(socket: &UdpSocket, name: &str, command: u32) -> Opti
     }
     request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
     // SAFETY: the request names a live array of as many words as the kernel fills for the command.
-    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut request) };
+    let result =
+        unsafe { libc::ioctl(socket.as_raw_fd(), fit(libc::SIOCETHTOOL), &raw mut request) };
     (result == 0).then_some(words)
 }

@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use rtether_model::mac::MacAddress;
 use socket2::{Domain, Socket, Type};
 
+use crate::fit::fit;
+
 /// A network device of this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -107,13 +109,13 @@ fn ask(socket: &Socket, name: &str, call: libc::Ioctl) -> Option<libc::ifreq> {
 }
 
 fn mtu(socket: &Socket, name: &str) -> Option<usize> {
-    let answer = ask(socket, name, libc::SIOCGIFMTU)?;
+    let answer = ask(socket, name, fit(libc::SIOCGIFMTU))?;
     // SAFETY: the call has filled in this member of the union.
     usize::try_from(unsafe { answer.ifr_ifru.ifru_mtu }).ok()
 }
 
 fn hardware_address(socket: &Socket, name: &str) -> Option<MacAddress> {
-    let answer = ask(socket, name, libc::SIOCGIFHWADDR)?;
+    let answer = ask(socket, name, fit(libc::SIOCGIFHWADDR))?;
     // SAFETY: the call has filled in this member of the union.
     let address = unsafe { answer.ifr_ifru.ifru_hwaddr };
     // Loopback carries Ethernet frames, too; its address is all zeros.

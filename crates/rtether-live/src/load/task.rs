@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::thread;
+
 /// Priority of a thread that generates load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Urgency {
@@ -27,11 +29,7 @@ impl Urgency {
             Self::Normal => 0,
             // SAFETY: no pointer is passed; on Linux 0 means the calling thread.
             Self::Low => unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_MAX) },
-            Self::Idle => {
-                let parameters = libc::sched_param { sched_priority: 0 };
-                // SAFETY: the pointer is to a live value, which the kernel only reads.
-                unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) }
-            }
+            Self::Idle => return thread::schedule(libc::SCHED_IDLE, 0),
         };
         if result == 0 {
             Ok(())
