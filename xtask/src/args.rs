@@ -28,6 +28,10 @@ usage: cargo xtask <command>
                                 run the suite of the OMG with our program, in both roles against
                                 PROGRAM; ARGS go to its script
   c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
+  dist [--prove] [--only SYSTEM] [FOLDER]
+                                build what users get, into FOLDER (default target/packages); with
+                                --prove tried in empty roots, built twice, and compared; SYSTEM is
+                                for example linux-x86_64
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -45,10 +49,21 @@ pub(crate) enum Command {
     Generate,
     Interop { suite: Option<Suite> },
     CLibrary { folder: Option<String> },
+    Dist(Dist),
     Bless,
     Bench { rest: Vec<String> },
     Compare { revision: String },
     Fuzz { seconds: u32 },
+}
+
+/// Switches of `cargo xtask dist`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Dist {
+    pub(crate) folder: Option<String>,
+    /// Whether everything is tried, and built twice.
+    pub(crate) proves: bool,
+    /// The only system for which to build.
+    pub(crate) only: Option<String>,
 }
 
 /// Switches of `cargo xtask test`.
@@ -89,6 +104,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "c-library" => parse_folder(&rest),
+        "dist" => parse_dist(&rest).map(Command::Dist),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => parse_bench(rest),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
@@ -123,6 +139,26 @@ fn parse_folder(rest: &[String]) -> Result<Command, String> {
         }),
         _ => Err("`c-library` takes one folder".to_owned()),
     }
+}
+
+fn parse_dist(rest: &[String]) -> Result<Dist, String> {
+    let mut options = Dist::default();
+    let mut rest = rest.iter();
+    while let Some(arg) = rest.next() {
+        match arg.as_str() {
+            "--prove" => options.proves = true,
+            "--only" => options.only = Some(rest.next().ok_or("`--only` needs a system")?.clone()),
+            folder if !folder.starts_with('-') && options.folder.is_none() => {
+                options.folder = Some(folder.to_owned());
+            }
+            _ => {
+                return Err(format!(
+                    "`dist` takes one folder, and has no option `{arg}`"
+                ));
+            }
+        }
+    }
+    Ok(options)
 }
 
 fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
@@ -243,6 +279,15 @@ mod tests {
         );
         let folder = Some("out".to_owned());
         assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
+        let folder = Some("out".to_owned());
+        assert_eq!(
+            parsed("dist --prove out --only x"),
+            Ok(Command::Dist(Dist {
+                folder,
+                proves: true,
+                only: Some("x".to_owned()),
+            }))
+        );
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
@@ -273,6 +318,7 @@ mod tests {
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
         assert!(parsed("c-library --fast").is_err());
+        assert!(parsed("dist --fast").is_err() && parsed("dist a b").is_err());
         assert!(parsed("test --part all").unwrap_err().contains("soak-user"));
         assert!(parsed("test --part").is_err());
         assert!(parsed("test --record").unwrap_err().contains("--nightly"));

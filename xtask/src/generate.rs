@@ -152,7 +152,7 @@ fn without_tails(text: &str) -> String {
 
 /// Returns the verbs that a help text lists, without `help` itself: the entries of all its lists
 /// except arguments and options.
-fn verbs_in(help: &str) -> Vec<String> {
+pub(crate) fn verbs_in(help: &str) -> Vec<String> {
     let mut is_verbs = false;
     let mut verbs = Vec::new();
     for line in help.lines() {

@@ -13,6 +13,7 @@ mod args;
 mod bare_root;
 mod c_library;
 mod child;
+mod dist;
 mod generate;
 mod interop;
 mod repo;
@@ -59,6 +60,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
+        Command::Dist(options) => dist::run(&repo, &options),
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),
         Command::Compare { revision } => upkeep::compare(&repo, &revision),

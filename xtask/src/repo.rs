@@ -70,17 +70,22 @@ impl Repo {
     ///
     /// Outside a git checkout (an unpacked archive), walks the tree itself.
     pub(crate) fn text_files(&self) -> Result<Vec<TextFile>> {
+        let files = self.paths()?.into_iter().filter_map(|path| {
+            let text = self.read(&path)?;
+            Some(TextFile { path, text })
+        });
+        Ok(files.collect())
+    }
+
+    /// Returns the paths of all files that are tracked or could be added, in order.
+    pub(crate) fn paths(&self) -> Result<Vec<String>> {
         let mut paths = match self.git_files() {
             Some(paths) => paths,
             None => walk(&self.root)?,
         };
         paths.sort();
         paths.dedup();
-        let files = paths.into_iter().filter_map(|path| {
-            let text = self.read(&path)?;
-            Some(TextFile { path, text })
-        });
-        Ok(files.collect())
+        Ok(paths)
     }
 
     fn git_files(&self) -> Option<Vec<String>> {

@@ -221,6 +221,7 @@ impl TestRun<'_> {
             Part::Fuzz => self.fuzz(),
             Part::Sanitizers => self.sanitizers(),
             Part::Licenses => self.licenses(),
+            Part::Packages => self.packages(),
             Part::BareRoot => self.bare_root(),
         }
     }

@@ -12,10 +12,8 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::FileType;
-
 use crate::exit::Exit;
-use crate::folder::{self, Folder, Resolved};
+use crate::folder::{self, Folder, Kind, Resolved};
 use crate::terminal;
 
 /// Incomplete drafts.
@@ -281,8 +279,8 @@ fn target(path: &Path) -> io::Result<Target> {
         Resolved::In(folder, name) => (folder, name),
     };
     match folder.status(&name)? {
-        None | Some((FileType::RegularFile, _)) => Ok(Target::File(folder, name)),
-        Some((FileType::Directory, _)) => Err(ErrorKind::IsADirectory.into()),
+        None | Some((Kind::File, _)) => Ok(Target::File(folder, name)),
+        Some((Kind::Folder, _)) => Err(ErrorKind::IsADirectory.into()),
         Some(_) => Ok(Target::Pipe(folder, name)),
     }
 }

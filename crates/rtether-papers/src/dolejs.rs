@@ -6,7 +6,7 @@ use rtether::run;
 use crate::observe::{distribution, load, merge};
 use crate::prelude::*;
 
-const SCENARIO: &str = include_str!("../../../scenarios/publish-subscribe.yaml");
+const SCENARIO: &str = include_str!("../scenarios/publish-subscribe.yaml");
 
 pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
     page.title("Communication time of two pairs over a switch");

@@ -15,7 +15,7 @@ use rtether_model::record::{Bucket, Record};
 use crate::observe::{Sample, Sampler, load, mean, run_one, shown};
 use crate::prelude::*;
 
-const SCENARIO: &str = include_str!("../../../scenarios/skeie-flat.yaml");
+const SCENARIO: &str = include_str!("../scenarios/skeie-flat.yaml");
 
 /// Streams between the PISA with file transfers and its controller, and their classes.
 const UP: &str = "pisa01 > controller1";

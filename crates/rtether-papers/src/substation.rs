@@ -21,7 +21,7 @@ use crate::observe::{load, median, run_one};
 use crate::prelude::*;
 use figures::{compare, draw};
 
-const SCENARIO: &str = include_str!("../../../scenarios/substation.yaml");
+const SCENARIO: &str = include_str!("../scenarios/substation.yaml");
 
 const CT_TO_PU: &str = "ct-vt to protection unit";
 const PU_TO_CB: &str = "protection unit to circuit breaker";

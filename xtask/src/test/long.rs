@@ -10,6 +10,7 @@ use super::schedule::{Schedule, Task};
 use super::{NIGHTLY, TestRun};
 use crate::bare_root;
 use crate::child::{output_of, succeeds};
+use crate::dist;
 use crate::upkeep;
 
 /// Seconds for each fuzz target in a long run.
@@ -145,6 +146,21 @@ impl TestRun<'_> {
         }
         let flawless = succeeds(&mut self.repo.cargo(&["deny", "check", "advisories"]))?;
         Ok(good && flawless)
+    }
+
+    /// Makes the packages and tries them; each statement counts as a test.
+    pub(super) fn packages(&mut self) -> Result<bool> {
+        let folder = self.logs.with_file_name("packages");
+        let proofs = dist::prove(self.repo, &folder, &dist::targets(None)?)?;
+        for proof in &proofs {
+            println!("{proof}");
+            match proof.skipped() {
+                Some(reason) => self.tally.skip(&reason),
+                None if proof.is_good() => self.tally.pass(),
+                None => self.tally.fail(&proof.to_string()),
+            }
+        }
+        Ok(proofs.iter().all(dist::Proof::is_good))
     }
 
     pub(super) fn bare_root(&mut self) -> Result<bool> {

@@ -23,6 +23,7 @@ pub(crate) enum Part {
     Fuzz,
     Sanitizers,
     Licenses,
+    Packages,
     BareRoot,
 }
 
@@ -97,6 +98,11 @@ const PARTS: &[(Part, &str, &str)] = &[
         Part::Licenses,
         "licenses",
         "licenses, sources and known flaws of dependencies",
+    ),
+    (
+        Part::Packages,
+        "packages",
+        "what users get: built twice, run in empty roots, and crates ready to publish",
     ),
     (
         Part::BareRoot,
@@ -240,6 +246,7 @@ impl Part {
         Self::Fuzz,
         Self::Sanitizers,
         Self::Licenses,
+        Self::Packages,
         Self::BareRoot,
     ];
 
@@ -305,6 +312,7 @@ impl Part {
             | Self::Fuzz
             | Self::Sanitizers
             | Self::Licenses
+            | Self::Packages
             | Self::BareRoot => false,
         }
     }

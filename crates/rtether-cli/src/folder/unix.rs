@@ -15,6 +15,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{self as system, AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::Kind;
+
 /// Links followed before giving up, as in the kernel.
 const MOST_LINKS: usize = 40;
 /// Permissions of new files and directories, before the user's mask.
@@ -211,12 +213,21 @@ impl Folder {
     }
 
     /// Returns type and permissions of a name; `None` if it does not exist.
-    pub(crate) fn status(&self, name: &OsStr) -> io::Result<Option<(FileType, Mode)>> {
+    pub(crate) fn status(&self, name: &OsStr) -> io::Result<Option<(Kind, Mode)>> {
         match system::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(status) => Ok(Some((
-                FileType::from_raw_mode(status.st_mode),
-                Mode::from_raw_mode(status.st_mode),
-            ))),
+            Ok(status) => {
+                let kind = match FileType::from_raw_mode(status.st_mode) {
+                    FileType::RegularFile => Kind::File,
+                    FileType::Directory => Kind::Folder,
+                    FileType::Symlink
+                    | FileType::Fifo
+                    | FileType::Socket
+                    | FileType::CharacterDevice
+                    | FileType::BlockDevice
+                    | FileType::Unknown => Kind::Other,
+                };
+                Ok(Some((kind, Mode::from_raw_mode(status.st_mode))))
+            }
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -66,6 +66,7 @@ pages! {
     pipeline: "docs/guides/pipeline.md",
     host: "docs/guides/host.md",
     import: "docs/guides/import.md",
+    install: "docs/guides/install.md",
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     measure: "docs/guides/measure.md",

@@ -1,6 +1,9 @@
 //! What tools for changes read. Oracle: the formats as their definitions have them, by hand, and the
 //! lines of the scenario.
 
+use std::path::Path;
+use std::process::Command;
+
 use rtether_testkit::{Folder, Run};
 use serde_json::Value;
 
@@ -155,4 +158,37 @@ fn whatever_fails_a_check_is_in_the_files() {
     let ended = command.run();
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(!folder.path().join("failures.xml").exists());
+}
+
+#[test]
+fn the_hook_judges_each_scenario_and_ends_with_the_worst_code() {
+    let folder = Folder::new("hook");
+    let program = Path::new(env!("CARGO_BIN_EXE_rtether"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::write(folder.path().join("late.yaml"), PLANT).unwrap();
+    let held = PLANT.replace("1 ms }", "9 ms }");
+    std::fs::write(folder.path().join("held.yaml"), held).unwrap();
+    let hook = |search: &Path, words: &[&str]| {
+        let mut command = Command::new("bash");
+        command.arg(root.join("packaging/ci/check-each.sh"));
+        let path = format!("{}:/usr/bin:/bin", search.display());
+        command
+            .args(words)
+            .current_dir(folder.path())
+            .env("PATH", path)
+            .run()
+    };
+    let own = program.parent().unwrap();
+    let all = hook(own, &["held.yaml", "late.yaml", "held.yaml"]);
+    assert_eq!(all.code, Some(1), "{}", all.err);
+    assert_eq!(all.out.matches(".yaml:\n").count(), 3, "{}", all.out);
+    let held = hook(own, &["--runs", "1", "--", "held.yaml"]);
+    assert_eq!(held.code, Some(0), "{}", held.err);
+    assert_eq!(
+        hook(own, &["--runs", "none", "--", "held.yaml"]).code,
+        Some(2)
+    );
+    let missing = hook(folder.path(), &["held.yaml"]);
+    assert_eq!(missing.code, Some(4));
+    assert!(missing.err.contains("install.md"), "{}", missing.err);
 }

@@ -11,6 +11,7 @@ use rtether::meter::Statistics;
 use rtether::report::chart::ColumnChart;
 
 use crate::prelude::*;
+#[cfg(target_os = "linux")]
 pub(crate) use plant::network;
 use plant::simulate;
 

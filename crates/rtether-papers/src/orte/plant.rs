@@ -3,14 +3,14 @@
 use rtether::meter::Statistics;
 use rtether::profiles;
 use rtether_model::flow::{Reply, Traffic};
-use rtether_model::network::{Jitter, LinearStack, Network, NodeKind, Spread, Stack};
+use rtether_model::network::{Jitter, LinearStack, NodeKind, Spread, Stack};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
 
 use super::Series;
 use crate::observe::{Sample, Sampler, load, run_one};
 use crate::prelude::*;
 
-const SCENARIO: &str = include_str!("../../../../scenarios/publish-subscribe.yaml");
+const SCENARIO: &str = include_str!("../../scenarios/publish-subscribe.yaml");
 const CLASS: &str = "ping-pong";
 /// One pass through the stack: smallest time, and its jitter (see the list of fitted items).
 const BASE: Duration = Duration::from_us(260);
@@ -35,7 +35,8 @@ fn scenario() -> Result<Scenario, ReproduceError> {
 }
 
 /// Returns the four nodes on their switch.
-pub(crate) fn network() -> Result<Network, ReproduceError> {
+#[cfg(target_os = "linux")]
+pub(crate) fn network() -> Result<rtether_model::network::Network, ReproduceError> {
     Ok(scenario()?.network)
 }
 
