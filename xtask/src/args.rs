@@ -32,6 +32,8 @@ usage: cargo xtask <command>
                                 build what users get, into FOLDER (default target/packages); with
                                 --prove tried in empty roots, built twice, and compared; SYSTEM is
                                 for example linux-x86_64
+  wheel [--prove] [FOLDER]      build the wheel for Python, into FOLDER (default target/wheels); with
+                                --prove tried in an environment of its own
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -50,6 +52,7 @@ pub(crate) enum Command {
     Interop { suite: Option<Suite> },
     CLibrary { folder: Option<String> },
     Dist(Dist),
+    Wheel(Wheel),
     Bless,
     Bench { rest: Vec<String> },
     Compare { revision: String },
@@ -64,6 +67,14 @@ pub(crate) struct Dist {
     pub(crate) proves: bool,
     /// The only system for which to build.
     pub(crate) only: Option<String>,
+}
+
+/// Switches of `cargo xtask wheel`.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Wheel {
+    pub(crate) folder: Option<String>,
+    /// Whether it is tried.
+    pub(crate) proves: bool,
 }
 
 /// Switches of `cargo xtask test`.
@@ -104,6 +115,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "c-library" => parse_folder(&rest),
+        "wheel" => parse_wheel(&rest),
         "dist" => parse_dist(&rest).map(Command::Dist),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => parse_bench(rest),
@@ -138,6 +150,18 @@ fn parse_folder(rest: &[String]) -> Result<Command, String> {
             folder: Some(folder.clone()),
         }),
         _ => Err("`c-library` takes one folder".to_owned()),
+    }
+}
+
+fn parse_wheel(rest: &[String]) -> Result<Command, String> {
+    let Dist {
+        folder,
+        proves,
+        only,
+    } = parse_dist(rest)?;
+    match only {
+        None => Ok(Command::Wheel(Wheel { folder, proves })),
+        Some(_) => Err("`wheel` has no option `--only`".to_owned()),
     }
 }
 
@@ -317,6 +341,7 @@ mod tests {
         );
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
+        assert!(parsed("wheel --only x").is_err());
         assert!(parsed("c-library --fast").is_err());
         assert!(parsed("dist --fast").is_err() && parsed("dist a b").is_err());
         assert!(parsed("test --part all").unwrap_err().contains("soak-user"));

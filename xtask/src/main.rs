@@ -20,6 +20,7 @@ mod repo;
 mod test;
 mod tidy;
 mod upkeep;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -60,6 +61,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
+        Command::Wheel(options) => wheel::run(&repo, &options),
         Command::Dist(options) => dist::run(&repo, &options),
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),

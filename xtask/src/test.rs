@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
-use crate::{generate, tidy, upkeep};
+use crate::{generate, tidy, upkeep, wheel};
 use changed::Choice;
 use part::Part;
 use program::{Class, Program};
@@ -222,6 +222,7 @@ impl TestRun<'_> {
             Part::Sanitizers => self.sanitizers(),
             Part::Licenses => self.licenses(),
             Part::Packages => self.packages(),
+            Part::Wheel => wheel::build_and_prove(self.repo),
             Part::BareRoot => self.bare_root(),
         }
     }

@@ -1,7 +1,5 @@
 //! Exit codes, the same for every verb.
 
-use std::process::ExitCode;
-
 /// Outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -21,16 +19,17 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Ok => 0,
-            Exit::Failed => 1,
-            Exit::WrongInput => 2,
-            Exit::NoAnswer => 3,
-            Exit::Unfit => 4,
-            Exit::Contradiction => 5,
-            Exit::Interrupted => 130,
-        })
+impl Exit {
+    /// Returns the number.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Failed => 1,
+            Self::WrongInput => 2,
+            Self::NoAnswer => 3,
+            Self::Unfit => 4,
+            Self::Contradiction => 5,
+            Self::Interrupted => 130,
+        }
     }
 }

@@ -32,6 +32,15 @@ use exit::Exit;
 
 /// Runs the command with these arguments; the first is its own name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    code(args).into()
+}
+
+/// Like [`run`], with the exit code as a number, for hosts that end a process in their own way.
+pub fn code(args: impl IntoIterator<Item = OsString>) -> u8 {
+    outcome(args).code()
+}
+
+fn outcome(args: impl IntoIterator<Item = OsString>) -> Exit {
     terminal::note_closed(verbs::host::is_output_closed());
     let parsed = cli::command().try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
@@ -44,7 +53,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 Exit::Ok
             };
             let printed = terminal::is_written(error.print());
-            return if exit == Exit::Ok { printed } else { exit }.into();
+            return if exit == Exit::Ok { printed } else { exit };
         }
     };
     terminal::choose_color(cli.color);
@@ -54,9 +63,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if !cli.verb.handles_signals()
         && let Err(exit) = stop::listen()
     {
-        return exit.into();
+        return exit;
     }
-    cli.verb.run().into()
+    cli.verb.run()
 }
 
 /// Returns the definition of the command, for generated pages.

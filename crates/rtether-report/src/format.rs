@@ -1,5 +1,6 @@
 //! Formats of results, the same for every verb.
 
+use super::markup::{Markup, element};
 use super::table::{Screen, Table, escape_markdown};
 
 /// Format of a result.
@@ -79,9 +80,26 @@ pub trait Render {
     /// Returns one JSON document with a line end.
     fn json(&self) -> String;
 
+    /// Returns text and tables for documents, whose lines begin with `# ` where they are titles.
+    fn document(&self) -> Vec<Part> {
+        self.parts(Screen::default())
+    }
+
     /// Returns text and tables as Markdown.
     fn markdown(&self) -> String {
-        markdown(&self.parts(Screen::default()))
+        markdown(&self.document())
+    }
+
+    /// Returns text and tables as a piece of HTML, for notebooks; it brings no style.
+    fn fragment(&self) -> String {
+        let pieces = self.document();
+        let pieces = pieces.iter().map(|part| match part {
+            Part::Lines(lines) => element("pre").text(lines).into(),
+            Part::Table(table) => table.html(|_| false),
+        });
+        pieces
+            .map(|piece: Markup| piece.as_str().to_owned())
+            .collect()
     }
 
     /// Returns the result in a format.

@@ -38,6 +38,21 @@ pub enum Value {
     Json(serde_json::Number),
 }
 
+impl Value {
+    /// Returns the text for files.
+    pub fn file(&self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Text(text) => text.clone(),
+            Self::Time(span) => exact_ns(span.as_ps()),
+            Self::Whole(number) => number.to_string(),
+            Self::Number(number) => number.to_string(),
+            Self::Flag(flag) => u8::from(*flag).to_string(),
+            Self::Json(number) => number.to_string(),
+        }
+    }
+}
+
 /// A cell: its value, and how people see it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
@@ -65,15 +80,7 @@ impl Cell {
 
     /// Returns the text for files.
     fn file(&self) -> String {
-        match &self.value {
-            Value::None => String::new(),
-            Value::Text(text) => text.clone(),
-            Value::Time(span) => exact_ns(span.as_ps()),
-            Value::Whole(number) => number.to_string(),
-            Value::Number(number) => number.to_string(),
-            Value::Flag(flag) => u8::from(*flag).to_string(),
-            Value::Json(number) => number.to_string(),
-        }
+        self.value.file()
     }
 
     /// Returns the value for JSON.
@@ -375,6 +382,19 @@ impl Table {
             Some((name, cells.as_slice()))
         });
         named.collect()
+    }
+
+    /// Returns the columns for files: names with units, and the values of all rows.
+    pub fn values(&self) -> Vec<(&str, Vec<&Value>)> {
+        let columns = self.named().into_iter();
+        let values =
+            columns.map(|(name, cells)| (name, cells.iter().map(|cell| &cell.value).collect()));
+        values.collect()
+    }
+
+    /// Returns the number of rows.
+    pub const fn height(&self) -> usize {
+        self.rows
     }
 
     /// Draws the table for a terminal, without a line end.

@@ -33,9 +33,15 @@ impl From<String> for Written {
 impl Written {
     /// Reads the scenario with one more change; `None` if that is a mistake.
     pub fn with(&self, change: &Override) -> Option<Scenario> {
-        let changes: Vec<Override> = self.changes.iter().chain([change]).cloned().collect();
+        let mut more = self.clone();
+        more.changes.push(change.clone());
+        more.load().scenario
+    }
+
+    /// Reads the scenario, as it is written here.
+    pub fn load(&self) -> Loaded {
         let read = |path: &str| self.read(path);
-        load_from(&self.name, &self.text, &read, &changes, &[]).scenario
+        load_from(&self.name, &self.text, &read, &self.changes, &[])
     }
 
     /// Returns how a scenario was written that has been read from a file.

@@ -399,7 +399,12 @@ mod tests {
     fn a_source_affects_its_package_and_all_that_use_it() {
         // Oracle: the arrows of ARCHITECTURE.md.
         let choice = chosen(&["crates/rtether-testbed/src/lib.rs"]);
-        let expected = ["rtether-cli", "rtether-papers", "rtether-testbed"];
+        let expected = [
+            "rtether-cli",
+            "rtether-papers",
+            "rtether-python",
+            "rtether-testbed",
+        ];
         assert_eq!(packages(&choice), expected);
         assert!(choice.has("rtether-cli", "docs") && !choice.has("rtether-sim", "lib"));
         let choice = chosen(&["crates/rtether-rtps-derive/src/lib.rs"]);
@@ -459,7 +464,8 @@ mod tests {
         assert!(choice.has("rtether-rtps", "octets") && !choice.has("rtether-sim", "it"));
         let choice = chosen(&["scenarios/skeie-flat.yaml"]);
         // Included in a source of the papers; read by a test of the scenarios' fingerprints.
-        assert_eq!(packages(&choice), ["rtether-cli", "rtether-papers"]);
+        let expected = ["rtether-cli", "rtether-papers", "rtether-python"];
+        assert_eq!(packages(&choice), expected);
         assert!(choice.has("rtether", "fingerprints") && !choice.has("rtether", "limit"));
         assert!(chosen(&["fuzz/corpus/rtps/a"]).has("rtether-rtps", "hostile"));
     }

@@ -84,6 +84,8 @@ const TOOLS: &[Tool] = &[
         "to see every access of the C library to memory",
     )
     .given_in("RTETHER_VALGRIND"),
+    Tool::named(&["python3"], &["python3"], "to call the module from Python")
+        .given_in("RTETHER_PYTHON"),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
     Tool::named(
         &["cc"],

@@ -24,6 +24,7 @@ pub(crate) enum Part {
     Sanitizers,
     Licenses,
     Packages,
+    Wheel,
     BareRoot,
 }
 
@@ -103,6 +104,11 @@ const PARTS: &[(Part, &str, &str)] = &[
         Part::Packages,
         "packages",
         "what users get: built twice, run in empty roots, and crates ready to publish",
+    ),
+    (
+        Part::Wheel,
+        "wheel",
+        "the wheel for Python in an empty environment: results, Arrow, types, time of a call",
     ),
     (
         Part::BareRoot,
@@ -247,6 +253,7 @@ impl Part {
         Self::Sanitizers,
         Self::Licenses,
         Self::Packages,
+        Self::Wheel,
         Self::BareRoot,
     ];
 
@@ -313,6 +320,7 @@ impl Part {
             | Self::Sanitizers
             | Self::Licenses
             | Self::Packages
+            | Self::Wheel
             | Self::BareRoot => false,
         }
     }

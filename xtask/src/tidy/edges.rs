@@ -133,6 +133,11 @@ const ROOMS: &[Room] = &[
         outside: Outside::WithReason,
     },
     Room {
+        name: "rtether-python",
+        ours: &["rtether", "rtether-cli"],
+        outside: Outside::WithReason,
+    },
+    Room {
         name: KIT,
         ours: &[],
         outside: Outside::Only(&["serde_json"]),

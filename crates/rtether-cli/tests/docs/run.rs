@@ -144,6 +144,8 @@ fn other(block: &Block, text: &str) -> Result<(), String> {
     match block.language.as_str() {
         // `yml` is YAML of other programs.
         "yaml" | "yml" | "idl" => Ok(()),
+        // Run by the tests of `rtether-python`.
+        "py" => Ok(()),
         "c" | "rust" if is_quoted(text) => Ok(()),
         "c" | "rust" => Err("no example of crates/rtether-live has these lines".into()),
         other => Err(format!(

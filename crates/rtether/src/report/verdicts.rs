@@ -7,7 +7,7 @@ use rtether_model::quantity::Duration;
 
 use super::about::BESIDE;
 use super::checked::{Checked, Group, Stream};
-use super::format::{self, Part, Render};
+use super::format::{Part, Render};
 use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
 use super::{csv, json, stages, sums};
@@ -111,7 +111,7 @@ impl Render for Verdicts<'_> {
         parts
     }
 
-    fn markdown(&self) -> String {
+    fn document(&self) -> Vec<Part> {
         let Self { checked, all, .. } = *self;
         let title = Part::Lines(format!("# {}\n", checked.scenario.name));
         let table = Part::Table(table(checked, all));
@@ -123,7 +123,7 @@ impl Render for Verdicts<'_> {
         parts.extend(shared::tables(checked, all).into_iter().map(Part::Table));
         parts.extend(help(checked, None));
         parts.push(footer(checked, None).into());
-        format::markdown(&parts)
+        parts
     }
 
     fn rows(&self) -> Table {

@@ -1,0 +1,191 @@
+"""How long packets take over standard Ethernet: predicted, proved and explained.
+
+>>> plant = rtether.load("plant.yaml")
+>>> result = plant.check(set={"flows.trip.period": "2 ms"}, runs=4)
+>>> result.ok, polars.DataFrame(result)
+
+The results are those of the command `rtether`, to the byte.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+
+from . import _rtether
+from ._rtether import Result, ScenarioError, __version__
+
+__all__ = [
+    "Plan",
+    "Plant",
+    "Result",
+    "ScenarioError",
+    "__version__",
+    "import_",
+    "load",
+    "main",
+]
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Plant:
+    """A scenario.
+
+    The methods take what the options of the command of the same name take: `set` has values by
+    their path, for example ``{"flows.trip.period": "2 ms", "links[3].rate": "1 Gbit/s"}``; `runs`
+    is the number of replications, the first with `seed`; `duration` and `warmup` are times with
+    units; `jobs` is the number of threads, by default that of cores. They raise `ScenarioError` if
+    the scenario is wrong after these changes, release the interpreter while they work, and end soon
+    after Ctrl-C.
+    """
+
+    def __init__(self, inner: _rtether.Plant) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """The name in the scenario."""
+        return self._inner.name
+
+    @property
+    def text(self) -> str:
+        """The scenario as it is written."""
+        return self._inner.text
+
+    @property
+    def diagnostics(self) -> list[_rtether.Diagnostic]:
+        """What the scenario is warned of, each with its place and a remedy."""
+        return self._inner.diagnostics
+
+    def check(
+        self,
+        *,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+        report: bool = False,
+    ) -> Result:
+        """Simulate, prove bounds, and judge every flow; `report` adds what only the page shows."""
+        changes = _changes(set, seed, runs, duration, warmup)
+        return self._inner._judge(changes, True, report, jobs or 0)
+
+    def sim(
+        self,
+        *,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+        report: bool = False,
+    ) -> Result:
+        """Simulate and judge without proofs."""
+        changes = _changes(set, seed, runs, duration, warmup)
+        return self._inner._judge(changes, False, report, jobs or 0)
+
+    def bound(self, *, set: Optional[Mapping[str, Any]] = None) -> Result:
+        """Prove how long packets can take at most, without simulation."""
+        return self._inner._bound(_changes(set))
+
+    def why(
+        self,
+        flow: str,
+        *,
+        packet: Union[str, int] = "worst",
+        bound: bool = False,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+    ) -> Result:
+        """Explain the slowest packet of a flow, the first late one, or one by its number; with
+        `bound` what each other flow adds to its bound.
+
+        `flow` is its name, or ``"FLOW > LISTENER"`` of one with several listeners. Raises
+        `LookupError` if there is no such flow or packet.
+        """
+        changes = _changes(set, seed, runs, duration, warmup)
+        return self._inner._why(changes, flow, str(packet), bound, jobs or 0)
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+
+class Plan:
+    """A scenario that was made of files of another tool."""
+
+    def __init__(self, inner: _rtether.Plan) -> None:
+        self._inner = inner
+
+    @property
+    def text(self) -> str:
+        """The text of the scenario, with each assumption as a comment on its line."""
+        return self._inner.text
+
+    def load(self) -> Plant:
+        """The plant."""
+        return Plant(self._inner.load())
+
+    def result(self) -> Result:
+        """What was assumed and found."""
+        return self._inner.result()
+
+
+def load(source: Union[Path, Mapping[str, Any]]) -> Plant:
+    """Read a scenario: a path, a text of more than one line, or a mapping of the file's form.
+
+    Raises `ScenarioError` with all mistakes at once, and `OSError` if there is no such file.
+    """
+    return Plant(_rtether.load(dict(source) if isinstance(source, Mapping) else source))
+
+
+def import_(
+    *files: Path,
+    frequency: Optional[str] = None,
+    deadline: Optional[Mapping[str, Optional[str]]] = None,
+    columns: Optional[Mapping[str, str]] = None,
+) -> Plan:
+    """Make a scenario of an IEC 61850 SCL file, lists of flows, or captures.
+
+    `frequency`, `deadline` and `columns` are the options of `rtether import`:
+    ``deadline={"goose": "3 ms", "bulk": None}``, ``columns={"from": "SourceNode"}``.
+    """
+    titles = ",".join(f"{name}={title}" for name, title in (columns or {}).items())
+    deadlines = list((deadline or {}).items())
+    paths = [os.fspath(file) for file in files]
+    return Plan(_rtether.import_(paths, frequency, deadlines, titles or None))
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run the command `rtether` with these arguments, by default those of the process."""
+    words: Iterable[str] = sys.argv[1:] if arguments is None else arguments
+    words = ["rtether", *words]
+    if words[1:2] == ["shim"]:
+        # Its watchdog is the program itself, which is not there.
+        print("error: `rtether shim` needs the program, not the package of Python", file=sys.stderr)
+        return 4
+    return _rtether.run(words)
+
+
+def _changes(
+    set: Optional[Mapping[str, Any]],
+    seed: Optional[int] = None,
+    runs: Optional[int] = None,
+    duration: Optional[str] = None,
+    warmup: Optional[str] = None,
+) -> dict[str, Any]:
+    return {
+        "set": dict(set or {}),
+        "seed": seed,
+        "runs": runs,
+        "duration": duration,
+        "warmup": warmup,
+    }

@@ -1,0 +1,37 @@
+//! rtether for Python: the extension module `rtether._rtether`.
+//!
+//! It translates and decides nothing: a method of Python is a function of `rtether`, with the
+//! interpreter released while that runs. `python/rtether` has what is better written in Python,
+//! with the types.
+
+mod arrow;
+mod diagnose;
+mod outcome;
+mod plant;
+mod work;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// Runs the command with these arguments, the first of which is its own name; returns its exit code.
+#[pyfunction]
+fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| rtether_cli::code(arguments))
+}
+
+/// The module.
+#[pymodule]
+fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add(
+        "ScenarioError",
+        module.py().get_type::<diagnose::ScenarioError>(),
+    )?;
+    module.add_class::<plant::Plant>()?;
+    module.add_class::<plant::Plan>()?;
+    module.add_class::<outcome::Outcome>()?;
+    module.add_function(wrap_pyfunction!(plant::load, module)?)?;
+    module.add_function(wrap_pyfunction!(plant::import_, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)
+}

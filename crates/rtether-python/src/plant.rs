@@ -1,0 +1,293 @@
+//! Plants: from files, texts, dictionaries, and files of other tools.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments that come from Python are owned"
+)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyLookupError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rtether::bound;
+use rtether::check::{self, Options};
+use rtether::import::{self, Class, Columns, Duration, File, Frequency, Imported};
+use rtether::run;
+use rtether::scenario::{self, Loaded, Override, Scenario, Written};
+use rtether::why::{self, Choice, Explainer, Stream};
+
+use crate::outcome::{Found, Outcome, Shown};
+use crate::{diagnose, work};
+
+/// A scenario.
+#[pyclass(frozen, module = "rtether")]
+pub(crate) struct Plant {
+    written: Written,
+    loaded: Loaded,
+    scenario: Arc<Scenario>,
+}
+
+/// Changes to a scenario, as the flags of the command.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Changes {
+    set: Option<Py<PyDict>>,
+    seed: Option<u64>,
+    runs: Option<u32>,
+    duration: Option<String>,
+    warmup: Option<String>,
+}
+
+/// Reads a scenario: a path, a text of more than one line, or a dictionary in the form of the file.
+#[pyfunction]
+pub(crate) fn load(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Plant> {
+    if source.is_instance_of::<PyDict>() {
+        // JSON is YAML.
+        let text = json(source)?;
+        return Plant::new(py, "<dict>", &text);
+    }
+    if let Ok(text) = source.extract::<String>()
+        && text.contains('\n')
+    {
+        return Plant::new(py, "<text>", &text);
+    }
+    let path: PathBuf = source.extract()?;
+    let text = std::fs::read_to_string(&path)?;
+    Plant::new(py, &path.display().to_string(), &text)
+}
+
+fn json(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = value.py().import("json")?.call_method1("dumps", (value,))?;
+    text.extract()
+}
+
+impl Plant {
+    fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
+        let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+        let loaded = py.detach(|| scenario::load_from(name, text, &read, &[], &[]));
+        let Some(scenario) = loaded.scenario.clone() else {
+            return Err(diagnose::error(py, &loaded));
+        };
+        Ok(Self {
+            written: Written::of(&loaded, Vec::new()),
+            loaded,
+            scenario: Arc::new(scenario),
+        })
+    }
+
+    /// Returns the scenario after changes, and how it is written.
+    fn changed(&self, py: Python<'_>, changes: &Changes) -> PyResult<(Arc<Scenario>, Written)> {
+        let changes = changes.overrides(py)?;
+        if changes.is_empty() {
+            return Ok((Arc::clone(&self.scenario), self.written.clone()));
+        }
+        let mut written = self.written.clone();
+        written.changes = changes;
+        let loaded = py.detach(|| written.load());
+        match &loaded.scenario {
+            Some(scenario) => Ok((Arc::new(scenario.clone()), written)),
+            None => Err(diagnose::error(py, &loaded)),
+        }
+    }
+}
+
+impl Changes {
+    fn overrides(&self, py: Python<'_>) -> PyResult<Vec<Override>> {
+        let mut all = Vec::new();
+        for (path, value) in self.set.iter().flat_map(|set| set.bind(py)) {
+            let value = match value.extract::<String>() {
+                Ok(text) => text,
+                Err(_) => json(&value)?,
+            };
+            all.push(Override::new("set", path.extract::<String>()?, value));
+        }
+        let flags = [
+            ("duration", "run.for", self.duration.clone()),
+            ("warmup", "run.warmup", self.warmup.clone()),
+            ("runs", "run.seeds", self.runs.map(|runs| runs.to_string())),
+            ("seed", "run.seed", self.seed.map(|seed| seed.to_string())),
+        ];
+        let given = flags.into_iter();
+        all.extend(given.filter_map(|(flag, path, value)| Some(Override::new(flag, path, value?))));
+        Ok(all)
+    }
+}
+
+#[pymethods]
+impl Plant {
+    /// The text of the scenario.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.written.text
+    }
+
+    /// The name of the plant.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.scenario.name
+    }
+
+    /// What the scenario is warned of.
+    #[getter]
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        diagnose::diagnostics(py, &self.loaded)
+    }
+
+    /// Simulates, and proves if wished.
+    #[pyo3(signature = (changes, proves, report, jobs))]
+    fn _judge(
+        &self,
+        py: Python<'_>,
+        changes: Changes,
+        proves: bool,
+        report: bool,
+        jobs: usize,
+    ) -> PyResult<Outcome> {
+        let (scenario, written) = self.changed(py, &changes)?;
+        let mut scenario = Scenario::clone(&scenario);
+        if !report {
+            scenario.run.bucket = Duration::ZERO;
+        }
+        let options = Options {
+            proves,
+            source: Some(written),
+            explains: report,
+            ..Options::default()
+        };
+        let checked = work::run(py, jobs, move |progress| {
+            let results = run::simulate(&scenario, progress);
+            let results = results.map_err(|error| error.to_string())?;
+            Ok::<_, String>(check::conclude(&scenario, results, options))
+        })?;
+        let checked = checked.map_err(PyValueError::new_err)?;
+        Ok(Outcome(Found::Checked(Box::new(checked))))
+    }
+
+    /// Proves without simulation.
+    fn _bound(&self, py: Python<'_>, changes: Changes) -> PyResult<Outcome> {
+        let (scenario, _) = self.changed(py, &changes)?;
+        let own = Arc::clone(&scenario);
+        let analysis = work::run(py, 0, move |_| bound::analyze(&own))?;
+        let scenario = Scenario::clone(&scenario);
+        Ok(Outcome(Found::Bounds(Box::new((scenario, analysis)))))
+    }
+
+    /// Explains a packet, or with `bound` a proved bound.
+    #[pyo3(signature = (changes, flow, packet, bound, jobs))]
+    fn _why(
+        &self,
+        py: Python<'_>,
+        changes: Changes,
+        flow: &str,
+        packet: &str,
+        bound: bool,
+        jobs: usize,
+    ) -> PyResult<Outcome> {
+        let (scenario, written) = self.changed(py, &changes)?;
+        let unknown = || PyLookupError::new_err(format!("there is no stream `{flow}`"));
+        let stream = Stream::named(&scenario, flow).ok_or_else(unknown)?;
+        let choice = choice(packet)?;
+        let shown = work::run(py, jobs, move |progress| {
+            if bound {
+                let mut found = Explainer::new(&scenario).explain(stream);
+                if let Some(found) = &mut found {
+                    found.look_for_pattern(&written);
+                }
+                return Ok::<_, String>(found.map(|found| Shown::of(&found)));
+            }
+            let found = why::explain(&scenario, stream, choice, progress);
+            let found = found.map_err(|error| error.to_string())?;
+            Ok(found.map(|found| Shown::of(&found)))
+        })?;
+        let shown = shown.map_err(PyValueError::new_err)?;
+        let none = || PyLookupError::new_err(format!("`{flow}` has no such packet, or no bound"));
+        Ok(Outcome(Found::Shown(Box::new(shown.ok_or_else(none)?))))
+    }
+
+    fn __repr__(&self) -> String {
+        let (flows, nodes) = (&self.scenario.flows, &self.scenario.network.nodes);
+        let (name, flows, nodes) = (&self.scenario.name, flows.len(), nodes.len());
+        format!("<rtether.Plant `{name}`: {flows} flows, {nodes} nodes>")
+    }
+}
+
+fn choice(packet: &str) -> PyResult<Choice> {
+    match packet {
+        "worst" => Ok(Choice::Worst),
+        "late" => Ok(Choice::Late),
+        number => number.parse().map(Choice::Number).map_err(|_| {
+            PyValueError::new_err("`packet` is \"worst\", \"late\" or a number from 0")
+        }),
+    }
+}
+
+/// A scenario made of the files of another tool.
+#[pyclass(frozen, module = "rtether")]
+pub(crate) struct Plan {
+    /// The text of the scenario.
+    #[pyo3(get)]
+    text: String,
+    shown: Shown,
+}
+
+#[pymethods]
+impl Plan {
+    /// The scenario.
+    fn load(&self, py: Python<'_>) -> PyResult<Plant> {
+        Plant::new(py, "<import>", &self.text)
+    }
+
+    /// What was assumed and found.
+    fn result(&self) -> Outcome {
+        Outcome(Found::Shown(Box::new(self.shown.clone())))
+    }
+}
+
+/// Makes a scenario of files of another tool.
+#[pyfunction]
+pub(crate) fn import_(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    frequency: Option<String>,
+    deadline: Vec<(String, Option<String>)>,
+    columns: Option<String>,
+) -> PyResult<Plan> {
+    let wrong = |message: String| PyValueError::new_err(message);
+    let mut options = import::Options::new();
+    if let Some(text) = frequency {
+        options = options.with_frequency(Frequency::parse(&text).map_err(wrong)?);
+    }
+    for (class, time) in deadline {
+        let class = Class::parse(&class).map_err(wrong)?;
+        let time = time.map(|time| scenario::time(&time)).transpose();
+        options = options.with_deadline(class, time.map_err(wrong)?);
+    }
+    if let Some(text) = columns {
+        options = options.with_columns(Columns::parse(&text).map_err(wrong)?);
+    }
+    let mut contents = Vec::new();
+    for file in &files {
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        contents.push((name.to_string_lossy().into_owned(), std::fs::read(file)?));
+    }
+    let shown: Vec<String> = files
+        .iter()
+        .map(|file| file.display().to_string())
+        .collect();
+    let made = work::run(py, 0, move |_| {
+        let sources = contents.iter().map(|(name, octets)| File { name, octets });
+        let plan = import::import_all(&sources.collect::<Vec<_>>(), &options)?;
+        let file = shown.join(", ");
+        let imported = Imported {
+            file: &file,
+            plan: &plan,
+        };
+        let shown = Shown::of(&imported);
+        Ok(Plan {
+            text: plan.scenario,
+            shown,
+        })
+    })?;
+    made.map_err(|error: import::ImportError| wrong(error.to_string()))
+}
