@@ -28,7 +28,7 @@ mod sheet;
 mod text;
 
 pub use again::{Before, stamp};
-pub use capture::Source;
+pub use capture::{Learner, Lesson, Sight, Source, StreamKey};
 pub use columns::{Column, Columns};
 pub use error::ImportError;
 pub use options::{Class, Frequency, Options};

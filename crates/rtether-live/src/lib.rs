@@ -22,6 +22,7 @@ mod informant;
 pub mod link;
 pub mod load;
 pub mod meter;
+pub mod mirror;
 pub mod namespace;
 mod option;
 pub mod privileges;

@@ -14,6 +14,7 @@ pub mod shim;
 mod ssh;
 pub mod testbed;
 pub mod topics;
+mod watch;
 mod watchers;
 
 use std::io;
@@ -37,6 +38,7 @@ pub use rtether_model::network::{Pcp, Vid};
 pub use rtether_model::quantity::{BitRate, Duration};
 pub use rtether_proto::probe::cndep::{Board, Profile};
 pub use rtether_proto::probe::{Command, Config, Event, Interval};
+pub use watch::{WatchOptions, watch};
 
 /// Default port of the meter.
 pub const PORT: u16 = 7_254;

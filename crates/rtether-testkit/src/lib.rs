@@ -1,5 +1,5 @@
-//! What tests of several crates share: random numbers, folders, programs that they run, and how a
-//! test says that it cannot run.
+//! What tests of several crates share: random numbers, folders, programs that they run, the traffic
+//! of a plant, and how a test says that it cannot run.
 //!
 //! Plants are built by `Network::add` and `Network::join` of the model. The crate uses nothing of
 //! ours, so that what is tested and what it is compared with share no more than their [`Dice`].
@@ -9,11 +9,13 @@
     reason = "whatever is not as a test needs it ends the test"
 )]
 
+mod bay;
 mod dice;
 mod folder;
 mod host;
 mod program;
 
+pub use bay::{Arrival, BAY, Bay, Does, Fault, STRANGER};
 pub use dice::Dice;
 pub use folder::Folder;
 pub use host::{is_root, namespaces, processor_time, skip};

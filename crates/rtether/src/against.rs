@@ -76,9 +76,9 @@ pub struct Way {
     pub tag: Option<(u8, u16)>,
     /// When they are sent.
     pub times: Times,
-    description: String,
-    encapsulation: Encapsulation,
-    deadline: Option<Duration>,
+    pub(crate) description: String,
+    pub(crate) encapsulation: Encapsulation,
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// When frames are sent.
@@ -134,7 +134,7 @@ impl Times {
         }
     }
 
-    fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         match self {
             Self::Periodic { period, .. } => format!("every {period}"),
             Self::Sporadic { gap, burst: 1 } => format!("{gap} apart"),
@@ -199,7 +199,7 @@ pub fn against(plan: &Scenario, seen: &Scenario) -> Against {
 }
 
 /// Returns what the flows of a scenario put on the wire, with their answers.
-fn ways(scenario: &Scenario) -> Vec<Way> {
+pub(crate) fn ways(scenario: &Scenario) -> Vec<Way> {
     let mut all = Vec::new();
     for flow in &scenario.flows {
         let to: Vec<Option<NodeId>> = match flow.delivery {

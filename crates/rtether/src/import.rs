@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 
 pub use rtether_import::{
     Assumption, Before, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
-    MAX_FILE_SIZE, Options, Plan, Source, import, import_all, import_captures, is_capture, stamp,
+    Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey, import, import_all,
+    import_captures, is_capture, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

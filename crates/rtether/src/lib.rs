@@ -26,6 +26,7 @@ pub mod stats;
 pub mod sums;
 pub mod trace;
 pub mod verdict;
+pub mod watch;
 pub mod why;
 
 pub use check::check;

@@ -192,8 +192,16 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-import",
-        purpose: "imports: a capture of ten million packets",
-        tests: &["rtether-import captures::packets_are_read"],
+        purpose: "imports: a capture of ten million packets; as many frames watched",
+        tests: &[
+            "rtether-import captures::packets_are_read",
+            "rtether watch::ten_million",
+        ],
+    },
+    Long {
+        name: "long-watch",
+        purpose: "half an hour of traffic without faults, watched at a wire",
+        tests: &["rtether-cli live::watch::half_an_hour"],
     },
     Long {
         name: "long-papers",

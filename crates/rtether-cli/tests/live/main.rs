@@ -20,6 +20,7 @@ mod stop;
 mod testbed;
 mod topic;
 mod topic_tools;
+mod watch;
 
 use std::process::Command;
 

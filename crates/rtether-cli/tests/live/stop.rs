@@ -191,6 +191,7 @@ const TALKING: &[&str] = &[
     "pub Square --period 10ms",
     "sub Square",
     "spy --for 60s",
+    "watch wire --plan small.yaml --metrics watch.prom",
     "manager",
     "load --sink 127.0.0.1:0",
     "load 127.0.0.1 --for 60s",

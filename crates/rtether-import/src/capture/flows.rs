@@ -212,7 +212,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         .then(|| Why::Seen(format!("the largest; {} B and more", stream.least)));
     Some(Flow {
         name: name(stream, part),
-        description: description(stream),
+        description: description(stream.over, &stream.key.path),
         class: class(stream.over, &release),
         talker: path.source,
         listener: (!is_group(path.destination)).then_some(path.destination),
@@ -284,13 +284,12 @@ fn name(stream: &Stream, part: &str) -> String {
 }
 
 /// Says what tells the stream apart on the wire.
-fn description(stream: &Stream) -> String {
-    let path = stream.key.path;
+pub(super) fn description(over: Over, path: &Path) -> String {
     let to = mac(path.destination);
-    if matches!(stream.over, Over::Goose | Over::SampledValues) {
+    if matches!(over, Over::Goose | Over::SampledValues) {
         return format!("multicast address {to}, APPID {:04X}", path.own & 0xffff);
     }
-    format!("{} to {to}", protocol(stream.over, &path))
+    format!("{} to {to}", protocol(over, path))
 }
 
 /// Returns the round number of which a period is as near as clocks are, in picoseconds, and the

@@ -11,6 +11,7 @@ mod flows;
 mod frame;
 mod grid;
 mod label;
+mod look;
 mod packets;
 mod profinet;
 mod streams;
@@ -35,6 +36,7 @@ use crate::options::Options;
 use crate::plan::{Code, Count, Finding, Plan};
 use crate::text::plain;
 
+pub use look::{Learner, Lesson, Sight, StreamKey};
 pub(crate) use packets::is_capture;
 
 /// Most findings that are kept.

@@ -55,7 +55,7 @@ mod options;
 mod ports;
 mod report;
 mod store;
-mod tap;
+pub(crate) mod tap;
 mod timing;
 
 use std::cmp::Reverse;

@@ -17,29 +17,29 @@ const BUFFER: i32 = 16 << 20;
 
 /// A received frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Index of the device.
-    pub(super) device: i32,
+    pub(crate) device: i32,
     /// Length without tag and check sequence, in octets; more than the buffer if it was too long.
-    pub(super) length: usize,
+    pub(crate) length: usize,
     /// Real time in nanoseconds since 1970 at which the driver delivered it.
-    pub(super) stamp: Option<i64>,
+    pub(crate) stamp: Option<i64>,
     /// Tag control information.
-    pub(super) tag: Option<u16>,
+    pub(crate) tag: Option<u16>,
     /// The sender left the checksum to hardware that does not exist.
     pub(super) lacks_checksum: bool,
 }
 
 /// The socket.
 #[derive(Debug)]
-pub(super) struct Tap {
+pub(crate) struct Tap {
     socket: Socket,
 }
 
 impl Tap {
     /// Opens a socket in the namespace of the calling thread that receives all frames on these
     /// devices, for any address.
-    pub(super) fn open(devices: &[i32]) -> io::Result<Self> {
+    pub(crate) fn open(devices: &[i32]) -> io::Result<Self> {
         // Nothing is received before the socket is bound.
         let this = Self {
             socket: Socket::new(Domain::PACKET, Type::RAW, None)?,
@@ -87,7 +87,7 @@ impl Tap {
     }
 
     /// Receives the next frame; `None` if there is none now.
-    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Seen>> {
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Seen>> {
         // Aligned for the headers of control messages; two of them take 72 octets.
         let mut control = [0_u64; 32];
         // SAFETY: all zeros are a valid address.
@@ -150,7 +150,7 @@ impl Tap {
     }
 
     /// Returns how many frames were dropped for lack of room in the socket since the last call.
-    pub(super) fn overruns(&self) -> u64 {
+    pub(crate) fn overruns(&self) -> u64 {
         let mut statistics = libc::tpacket_stats {
             tp_packets: 0,
             tp_drops: 0,

@@ -23,6 +23,7 @@ mod subscribe;
 mod test_bed;
 mod topic;
 mod types;
+mod watch;
 
 use clap::Subcommand;
 
@@ -46,6 +47,8 @@ pub(crate) enum HostVerb {
     Spy(spy::SpyArgs),
     /// Manage the applications of this host in a domain of RTPS 1.0
     Manager(manager::ManagerArgs),
+    /// Compare what comes at a device with a plan, frame by frame
+    Watch(watch::WatchArgs),
     /// Run a scenario in network namespaces or on hosts, and measure it
     Live(live::LiveArgs),
     /// Play an end station for `live --backend ssh` of another host, over standard input and output
@@ -71,6 +74,7 @@ impl HostVerb {
             Self::Sub(arguments) => subscribe::run(arguments),
             Self::Spy(arguments) => spy::run(arguments),
             Self::Manager(arguments) => manager::run(arguments),
+            Self::Watch(arguments) => watch::run(arguments),
             Self::Live(arguments) => live::run(arguments),
             Self::LiveAgent => agent::run(),
             Self::Load(arguments) => load::run(arguments),
