@@ -43,13 +43,29 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Measure",
-        &["live", "ping", "echo", "load", "calibrate", "doctor"],
+        &[
+            "live",
+            "watch",
+            "ping",
+            "echo",
+            "load",
+            "calibrate",
+            "doctor",
+        ],
     ),
     ("Run", &["shim"]),
     ("Publish and subscribe", &["pub", "sub", "spy", "manager"]),
     (
         "Tools",
-        &["new", "import", "schema", "reproduce", "completions", "man"],
+        &[
+            "new",
+            "import",
+            "export",
+            "schema",
+            "reproduce",
+            "completions",
+            "man",
+        ],
     ),
 ];
 

@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod completions;
 mod diff;
+mod export;
 mod fail;
 mod import;
 mod limit;
@@ -54,6 +55,8 @@ pub(crate) enum Verb {
     New(new::NewArgs),
     /// Make a scenario of another tool's file, with all that is assumed
     Import(import::ImportArgs),
+    /// Write a scenario as another tool reads it
+    Export(export::ExportArgs),
     /// Print the JSON Schema of scenario files, for editors
     Schema(schema::SchemaArgs),
     /// Repeat experiments of the five papers and judge their claims
@@ -79,6 +82,7 @@ impl Verb {
             Self::Host(verb) => verb.run(),
             Self::New(arguments) => new::run(arguments),
             Self::Import(arguments) => import::run(arguments),
+            Self::Export(arguments) => export::run(arguments),
             Self::Schema(arguments) => schema::run(arguments),
             Self::Reproduce(arguments) => reproduce::run(arguments),
             Self::Completions(arguments) => completions::run(arguments),

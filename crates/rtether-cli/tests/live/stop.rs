@@ -178,6 +178,7 @@ const COMPUTING: &[&str] = &[
     "doctor --watch 60s",
     "diff result.json result.json",
     "import list.csv -o list.yaml",
+    "export small.yaml --to saihu -o saihu",
     "new plant --template substation",
     "schema",
     "completions bash",

@@ -1,0 +1,93 @@
+//! `export`: a plant for another tool.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use rtether::export::{Exported, Target, export};
+
+use crate::exit::Exit;
+use crate::files;
+use crate::scenario::{Overrides, load};
+use crate::terminal;
+
+/// Arguments of `export`.
+#[derive(Args, Debug)]
+#[command(after_help = NOTES)]
+pub(crate) struct ExportArgs {
+    /// Scenario file; `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// Tool that is to read it
+    #[arg(long, value_name = "TOOL", value_parser = names())]
+    pub(crate) to: Target,
+    /// Folder for the files
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+}
+
+const NOTES: &str = "Example: rtether export plant.yaml --to saihu -o saihu\n\nWhat the tool is not \
+told, or told otherwise, is said on standard error. A plant that it cannot express is refused with \
+every reason.\n\nExit codes: 0 written, 2 the scenario has mistakes, or the tool cannot express it.";
+
+/// Returns the parser of names of targets.
+fn names() -> impl TypedValueParser<Value = Target> {
+    let names = Target::ALL.map(|(_, name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).map(|name| Target::named(&name).unwrap_or(Target::Saihu))
+}
+
+/// Runs `export`.
+pub(crate) fn run(arguments: &ExportArgs) -> Exit {
+    let scenario = match load(&arguments.scenario, &arguments.overrides) {
+        Ok(loaded) => loaded.scenario,
+        Err(exit) => return exit,
+    };
+    match export(&scenario, arguments.to) {
+        Ok(exported) => write(arguments, &exported),
+        Err(reasons) => {
+            for reason in &reasons.0 {
+                terminal::complain(reason);
+            }
+            Exit::WrongInput
+        }
+    }
+}
+
+/// Writes the files, or none of them.
+fn write(arguments: &ExportArgs, exported: &Exported) -> Exit {
+    let folder = match files::make_directory(&arguments.out) {
+        Ok(folder) => folder,
+        Err(message) => return terminal::fail(&message),
+    };
+    let paths: Vec<PathBuf> = exported
+        .files
+        .iter()
+        .map(|(name, _)| arguments.out.join(name))
+        .collect();
+    if let Some(there) = paths.iter().find(|path| path.exists() && !arguments.force) {
+        let there = there.display();
+        terminal::complain(&format!(
+            "`{there}` is already there; add --force to replace it"
+        ));
+        return Exit::WrongInput;
+    }
+    for (path, (_, text)) in paths.iter().zip(&exported.files) {
+        if let Err(message) = files::write(path, text) {
+            return terminal::fail(&message);
+        }
+    }
+    folder.keep();
+    for note in &exported.notes {
+        terminal::remark(&format!("note: {note}"));
+    }
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    terminal::remark(&format!("{} written", names.join(", ")));
+    Exit::Ok
+}

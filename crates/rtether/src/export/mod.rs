@@ -1,0 +1,74 @@
+//! Plants for other tools: what they read, from a scenario.
+//!
+//! A target has its own idea of a plant. What it cannot express is refused with every reason, since
+//! an answer about another plant is worse than none; what it leaves out without harm is a note.
+
+use std::fmt;
+
+use crate::scenario::Scenario;
+
+mod saihu;
+
+/// The tool that is to read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Saihu, with xTFA, panco and DNC: bounds by network calculus. One JSON file.
+    Saihu,
+}
+
+impl Target {
+    /// All targets, with name and what they are.
+    pub const ALL: [(Self, &str, &str); 1] =
+        [(Self::Saihu, "saihu", "Saihu: bounds by network calculus")];
+
+    /// Returns the target of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, own, _)| *own == name);
+        found.map(|(target, ..)| *target)
+    }
+}
+
+/// Files for a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Names and contents.
+    pub files: Vec<(String, String)>,
+    /// What the tool is not told, or told otherwise.
+    pub notes: Vec<String>,
+}
+
+/// Why a plant cannot be expressed: every reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reasons(pub Vec<String>);
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for Reasons {}
+
+/// Most reasons of one kind that are named.
+const NAMED: usize = 3;
+
+/// Returns the names of a few of those that have a property, with the number of the others; `None`
+/// if there are none.
+fn few(names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names.iter().take(NAMED).map(|n| format!("`{n}`")).collect();
+    let rest = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    (!names.is_empty()).then(|| format!("{}{rest}", shown.join(", ")))
+}
+
+/// Writes a plant for a tool.
+///
+/// # Errors
+/// If the tool has no means to express it.
+pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> {
+    match target {
+        Target::Saihu => saihu::export(scenario),
+    }
+}

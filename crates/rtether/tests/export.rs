@@ -1,0 +1,207 @@
+//! Plants for other tools. Oracle: the formats as the tools read them, and numbers worked out by hand.
+//! The guide has the bounds that Saihu's tools compute of such a file beside ours.
+
+use std::collections::BTreeSet;
+
+use rtether::export::{Exported, Reasons, Target, export};
+use rtether::scenario::{Override, load, load_with};
+use serde_json::Value;
+
+const LINE: &str = "rtether: 1
+name: line
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches:
+  s1: { ports: 3, latency: 5 us, selection: fcfs }
+  s2: { ports: 3, latency: 5 us, selection: fcfs }
+links:
+  - { ends: [a, \"s1:1\"], rate: 100 Mbit/s }
+  - { ends: [\"s1:2\", \"s2:1\"], rate: 100 Mbit/s, propagation: 500 ns }
+  - { ends: [b, \"s2:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"s2:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, jitter: 250 us, size: 200 B, over: raw, deadline: 1 ms }
+  - { name: g, from: a, to: [b, c], over: raw, delivery: multicast, min_gap: 4 ms, burst: 2, size: 1000 B, pcp: 0, vlan: 7 }
+";
+
+fn exported(text: &str) -> Result<Exported, Reasons> {
+    let scenario = load("line.yaml", text).into_scenario().expect("a plant");
+    export(&scenario, Target::Saihu)
+}
+
+fn document(exported: &Exported, file: &str) -> Value {
+    let found = exported.files.iter().find(|(name, _)| name == file);
+    serde_json::from_str(&found.expect("a file").1).expect("JSON")
+}
+
+/// Oracle: by hand. A frame of f has 200 + 18 octets and 20 of preamble and gap, of g 1000 + 18 + 4
+/// (tag) + 20; f may come a quarter of a period late; two of g in 4 ms.
+#[test]
+fn flows_and_ports_have_the_curves_of_the_plant() {
+    let exported = exported(LINE).expect("Saihu can express it");
+    let packets = document(&exported, "packets.json");
+    let flow = &packets["flows"][0];
+    assert_eq!(flow["name"], "f > b");
+    assert_eq!(flow["path"], serde_json::json!(["a-o1", "s1-o2", "s2-o2"]));
+    assert_eq!(flow["arrival_curve"]["bursts"][0], 238 + 60);
+    assert_eq!(flow["arrival_curve"]["rates"][0], 238 * 8 * 1000);
+    assert_eq!(flow["max_packet_length"], 238);
+    let group = &packets["flows"][1];
+    assert_eq!(group["arrival_curve"]["bursts"][0], 2 * 1042);
+    assert_eq!(group["arrival_curve"]["rates"][0], 2 * 1042 * 8 * 250);
+    let branch = serde_json::json!([{ "name": "c", "path": ["a-o1", "s1-o2", "s2-o3"] }]);
+    assert_eq!(group["multicast"], branch);
+    let server = |document: &Value, name: &str| -> (f64, u64, u64) {
+        let servers = document["servers"].as_array().expect("a list").iter();
+        let mut found = servers.filter(|server| server["name"] == name);
+        let server = found.next().expect("the port");
+        (
+            server["service_curve"]["latencies"][0]
+                .as_f64()
+                .expect("a number"),
+            server["service_curve"]["rates"][0]
+                .as_u64()
+                .expect("a number"),
+            server["capacity"].as_u64().expect("a number"),
+        )
+    };
+    // Wire and switch behind; nothing at the last port, but for what Saihu needs.
+    assert_eq!(
+        server(&packets, "a-o1"),
+        (5_000.0, 100_000_000, 100_000_000)
+    );
+    assert_eq!(
+        server(&packets, "s1-o2"),
+        (5_500.0, 100_000_000, 100_000_000)
+    );
+    assert_eq!(server(&packets, "s2-o2"), (0.001, 10_000_000, 10_000_000));
+    // A frame of 1042 octets takes 83.36 us.
+    let fluid = document(&exported, "fluid.json");
+    assert_eq!(
+        server(&fluid, "s1-o2"),
+        (88_860.0, 100_000_000, 100_000_000_000)
+    );
+    assert_eq!(server(&fluid, "s2-o2"), (0.001, 10_000_000, 10_000_000_000));
+    assert_eq!(fluid["flows"].as_array().map(Vec::len), Some(3));
+    assert_eq!(packets["network"]["packetizer"], true);
+    assert_eq!(fluid["network"]["packetizer"], false);
+}
+
+/// Oracle: what Saihu's reader asserts (`OutputPortNet`): names given once, ways of known ports, none
+/// twice, positive rates and latencies.
+fn is_readable(document: &Value) {
+    let list = |key: &str| document[key].as_array().expect("a list").clone();
+    let names = |key: &str| -> BTreeSet<String> {
+        let all = list(key);
+        let names = all
+            .iter()
+            .map(|own| own["name"].as_str().expect("a name").to_owned());
+        let names: BTreeSet<String> = names.collect();
+        assert_eq!(names.len(), all.len(), "{key} have different names");
+        names
+    };
+    let ports = names("servers");
+    names("flows");
+    for server in list("servers") {
+        for number in [
+            &server["service_curve"]["latencies"][0],
+            &server["service_curve"]["rates"][0],
+            &server["capacity"],
+        ] {
+            assert!(
+                number.as_f64().is_some_and(|number| number > 0.0),
+                "{server}"
+            );
+        }
+    }
+    for flow in list("flows") {
+        let others = flow["multicast"].as_array().cloned().unwrap_or_default();
+        let others = others.iter().map(|own| own["path"].clone());
+        for path in [flow["path"].clone()].into_iter().chain(others) {
+            let path = path.as_array().expect("a list").clone();
+            let known: BTreeSet<&str> = path.iter().filter_map(Value::as_str).collect();
+            assert_eq!(known.len(), path.len(), "{flow}");
+            assert!(known.iter().all(|port| ports.contains(*port)), "{flow}");
+        }
+        for number in ["bursts", "rates"].map(|key| flow["arrival_curve"][key][0].as_u64()) {
+            assert!(number.is_some_and(|number| number > 0), "{flow}");
+        }
+    }
+}
+
+#[test]
+fn every_scenario_is_exported_or_refused_with_reasons() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let (mut written, mut refused) = (0, 0);
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let scenario = load("plant.yaml", &text).into_scenario().expect("a plant");
+        match export(&scenario, Target::Saihu) {
+            Ok(exported) => {
+                written += 1;
+                is_readable(&document(&exported, "packets.json"));
+                is_readable(&document(&exported, "fluid.json"));
+            }
+            Err(reasons) => {
+                refused += 1;
+                assert!(!reasons.0.is_empty(), "{}", path.display());
+                assert!(
+                    reasons.0.iter().all(|reason| reason.starts_with('`')),
+                    "{reasons}"
+                );
+            }
+        }
+    }
+    assert!(refused > 10, "{written} written, {refused} refused");
+}
+
+/// Oracle: by hand; each change gives the plant something that Saihu does not know.
+#[test]
+fn what_saihu_does_not_know_is_refused() {
+    for (path, value, reason) in [
+        (
+            "nodes.a.stack",
+            "{ service: 10 us }",
+            "`a`: Saihu knows no stacks",
+        ),
+        (
+            "switches.s1.mode",
+            "cut-through",
+            "`s1`: only switches that store and forward",
+        ),
+        (
+            "flows.f.reply",
+            "{ size: 60 B }",
+            "`f`: when answers are sent depends on delays",
+        ),
+        (
+            "flows.f.kind",
+            "poisson",
+            "`f`: nothing limits what they release",
+        ),
+    ] {
+        let mut text = LINE.to_owned();
+        if path == "flows.f.kind" {
+            text = text.replace(
+                "period: 1 ms, jitter: 250 us",
+                "kind: poisson, mean_gap: 1 ms",
+            );
+        }
+        let change = Override::new("--set", path, value);
+        let loaded = load_with("line.yaml", &text, &[change]).into_scenario();
+        let scenario = loaded.expect("a plant");
+        let reasons = export(&scenario, Target::Saihu).expect_err("refused");
+        assert!(reasons.0[0].starts_with(reason), "{reasons}");
+    }
+    let text = LINE
+        .replace("selection: fcfs", "queues: 8")
+        .replace("pcp: 0", "pcp: 4");
+    let reasons = exported(&text).expect_err("refused");
+    assert!(
+        reasons.0[0].starts_with("`s1`, `s2`: ports with several priorities"),
+        "{reasons}"
+    );
+}
