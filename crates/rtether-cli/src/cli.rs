@@ -38,7 +38,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Plan",
         &[
-            "check", "sim", "why", "bound", "admit", "limit", "compare", "diff",
+            "check", "sim", "why", "bound", "admit", "limit", "compare", "sweep", "diff",
         ],
     ),
     (

@@ -140,7 +140,7 @@ fn steps_bar(pace: Pace) -> ProgressBar {
 
 /// Returns the number of threads; zero for the number of cores. More than a few per core only cost
 /// memory.
-fn threads(pace: Pace) -> usize {
+pub(crate) fn threads(pace: Pace) -> usize {
     const MOST_PER_CORE: usize = 4;
     let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     pace.jobs

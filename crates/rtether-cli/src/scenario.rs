@@ -180,7 +180,7 @@ fn read(path: &Path) -> Result<String, Exit> {
 }
 
 /// Reads a file that a scenario includes.
-fn further(path: &str) -> Result<String, String> {
+pub(crate) fn further(path: &str) -> Result<String, String> {
     files::read(
         Path::new(path),
         "paths are relative to the file that names them",

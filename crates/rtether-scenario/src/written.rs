@@ -38,6 +38,12 @@ impl Written {
         more.load().scenario
     }
 
+    /// Returns the text of the file, and of those that it includes.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let included = self.included.iter().map(|file| file.text.as_str());
+        std::iter::once(self.text.as_str()).chain(included)
+    }
+
     /// Reads the scenario, as it is written here.
     pub fn load(&self) -> Loaded {
         let read = |path: &str| self.read(path);

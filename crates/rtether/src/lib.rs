@@ -25,6 +25,7 @@ pub mod run;
 pub mod stages;
 pub mod stats;
 pub mod sums;
+pub mod sweep;
 pub mod trace;
 pub mod verdict;
 pub mod watch;

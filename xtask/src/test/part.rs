@@ -191,6 +191,11 @@ const LONG: &[Long] = &[
         ],
     },
     Long {
+        name: "long-sweep",
+        purpose: "studies: killed at random moments, with 100 seeds",
+        tests: &["rtether-cli sweep::killing"],
+    },
+    Long {
         name: "long-import",
         purpose: "imports: a capture of ten million packets; as many frames watched",
         tests: &[

@@ -15,6 +15,7 @@ mod new;
 mod reproduce;
 mod schema;
 mod sim;
+mod sweep;
 mod why;
 
 /// What needs sockets, namespaces and time stamps of Linux.
@@ -41,6 +42,8 @@ pub(crate) enum Verb {
     Why(why::WhyArgs),
     /// Compare two results: margins gained and lost, new failures
     Diff(diff::DiffArgs),
+    /// Run many values and seeds of a scenario, and say which matter
+    Sweep(sweep::SweepArgs),
     /// Compare access schemes on the hubs of a plant, faults included
     Compare(compare::CompareArgs),
     /// Prove how long packets can take at most, without simulation
@@ -75,6 +78,7 @@ impl Verb {
             Self::Sim(arguments) => sim::run(arguments),
             Self::Why(arguments) => why::run(arguments),
             Self::Diff(arguments) => diff::run(arguments),
+            Self::Sweep(arguments) => sweep::run(arguments),
             Self::Compare(arguments) => compare::run(arguments),
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),

@@ -76,6 +76,7 @@ pages! {
     rtps: "docs/guides/rtps.md",
     scenario: "docs/guides/scenario.md",
     shared_ethernet: "docs/guides/shared-ethernet.md",
+    sweep: "docs/guides/sweep.md",
     why: "docs/guides/why.md",
     shim: "docs/guides/shim.md",
     models: "docs/models/README.md",

@@ -155,9 +155,16 @@ fn plants(test: &str) -> Folder {
     folder.write("more.yaml", more);
     folder.write("result.json", result());
     folder.write("list.csv", list());
+    folder.write("study.yaml", STUDY);
     folder.write("shim.yaml", SHIM);
     folder
 }
+
+/// A study of the small plant, whose points take long.
+const STUDY: &str = "study: 1
+scenario: small.yaml
+parameters: { run.for: [20000 s, 20001 s] }
+";
 
 /// Verbs that need no rights and no network.
 const COMPUTING: &[&str] = &[
@@ -173,6 +180,7 @@ const COMPUTING: &[&str] = &[
     "limit small.yaml --for 2000s --report limit.html",
     "compare hub.yaml --for 200000s --report compare.html",
     "compare crowd.yaml --for 100s --by-flow",
+    "sweep study.yaml --out study",
     "reproduce skeie-substation",
     "reproduce kweon-bucket",
     "doctor --watch 60s",
