@@ -182,6 +182,16 @@ impl Place {
             ) else {
                 return Ok(Err("needs wine".to_owned()));
             };
+            let mut library = Command::new("x86_64-w64-mingw32-gcc");
+            library
+                .args(["-shared", "-o"])
+                .arg(place.folder.0.join("bcryptprimitives.dll"));
+            library
+                .arg(repo.root.join("xtask/src/dist/prng.c"))
+                .arg("-ladvapi32");
+            if !succeeds(&mut library)? {
+                bail!("the library for Wine does not build; see above");
+            }
             place.words = vec![wine.display().to_string(), program.display().to_string()];
             return Ok(Ok(place));
         }

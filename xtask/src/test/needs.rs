@@ -154,6 +154,7 @@ const OF_STEPS: &[&str] = &[
     "rustc",
     "rustup",
     "valgrind",
+    "x86_64-w64-mingw32-gcc",
 ];
 
 /// Returns the variables to set for the tests: one for each available tool that has one.
