@@ -4,7 +4,11 @@
 use std::collections::BTreeSet;
 
 use rtether::export::{Exported, Reasons, Target, export};
-use rtether::scenario::{Override, load, load_with};
+use rtether::import::{File, Options, import_all};
+use rtether::scenario::{Override, Scenario, load, load_with};
+use rtether_model::flow::Traffic;
+use rtether_model::network::NodeId;
+use rtether_model::wire::frame_size;
 use serde_json::Value;
 
 const LINE: &str = "rtether: 1
@@ -204,4 +208,114 @@ fn what_saihu_does_not_know_is_refused() {
         reasons.0[0].starts_with("`s1`, `s2`: ports with several priorities"),
         "{reasons}"
     );
+}
+
+const GIGABIT: &str = "rtether: 1
+name: ring
+nodes: { a: { stack: { service: 10 us } }, b: { stack: zero }, c: { stack: zero } }
+switches:
+  s1: { ports: 3, latency: 5 us, queues: 8 }
+  s2: { ports: 3, latency: 7 us, queues: 4 }
+links:
+  - { ends: [a, \"s1:1\"], rate: 1 Gbit/s }
+  - { ends: [\"s1:2\", \"s2:1\"], rate: 10 Gbit/s, propagation: 500 ns }
+  - { ends: [b, \"s2:2\"], rate: 1 Gbit/s }
+  - { ends: [c, \"s2:3\"], rate: 1 Gbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, jitter: 10 us, size: 200 B, deadline: 500 us, pcp: 6 }
+  - { name: g, from: b, to: [a, c], over: raw, delivery: multicast, period: 2 ms, size: 1000 B }
+";
+
+/// Returns the number of a node in the plant; in what was imported that is its name.
+fn number(plant: &Scenario, scenario: &Scenario, node: NodeId) -> String {
+    let name = &scenario.network.node(node).name;
+    let mut nodes = plant.network.nodes.iter();
+    let number = nodes.position(|own| own.name == *name);
+    number.map_or_else(|| name.clone(), |number| number.to_string())
+}
+
+/// Returns what a list says of flows.
+fn flows(plant: &Scenario, scenario: &Scenario) -> Vec<String> {
+    let flows = scenario.flows.iter().map(|flow| {
+        let to = flow.listeners.iter();
+        let to: Vec<String> = to.map(|to| number(plant, scenario, *to)).collect();
+        let from = number(plant, scenario, flow.talker);
+        let size = frame_size(flow.payload, flow.encapsulation);
+        let Traffic::Periodic { period, .. } = flow.traffic else {
+            panic!("{flow:?}")
+        };
+        // Without a deadline, that of a list is the period.
+        let deadline = flow.deadline.unwrap_or(period);
+        format!(
+            "{from} {to:?} {size:?} {period} {deadline} {:?}",
+            flow.delivery
+        )
+    });
+    flows.collect()
+}
+
+/// Returns what a list says of links.
+fn links(plant: &Scenario, scenario: &Scenario) -> Vec<String> {
+    let links = scenario.network.links.iter().map(|link| {
+        let mut ends = [0, 1].map(|end: usize| number(plant, scenario, link.ends[end].node));
+        ends.sort();
+        format!("{ends:?} {} {}", link.rate, link.propagation)
+    });
+    let mut links: Vec<String> = links.collect();
+    links.sort();
+    links
+}
+
+/// Oracle: our importer, which has its own tests with files as tsnkit writes them.
+#[test]
+fn an_import_of_what_tsnkit_gets_is_the_same_plant() {
+    let plant = load("ring.yaml", GIGABIT).into_scenario().expect("a plant");
+    let exported = export(&plant, Target::Tsnkit).expect("tsnkit can express it");
+    let files = exported.files.iter().take(2);
+    let files: Vec<File<'_>> = files
+        .map(|(name, text)| File {
+            name,
+            octets: text.as_bytes(),
+        })
+        .collect();
+    let plan = import_all(&files, &Options::new()).expect("a plan");
+    let back = load("back.yaml", &plan.scenario)
+        .into_scenario()
+        .expect("a plant");
+    assert_eq!(flows(&plant, &plant), flows(&plant, &back));
+    assert_eq!(links(&plant, &plant), links(&plant, &back));
+    for (name, text) in [
+        ("task.csv", "0,0,\"[1]\",228,1000000,500000,1000000\n"),
+        (
+            "topo.csv",
+            "\"(3, 4)\",8,10,5000,500\n\"(4, 3)\",4,10,7000,500\n",
+        ),
+        ("nodes.csv", "node,name\n0,\"a\"\n"),
+    ] {
+        let file = exported
+            .files
+            .iter()
+            .find(|(own, _)| own == name)
+            .expect("a file");
+        assert!(file.1.contains(text), "{}", file.1);
+    }
+    assert_eq!(exported.notes.len(), 3, "{:?}", exported.notes);
+}
+
+#[test]
+fn what_tsnkit_does_not_know_is_refused() {
+    // By hand: links of 100 Mbit/s and more than a burst in 4 ms; a datagram of several frames.
+    let plant = load("line.yaml", LINE).into_scenario().expect("a plant");
+    let reasons = export(&plant, Target::Tsnkit).expect_err("refused");
+    assert!(
+        reasons.0[0].starts_with("`a - s1`, `s1 - s2`, `b - s2` and 1 more: tsnkit knows whole")
+    );
+    assert!(
+        reasons.0[1].starts_with("`g`: tsnkit knows periods"),
+        "{reasons}"
+    );
+    let text = GIGABIT.replace("size: 200 B", "size: 2000 B");
+    let plant = load("ring.yaml", &text).into_scenario().expect("a plant");
+    let reasons = export(&plant, Target::Tsnkit).expect_err("refused");
+    assert_eq!(reasons.0, ["`f`: tsnkit knows messages of one frame"]);
 }

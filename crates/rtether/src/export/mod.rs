@@ -8,18 +8,23 @@ use std::fmt;
 use crate::scenario::Scenario;
 
 mod saihu;
+mod tsnkit;
 
 /// The tool that is to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Saihu, with xTFA, panco and DNC: bounds by network calculus. One JSON file.
+    /// Saihu, with xTFA, panco and DNC: bounds by network calculus. JSON.
     Saihu,
+    /// tsnkit: schedules for TSN. Streams and topology as CSV.
+    Tsnkit,
 }
 
 impl Target {
     /// All targets, with name and what they are.
-    pub const ALL: [(Self, &str, &str); 1] =
-        [(Self::Saihu, "saihu", "Saihu: bounds by network calculus")];
+    pub const ALL: [(Self, &str, &str); 2] = [
+        (Self::Saihu, "saihu", "Saihu: bounds by network calculus"),
+        (Self::Tsnkit, "tsnkit", "tsnkit: schedules for TSN"),
+    ];
 
     /// Returns the target of a name.
     pub fn named(name: &str) -> Option<Self> {
@@ -70,5 +75,6 @@ fn few(names: &[String]) -> Option<String> {
 pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> {
     match target {
         Target::Saihu => saihu::export(scenario),
+        Target::Tsnkit => tsnkit::export(scenario),
     }
 }
