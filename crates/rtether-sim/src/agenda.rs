@@ -1,25 +1,31 @@
-//! The event queue: one slot per timer, the earliest found by a winner tree.
+//! The event queue: one slot per timer, the earliest found by a heap or a winner tree.
 //!
 //! All possible events of a run are known when it is built: each link has a next arrival, each
 //! stack a next completion, each flow a next release. Each such timer owns a slot for the whole
-//! run, and an event is a change of the slot's time; nothing is allocated. A change replays the
-//! matches on the path to the root, whose memory locations follow from the slot, so that they are
-//! fetched in parallel.
+//! run, and an event is a change of the slot's time.
 //!
-//! In a large plant the cost of a change is memory access and branch misprediction. Slots are
-//! therefore bare times, four to a group; a node of the tree above the groups has the winners of
-//! four in one cache line; and a match is decided without a branch, since its outcome is
+//! **What is under way**, arrivals and completions, is set once and then happens, soon, and few of
+//! many slots are set at any time: a heap of those that are set stays small, whatever the plant.
+//! **All others**, of which most are set (releases) or are moved again and again (retransmissions),
+//! are in a tree. A change there replays the matches on the path to the root, whose memory
+//! locations follow from the slot, so that they are fetched in parallel. Ports wake up only where
+//! frames wait for more than their turn: they have a heap of their own, which costs nothing until
+//! one of them is set.
+//!
+//! In a large plant the cost of a change in the tree is memory access and branch misprediction.
+//! Slots are therefore bare times, four to a group; a node of the tree above the groups has the
+//! winners of four in one cache line; and a match is decided without a branch, since its outcome is
 //! unpredictable.
-//!
-//! Ports wake up only where frames wait for more than their turn, and their slots are the last: they
-//! have a tree of their own, which costs nothing until one of them is set.
 //!
 //! **Order of equal times.** The lower slot wins. Slots are laid out by kind, then by node, so the
 //! order of simultaneous events is (time, kind, node), the same on every machine; within a slot,
 //! packets keep the order in which they entered it.
 
+use alloc::collections::BinaryHeap;
+use alloc::collections::binary_heap::PeekMut;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::hint::select_unpredictable;
 
 /// Time of an idle slot.
@@ -83,41 +89,48 @@ struct Node {
     slots: [u32; GROUP as usize],
 }
 
-/// Timers by slot.
+/// Timers by slot: what is under way, then all others, then those of ports that wake up.
 pub(crate) struct Agenda {
-    /// Those below `split`, and those from there on.
-    early: Tree,
-    late: Tree,
-    split: u32,
+    near: Heap,
+    middle: Tree,
+    late: Heap,
+    /// First slots of the tree and of the last heap.
+    splits: [u32; 2],
 }
 
 impl Agenda {
-    /// Creates `slots` timers, none of them set; those from `split` on are seldom set.
-    pub(crate) fn new(slots: u32, split: u32) -> Self {
+    /// Creates `slots` timers, none of them set; the tree and the last heap begin at `splits`.
+    pub(crate) fn new(slots: u32, splits: [u32; 2]) -> Self {
         Self {
-            early: Tree::new(split),
-            late: Tree::new(slots - split),
-            split,
+            near: Heap::new(splits[0]),
+            middle: Tree::new(splits[1] - splits[0]),
+            late: Heap::new(slots - splits[1]),
+            splits,
         }
     }
 
     /// Returns the earliest slot and its time; [`NEVER`] if nothing is set.
     #[inline]
     pub(crate) const fn first(&self) -> (i64, u32) {
-        let (early, late) = (self.early.first, self.late.first);
-        if late.time < early.time {
-            (late.time, self.split + late.slot)
+        let (near, middle, late) = (self.near.first, self.middle.first, self.late.first);
+        if late.time < near.time && late.time < middle.time {
+            (late.time, self.splits[1] + late.slot)
+        } else if middle.time < near.time {
+            (middle.time, self.splits[0] + middle.slot)
         } else {
-            (early.time, early.slot)
+            (near.time, near.slot)
         }
     }
 
     /// Sets a timer, or clears it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
-        match slot.checked_sub(self.split) {
-            None => self.early.set(slot, time),
-            Some(slot) => self.set_late(slot, time),
+        if slot < self.splits[0] {
+            self.near.set(slot, time);
+        } else if slot < self.splits[1] {
+            self.middle.set(slot - self.splits[0], time);
+        } else {
+            self.set_late(slot - self.splits[1], time);
         }
     }
 
@@ -128,7 +141,100 @@ impl Agenda {
     }
 }
 
-/// Timers by slot, with one winner.
+/// Timers by slot of which few are set.
+struct Heap {
+    /// By slot.
+    times: Vec<i64>,
+    /// Times that were set, with their slots in the lower bits, the earliest first. One that is no
+    /// longer that of its slot is left where it is until it comes first.
+    set: BinaryHeap<Reverse<i128>>,
+    first: Entry,
+}
+
+/// Returns a number that is ordered as time and slot are: comparing one is faster.
+#[inline]
+fn entry(time: i64, slot: u32) -> i128 {
+    (i128::from(time) << u32::BITS) | i128::from(slot)
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "each takes its own bits")]
+#[allow(clippy::cast_sign_loss, reason = "a slot has no sign")]
+const fn parts(entry: i128) -> (i64, u32) {
+    ((entry >> u32::BITS) as i64, entry as u32)
+}
+
+const NOTHING: Entry = Entry {
+    time: NEVER,
+    slot: 0,
+};
+
+impl Heap {
+    /// Creates `slots` timers, none of them set.
+    fn new(slots: u32) -> Self {
+        Self {
+            times: vec![NEVER; slots as usize],
+            set: BinaryHeap::new(),
+            first: NOTHING,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, slot: u32, time: i64) {
+        let own = &mut self.times[slot as usize];
+        let was_set = *own != NEVER;
+        *own = time;
+        let entry = entry(time, slot);
+        if was_set && self.first.slot == slot {
+            self.replace_first(entry, time);
+        } else if time != NEVER {
+            if self.set.len() >= 2 * self.times.len() {
+                self.forget_moved();
+            }
+            self.set.push(Reverse(entry));
+            if (time, slot) < (self.first.time, self.first.slot) {
+                self.first = Entry { time, slot };
+            }
+        }
+    }
+
+    /// Removes what is no longer the time of its slot, so that there are never more than two entries
+    /// for each slot.
+    #[cold]
+    fn forget_moved(&mut self) {
+        let mut entries = core::mem::take(&mut self.set).into_vec();
+        entries.retain(|&Reverse(entry)| {
+            let (time, slot) = parts(entry);
+            self.times[slot as usize] == time
+        });
+        entries.sort_unstable();
+        entries.dedup();
+        self.set = entries.into();
+    }
+
+    /// Puts an entry in the place of the first one, or nothing if its time is [`NEVER`].
+    fn replace_first(&mut self, entry: i128, time: i64) {
+        if let Some(mut first) = self.set.peek_mut() {
+            if time == NEVER {
+                PeekMut::pop(first);
+            } else {
+                *first = Reverse(entry);
+            }
+        }
+        self.first = loop {
+            let Some(&Reverse(entry)) = self.set.peek() else {
+                break NOTHING;
+            };
+            let (time, slot) = parts(entry);
+            if self.times[slot as usize] == time {
+                break Entry { time, slot };
+            }
+            self.set.pop();
+        };
+    }
+}
+
+/// Timers by slot of which most are set, with one winner.
 struct Tree {
     /// Times by slot.
     groups: Vec<Group>,
@@ -159,10 +265,7 @@ impl Tree {
             groups: vec![nothing; groups as usize],
             nodes: vec![idle; (bottom + parents) as usize],
             bottom,
-            first: Entry {
-                time: NEVER,
-                slot: 0,
-            },
+            first: NOTHING,
         }
     }
 
@@ -217,7 +320,7 @@ mod tests {
 
     #[test]
     fn equal_times_go_to_the_lower_slot() {
-        let mut agenda = Agenda::new(5, 4);
+        let mut agenda = Agenda::new(5, [3, 4]);
         for slot in [4, 2, 3] {
             agenda.set(slot, 7);
         }
@@ -230,10 +333,11 @@ mod tests {
         /// Oracle: an ordered set of (time, slot).
         #[test]
         fn agrees_with_an_ordered_set(
-            (slots, split) in (1u32..300).prop_flat_map(|slots| (Just(slots), 0..=slots)),
+            (slots, splits) in (1u32..300).prop_flat_map(|slots| (Just(slots), [0..=slots, 0..=slots])),
             changes in proptest::collection::vec((0u32..300, 0i64..20), 1..200),
         ) {
-            let mut agenda = Agenda::new(slots, split);
+            let [one, other] = splits;
+            let mut agenda = Agenda::new(slots, [one.min(other), one.max(other)]);
             let mut reference: BTreeSet<(i64, u32)> = (0..slots).map(|s| (NEVER, s)).collect();
             let mut times = std::vec![NEVER; slots as usize];
             for (slot, time) in changes {
@@ -247,6 +351,9 @@ mod tests {
                 let (found, at) = agenda.first();
                 prop_assert_eq!(found, first.0);
                 prop_assert!(found == NEVER || at == first.1);
+                for heap in [&agenda.near, &agenda.late] {
+                    prop_assert!(heap.set.len() <= 2 * heap.times.len());
+                }
             }
         }
     }

@@ -123,7 +123,7 @@ impl Simulation {
             config: *config,
             now: 0,
             events: 0,
-            agenda: Agenda::new(0, 0),
+            agenda: Agenda::new(0, [0, 0]),
             actions: Vec::new(),
             pool: Pool::default(),
             ports: ports.hot,
@@ -262,7 +262,15 @@ impl Simulation {
         let actions = self.lay_out()?;
         let slots = u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?;
         let wakes = u32::try_from(self.ports.len()).map_err(|_| BuildError::TooLarge)?;
-        self.agenda = Agenda::new(slots, slots - wakes);
+        let is_near = |action: &&Action| {
+            matches!(
+                action,
+                Action::Arrival(_) | Action::Stored(_) | Action::Stack(..) | Action::Router(_)
+            )
+        };
+        let near = actions.iter().take_while(is_near).count();
+        let near = u32::try_from(near).map_err(|_| BuildError::TooLarge)?;
+        self.agenda = Agenda::new(slots, [near, slots - wakes]);
         self.actions = actions;
         Ok(())
     }
