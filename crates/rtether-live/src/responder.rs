@@ -188,8 +188,8 @@ impl<S: Service> Responder<S> {
                 self.counters.answered += 1;
                 self.informant.on_send();
             }
-            // The address is the stranger's word: no route to it, or port 0, ends nothing. A device
-            // that is gone shows when the socket is read.
+            // Anyone can forge the address: an answer without a route, or to port 0, is counted. A
+            // packet socket reports that its device is gone when it is read.
             Err(_) => self.counters.unsent += 1,
         }
         Ok(Some(received_at))
