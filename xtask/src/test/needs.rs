@@ -86,6 +86,12 @@ const TOOLS: &[Tool] = &[
     .given_in("RTETHER_VALGRIND"),
     Tool::named(&["python3"], &["python3"], "to call the module from Python")
         .given_in("RTETHER_PYTHON"),
+    Tool::named(
+        &["linux.uml"],
+        &["user-mode-linux", "kmod", "iproute2"],
+        "to try settings in a kernel in user mode",
+    )
+    .given_in("RTETHER_UML"),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
     Tool::named(
         &["cc"],
@@ -137,6 +143,7 @@ const ESSENTIAL: &[&str] = &[
     "sh",
     "sha256sum",
     "sleep",
+    "timeout",
     "true",
     "umount",
     "unshare",

@@ -8,6 +8,7 @@ use std::fmt;
 use crate::scenario::Scenario;
 
 mod saihu;
+mod tc;
 mod tsnkit;
 
 /// The tool that is to read it.
@@ -15,14 +16,21 @@ mod tsnkit;
 pub enum Target {
     /// Saihu, with xTFA, panco and DNC: bounds by network calculus. JSON.
     Saihu,
+    /// Linux: a shell script for each switch and station.
+    Tc,
     /// tsnkit: schedules for TSN. Streams and topology as CSV.
     Tsnkit,
 }
 
 impl Target {
     /// All targets, with name and what they are.
-    pub const ALL: [(Self, &str, &str); 2] = [
+    pub const ALL: [(Self, &str, &str); 3] = [
         (Self::Saihu, "saihu", "Saihu: bounds by network calculus"),
+        (
+            Self::Tc,
+            "tc",
+            "Linux: ip, bridge, tc and ethtool for each host",
+        ),
         (Self::Tsnkit, "tsnkit", "tsnkit: schedules for TSN"),
     ];
 
@@ -75,6 +83,7 @@ fn few(names: &[String]) -> Option<String> {
 pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> {
     match target {
         Target::Saihu => saihu::export(scenario),
+        Target::Tc => tc::export(scenario),
         Target::Tsnkit => tsnkit::export(scenario),
     }
 }

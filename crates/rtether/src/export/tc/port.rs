@@ -1,0 +1,187 @@
+//! The queues of a port.
+
+use rtether_model::network::{Pcp, PortId, QueueMap, Selection};
+use rtether_model::quantity::BitRate;
+
+use super::frames::{WHOLE, credits};
+use super::{Plant, Script};
+
+/// What is told of a port.
+pub(super) struct Queues<'a> {
+    /// Name of the device, as the shell expands it.
+    pub(super) device: &'a str,
+    /// Where the scenario says it, such as `switches.s1`.
+    pub(super) source: &'a str,
+    pub(super) port: PortId,
+    pub(super) rate: BitRate,
+    pub(super) map: QueueMap,
+    pub(super) selection: Selection,
+    pub(super) limits: &'a Limits,
+}
+
+/// What may wait.
+pub(super) enum Limits {
+    /// Octets of each queue, from addresses to FCS, with the key that says so.
+    Octets([u64; 8], &'static str),
+    /// Frames of each queue, lowest first.
+    Frames(Vec<u32>, &'static str),
+}
+
+impl Limits {
+    const fn key(&self) -> &'static str {
+        match self {
+            Self::Octets(_, key) | Self::Frames(_, key) => key,
+        }
+    }
+
+    /// Returns the discipline of a queue, or of all in one.
+    fn discipline(&self, queue: Option<u8>) -> String {
+        match (self, queue) {
+            (Self::Octets(octets, _), queue) => {
+                let most = octets[usize::from(queue.unwrap_or(0))];
+                format!("bfifo limit {}", most.min(u32::MAX.into()))
+            }
+            (Self::Frames(frames, _), Some(queue)) => {
+                let most = frames.get(usize::from(queue)).copied().unwrap_or(1);
+                format!("pfifo limit {most}")
+            }
+            (Self::Frames(frames, _), None) => {
+                let most: u64 = frames.iter().map(|&own| u64::from(own)).sum();
+                format!("pfifo limit {}", most.min(u32::MAX.into()))
+            }
+        }
+    }
+}
+
+/// Octets that count: those of the frame with its FCS.
+const FRAME: &str = "stab overhead 4 mpu 64 linklayer ethernet";
+/// The same with preamble and gap, as shapers count.
+const WIRE: &str = "stab overhead 24 mpu 84 linklayer ethernet";
+
+impl Queues<'_> {
+    /// Writes the queues of the port.
+    pub(super) fn write(&self, plant: &Plant<'_>, script: &mut Script) {
+        let Self { device, source, .. } = self;
+        let root = |stab: &str| format!("tc qdisc replace dev {device} root handle 1: {stab}");
+        let count = self.map.count();
+        let key = self.limits.key();
+        if count == 1 || !self.selection.uses_queues() {
+            script.say(&format!("{source}.selection: one queue; {source}.{key}"));
+            script.run(&format!("{} {}", root(FRAME), self.limits.discipline(None)));
+            return;
+        }
+        let bands: Vec<String> = self.bands().map(|band| band.to_string()).collect();
+        let bands = bands.join(" ");
+        match self.selection {
+            Selection::Drr { quanta } => {
+                let quanta = (0..count).rev().map(|q| quanta[usize::from(q)].to_string());
+                let quanta: Vec<String> = quanta.collect();
+                script.say(&format!(
+                    "{source}.selection: drr, band 0 is queue {}; {source}.quanta; pcp_map",
+                    count - 1
+                ));
+                script.run(&format!(
+                    "{} ets bands {count} quanta {} priomap {bands}",
+                    root(FRAME),
+                    quanta.join(" ")
+                ));
+            }
+            Selection::Cbs { idle_slopes } => {
+                script.say(&format!(
+                    "{source}.selection: cbs, strict among queues that may send, band 0 is queue \
+                     {}; pcp_map",
+                    count - 1
+                ));
+                script.run(&format!(
+                    "{} prio bands {count} priomap {bands}",
+                    root(WIRE)
+                ));
+                self.shapers(plant, script, idle_slopes);
+            }
+            Selection::StrictPriority
+            | Selection::Fcfs
+            | Selection::EarliestDeadline
+            | Selection::Wrr { .. }
+            | Selection::StrictWrr { .. } => {
+                script.say(&format!(
+                    "{source}.selection: strict, band 0 is queue {}; pcp_map",
+                    count - 1
+                ));
+                script.run(&format!(
+                    "{} prio bands {count} priomap {bands}",
+                    root(FRAME)
+                ));
+            }
+        }
+        script.say(&format!("{source}.{key}, for each queue"));
+        for queue in (0..count).rev() {
+            let parent = if self.is_shaped(queue) {
+                format!("{}:1", handle(queue))
+            } else {
+                format!("1:{}", count - queue)
+            };
+            script.run(&format!(
+                "tc qdisc replace dev {device} parent {parent} {}",
+                self.limits.discipline(Some(queue))
+            ));
+        }
+    }
+
+    /// Returns the band of each of the sixteen priorities of Linux; those above 7 do as their last
+    /// three bits say.
+    fn bands(&self) -> impl Iterator<Item = u8> + '_ {
+        (0..16).map(|priority| self.map.count() - 1 - self.map.queue_of_value(priority))
+    }
+
+    fn is_shaped(&self, queue: u8) -> bool {
+        matches!(self.selection, Selection::Cbs { idle_slopes }
+            if idle_slopes[usize::from(queue)].as_bps() > 0)
+    }
+
+    fn shapers(&self, plant: &Plant<'_>, script: &mut Script, slopes: [BitRate; 8]) {
+        let count = self.map.count();
+        let slope = |queue: u8| slopes[usize::from(queue)].as_bps();
+        let longest = |queue: u8| {
+            let is_own = |pcp: Pcp| self.map.queue_of(pcp) == queue;
+            plant.longest.at(self.port, is_own)
+        };
+        for queue in (0..count).rev().filter(|&queue| slope(queue) > 0) {
+            let above = (queue + 1)..count;
+            let shaped: Vec<(u64, u64)> = above
+                .clone()
+                .filter(|&other| slope(other) > 0)
+                .filter_map(|other| Some((slope(other), longest(other)?)))
+                .collect();
+            let mut first = above.filter(|&other| slope(other) == 0);
+            let front = first.all(|other| longest(other).is_none()).then_some(0);
+            let own = longest(queue).unwrap_or(WHOLE);
+            let told = credits(self.rate, (slope(queue), own), &shaped, front);
+            script.say(&format!(
+                "{}.idle_slopes: queue {queue}, {} of {}; its longest frame takes {own} octets of \
+                 the wire",
+                self.source,
+                slopes[usize::from(queue)],
+                self.rate
+            ));
+            if front.is_none() {
+                script.also("queues above it have no shaper: nothing limits its credit");
+            }
+            script.run(&format!(
+                "tc qdisc replace dev {} parent 1:{} handle {}: cbs idleslope {} sendslope {} \
+                 hicredit {} locredit {} offload 0",
+                self.device,
+                count - queue,
+                handle(queue),
+                told.idle,
+                told.send,
+                told.high,
+                told.low
+            ));
+        }
+    }
+}
+
+/// Returns the handle of the shaper of a queue; numbers of `tc` are hexadecimal.
+fn handle(queue: u8) -> String {
+    format!("{:x}", 0x10 + queue)
+}
