@@ -6,6 +6,7 @@ mod echo;
 pub mod idl;
 pub mod load;
 mod loopback;
+pub mod msg;
 mod options;
 mod paths;
 mod ping;

@@ -11,6 +11,8 @@ mod policies;
 mod publish;
 mod rates;
 mod relation;
+pub mod ros;
+mod ros_output;
 mod round_trip;
 mod session;
 mod spy;

@@ -8,7 +8,7 @@ use rtether_live::rtps::Domain;
 use rtether_model::quantity::Duration;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
 use rtether_rtps::engine::{Event, Participant, Protocol, Versions};
-use rtether_rtps::guid::Guid;
+use rtether_rtps::guid::{Guid, GuidPrefix};
 use rtether_rtps::locator::Locator;
 use rtether_rtps::time;
 use rtether_rtps::wire::v1::Role;
@@ -16,6 +16,7 @@ use rtether_rtps::wire::v1::Role;
 use super::policies::differences;
 use super::rates::{Rate, Rates};
 use super::relation::{Reason, reason};
+use super::ros::{Graph, Nodes, Seen};
 use super::session::{LOOK, Names, named};
 use super::text::{clean, place};
 use super::{Happening, ParticipantOptions, shown, span};
@@ -35,6 +36,8 @@ pub struct SpyOptions {
     pub duration: Option<Duration>,
     /// Whether to read all topics, to count what is sent.
     pub rates: bool,
+    /// Whether to show it as ROS 2 does, and to ask participants for their nodes.
+    pub ros: bool,
 }
 
 /// Contents of a domain.
@@ -50,6 +53,8 @@ pub struct Census {
     pub apart: Vec<Pair>,
     /// Whether rates were asked for.
     pub has_rates: bool,
+    /// The domain in the words of ROS, if asked for.
+    pub ros: Option<Graph>,
     /// Parts of datagrams from source addresses that the named participant has not announced.
     pub impostors: u64,
     /// Datagrams of versions of RTPS that are not spoken here.
@@ -94,6 +99,8 @@ pub struct EndpointRow {
     pub policies: Vec<(&'static str, String)>,
     /// What it has sent, if counted.
     pub rate: Option<Rate>,
+    /// The same in the words of ROS.
+    pub seen: Seen,
 }
 
 /// A writer and a reader of one topic that do not match.
@@ -105,6 +112,8 @@ pub struct Pair {
     pub writer: String,
     /// Participant of the reader.
     pub reader: String,
+    /// GUIDs of the writer and the reader.
+    pub identities: [String; 2],
     /// Why they do not match.
     pub reason: Reason,
 }
@@ -130,13 +139,14 @@ pub fn spy(
     });
     let mut look = Look {
         rates: options.rates.then(Rates::default),
+        nodes: options.ros.then(|| Nodes::open(&mut domain)),
         ..Look::default()
     };
     let duration = options.duration.map_or(time::Duration::INFINITE, span);
     let ended = look.run(&mut domain, duration, stop, &mut tell);
     let now = domain.now();
     let rate = |writer| look.rates.as_ref().and_then(|rates| rates.of(writer, now));
-    let mut census = Census::of(domain.participant(), rate);
+    let mut census = Census::of(domain.participant(), rate, look.nodes.as_ref());
     census.has_rates = options.rates;
     let counters = domain.participant().counters();
     (census.impostors, census.versions) = (counters.impostors, counters.versions);
@@ -151,6 +161,7 @@ struct Look {
     names: Names,
     known: BTreeSet<Guid>,
     rates: Option<Rates>,
+    nodes: Option<Nodes>,
 }
 
 impl Look {
@@ -169,6 +180,9 @@ impl Look {
                 if let Some(rates) = &mut self.rates {
                     rates.count(domain);
                 }
+            }
+            if let Some(nodes) = &mut self.nodes {
+                nodes.look(domain);
             }
             let now = domain.now();
             while let Some(event) = domain.participant_mut().poll_event() {
@@ -215,17 +229,31 @@ impl Look {
         }
     }
 
+    /// Returns the event of a new endpoint, in the words of ROS if asked for.
+    fn endpoint(&self, endpoint: &EndpointData, seen: Seen) -> Happening {
+        let [writes, reads] = ["writes", "reads"];
+        let [topic, type_name] = match self.nodes {
+            Some(_) => [seen.named(), seen.type_name],
+            None => [clean(&endpoint.topic), clean(&endpoint.type_name)],
+        };
+        Happening::Endpoint {
+            who: seen.who,
+            does: if seen.is_writer { writes } else { reads },
+            topic,
+            type_name,
+        }
+    }
+
     fn tell_endpoints(&mut self, participant: &Participant, tell: &mut impl FnMut(&Happening)) {
         let mut present = BTreeSet::new();
         for (is_writer, endpoint) in participant.endpoints() {
             present.insert(endpoint.guid);
             if !self.known.contains(&endpoint.guid) {
-                tell(&Happening::Endpoint {
-                    who: self.names.of(participant, endpoint.guid.prefix),
-                    does: if is_writer { "writes" } else { "reads" },
-                    topic: clean(&endpoint.topic),
-                    type_name: clean(&endpoint.type_name),
-                });
+                let who = self.names.of(participant, endpoint.guid.prefix);
+                let seen = Seen::of(endpoint, is_writer, who);
+                if self.nodes.is_none() || !seen.is_plumbing() {
+                    tell(&self.endpoint(endpoint, seen));
+                }
             }
         }
         self.known = present;
@@ -233,12 +261,18 @@ impl Look {
 }
 
 impl Census {
-    fn of(participant: &Participant, rate: impl Fn(Guid) -> Option<Rate>) -> Self {
-        let who = |guid: Guid| {
+    fn of(
+        participant: &Participant,
+        rate: impl Fn(Guid) -> Option<Rate>,
+        nodes: Option<&Nodes>,
+    ) -> Self {
+        let known = |prefix: GuidPrefix| {
             let mut all = participant.participants();
-            let found = all.find(|one| one.prefix == guid.prefix);
-            found.map_or_else(|| guid.prefix.to_string(), named)
+            all.find(|one| one.prefix == prefix).map(named)
         };
+        let who = |guid: Guid| known(guid.prefix).unwrap_or_else(|| guid.prefix.to_string());
+        let owners = nodes.map(Nodes::by_endpoint).unwrap_or_default();
+        let owner = |guid: Guid| owners.get(&guid).map(|node| (*node).to_owned());
         // By address, as identities are random.
         let mut all: Vec<&ParticipantData> = participant.participants().collect();
         all.sort_by_key(|data| (address(data), data.prefix));
@@ -262,8 +296,21 @@ impl Census {
                 who: who(endpoint.guid),
                 policies: differences(endpoint, *is_writer),
                 rate: rate(endpoint.guid).filter(|_| *is_writer),
+                seen: Seen::of(
+                    endpoint,
+                    *is_writer,
+                    owner(endpoint.guid).unwrap_or_else(|| who(endpoint.guid)),
+                ),
             })
             .collect();
+        census.ros = nodes.map(|nodes| {
+            let seen: Vec<Seen> = census
+                .endpoints
+                .iter()
+                .map(|one| one.seen.clone())
+                .collect();
+            Graph::of(&seen, nodes, known)
+        });
         census.compare(&endpoints, who);
         census
     }
@@ -289,6 +336,7 @@ impl Census {
                     topic: clean(&writer.topic),
                     writer: who(writer.guid),
                     reader: who(reader.guid),
+                    identities: [writer.guid, reader.guid].map(|guid| guid.to_string()),
                     reason,
                 });
             }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::by_version;
 use super::rates::Rate;
+use super::ros_output;
 use super::spy::{Census, EndpointRow};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Rows, Screen, Table};
@@ -45,6 +46,9 @@ const fn role(is_writer: bool) -> &'static str {
 impl Render for Census {
     /// Participants, their endpoints, and the pairs that do not match.
     fn parts(&self, _: Screen) -> Vec<Part> {
+        if let Some(graph) = &self.ros {
+            return ros_output::parts(self, graph, &dropped(self));
+        }
         let head = format!(
             "Domain {}: {}, {}\n",
             self.domain,
@@ -57,18 +61,7 @@ impl Render for Census {
                 parts.extend([Part::Lines("\n".into()), table.into()]);
             }
         }
-        let mut text = String::new();
-        if self.impostors > 0 {
-            let count = usize::try_from(self.impostors).unwrap_or(usize::MAX);
-            _ = writeln!(
-                text,
-                "\n{} dropped: from addresses that the participant in question has not announced",
-                plural(count, "message")
-            );
-        }
-        if !self.versions.is_empty() {
-            _ = writeln!(text, "\nDatagrams dropped: {}{}", self.versions, hint(self));
-        }
+        let mut text = dropped(self);
         mismatches(&mut text, self);
         parts.push(text.into());
         parts
@@ -91,6 +84,24 @@ impl Render for Census {
     fn json(&self) -> String {
         json(self)
     }
+}
+
+/// Returns what was dropped, in words.
+fn dropped(census: &Census) -> String {
+    let mut text = String::new();
+    if census.impostors > 0 {
+        let count = usize::try_from(census.impostors).unwrap_or(usize::MAX);
+        _ = writeln!(
+            text,
+            "\n{} dropped: from addresses that the participant in question has not announced",
+            plural(count, "message")
+        );
+    }
+    if !census.versions.is_empty() {
+        let versions = &census.versions;
+        _ = writeln!(text, "\nDatagrams dropped: {versions}{}", hint(census));
+    }
+    text
 }
 
 /// Returns how to see more, if there is a way.
@@ -130,7 +141,17 @@ fn endpoints(census: &Census) -> Table {
         .rank(1)
         .file("policies", |one| policies(one))
         .when(census.has_rates, counted_rates)
+        .when(census.ros.is_some(), of_ros)
         .done()
+}
+
+/// Adds the names of ROS to files.
+fn of_ros(rows: Rows<&EndpointRow>) -> Rows<&EndpointRow> {
+    rows.file("ros_kind", |one| one.seen.kind.name())
+        .file("ros_name", |one| &one.seen.name)
+        .file("ros_type", |one| &one.seen.type_name)
+        .file("ros_node", |one| &one.seen.who)
+        .file("type_hash", |one| one.seen.hash.clone())
 }
 
 /// Adds what a writer sends per second, empty for readers.
@@ -206,6 +227,8 @@ fn json(census: &Census) -> String {
             "participant": one.who,
             "policies": policies.collect::<Map<String, Value>>(),
             "rate": one.rate.map(rate_object),
+            "node": census.ros.as_ref().and_then(|graph| graph.owners.get(&one.guid)),
+            "type_hash": one.seen.hash,
         })
     });
     let apart = census.apart.iter().map(|pair| {
@@ -213,6 +236,7 @@ fn json(census: &Census) -> String {
             "topic": pair.topic,
             "writer": pair.writer,
             "reader": pair.reader,
+            "identities": pair.identities,
             "reason": pair.reason.to_string(),
         })
     });
@@ -223,6 +247,7 @@ fn json(census: &Census) -> String {
         "endpoints": endpoints.collect::<Vec<_>>(),
         "mismatches": apart.collect::<Vec<_>>(),
         "mismatches_cut": census.is_cut,
+        "ros": census.ros.as_ref().map(ros_output::json),
         "impostors": census.impostors,
         "other_versions": by_version(&census.versions),
         "ended_early": census.ended,

@@ -1,10 +1,11 @@
 //! What comes from outside, as any octets. The checks are those of the fuzz targets `shim_config`,
-//! `control`, `ssh` and `idl`; here they run over the corpora.
+//! `control`, `ssh`, `idl` and `msg`; here they run over the corpora.
 
 #![cfg(target_os = "linux")]
 
 mod control;
 mod idl;
+mod msg;
 mod shim_config;
 mod ssh;
 
@@ -51,4 +52,11 @@ fn corpus_of_types() {
     let corpus = corpus_of("idl");
     let known: usize = corpus.iter().map(|octets| idl::check(octets)).sum();
     assert!(known >= 5, "{known}");
+}
+
+#[test]
+fn corpus_of_messages() {
+    let corpus = corpus_of("msg");
+    let known = corpus.iter().filter(|octets| msg::check(octets));
+    assert!(known.count() >= 3);
 }

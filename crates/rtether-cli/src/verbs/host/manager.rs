@@ -60,6 +60,7 @@ pub(crate) fn run(arguments: &ManagerArgs) -> Exit {
         },
         duration: arguments.duration,
         rates: false,
+        ros: false,
     };
     look(&options, &stop, arguments.format, |_| Exit::Ok)
 }

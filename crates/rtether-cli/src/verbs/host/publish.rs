@@ -24,23 +24,23 @@ pub(crate) struct PubArgs {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = time)]
     pub(crate) period: Duration,
     /// Extra octets of each sample
-    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "idl", value_parser = number::within(0_u32..=SIZE_MAX))]
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "described", value_parser = number::within(0_u32..=SIZE_MAX))]
     pub(crate) size: u32,
-    /// With --idl: value of the samples, such as `color: RED, x: 1`; omitted members are zero or
+    /// With --idl or --msg: value of the samples, such as `color: RED, x: 1`; omitted members are zero or
     /// empty
     #[arg(
         long,
         value_name = "MEMBERS",
-        requires = "idl",
+        requires = "described",
         conflicts_with = "values"
     )]
     pub(crate) value: Option<String>,
-    /// With --idl: YAML or JSON file with a value or a list of values, written in turn; - reads one
+    /// With --idl or --msg: YAML or JSON file with a value or a list of values, written in turn; - reads one
     /// value per line of standard input until it ends
-    #[arg(long, value_name = "FILE", requires = "idl")]
+    #[arg(long, value_name = "FILE", requires = "described")]
     pub(crate) values: Option<PathBuf>,
     /// Color of shapes, the key of their instances
-    #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "idl", value_parser = color)]
+    #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "described", value_parser = color)]
     pub(crate) shape_color: String,
     /// Exclusive ownership with this strength: the strongest writer of an instance owns it
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number::strength)]

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rtether_testbed::Duration;
 use rtether_testbed::topics::{self, Census, ParticipantOptions, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
-use super::domain::{DomainArgs, FrameArgs, end_trace, participant_of, tell, tracing};
+use super::domain::{DomainArgs, FrameArgs, Version, end_trace, participant_of, tell, tracing};
 use super::quantity::positive;
 use super::socket::refuse;
 use super::stop::Stop;
@@ -32,15 +32,58 @@ pub(crate) struct SpyArgs {
     /// Read every topic to measure its rates, as an additional best-effort reader
     #[arg(long)]
     pub(crate) rates: bool,
+    /// Show what ROS 2 calls it: nodes, topics, services, actions, types and their hashes
+    #[arg(long)]
+    pub(crate) ros: bool,
+    /// What makes the exit code 1, separated by commas [default: mismatch; with --ros also hash]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub(crate) fail_on: Vec<FailOn>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
 
-const SPY_NOTES: &str = "Example: rtether spy --domain 7 --for 10s --rates\n\nExit codes: 0 all writers and readers of a topic match, 1 some \
-do not, 3 no other participant was found, 4 the machine cannot do it, 130 interrupted.";
+/// What is reported by the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A writer and a reader of one topic do not match.
+    Mismatch,
+    /// ROS: two endpoints of one topic and type have different type hashes.
+    Hash,
+    /// ROS: two nodes have one name.
+    Name,
+    /// ROS: a topic has only writers or only readers, a service is called and not served.
+    OneSided,
+    /// Nothing.
+    Never,
+}
+
+impl FailOn {
+    /// Returns whether a census has it.
+    fn is_in(self, census: &Census) -> bool {
+        let ros = census.ros.as_ref();
+        match self {
+            Self::Mismatch => !census.apart.is_empty(),
+            Self::Hash => ros.is_some_and(|graph| !graph.clashes.is_empty()),
+            Self::Name => ros.is_some_and(|graph| !graph.twins.is_empty()),
+            Self::OneSided => ros.is_some_and(|graph| graph.one_sided().next().is_some()),
+            Self::Never => false,
+        }
+    }
+
+    const fn needs_ros(self) -> bool {
+        matches!(self, Self::Hash | Self::Name | Self::OneSided)
+    }
+}
+
+const SPY_NOTES: &str = "Example: rtether spy --domain 7 --for 10s --rates\n         rtether spy --ros --fail-on mismatch,hash\n\nExit codes: 0 all writers and readers of a topic match, 1 some \
+do not, or what --fail-on names was found, 3 no other participant was found, 4 the machine cannot do it, 130 interrupted.";
 
 /// Runs `spy`.
 pub(crate) fn run(arguments: &SpyArgs) -> Exit {
+    let fail_on = match fail_on(arguments) {
+        Ok(fail_on) => fail_on,
+        Err(exit) => return exit,
+    };
     let stop = Stop::new(Care::None);
     let trace = match tracing(&arguments.domain) {
         Ok(trace) => trace,
@@ -57,15 +100,36 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
         },
         duration: Some(arguments.duration),
         rates: arguments.rates,
+        ros: arguments.ros,
     };
     look(&options, &stop, arguments.format, |census| {
         if census.participants.is_empty() {
             Exit::NoAnswer
-        } else if !census.apart.is_empty() {
+        } else if fail_on.iter().any(|what| what.is_in(census)) {
             Exit::Failed
         } else {
             Exit::Ok
         }
+    })
+}
+
+/// Returns what makes the exit code 1.
+fn fail_on(arguments: &SpyArgs) -> Result<Vec<FailOn>, Exit> {
+    let wrong = |message: &str| {
+        terminal::complain(message);
+        Err(Exit::WrongInput)
+    };
+    let given = &arguments.fail_on;
+    if arguments.ros && arguments.domain.version == Version::One {
+        return wrong("ROS 2 does not speak RTPS 1.0: leave out `--ros` or `--rtps`");
+    }
+    if !arguments.ros && given.iter().any(|what| what.needs_ros()) {
+        return wrong("`--fail-on hash`, `name` and `one-sided` need `--ros`");
+    }
+    Ok(match (given.is_empty(), arguments.ros) {
+        (false, _) => given.clone(),
+        (true, true) => vec![FailOn::Mismatch, FailOn::Hash],
+        (true, false) => vec![FailOn::Mismatch],
     })
 }
 

@@ -32,11 +32,19 @@ pub(crate) struct TopicArgs {
     pub(crate) topic: String,
     /// Type of its samples: shape, octets or ping; with --idl a structure of the file
     /// [default: shape, or the last structure of the file]
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", conflicts_with = "msg")]
     pub(crate) kind: Option<String>,
     /// File of OMG IDL with the type
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "described")]
     pub(crate) idl: Option<PathBuf>,
+    /// Message of ROS 2: a file, or a name such as `std_msgs/msg/String`; a topic `/name` is then
+    /// that of ROS, `rt/name`
+    #[arg(long, value_name = "MESSAGE", group = "described")]
+    pub(crate) msg: Option<String>,
+    /// Folder with packages of messages, beside that of the file and those of `AMENT_PREFIX_PATH`;
+    /// repeatable
+    #[arg(long, value_name = "FOLDER", requires = "msg")]
+    pub(crate) msg_path: Vec<PathBuf>,
     /// Retransmit lost samples
     #[arg(long)]
     pub(crate) reliable: bool,
@@ -132,6 +140,14 @@ pub(super) fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qo
     qos
 }
 
+/// Returns the name of the topic in discovery: of ROS topics with its prefix.
+fn on_the_wire(topic: &TopicArgs) -> String {
+    if topic.msg.is_some() && topic.topic.starts_with('/') {
+        return format!("rt{}", topic.topic);
+    }
+    topic.topic.clone()
+}
+
 pub(super) fn options(
     topic: &TopicArgs,
     kind: TopicType,
@@ -141,7 +157,7 @@ pub(super) fn options(
     TopicOptions {
         participant: participant_of(&topic.domain, &topic.frames, trace),
         thread: thread_of(&topic.thread),
-        topic: topic.topic.clone(),
+        topic: on_the_wire(topic),
         kind,
         qos,
         count: topic.count,

@@ -1,48 +1,26 @@
 //! Types and values of topics, from the command line and from files.
 
-use std::fs;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
 use rtether::scenario::Source;
-use rtether::scenario::render::{self, Style};
 use rtether_testbed::idl::{FILE_MAX, Library};
 use rtether_testbed::topics::{TopicType, Values, lines_of, values_of};
 
+use super::messages;
+use super::read::{complain, read, wrong};
 use super::topic::TopicArgs;
 use crate::exit::Exit;
-use crate::terminal;
 
 /// Largest file of values, in octets: the limit of the YAML reader.
 const VALUES_MAX: usize = rtether::scenario::MAX_FILE_SIZE;
 
-fn wrong(message: &str) -> Exit {
-    terminal::complain(message);
-    Exit::WrongInput
-}
-
-/// Reads a file of limited size.
-fn read(path: &Path, max: usize) -> Result<String, Exit> {
-    let limit = u64::try_from(max).unwrap_or(u64::MAX) + 1;
-    let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
-    let path = path.display();
-    match read {
-        Ok(_) if text.len() > max => Err(wrong(&format!("{path} has more than {max} octets"))),
-        Ok(_) => Ok(text),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(wrong(&format!(
-            "{path} is not UTF-8; convert it, for example by `iconv -t utf-8`"
-        ))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(wrong(&format!("there is no file {path}")))
-        }
-        Err(error) => Err(wrong(&format!("reading {path}: {}", error.kind()))),
-    }
-}
-
 /// Returns the type of a topic.
 pub(super) fn kind(topic: &TopicArgs) -> Result<TopicType, Exit> {
+    if let Some(message) = &topic.msg {
+        return messages::kind(message, &topic.msg_path);
+    }
     let name = topic.kind.as_deref();
     let Some(path) = &topic.idl else {
         return match name {
@@ -59,19 +37,8 @@ pub(super) fn kind(topic: &TopicArgs) -> Result<TopicType, Exit> {
         name: path.display().to_string(),
         text: read(path, FILE_MAX)?,
     };
-    let library = Library::parse(&source).map_err(|mistake| {
-        let style = if terminal::errors_have_color() {
-            Style::Colored
-        } else {
-            Style::Plain
-        };
-        terminal::tell(&render::text(
-            &mistake,
-            std::slice::from_ref(&source),
-            style,
-        ));
-        Exit::WrongInput
-    })?;
+    let library = Library::parse(&source)
+        .map_err(|mistake| complain(&mistake, std::slice::from_ref(&source)))?;
     let name = name.or_else(|| library.names().last().map(String::as_str));
     let found = name.and_then(|name| library.structure(name));
     found.cloned().map(TopicType::Described).ok_or_else(|| {
