@@ -155,6 +155,36 @@ fn values_of_a_message_of_ros_arrive() {
 }
 
 #[test]
+fn delays_say_what_the_clocks_allow() {
+    let Some(hosts) = Hosts::new() else { return };
+    // Oracle: where the writer is: on the same host there is one clock, on another there are two;
+    // and the figures of the samples themselves.
+    let read = "sub Square -n 20 --for 30s --reliable --depth 0 --delay --json";
+    let here = Hosts::start(&hosts.near, read);
+    let there = Hosts::start(&hosts.far, &format!("{read} --clock-error 1ms"));
+    let write = "pub Square --period 10ms --reliable --depth 0 --for 20s --json";
+    let writing = Hosts::start(&hosts.near, write);
+    let (here, there) = (here.finish(), there.finish());
+    signal(writing.id(), "-INT");
+    drop(writing.wait_with_output());
+    for (read, is_one, error) in [(&here, true, 0), (&there, false, 1_000_000)] {
+        read.exits(0);
+        let objects = objects(read);
+        let (summary, samples) = objects.split_last().unwrap();
+        let delays = &summary["delays"]["writers"][0];
+        let latencies = samples
+            .iter()
+            .map(|one| one["latency_ns"].as_i64().unwrap());
+        let (least, most) = (latencies.clone().min(), latencies.max());
+        assert_eq!(delays["samples"], 20);
+        assert_eq!(delays["min_ns"].as_i64(), least);
+        assert_eq!(delays["max_ns"].as_i64(), most);
+        assert_eq!(delays["one_clock"], is_one);
+        assert_eq!(delays["clock_error_ns"], error);
+    }
+}
+
+#[test]
 fn rates_are_those_of_the_writer() {
     let Some(hosts) = Hosts::new() else { return };
     // Oracle: the writer's own count, since it begins at the first match: every sample arrived or

@@ -35,6 +35,13 @@ impl Participant {
         }
     }
 
+    /// Returns whether a participant was first heard from an address of this host, and so uses its
+    /// clocks.
+    pub fn is_on_this_host(&self, prefix: GuidPrefix) -> bool {
+        let remote = self.remotes.get(&prefix);
+        prefix == self.config.prefix || remote.is_some_and(|remote| self.is_own(remote.origin))
+    }
+
     /// Returns whether an address is one of this host.
     pub(super) fn is_own(&self, origin: Origin) -> bool {
         let is_told = match origin {

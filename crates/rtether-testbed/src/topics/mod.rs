@@ -3,6 +3,8 @@
 //! Everything runs in the calling thread, including the callbacks: a slow callback falsifies the
 //! latency it reports.
 
+mod delay;
+mod delay_output;
 mod happening;
 mod outlet;
 mod output;
@@ -30,6 +32,7 @@ use rtether_rtps::engine::Versions;
 use rtether_rtps::time;
 use serde_json::{Map, Value};
 
+pub use delay::{Clocks, Delay, Delays};
 pub use happening::Happening;
 pub use output::Lines;
 pub use participant::{ParticipantOptions, Peer};
@@ -134,6 +137,17 @@ pub struct PublishOptions {
     pub color: String,
 }
 
+/// What to read, and what to find out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscribeOptions {
+    /// The topic.
+    pub topic: TopicOptions,
+    /// Whether to collect the delays of samples; see [`Delays`].
+    pub delay: bool,
+    /// Largest difference between the clocks of hosts, if the user knows one.
+    pub clock_error: Option<Duration>,
+}
+
 /// A topic, and how many of its samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicOptions {
@@ -209,6 +223,8 @@ pub struct Summary {
     pub unacknowledged: u64,
     /// Writers: whether every reliable reader has acknowledged everything.
     pub is_acknowledged: bool,
+    /// Readers: delays of the samples, if asked for.
+    pub delays: Option<Delays>,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
 }

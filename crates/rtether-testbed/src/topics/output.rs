@@ -5,6 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
+use super::delay_output;
 use super::text::clean;
 use super::{Member, Sample, Summary, TopicType, by_version};
 use rtether::characters::is_unseen;
@@ -172,7 +173,8 @@ impl Lines {
             let count = plural_u64(summary.unacknowledged, "sample");
             _ = write!(text, "; {count} not acknowledged");
         }
-        line(&text)
+        let delays = summary.delays.as_ref();
+        line(&text) + &delays.map(delay_output::text).unwrap_or_default()
     }
 }
 
@@ -196,6 +198,7 @@ fn object(summary: &Summary) -> Value {
         "mismatched": summary.mismatched,
         "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),
         "unacknowledged": summary.is_writer.then_some(summary.unacknowledged),
+        "delays": summary.delays.as_ref().map(delay_output::json),
         "ended_early": summary.ended,
     })
 }

@@ -166,11 +166,14 @@ impl<'a> Session<'a> {
         let now = self.domain.now();
         if now - self.looked_at >= LOOK {
             self.looked_at = now;
+            // A step of the clock of the day must not falsify later samples.
+            let (monotonic, real) = monotonic_and_real_ns();
+            self.wall_offset = real.saturating_sub(monotonic);
             self.look_for_strangers(tell);
         }
     }
 
-    fn who(&mut self, prefix: GuidPrefix) -> String {
+    pub(super) fn who(&mut self, prefix: GuidPrefix) -> String {
         self.names.of(self.domain.participant(), prefix)
     }
 

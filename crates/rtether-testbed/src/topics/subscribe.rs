@@ -3,12 +3,15 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use rtether_live::clock::synchronization;
+use rtether_model::quantity::Duration;
+use rtether_rtps::guid::Guid;
 use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time;
 
 use super::outlet::{Inlet, inlet};
 use super::session::Session;
-use super::{Happening, Member, Said, Sample, Summary, TopicOptions, shown};
+use super::{Clocks, Delays, Happening, Member, Said, Sample, SubscribeOptions, Summary, shown};
 use crate::{LiveError, why_ended};
 
 /// Reads until the number of samples is reached, the time is over, or `stop` is set.
@@ -16,11 +19,14 @@ use crate::{LiveError, why_ended};
 /// # Errors
 /// If nothing could be read.
 pub fn subscribe(
-    options: &TopicOptions,
+    wish: &SubscribeOptions,
     stop: &AtomicBool,
     mut on: impl FnMut(Said<'_>),
 ) -> Result<Summary, LiveError> {
+    let options = &wish.topic;
     options.check()?;
+    // A confined participant may no longer ask.
+    let clock = synchronization();
     let (mut domain, confined) = options.participant.open("rtether sub", options.thread)?;
     let mut subscription = inlet(&mut domain, options)?;
     let guid = domain.participant().reader_guid(subscription.id());
@@ -29,19 +35,18 @@ pub fn subscribe(
     on(Said::Happening(
         &session.opened(options.participant.domain, confined),
     ));
-    let mut samples = 0;
-    let count = options.count.unwrap_or(u64::MAX);
-    let ended = read_all(
-        &mut session,
-        subscription.as_mut(),
-        (&mut samples, count),
-        &mut on,
-    );
+    let mut reading = Reading {
+        samples: 0,
+        count: options.count.unwrap_or(u64::MAX),
+        delays: wish.delay.then(|| Delays::new(clock)),
+        clock_error: wish.clock_error,
+    };
+    let ended = reading.all(&mut session, subscription.as_mut(), &mut on);
     let participant = session.domain.participant();
     let counters = participant.reader_counters(subscription.id());
     Ok(Summary {
         is_writer: false,
-        samples,
+        samples: reading.samples,
         matched: session.matched,
         mismatched: session.mismatched,
         lost: counters.lost,
@@ -56,35 +61,64 @@ pub fn subscribe(
         crowded: participant.counters().crowded,
         unacknowledged: 0,
         is_acknowledged: false,
+        delays: reading.delays,
         ended: ended.err().map(|error| why_ended(&error)),
     })
 }
 
-fn read_all(
-    session: &mut Session<'_>,
-    subscription: &mut dyn Inlet,
-    (samples, count): (&mut u64, u64),
-    on: &mut impl FnMut(Said<'_>),
-) -> io::Result<()> {
-    while !session.is_over() {
-        let tell = &mut |happening: &Happening| on(Said::Happening(happening));
-        session.step(session.end, tell)?;
-        let now = session.domain.now();
-        while *samples < count {
-            let participant = session.domain.participant_mut();
-            let Some((info, members)) = subscription.take(participant, now) else {
-                break;
-            };
-            if info.is_valid {
-                *samples += 1;
+/// What has been read.
+struct Reading {
+    samples: u64,
+    count: u64,
+    delays: Option<Delays>,
+    clock_error: Option<Duration>,
+}
+
+impl Reading {
+    fn all(
+        &mut self,
+        session: &mut Session<'_>,
+        subscription: &mut dyn Inlet,
+        on: &mut impl FnMut(Said<'_>),
+    ) -> io::Result<()> {
+        while !session.is_over() {
+            let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+            session.step(session.end, tell)?;
+            let now = session.domain.now();
+            while self.samples < self.count {
+                let participant = session.domain.participant_mut();
+                let Some((info, members)) = subscription.take(participant, now) else {
+                    break;
+                };
+                let sample = sample(session, &info, members);
+                if info.is_valid {
+                    self.samples += 1;
+                    self.delay(session, info.writer, sample.latency);
+                }
+                on(Said::Sample(&sample));
             }
-            on(Said::Sample(&sample(session, &info, members)));
+            if self.samples >= self.count {
+                break;
+            }
         }
-        if *samples >= count {
-            break;
-        }
+        Ok(())
     }
-    Ok(())
+
+    fn delay(&mut self, session: &mut Session<'_>, writer: Guid, delay: Option<Duration>) {
+        let Some(delays) = &mut self.delays else {
+            return;
+        };
+        let error = self.clock_error;
+        delays.add(writer, delay, || {
+            let is_here = session.domain.participant().is_on_this_host(writer.prefix);
+            let clocks = match error {
+                _ if is_here => Clocks::One,
+                Some(error) => Clocks::Within(error),
+                None => Clocks::Unknown,
+            };
+            (session.who(writer.prefix), clocks)
+        });
+    }
 }
 
 fn sample(session: &Session<'_>, info: &SampleInfo, members: Vec<Member>) -> Sample {

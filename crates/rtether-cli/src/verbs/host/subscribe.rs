@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, Ownership, Representation, span};
+use rtether_testbed::topics::{self, Ownership, Representation, SubscribeOptions, span};
 
 use super::confine;
 use super::domain::tracing;
@@ -23,6 +23,13 @@ pub(crate) struct SubArgs {
     /// Minimum separation of the samples of an instance; those in between are dropped
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
     pub(crate) filter: Duration,
+    /// Show how long samples take, by the time stamps of their writers, and what the clocks allow
+    /// to say
+    #[arg(long)]
+    pub(crate) delay: bool,
+    /// With --delay: largest difference between the clocks of the hosts, as a synchronization tells
+    #[arg(long, value_name = "TIME", requires = "delay", value_parser = time)]
+    pub(crate) clock_error: Option<Duration>,
 }
 
 const SUB_NOTES: &str = "Example: rtether sub Square --deadline 50ms --count 100\n\nExit codes: 0 samples came and every deadline held, 1 a deadline was missed \
@@ -45,12 +52,17 @@ pub(crate) fn run(arguments: &SubArgs) -> Exit {
         qos.ownership = Ownership::Exclusive;
     }
     qos.time_based_filter = span(arguments.filter);
-    let mut options = options(topic, kind, qos, trace);
-    options.participant.confinement = match confine::wished(&topic.confine) {
+    let mut topic_options = options(topic, kind, qos, trace);
+    topic_options.participant.confinement = match confine::wished(&topic.confine) {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
     };
-    run_topic(topic, &options, |stop, on| {
+    let options = SubscribeOptions {
+        topic: topic_options,
+        delay: arguments.delay,
+        clock_error: arguments.clock_error,
+    };
+    run_topic(topic, &options.topic, |stop, on| {
         topics::subscribe(&options, stop, on)
     })
 }
