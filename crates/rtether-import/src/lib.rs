@@ -9,6 +9,7 @@
 //! | IEC 61850 SCL (SCD, CID, ICD, SSD), editions 1, 2 and 2.1 | `scl` |
 //! | captures: pcap and pcapng, also in gzip | `capture` |
 //! | lists of flows and links as CSV, those of tsnkit among them | `list` |
+//! | who is cabled to whom, as CSV or as neighbors by LLDP, beside one of these | `cabling` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
 //! size, depth and number of elements are limited, and every octet sequence ends with a plan or an
@@ -17,6 +18,7 @@
 use std::borrow::Cow;
 
 mod again;
+mod cabling;
 mod capture;
 mod columns;
 mod error;
@@ -28,6 +30,7 @@ mod sheet;
 mod text;
 
 pub use again::{Before, stamp};
+pub use cabling::Cabling;
 pub use capture::{Learner, Lesson, Sight, Source, StreamKey};
 pub use columns::{Column, Columns};
 pub use error::ImportError;
@@ -62,6 +65,8 @@ pub fn is_capture(octets: &[u8]) -> bool {
 ///
 /// If one is none, or if all of them together show no flow.
 pub fn import_captures(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan, ImportError> {
+    let name = sources.first().map_or("", |source| source.name.as_str());
+    refuse_cabling(name, options)?;
     capture::import(sources, options)
 }
 
@@ -99,15 +104,34 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
     }
 }
 
+/// Refuses links beside a capture.
+fn refuse_cabling(name: &str, options: &Options) -> Result<(), ImportError> {
+    match options.cabling() {
+        None => Ok(()),
+        Some(_) => Err(ImportError::new(
+            name,
+            None,
+            "a capture knows addresses, which a list of links does not".into(),
+            "import it without `--switches`, and cable its scenario by hand",
+        )),
+    }
+}
+
 /// Returns the text of a file.
 fn read<'a>(file: &File<'a>) -> Result<Cow<'a, str>, ImportError> {
+    check_size(file)?;
+    text::decode(file.octets)
+        .map_err(|wrong| ImportError::new(file.name, wrong.line, wrong.what, "save it as UTF-8"))
+}
+
+/// Refuses a file that is too large.
+fn check_size(file: &File<'_>) -> Result<(), ImportError> {
     if file.octets.len() > MAX_FILE_SIZE {
         let what = format!("the file is larger than {} MiB", MAX_FILE_SIZE >> 20);
         let remedy = "export the part of the plant you need";
         return Err(ImportError::new(file.name, None, what, remedy));
     }
-    text::decode(file.octets)
-        .map_err(|wrong| ImportError::new(file.name, wrong.line, wrong.what, "save it as UTF-8"))
+    Ok(())
 }
 
 /// Refuses what cannot be a list.
@@ -116,6 +140,11 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
         (
             "it is XML, and not the only file",
             "import one file of SCL at a time",
+        )
+    } else if cabling::is_lldp(text) {
+        (
+            "it is JSON, as of neighbors by LLDP, and no flows are in it",
+            "give it as `--switches`, beside a file with flows",
         )
     } else if list::is_list(text) {
         return Ok(());

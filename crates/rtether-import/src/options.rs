@@ -2,6 +2,7 @@
 
 use rtether_model::quantity::Duration;
 
+use crate::cabling::Cabling;
 use crate::columns::Columns;
 
 /// Classes of imported flows, each with a deadline of its own.
@@ -13,6 +14,8 @@ pub enum Class {
     Heartbeat,
     /// Sampled values.
     SampledValues,
+    /// Reports of servers to clients over TCP.
+    Report,
     /// Periodic data of other protocols, in captures.
     Periodic,
     /// What comes now and then, in captures.
@@ -26,10 +29,11 @@ const CLASSES: usize = Class::ALL.len();
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Goose,
         Self::Heartbeat,
         Self::SampledValues,
+        Self::Report,
         Self::Periodic,
         Self::Sporadic,
         Self::Bulk,
@@ -41,6 +45,7 @@ impl Class {
             Self::Goose => "goose",
             Self::Heartbeat => "heartbeat",
             Self::SampledValues => "sv",
+            Self::Report => "report",
             Self::Periodic => "periodic",
             Self::Sporadic => "sporadic",
             Self::Bulk => "bulk",
@@ -61,9 +66,10 @@ impl Class {
             Self::Goose => 0,
             Self::Heartbeat => 1,
             Self::SampledValues => 2,
-            Self::Periodic => 3,
-            Self::Sporadic => 4,
-            Self::Bulk => 5,
+            Self::Report => 3,
+            Self::Periodic => 4,
+            Self::Sporadic => 5,
+            Self::Bulk => 6,
         }
     }
 }
@@ -100,6 +106,7 @@ impl Frequency {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     columns: Option<Columns>,
+    cabling: Option<Cabling>,
     frequency: Option<Frequency>,
     deadlines: [Deadline; CLASSES],
 }
@@ -115,11 +122,14 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     /// IEC 61850-5 asks 3 ms of a trip (type 1A, class P2/3) and of samples for protection (type
-    /// 4). It asks nothing of a heartbeat, which only shows that its publisher is alive.
+    /// 4). It asks nothing of a heartbeat, which only shows that its publisher is alive; what it asks
+    /// of a report depends on the data in it.
     const fn usual(class: Class) -> Self {
         let time = match class {
             Class::Goose | Class::SampledValues => Some(Duration::from_ms(3)),
-            Class::Heartbeat | Class::Periodic | Class::Sporadic | Class::Bulk => None,
+            Class::Heartbeat | Class::Report | Class::Periodic | Class::Sporadic | Class::Bulk => {
+                None
+            }
         };
         Self {
             time,
@@ -139,11 +149,13 @@ impl Options {
     pub const fn new() -> Self {
         Self {
             columns: None,
+            cabling: None,
             frequency: None,
             deadlines: [
                 Deadline::usual(Class::Goose),
                 Deadline::usual(Class::Heartbeat),
                 Deadline::usual(Class::SampledValues),
+                Deadline::usual(Class::Report),
                 Deadline::usual(Class::Periodic),
                 Deadline::usual(Class::Sporadic),
                 Deadline::usual(Class::Bulk),
@@ -160,6 +172,17 @@ impl Options {
 
     pub(crate) const fn columns(&self) -> Option<&Columns> {
         self.columns.as_ref()
+    }
+
+    /// States who is cabled to whom, in place of what the file says of it.
+    #[must_use]
+    pub fn with_cabling(mut self, cabling: Cabling) -> Self {
+        self.cabling = Some(cabling);
+        self
+    }
+
+    pub(crate) const fn cabling(&self) -> Option<&Cabling> {
+        self.cabling.as_ref()
     }
 
     /// States the nominal frequency; 50 Hz is assumed otherwise.

@@ -136,6 +136,15 @@ pub(crate) fn time(span: Duration) -> String {
     format!("{} {unit}", ps / divisor)
 }
 
+/// Returns a rate of megabits per second in the larger unit if that leaves a whole number.
+pub(crate) fn rate(megabits: u64) -> String {
+    if megabits >= 1_000 && megabits.is_multiple_of(1_000) {
+        format!("{} Gbit/s", megabits / 1_000)
+    } else {
+        format!("{megabits} Mbit/s")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

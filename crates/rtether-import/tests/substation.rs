@@ -233,3 +233,53 @@ fn what_cannot_be_imported_is_refused_with_a_remedy() {
         assert!(!error.remedy.is_empty() && error.to_string().starts_with("x.scd:"));
     }
 }
+
+/// Reports of the bay: two to clients, one of a logical node of its own; one names no client.
+const REPORTS: &str = r#"<ReportControl name="urcb" datSet="Trip" rptID="" buffered="false" bufTime="50" intgPd="2000" confRev="1">
+    <TrgOps dchg="true" qchg="true" period="true"/><OptFields seqNum="true" timeStamp="true" reasonCode="true"/>
+    <RptEnabled max="2"><ClientLN iedName="Control" apRef="S1" lnClass="ITCI" lnInst="1"/>
+      <ClientLN iedName="Relay2" lnClass="ITCI" lnInst="1"/><ClientLN iedName="Gateway" lnClass="ITCI" lnInst="1"/></RptEnabled>
+  </ReportControl>
+  <ReportControl name="brcb" datSet="Missing" buffered="true" confRev="1"><TrgOps dchg="true"/>
+    <RptEnabled max="1"><ClientLN iedName="Control" lnClass="ITCI" lnInst="1"/></RptEnabled></ReportControl>
+  <ReportControl name="spare" datSet="Trip" buffered="false" confRev="1"><TrgOps dchg="true"/></ReportControl>
+  "#;
+
+/// Oracle: by hand. The members of `Trip` have 3 + 5 + (2 + 4 + 5 + 10) octets in BER, as for GOOSE;
+/// the identifier is `Relay1LD0/LLN0$BR$urcb01`'s length of 24; options 5, number 5, time 8,
+/// inclusion 2 + 2, three reasons of 4: 26 + 5 + 5 + 8 + 4 + 29 + 12 = 89 of results, 91 with tag
+/// and length; 98 with the name, 102, 107, 111 and 11 before.
+#[test]
+fn reports_to_clients_are_messages_over_tcp() {
+    let text = String::from_utf8(read("../../docs/guides/bay.scd")).expect("text");
+    let text = text.replacen("<GSEControl", &format!("{REPORTS}<GSEControl"), 1);
+    let plan = import("bay.scd", text.as_bytes(), &Options::new()).expect("a plan");
+    let lines = flow(&plan, "Relay1/LD0/LLN0.urcb changes");
+    let expected = [
+        "class: report",
+        "description: unbuffered report of data set Trip",
+        "from: Relay1.S1",
+        "to: [Relay2.S1, Control]",
+        "over: tcp",
+        "min_gap: 50 ms",
+        "size: 122 B",
+    ];
+    assert_eq!(lines, expected, "{}", plan.scenario);
+    let lines = flow(&plan, "Relay1/LD0/LLN0.urcb period");
+    assert!(lines.contains(&"period: 2 s"), "{lines:?}");
+    let lines = flow(&plan, "Relay1/LD0/LLN0.brcb changes");
+    assert!(lines.contains(&"min_gap: 1 s"), "{lines:?}");
+    assert!(lines.contains(&"to: [Control]"), "{lines:?}");
+    assert_eq!(
+        (count(&plan, "report_blocks"), count(&plan, "reported")),
+        (3, 2)
+    );
+    let texts: Vec<&str> = plan.findings.iter().map(|own| own.text.as_str()).collect();
+    assert!(
+        texts.contains(&"the client `Gateway` is not in the file"),
+        "{texts:?}"
+    );
+    let unknown = "the size of `Relay1/LD0/LLN0.brcb` is not known: the data set `Missing` is not in \
+                   the file";
+    assert!(texts.contains(&unknown), "{texts:?}");
+}

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 pub use rtether_import::{
-    Assumption, Before, Class, Code, Column, Columns, Count, File, Finding, Frequency, ImportError,
-    Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey, import, import_all,
-    import_captures, is_capture, stamp,
+    Assumption, Before, Cabling, Class, Code, Column, Columns, Count, File, Finding, Frequency,
+    ImportError, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey, import,
+    import_all, import_captures, is_capture, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

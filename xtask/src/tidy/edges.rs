@@ -82,7 +82,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "rtether-import",
         ours: &["rtether-model"],
-        outside: Outside::Only(&["csv", "flate2", "roxmltree", "thiserror"]),
+        outside: Outside::Only(&["csv", "flate2", "roxmltree", "serde_json", "thiserror"]),
     },
     Room {
         name: "rtether-report",

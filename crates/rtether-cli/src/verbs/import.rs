@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rtether::against::against;
 use rtether::import::{
-    Before, Class, Columns, Duration, File, Frequency, ImportError, Imported, Options, Plan,
-    Source, import_all, import_captures, is_capture, moved, stamp,
+    Before, Cabling, Class, Columns, Duration, File, Frequency, ImportError, Imported, Options,
+    Plan, Source, import_all, import_captures, is_capture, moved, stamp,
 };
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -42,13 +42,18 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "HZ", value_parser = Frequency::parse)]
     pub(crate) frequency: Option<Frequency>,
     /// Deadline of a class of flows, or `none`; may be given several times [default: goose=3ms
-    /// heartbeat=none sv=3ms sporadic=none bulk=none, and the period for periodic]
+    /// heartbeat=none sv=3ms report=none sporadic=none bulk=none, and the period for periodic]
     #[arg(long, value_name = "CLASS=TIME", value_parser = deadline)]
     pub(crate) deadline: Vec<Deadline>,
     /// Titles of the columns of a list of flows, and the unit of times [default: those of tsnkit,
     /// from=src,to=dst,size=size,period=period:ns,deadline=deadline:ns]
     #[arg(long, value_name = "NAME=TITLE,...", value_parser = Columns::parse)]
     pub(crate) columns: Option<Columns>,
+    /// Who is cabled to whom: a CSV file with the columns `node`, `neighbor` and, if known, `port`,
+    /// `neighbor_port`, `rate`, or `HOST.json`, what `lldpcli -f json show neighbors` prints at a
+    /// switch; may be given several times; beside SCL and lists of flows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) switches: Vec<PathBuf>,
     /// Compare with a plan, flow by flow, in place of printing the scenario
     #[arg(long, value_name = "SCENARIO")]
     pub(crate) against: Option<PathBuf>,
@@ -203,7 +208,10 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
         .first()
         .map_or(Path::new("-"), PathBuf::as_path);
     let others = arguments.files.iter().skip(1).cloned();
-    let apart: Vec<(&str, PathBuf)> = others.map(|other| ("FILE", other)).collect();
+    let others = others.map(|other| ("FILE", other));
+    let switches = arguments.switches.iter().cloned();
+    let switches = switches.map(|own| ("--switches", own));
+    let apart: Vec<(&str, PathBuf)> = others.chain(switches).collect();
     let outs = arguments.out.iter().map(|out| ("--out", out.clone()));
     let apart: Vec<(&str, PathBuf)> = apart.into_iter().chain(outs).collect();
     drafts::check_distinct(first, &apart).map_err(|message| complain(&message))?;
@@ -225,6 +233,10 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
     if let Some(columns) = &arguments.columns {
         options = options.with_columns(columns.clone());
     }
+    if !arguments.switches.is_empty() {
+        let cabling = cabling(&arguments.switches).map_err(|message| complain(&message))?;
+        options = options.with_cabling(cabling);
+    }
     let plan = plan(inputs, &options).map_err(|message| complain(&message))?;
     if let Some(draft) = draft {
         let text = stamped(&plan, before.as_deref(), &arguments.include);
@@ -233,6 +245,20 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
             .map_err(|message| terminal::fail(&message))?;
     }
     Ok((before, plan))
+}
+
+/// Reads who is cabled to whom.
+fn cabling(paths: &[PathBuf]) -> Result<Cabling, String> {
+    let mut contents = Vec::new();
+    for path in paths {
+        let start = "write one, or print it by `lldpcli -f json show neighbors`";
+        let octets = Input::open(path, start)?.octets()?;
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        contents.push((name.to_string_lossy().into_owned(), octets));
+    }
+    let files = contents.iter().map(|(name, octets)| File { name, octets });
+    let files: Vec<File<'_>> = files.collect();
+    Cabling::read(&files).map_err(|error| error.to_string())
 }
 
 /// Imports files: captures piece by piece, since they may be larger than memory.

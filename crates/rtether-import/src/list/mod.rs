@@ -16,12 +16,14 @@ use crate::columns::Columns;
 use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Assumption, Code, Count, Finding, Plan};
-use crate::sheet::{Names, Sheet, scalar, time};
+use crate::sheet::{Names, Sheet, rate, scalar, time};
 use crate::text::{plain, quote};
 use flows::Row;
 use network::Network;
-use table::Table;
+pub(crate) use table::{Cells, Table};
 
+/// Rate of links that nothing states, in megabits per second.
+const USUAL_RATE: u64 = 1_000;
 /// Largest message in one frame without further headers.
 const ONE_FRAME: u64 = 1500;
 /// Messages that a simulation may have, so that the first check is quick.
@@ -57,9 +59,19 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
     let tsnkit = Columns::tsnkit();
     let columns = options.columns().unwrap_or(&tsnkit);
     let rows = flows::read(list, columns)?;
-    let network = match &links {
-        Some(links) => Network::read(links, &rows)?,
-        None => Network::star(list.name(), &rows)?,
+    let network = match (&links, options.cabling()) {
+        (Some(links), None) => Network::read(links, &rows)?,
+        (None, Some(cabling)) => Network::cabled(list.name(), cabling, &rows)?,
+        (None, None) => Network::star(list.name(), &rows)?,
+        (Some(links), Some(_)) => {
+            let what = "it is a list of links, and `--switches` another".to_owned();
+            return Err(ImportError::new(
+                links.name(),
+                None,
+                what,
+                "give one of them",
+            ));
+        }
     };
     check_ways(list.name(), &rows, &network)?;
     let mut seen = BTreeSet::new();
@@ -174,11 +186,12 @@ fn switches(sheet: &mut Sheet, network: &Network) {
             sheet.explained(&queues, "q_num");
         } else {
             let key = |key: &str| format!("switches.{name}.{key}");
-            sheet.assumed(
-                &latency,
-                &key("latency"),
-                "one switch; there is no list of links",
-            );
+            let why = if network.is_cabled {
+                "store and forward, time of the switch itself"
+            } else {
+                "one switch; there is no list of links"
+            };
+            sheet.assumed(&latency, &key("latency"), why);
             sheet.assumed(
                 &queues,
                 &key("queues"),
@@ -204,13 +217,18 @@ fn links(sheet: &mut Sheet, network: &Network, used: &BTreeSet<&String>) {
             Duration::ZERO => String::new(),
             span => format!(", propagation: {}", time(span)),
         };
-        let rate = link.gigabits;
+        let rate = rate(link.megabits.unwrap_or(USUAL_RATE));
         let line = format!(
-            "  - {{ ends: [{}, {}], rate: {rate} Gbit/s{propagation} }}",
+            "  - {{ ends: [{}, {}], rate: {rate}{propagation} }}",
             ends[0], ends[1]
         );
         let why = if network.is_stated {
             "a rate of 1 is 1 Gbit/s"
+        } else if link.megabits.is_some() {
+            sheet.explained(&line, &link.source);
+            continue;
+        } else if network.is_cabled {
+            "the list of links states no rate"
         } else {
             "there is no list of links"
         };

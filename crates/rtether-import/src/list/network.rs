@@ -6,6 +6,7 @@ use rtether_model::quantity::Duration;
 
 use super::flows::Row;
 use super::table::{Cells, Table};
+use crate::cabling::Cabling;
 use crate::error::ImportError;
 use crate::sheet::Names;
 use crate::text::quote;
@@ -27,6 +28,8 @@ pub(super) struct Network {
     neighbors: BTreeMap<String, BTreeSet<String>>,
     /// Whether a list describes it.
     pub(super) is_stated: bool,
+    /// Whether links are given beside the list.
+    pub(super) is_cabled: bool,
 }
 
 /// A switch.
@@ -37,12 +40,22 @@ pub(super) struct Switch {
     pub(super) queues: u64,
 }
 
+/// What is assumed of a switch that nothing describes.
+const USUAL: Switch = Switch {
+    ports: 0,
+    latency: Duration::from_us(10),
+    queues: 8,
+};
+
 /// A link between two nodes, each with its port.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) ends: [(String, usize); 2],
-    pub(super) gigabits: u64,
+    /// Rate in megabits per second, if it is stated.
+    pub(super) megabits: Option<u64>,
     pub(super) propagation: Duration,
+    /// Where it is stated.
+    pub(super) source: String,
 }
 
 /// Returns whether a list has links.
@@ -109,8 +122,59 @@ impl Network {
                 neighbors.insert(other.clone());
             }
         }
-        let refuse =
-            |what: String, remedy: &str| Err(ImportError::new(table.name(), None, what, remedy));
+        network.check(table.name(), rows)?;
+        network.find_switches(Switch::default());
+        let mut known = BTreeSet::new();
+        for way in ways {
+            if let Some(switch) = network.switches.get_mut(&way.ends[0]) {
+                switch.latency = switch.latency.max(way.latency);
+                switch.queues = switch.queues.max(way.queues);
+            }
+            let mut pair = way.ends.clone();
+            pair.sort();
+            if known.insert(pair) {
+                let rate = Some(way.gigabits * 1_000);
+                network.link(way.ends, rate, way.propagation, String::new());
+            }
+        }
+        network.check_ports(table.name())?;
+        Ok(network)
+    }
+
+    /// Takes links that are given beside a list.
+    pub(super) fn cabled(name: &str, cabling: &Cabling, rows: &[Row]) -> Result<Self, ImportError> {
+        let mut network = Self {
+            is_cabled: true,
+            ..Self::default()
+        };
+        for cable in cabling.links() {
+            let [(one, _), (other, _)] = &cable.ends;
+            for (one, other) in [(one, other), (other, one)] {
+                let neighbors = network.neighbors.entry(one.clone()).or_default();
+                neighbors.insert(other.clone());
+            }
+        }
+        network.check(name, rows)?;
+        network.find_switches(USUAL);
+        let mut known = BTreeSet::new();
+        for cable in cabling.links() {
+            let ends = cable.ends.clone().map(|(node, _)| node);
+            let mut pair = ends.clone();
+            pair.sort();
+            // A second cable between two nodes carries nothing that the first does not.
+            if known.insert(pair) {
+                let source = cable.source.clone();
+                network.link(ends, cable.megabits, Duration::ZERO, source);
+            }
+        }
+        network.check_ports(name)?;
+        Ok(network)
+    }
+
+    /// Refuses stations without a link or with several, and plants that take too long.
+    fn check(&self, name: &str, rows: &[Row]) -> Result<(), ImportError> {
+        let network = self;
+        let refuse = |what: String, remedy: &str| Err(ImportError::new(name, None, what, remedy));
         let ends = rows.iter().flat_map(|row| row.to.iter().chain([&row.from]));
         for end in ends {
             match network.neighbors.get(end).map_or(0, BTreeSet::len) {
@@ -135,29 +199,28 @@ impl Network {
             );
             return refuse(what, "import a part of it");
         }
-        network.name();
-        let nodes = network.neighbors.iter();
+        Ok(())
+    }
+
+    /// Takes nodes with several neighbors for switches.
+    fn find_switches(&mut self, usual: Switch) {
+        self.name();
+        let nodes = self.neighbors.iter();
         let switches = nodes.filter(|(_, neighbors)| neighbors.len() > 1);
-        let switches = switches.map(|(node, _)| (node.clone(), Switch::default()));
-        network.switches = switches.collect();
-        let mut known = BTreeSet::new();
-        for way in ways {
-            if let Some(switch) = network.switches.get_mut(&way.ends[0]) {
-                switch.latency = switch.latency.max(way.latency);
-                switch.queues = switch.queues.max(way.queues);
-            }
-            let mut pair = way.ends.clone();
-            pair.sort();
-            if known.insert(pair) {
-                network.link(way.ends, way.gigabits, way.propagation);
+        let switches = switches.map(|(node, _)| (node.clone(), usual));
+        self.switches = switches.collect();
+    }
+
+    fn check_ports(&self, name: &str) -> Result<(), ImportError> {
+        let mut ports = self.switches.iter();
+        match ports.find(|(_, switch)| switch.ports > MAX_PORTS) {
+            None => Ok(()),
+            Some((node, switch)) => {
+                let what = format!("the switch {} has {} links", quote(node), switch.ports);
+                let remedy = "a switch has at most 1024 ports";
+                Err(ImportError::new(name, None, what, remedy))
             }
         }
-        let mut ports = network.switches.iter();
-        if let Some((node, switch)) = ports.find(|(_, switch)| switch.ports > MAX_PORTS) {
-            let what = format!("the switch {} has {} links", quote(node), switch.ports);
-            return refuse(what, "a switch has at most 1024 ports");
-        }
-        Ok(network)
     }
 
     /// Joins all stations at one switch.
@@ -184,14 +247,14 @@ impl Network {
             names.take(&network.names[station]);
         }
         network.names.insert(center.clone(), names.take("switch"));
-        let switch = Switch {
-            ports: 0,
-            latency: Duration::from_us(10),
-            queues: 8,
-        };
-        network.switches.insert(center.clone(), switch);
+        network.switches.insert(center.clone(), USUAL);
         for station in stations {
-            network.link([station, center.clone()], 1, Duration::ZERO);
+            network.link(
+                [station, center.clone()],
+                None,
+                Duration::ZERO,
+                String::new(),
+            );
         }
         Ok(network)
     }
@@ -203,7 +266,13 @@ impl Network {
         self.names = nodes.map(|node| (node.clone(), names.take(node))).collect();
     }
 
-    fn link(&mut self, ends: [String; 2], gigabits: u64, propagation: Duration) {
+    fn link(
+        &mut self,
+        ends: [String; 2],
+        megabits: Option<u64>,
+        propagation: Duration,
+        source: String,
+    ) {
         let ends = ends.map(|end| {
             let port = self.switches.get_mut(&end).map_or(0, |switch| {
                 switch.ports += 1;
@@ -213,8 +282,9 @@ impl Network {
         });
         self.links.push(Link {
             ends,
-            gigabits,
+            megabits,
             propagation,
+            source,
         });
     }
 

@@ -10,7 +10,7 @@ const MAX_ROWS: usize = 20_000;
 
 /// A list with a line of titles.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     name: String,
     titles: StringRecord,
     rows: Vec<(usize, StringRecord)>,
@@ -18,7 +18,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Reads a list; cells are separated by commas, semicolons or tabs, as in its first line.
-    pub(super) fn read(name: &str, text: &str) -> Result<Self, ImportError> {
+    pub(crate) fn read(name: &str, text: &str) -> Result<Self, ImportError> {
         let first = text.lines().next().unwrap_or_default();
         let count = |separator: &u8| first.bytes().filter(|octet| octet == separator).count();
         // The last of the largest counts: a comma, if all are equal.
@@ -60,18 +60,18 @@ impl Table {
         })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the number of a column.
-    pub(super) fn find(&self, title: &str) -> Option<usize> {
+    pub(crate) fn find(&self, title: &str) -> Option<usize> {
         let mut titles = self.titles.iter();
         titles.position(|known| known.eq_ignore_ascii_case(title))
     }
 
     /// Returns the number of a column, or what there is in its place.
-    pub(super) fn column(&self, title: &str) -> Result<usize, ImportError> {
+    pub(crate) fn column(&self, title: &str) -> Result<usize, ImportError> {
         self.find(title).ok_or_else(|| {
             let known: Vec<String> = self.titles.iter().take(20).map(quote).collect();
             let what = format!("it has no column {}, but {}", quote(title), known.join(", "));
@@ -82,7 +82,7 @@ impl Table {
     }
 
     /// Returns the rows that hold something.
-    pub(super) fn rows(&self) -> impl Iterator<Item = Cells<'_>> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Cells<'_>> {
         let rows = self.rows.iter().map(|(line, cells)| Cells {
             table: self,
             line: *line,
@@ -94,25 +94,25 @@ impl Table {
 
 /// A row of a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cells<'t> {
+pub(crate) struct Cells<'t> {
     table: &'t Table,
-    pub(super) line: usize,
+    pub(crate) line: usize,
     record: &'t StringRecord,
 }
 
 impl<'t> Cells<'t> {
     /// Returns the name of the file.
-    pub(super) fn file(&self) -> &'t str {
+    pub(crate) fn file(&self) -> &'t str {
         &self.table.name
     }
 
     /// Returns a cell; empty if the row is short.
-    pub(super) fn cell(&self, column: usize) -> &'t str {
+    pub(crate) fn cell(&self, column: usize) -> &'t str {
         self.record.get(column).unwrap_or_default()
     }
 
     /// Returns the number in a cell.
-    pub(super) fn number(&self, column: usize, most: u64) -> Result<u64, ImportError> {
+    pub(crate) fn number(&self, column: usize, most: u64) -> Result<u64, ImportError> {
         let text = self.cell(column);
         // Tables of numbers are often written with decimals.
         let whole = text.strip_suffix(".0").unwrap_or(text);
@@ -121,7 +121,7 @@ impl<'t> Cells<'t> {
     }
 
     /// Says that a cell is wrong.
-    pub(super) fn wrong(&self, column: usize, wanted: &str) -> ImportError {
+    pub(crate) fn wrong(&self, column: usize, wanted: &str) -> ImportError {
         let title = quote(self.table.titles.get(column).unwrap_or_default());
         let what = format!("{title} is {}", quote(self.cell(column)));
         ImportError::new(

@@ -6,12 +6,13 @@ use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 
 use super::basic::Encoding;
+use super::flow::{Flow, member, octets};
 use super::frames::{Goose, Samples};
 use super::model::{Address, Block, Kind, Model};
 use super::notes::Notes;
 use super::release::{self, Note, Value};
+use super::report;
 use super::subscribe::{Listener, Listeners};
-use super::templates::Member;
 use super::xml::{Element, attribute, child, word};
 use crate::options::{Class, Options};
 use crate::plan::Code;
@@ -27,30 +28,6 @@ const MAX_PER_PACKET: u64 = 128;
 const SAMPLE: u64 = 8;
 const USUAL_MEMBERS: usize = 8;
 
-/// A flow of the scenario.
-#[derive(Debug)]
-pub(super) struct Flow {
-    /// Device, logical device and control block, with the access point if there are several.
-    pub(super) name: String,
-    pub(super) class: Class,
-    pub(super) description: String,
-    /// Interface that sends.
-    pub(super) talker: usize,
-    /// Interfaces that listen; empty if the file names none.
-    pub(super) listeners: Vec<usize>,
-    /// Subnetwork in which it is sent.
-    pub(super) subnetwork: usize,
-    /// Line with the key that says when packets are sent.
-    pub(super) release: String,
-    pub(super) release_note: Note,
-    /// Time between two packets at least.
-    pub(super) gap: Duration,
-    /// Octets of a packet, without Ethernet and the header of eight octets.
-    pub(super) size: Value<u64>,
-    pub(super) priority: Value<u8>,
-    pub(super) vlan: Option<u16>,
-}
-
 /// What becomes of the control blocks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Published {
@@ -59,6 +36,8 @@ pub(super) struct Published {
     pub(super) blocks: usize,
     /// Those without a listener.
     pub(super) unheard: usize,
+    /// Control blocks of reports with a client.
+    pub(super) reported: usize,
 }
 
 /// Makes the flows of all control blocks.
@@ -109,6 +88,9 @@ pub(super) fn flows(
             notes.add(block.element, Code::NoInterface, text);
         }
     }
+    let (reports, reported) = report::flows(model, notes);
+    published.flows.extend(reports);
+    published.reported = reported;
     published
 }
 
@@ -250,12 +232,17 @@ impl<'a> Sent<'_, 'a> {
         let suffix = match class {
             Class::Goose => " event",
             Class::Heartbeat => " heartbeat",
-            Class::SampledValues | Class::Periodic | Class::Sporadic | Class::Bulk => "",
+            Class::SampledValues
+            | Class::Report
+            | Class::Periodic
+            | Class::Sporadic
+            | Class::Bulk => "",
         };
         let key = match class {
             Class::Goose => "min_gap",
             Class::Heartbeat
             | Class::SampledValues
+            | Class::Report
             | Class::Periodic
             | Class::Sporadic
             | Class::Bulk => "period",
@@ -274,7 +261,7 @@ impl<'a> Sent<'_, 'a> {
             release_note: times.note.clone(),
             gap: times.value,
             size,
-            priority,
+            priority: Some(priority),
             vlan,
         }
     }
@@ -378,8 +365,9 @@ impl<'a> Sent<'_, 'a> {
     fn data(&self, encoding: Encoding) -> Result<(usize, u64), String> {
         let members = self.members()?;
         let mut sum = 0_u64;
-        for member in &members {
-            sum = sum.saturating_add(self.member(encoding, *member)?);
+        for own in &members {
+            let one = member(self.model, self.block.device, encoding, *own)?;
+            sum = sum.saturating_add(one);
         }
         Ok((members.len(), sum))
     }
@@ -392,34 +380,6 @@ impl<'a> Sent<'_, 'a> {
         let members = self.model.members(self.block);
         members.ok_or_else(|| format!("the data set {} has too many members", quote(name)))
     }
-
-    fn member(&self, encoding: Encoding, member: Element<'a>) -> Result<u64, String> {
-        let device = &self.model.devices[self.block.device];
-        let logical = word(member, "ldInst");
-        let node = (
-            word(member, "prefix"),
-            word(member, "lnClass"),
-            word(member, "lnInst"),
-        );
-        let found = device.logical.get(logical);
-        let found = found.and_then(|logical| logical.nodes.get(&node));
-        let kind = found.ok_or_else(|| {
-            let (prefix, class, instance) = node;
-            let name = quote(&format!("{logical}/{prefix}{class}{instance}"));
-            format!("the logical node {name} is not in the file")
-        })?;
-        let member = Member {
-            object: attribute(member, "doName"),
-            attribute: attribute(member, "daName"),
-            constraint: word(member, "fc"),
-            is_element: attribute(member, "ix").is_some(),
-        };
-        self.model.templates.size(encoding, kind, &member)
-    }
-}
-
-fn octets(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 /// Notes multicast addresses that several control blocks have.

@@ -2,15 +2,18 @@
 //!
 //! `xml` reads the file within limits, `model` takes from it what matters for traffic, `subscribe`
 //! finds the listeners, `templates` the sizes of data (`basic` those of basic types, `frames` those
-//! of packets), `flows` makes flows of control blocks (`release`: when they send), `topology`
+//! of packets), `flows` makes flows of control blocks (`release`: when they send; `report`: those of
+//! reports), `topology`
 //! stations and switches, and `write` the scenario.
 
 mod basic;
+mod flow;
 mod flows;
 mod frames;
 mod model;
 mod notes;
 mod release;
+mod report;
 mod subscribe;
 mod templates;
 mod topology;
@@ -61,7 +64,13 @@ pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, 
     }
     flows::shared_addresses(&model, &mut notes);
     note_unconnected(&model, &mut notes);
-    let topology = Topology::build(&model, &listeners, &published.flows, &mut notes);
+    let topology = Topology::build(
+        &model,
+        &listeners,
+        &published.flows,
+        options.cabling(),
+        &mut notes,
+    );
     if let Some(switch) = topology
         .switches
         .iter()
@@ -102,6 +111,11 @@ fn too_much(model: &Model<'_>) -> Option<(String, &'static str)> {
         let what = format!("it has {} control blocks", blocks.max(addresses));
         return Some((what, remedy));
     }
+    let reports = model.reports.len();
+    if reports > MAX_BLOCKS {
+        let what = format!("it has {reports} report control blocks with clients");
+        return Some((what, remedy));
+    }
     let interfaces = model.interfaces.len();
     let what = format!("it has {interfaces} connected access points");
     (interfaces > MAX_BLOCKS).then_some((what, remedy))
@@ -113,7 +127,7 @@ fn nothing(model: &Model<'_>) -> String {
         return "it has no devices (IED), so nothing sends".into();
     }
     match model.blocks.len() {
-        0 => "none of its devices has a control block of GOOSE or sampled values".into(),
+        0 => "none of its devices has a control block of GOOSE or sampled values, or reports to a client".into(),
         1 => "its control block has no address or no data set, so nothing is sent".into(),
         count => format!("none of its {count} control blocks has an address and a data set"),
     }
@@ -157,10 +171,12 @@ fn head(name: &str, format: &str, model: &Model<'_>) -> Vec<String> {
         "What the file does not say is marked `assumed`: check these lines first.".into(),
         "Sizes are octets of the packet after the header of eight octets.".into(),
     ];
-    let missing = "Not in the file, and not here: time synchronization, redundancy, traffic between clients and servers";
-    head.push(match model.reports {
+    let missing = "Not in the file, and not here: time synchronization, redundancy, what clients ask of servers";
+    head.push(match model.report_blocks - model.reports.len() {
         0 => format!("{missing}."),
-        count => format!("{missing} ({count} report control blocks)."),
+        count => {
+            format!("{missing}, reports to clients that are not named ({count} control blocks).")
+        }
     });
     head
 }
@@ -202,7 +218,12 @@ fn counts(model: &Model<'_>, topology: &Topology, published: &Published) -> Vec<
             "of these without subscriber",
             published.unheard,
         ),
-        count("report_blocks", "report control blocks", model.reports),
+        count(
+            "report_blocks",
+            "report control blocks",
+            model.report_blocks,
+        ),
+        count("reported", "of these with clients", published.reported),
         count(
             "idle_access_points",
             "access points without flows",

@@ -24,8 +24,10 @@ pub(super) struct Model<'a> {
     /// Where control blocks are published.
     pub(super) addresses: BTreeMap<BlockKey<'a>, Vec<Address<'a>>>,
     pub(super) templates: Templates<'a>,
-    /// Control blocks of reports, which are not imported.
-    pub(super) reports: usize,
+    /// Control blocks of reports that name a client.
+    pub(super) reports: Vec<Report<'a>>,
+    /// Control blocks of reports, with or without a client.
+    pub(super) report_blocks: usize,
 }
 
 /// An intelligent electronic device (IED).
@@ -76,6 +78,20 @@ impl<'a> Block<'a> {
     }
 }
 
+/// A control block of reports that names a client.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    pub(super) device: usize,
+    /// Access point of its server.
+    pub(super) point: &'a str,
+    pub(super) logical: &'a str,
+    /// Prefix, class and instance of its logical node.
+    pub(super) node: (&'a str, &'a str, &'a str),
+    /// Its logical node, which has its data set.
+    pub(super) parent: Element<'a>,
+    pub(super) element: Element<'a>,
+}
+
 /// A subnetwork.
 #[derive(Debug)]
 pub(super) struct Subnetwork<'a> {
@@ -122,7 +138,8 @@ impl<'a> Model<'a> {
             interfaces: Vec::new(),
             addresses: BTreeMap::new(),
             templates: Templates::read(root),
-            reports: 0,
+            reports: Vec::new(),
+            report_blocks: 0,
         };
         for element in children(root, "IED") {
             model.device(element, notes);
@@ -145,7 +162,7 @@ impl<'a> Model<'a> {
             return;
         }
         self.by_name.insert(name, number);
-        self.reports += all(element, "ReportControl").count();
+        self.report_blocks += all(element, "ReportControl").count();
         let mut device = Device {
             name,
             element,
@@ -156,7 +173,29 @@ impl<'a> Model<'a> {
             let logical = self.logical(element, &device, number);
             device.logical.insert(word(element, "inst"), logical);
         }
+        for point in children(element, "AccessPoint") {
+            for logical in all(point, "LDevice") {
+                self.reports(number, word(point, "name"), logical);
+            }
+        }
         self.devices.push(device);
+    }
+
+    /// Takes the control blocks of reports that name a client, of all logical nodes.
+    fn reports(&mut self, device: usize, point: &'a str, logical: Element<'a>) {
+        for parent in children(logical, "LN0").chain(children(logical, "LN")) {
+            let blocks = children(parent, "ReportControl").filter(|own| has_client(*own));
+            let node = ["prefix", "lnClass", "inst"].map(|part| word(parent, part));
+            let reports = blocks.map(|element| Report {
+                device,
+                point,
+                logical: word(logical, "inst"),
+                node: node.into(),
+                parent,
+                element,
+            });
+            self.reports.extend(reports);
+        }
     }
 
     fn logical(&mut self, element: Element<'a>, device: &Device<'a>, number: usize) -> Logical<'a> {
@@ -230,6 +269,11 @@ impl<'a> Model<'a> {
             }
         }
     }
+}
+
+/// Returns whether a report control block names a client.
+fn has_client(element: Element<'_>) -> bool {
+    child(element, "RptEnabled").is_some_and(|enabled| child(enabled, "ClientLN").is_some())
 }
 
 /// Most members of a data set: more do not fit a frame, since each takes an octet at least.

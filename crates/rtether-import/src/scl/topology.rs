@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::flows::Flow;
-use super::model::{Block, Model};
+use super::flow::Flow;
+use super::model::{Block, Interface, Model};
 use super::notes::Notes;
 use super::subscribe::Listeners;
 use super::xml::{Element, attribute, child, children, content, word};
+use crate::cabling::Cabling;
 use crate::plan::Code;
 use crate::sheet::Names;
 use crate::text::quote;
@@ -53,8 +54,10 @@ pub(super) struct Switch {
 pub(super) struct Link {
     pub(super) ends: [(Node, usize); 2],
     pub(super) subnetwork: usize,
-    /// Name of its cable; `None` for a link that the file does not describe.
-    pub(super) cable: Option<String>,
+    /// What describes it, such as its cable; `None` for a link that nothing describes.
+    pub(super) source: Option<String>,
+    /// Rate in megabits per second, if it is stated for this link.
+    pub(super) megabits: Option<u64>,
     /// Whether it closes a ring.
     pub(super) is_standby: bool,
 }
@@ -71,16 +74,21 @@ pub(super) struct Topology {
     nodes: Vec<Option<Node>>,
     /// Station of listeners that are not named, by subnetwork.
     unknown: BTreeMap<usize, usize>,
+    /// Switches that only the user's cabling names.
+    listed: Vec<usize>,
     /// For each node one that it is joined with, itself at the end.
     joined: BTreeMap<Node, Node>,
 }
 
 impl Topology {
     /// Builds the plant of these flows.
+    ///
+    /// A cabling that the user states takes the place of the cables in the file.
     pub(super) fn build(
         model: &Model<'_>,
         listeners: &Listeners<'_>,
         flows: &[Flow],
+        cabling: Option<&Cabling>,
         notes: &mut Notes,
     ) -> Self {
         let ends = |flow: &Flow| [&[flow.talker], flow.listeners.as_slice()].concat();
@@ -88,11 +96,17 @@ impl Topology {
         let unheard = flows.iter().filter(|flow| flow.listeners.is_empty());
         let unknown: BTreeSet<usize> = unheard.map(|flow| flow.subnetwork).collect();
         let mut names = Names::default();
-        let cables = Cables::read(model, notes);
-        let switches = switch_devices(model, listeners, &cables);
         let mut topology = Self::default();
-        topology.place(model, &switches, &used, &mut names);
-        topology.connect(model, &cables, notes);
+        if let Some(cabling) = cabling {
+            let switches = switch_devices(model, listeners, &Cables::default());
+            topology.place(model, &switches, &used, &mut names);
+            topology.cable(model, cabling, &mut names, notes);
+        } else {
+            let cables = Cables::read(model, notes);
+            let switches = switch_devices(model, listeners, &cables);
+            topology.place(model, &switches, &used, &mut names);
+            topology.connect(model, &cables, notes);
+        }
         for subnetwork in 0..model.subnetworks.len() {
             topology.complete(model, subnetwork, unknown.contains(&subnetwork), &mut names);
         }
@@ -185,22 +199,135 @@ impl Topology {
                 continue;
             };
             let ends = [begin, end];
-            let is_switch = |node: &Node| matches!(node, Node::Switch(_));
-            let is_free = |node: &Node| is_switch(node) || !used.contains(node);
-            let reason = if !ends.iter().any(is_switch) {
-                "joins two stations, none of which is a switch"
-            } else if !ends.iter().all(is_free) {
-                "is the second one of a station, which has one interface here"
+            let reason = if let Some(reason) = refused(ends, &used) {
+                reason
             } else if one.is_redundant || other.is_redundant {
                 "is a redundant connection, which is not modeled"
             } else {
                 used.extend(ends);
                 let subnetwork = model.interfaces[one.interface].subnetwork;
-                self.link(ends, subnetwork, Some(name.to_owned()));
+                self.link(
+                    ends,
+                    subnetwork,
+                    Some(format!("cable {}", quote(name))),
+                    None,
+                );
                 continue;
             };
             let text = format!("the cable {} {reason}", quote(name));
             notes.add(one.element, Code::UnusedCable, text);
+        }
+    }
+
+    /// Makes a link of each that the user states. What is no device of the file is a switch, as is
+    /// one without flows that has several links.
+    fn cable(
+        &mut self,
+        model: &Model<'_>,
+        cabling: &Cabling,
+        names: &mut Names,
+        notes: &mut Notes,
+    ) {
+        let degrees = cabling.degrees();
+        let mut listed: BTreeMap<&str, Node> = BTreeMap::new();
+        let mut used = BTreeSet::new();
+        for cable in cabling.links() {
+            let [one, other] = [0, 1].map(|end: usize| {
+                let (name, port) = &cable.ends[end];
+                match self.device_at(model, name, port) {
+                    At::Node(node) => Ok(node),
+                    At::Several => Err("does not say which access point: name it as its port"),
+                    At::Idle if degrees.get(name.as_str()) <= Some(&1) => Err(""),
+                    At::Idle | At::Nothing => {
+                        let node = listed.entry(name).or_insert_with(|| {
+                            self.listed.push(self.switches.len());
+                            self.switches.push(Switch {
+                                name: names.take(name),
+                                is_device: true,
+                                subnetwork: 0,
+                                ports: 0,
+                            });
+                            Node::Switch(self.switches.len() - 1)
+                        });
+                        Ok(*node)
+                    }
+                }
+            });
+            let ends = one.and_then(|one| Ok([one, other?]));
+            let reason = match ends {
+                Ok(ends) => match refused(ends, &used) {
+                    None => {
+                        used.extend(ends);
+                        self.link(ends, 0, Some(cable.source.clone()), cable.megabits);
+                        continue;
+                    }
+                    Some(reason) => reason,
+                },
+                Err(reason) => reason,
+            };
+            // A device without flows has no link, as it is left out.
+            if !reason.is_empty()
+                && let Some(device) = model.devices.first()
+            {
+                let [one, other] = cable.ends.each_ref().map(|(name, _)| quote(name));
+                let text = format!("the link of {one} and {other} ({}) {reason}", cable.source);
+                notes.add(device.element, Code::UnusedCable, text);
+            }
+        }
+        self.spread(model);
+    }
+
+    /// Returns what a name of a cabling is: a device, or one of its access points.
+    fn device_at(&self, model: &Model<'_>, name: &str, port: &str) -> At {
+        let interfaces = || model.interfaces.iter().zip(&self.nodes);
+        let of = |is: &dyn Fn(&Interface<'_>) -> bool| -> Vec<Option<Node>> {
+            let own = interfaces().filter(|(interface, _)| is(interface));
+            own.map(|(_, node)| *node).collect()
+        };
+        let found = if let Some(&device) = model.by_name.get(name) {
+            let all = of(&|interface| interface.device == device);
+            let own = of(&|interface| interface.device == device && interface.point == port);
+            if own.is_empty() { all } else { own }
+        } else if let Some((device, point)) = name.rsplit_once('.')
+            && let Some(&device) = model.by_name.get(device)
+        {
+            of(&|interface| interface.device == device && interface.point == point)
+        } else {
+            return At::Nothing;
+        };
+        let nodes: BTreeSet<Node> = found.iter().flatten().copied().collect();
+        match (nodes.len(), nodes.first()) {
+            (1, Some(&node)) => At::Node(node),
+            (0, _) => At::Idle,
+            _ => At::Several,
+        }
+    }
+
+    /// Gives switches and links of a cabling the subnetwork of the first station behind them.
+    fn spread(&mut self, model: &Model<'_>) {
+        let mut known: BTreeMap<Node, usize> = BTreeMap::new();
+        let places = model.interfaces.iter().zip(self.nodes.clone());
+        for (interface, node) in places.rev() {
+            if let Some(node) = node {
+                known.insert(self.root(node), interface.subnetwork);
+            }
+        }
+        for number in self.listed.clone() {
+            let root = self.root(Node::Switch(number));
+            self.switches[number].subnetwork = known.get(&root).copied().unwrap_or(0);
+        }
+        for number in 0..self.links.len() {
+            let ends = self.links[number].ends;
+            let station = ends.iter().find_map(|(node, _)| match node {
+                Node::Station(_) => {
+                    let at = self.nodes.iter().position(|own| *own == Some(*node))?;
+                    Some(model.interfaces[at].subnetwork)
+                }
+                Node::Switch(_) => None,
+            });
+            let root = self.root(ends[0].0);
+            let own = station.or_else(|| known.get(&root).copied());
+            self.links[number].subnetwork = own.unwrap_or(0);
         }
     }
 
@@ -214,7 +341,13 @@ impl Topology {
     ) {
         let interfaces = model.interfaces.iter().zip(&self.nodes);
         let members = interfaces.filter(|(interface, _)| interface.subnetwork == subnetwork);
-        let members: Vec<Node> = members.filter_map(|(_, node)| *node).collect();
+        let mut members: Vec<Node> = members.filter_map(|(_, node)| *node).collect();
+        let roots: BTreeSet<Node> = members.iter().map(|&node| self.root(node)).collect();
+        for switch in self.listed.clone() {
+            if roots.contains(&self.root(Node::Switch(switch))) {
+                members.push(Node::Switch(switch));
+            }
+        }
         // One node of each part: a switch, if there is one, since a station has one port.
         let mut parts: BTreeMap<Node, Node> = BTreeMap::new();
         for &node in &members {
@@ -248,7 +381,7 @@ impl Topology {
             if let Some(&part) = parts.get(&self.root(node))
                 && self.root(part) != self.root(hub)
             {
-                self.link([part, hub], subnetwork, None);
+                self.link([part, hub], subnetwork, None, None);
             }
         }
         if has_unknown {
@@ -259,11 +392,17 @@ impl Topology {
                 is_unknown: true,
             });
             self.unknown.insert(subnetwork, station);
-            self.link([Node::Station(station), hub], subnetwork, None);
+            self.link([Node::Station(station), hub], subnetwork, None, None);
         }
     }
 
-    fn link(&mut self, ends: [Node; 2], subnetwork: usize, cable: Option<String>) {
+    fn link(
+        &mut self,
+        ends: [Node; 2],
+        subnetwork: usize,
+        source: Option<String>,
+        megabits: Option<u64>,
+    ) {
         let roots = ends.map(|node| self.root(node));
         let ends = ends.map(|node| match node {
             Node::Station(_) => (node, 0),
@@ -276,7 +415,8 @@ impl Topology {
         self.links.push(Link {
             ends,
             subnetwork,
-            cable,
+            source,
+            megabits,
             is_standby: roots[0] == roots[1],
         });
     }
@@ -304,8 +444,30 @@ struct End<'a> {
     is_redundant: bool,
 }
 
+/// What a name of a cabling is.
+enum At {
+    Node(Node),
+    /// A device of which no flow is here.
+    Idle,
+    /// A device with several access points.
+    Several,
+    /// No device.
+    Nothing,
+}
+
+/// Returns why there is no link between two nodes, as the end of a sentence.
+fn refused(ends: [Node; 2], used: &BTreeSet<Node>) -> Option<&'static str> {
+    let is_switch = |node: &Node| matches!(node, Node::Switch(_));
+    if !ends.iter().any(is_switch) {
+        return Some("joins two stations, none of which is a switch");
+    }
+    let is_free = |node: &Node| is_switch(node) || !used.contains(node);
+    let why = "is the second one of a station, which has one interface here";
+    (!ends.iter().all(is_free)).then_some(why)
+}
+
 /// Cables by name.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Cables<'a>(BTreeMap<&'a str, Vec<End<'a>>>);
 
 impl<'a> Cables<'a> {

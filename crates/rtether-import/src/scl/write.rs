@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use rtether_model::quantity::Duration;
 
-use super::flows::{Flow, Published};
+use super::flow::Flow;
+use super::flows::Published;
 use super::model::Model;
 use super::notes::Notes;
 use super::release::Note;
 use super::topology::{Topology, rate};
 use crate::options::{Class, Options};
 use crate::plan::{Assumption, Code};
-use crate::sheet::{Names, Sheet, scalar, time};
+use crate::sheet::{Names, Sheet, rate as words, scalar, time};
 use crate::text::{plain, quote};
 
 /// Rate of links, in megabits per second, if the file does not state one.
@@ -151,6 +152,8 @@ fn networks(model: &Model<'_>, published: &Published, notes: &mut Notes) -> Vec<
                 | Class::Periodic
                 | Class::Sporadic
                 | Class::Bulk => others = others.saturating_add(load),
+                // Not flooded.
+                Class::Report => {}
             }
         }
         while events > EVENTS {
@@ -243,15 +246,12 @@ fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
         let ends = link.ends.map(|end| scalar(&topology.end(end)));
         let network = &networks[link.subnetwork];
         let is_unknown = link.ends.iter().any(|(node, _)| topology.is_unknown(*node));
-        let megabits = if is_unknown {
-            network.room()
-        } else {
-            network.rate
+        let megabits = match link.megabits {
+            Some(stated) => stated,
+            None if is_unknown => network.room(),
+            None => network.rate,
         };
-        let rate = match megabits {
-            rate if rate >= 1000 => format!("{} Gbit/s", rate / 1000),
-            rate => format!("{rate} Mbit/s"),
-        };
+        let rate = words(megabits);
         let standby = if link.is_standby {
             ", standby: true"
         } else {
@@ -263,14 +263,15 @@ fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
         );
         let mut why = Vec::new();
         let mut known = Vec::new();
-        match &link.cable {
-            Some(name) => known.push(format!("cable {}", quote(name))),
+        match &link.source {
+            Some(source) => known.push(source.clone()),
             None => why.push("no such cable in the file".to_owned()),
         }
         if link.is_standby {
             why.push("it closes a ring, so it carries nothing".to_owned());
         }
         match &network.rate_note {
+            _ if link.megabits.is_some() => {}
             _ if megabits != network.rate => why.push("fast enough for all listeners".to_owned()),
             Note::Assumed(reason) => why.push(reason.clone()),
             Note::Follows(reason) => known.push(format!("rate as {reason}")),
@@ -294,6 +295,7 @@ fn duration(topology: &Topology, published: &Published, networks: &[Network]) ->
             Class::Goose => networks[flow.subnetwork].factor,
             Class::Heartbeat
             | Class::SampledValues
+            | Class::Report
             | Class::Periodic
             | Class::Sporadic
             | Class::Bulk => 1,
@@ -340,14 +342,17 @@ impl FlowWriter<'_> {
         self.listeners(sheet);
         let over = match flow.class {
             Class::Goose | Class::Heartbeat => "goose",
+            Class::Report => "tcp",
             Class::SampledValues | Class::Periodic | Class::Sporadic | Class::Bulk => "sv",
         };
         sheet.line(&format!("    over: {over}"));
         self.release(sheet, number);
         let size = format!("size: {} B", flow.size.value);
         self.noted(sheet, &size, "size", &flow.size.note);
-        let priority = format!("pcp: {}", flow.priority.value);
-        self.noted(sheet, &priority, "pcp", &flow.priority.note);
+        if let Some(priority) = &flow.priority {
+            let line = format!("pcp: {}", priority.value);
+            self.noted(sheet, &line, "pcp", &priority.note);
+        }
         if let Some(vlan) = flow.vlan {
             sheet.line(&format!("    vlan: {vlan}"));
         }
