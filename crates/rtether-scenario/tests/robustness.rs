@@ -1,5 +1,7 @@
 //! Untrusted files: for any bytes, an answer in bounded time and no panic.
 
+mod included;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,6 +49,24 @@ fn corpus_and_wrong_files() {
     }
     for bytes in files_in(&root().join("crates/rtether-scenario/tests/bad")) {
         survive(&bytes);
+    }
+}
+
+/// Oracle: `included::check`; some of them are scenarios, and lines of them in any order are none
+/// of its failures.
+#[test]
+fn files_that_include_each_other() {
+    let corpus = files_in(&root().join("fuzz/corpus/include"));
+    let texts = corpus.iter().map(|bytes| String::from_utf8_lossy(bytes));
+    let texts: Vec<String> = texts.map(Into::into).collect();
+    let whole = texts.iter().filter(|text| included::check(text));
+    assert!(whole.count() >= 1);
+    let lines: Vec<&str> = texts.iter().flat_map(|text| text.lines()).collect();
+    let mut random = Random(7);
+    for _ in 0..3_000 {
+        let count = 1 + random.below(20);
+        let drawn = (0..count).map(|_| lines[random.below(lines.len())]);
+        included::check(&drawn.collect::<Vec<&str>>().join("\n"));
     }
 }
 

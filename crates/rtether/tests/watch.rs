@@ -4,6 +4,9 @@
 //! name and within its time, and nothing else. Frames are those of the simulator; how they are
 //! delayed is drawn from a seed, within their deadlines.
 
+mod watched;
+
+use std::path::Path;
 use std::sync::OnceLock;
 
 use rtether::against::Deviation;
@@ -13,7 +16,7 @@ use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Scenario, load};
 use rtether::trace::CaptureLog;
 use rtether::watch::{Alert, Outcome, Settings, Watch, metrics};
-use rtether_testkit::{Arrival, BAY, Bay, Does, Fault, STRANGER};
+use rtether_testkit::{Arrival, BAY, Bay, Dice, Does, Fault, STRANGER};
 
 const MS: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MS;
@@ -264,4 +267,25 @@ fn ten_million_frames_hide_and_invent_nothing() {
     let frames = watch.counts().frames;
     assert!(frames > 10_000_000, "{frames}");
     assert_eq!(told(&alerts), expected);
+}
+
+/// Oracle: `watched::check`, for the corpus of the fuzz target and for it with wrong octets.
+#[test]
+fn any_frames_are_survived_and_counted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/watch");
+    let entries = std::fs::read_dir(root).expect("a corpus").flatten();
+    let corpus: Vec<Vec<u8>> = entries
+        .map(|entry| std::fs::read(entry.path()).expect("readable"))
+        .collect();
+    let frames: u64 = corpus.iter().map(|octets| watched::check(octets)).sum();
+    assert!(frames > 50, "{frames}");
+    let mut dice = Dice::new(22);
+    for _ in 0..200 {
+        let mut octets = corpus[dice.index(corpus.len())].clone();
+        for _ in 0..=dice.index(30) {
+            let at = dice.index(octets.len());
+            octets[at] = u8::try_from(dice.index(256)).expect("an octet");
+        }
+        watched::check(&octets);
+    }
 }
