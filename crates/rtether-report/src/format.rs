@@ -1,6 +1,7 @@
 //! Formats of results, the same for every verb.
 
 use super::markup::{Markup, element};
+use super::openmetrics;
 use super::table::{Screen, Table, escape_markdown};
 
 /// Format of a result.
@@ -17,16 +18,23 @@ pub enum Format {
     Json,
     /// One JSON object per record and line, with the names of CSV.
     Ndjson,
+    /// Metrics for Prometheus, with the names of CSV.
+    OpenMetrics,
 }
 
 impl Format {
     /// All formats, with name and description.
-    pub const ALL: [(Self, &str, &str); 5] = [
+    pub const ALL: [(Self, &str, &str); 6] = [
         (Self::Table, "table", "Text and tables for people"),
         (Self::Md, "md", "The same as Markdown"),
         (Self::Csv, "csv", "CSV, one row per record"),
         (Self::Json, "json", "One JSON document"),
         (Self::Ndjson, "ndjson", "One JSON object per record"),
+        (
+            Self::OpenMetrics,
+            "openmetrics",
+            "Metrics for Prometheus, a gauge for each column of numbers",
+        ),
     ];
 
     /// Returns the name.
@@ -110,8 +118,16 @@ pub trait Render {
             Format::Csv => self.rows().csv(),
             Format::Json => self.json(),
             Format::Ndjson => self.rows().ndjson(),
+            Format::OpenMetrics => openmetrics::write(subject(&self.json()), &self.rows()),
         }
     }
+}
+
+/// Returns what a result is of: the word of its schema, such as `bound` of `rtether.bound/1`.
+fn subject(json: &str) -> &str {
+    let (_, schema) = json.split_once("\"rtether.").unwrap_or_default();
+    let (word, _) = schema.split_once('/').unwrap_or_default();
+    if word.is_empty() { "result" } else { word }
 }
 
 /// Returns parts as text for a terminal.

@@ -12,6 +12,7 @@ pub mod chart;
 pub mod format;
 pub mod markup;
 pub mod number;
+mod openmetrics;
 pub mod page;
 pub mod sheet;
 pub mod table;

@@ -93,7 +93,9 @@ fn show(alert: &Alert, format: Format, stop: &AtomicBool) {
     let (line, is_output) = match format {
         Format::Table => (format!("{}\n", alert.line()), true),
         Format::Ndjson => (format!("{}\n", alert.json()), true),
-        Format::Md | Format::Csv | Format::Json => (format!("{}\n", alert.line()), false),
+        Format::Md | Format::Csv | Format::Json | Format::OpenMetrics => {
+            (format!("{}\n", alert.line()), false)
+        }
     };
     if !is_output {
         terminal::tell(&line);

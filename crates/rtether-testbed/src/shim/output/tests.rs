@@ -240,3 +240,77 @@ fn a_kernel_that_does_not_tell_waits_has_none() {
 fn people_get_a_table() {
     insta::assert_snapshot!(report().render(Format::Table, Screen::default()));
 }
+
+/// Returns the names of metrics of a page.
+fn names(page: &str) -> BTreeSet<String> {
+    let samples = page.lines().filter(|line| !line.starts_with('#'));
+    let names = samples.map(|line| line.split(['{', ' ']).next().unwrap_or_default());
+    names.map(str::to_owned).collect()
+}
+
+/// Returns all metrics of the pages that the dashboard shows, each from what writes it.
+fn exposed() -> BTreeSet<String> {
+    const PLANT: &str = "rtether: 1
+name: plant
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows: [{ name: f, from: a, to: b, period: 1 ms, size: 40 B, deadline: 1 ms }]
+run: { for: 10 ms }
+";
+    let plant = || {
+        let loaded = rtether::scenario::load("plant.yaml", PLANT);
+        loaded.into_scenario().expect("a plant")
+    };
+    let settings = rtether::watch::Settings {
+        learn: Some(Duration::from_ms(1)),
+        ..rtether::watch::Settings::default()
+    };
+    let mut watch = rtether::watch::Watch::new(plant(), settings);
+    // Learning ends, and a second later nothing has come.
+    for now in [0, 10_000_000, 1_000_000_000] {
+        watch.tick(now, &mut |_| ());
+    }
+    let outcome = watch.end(1_000_000_001, &mut |_| ());
+    let checked = rtether::check(&plant(), rtether::check::Options::default()).expect("runs");
+    let judged = rtether::report::Verdicts::from(&checked);
+    let mut all = names(&metrics(&report()));
+    all.extend(names(&rtether::watch::metrics(&outcome, "eth0")));
+    all.extend(names(
+        &judged.render(Format::OpenMetrics, Screen::default()),
+    ));
+    all
+}
+
+/// Oracle: each metric that the dashboard names is one that is written.
+#[test]
+fn the_dashboard_shows_metrics_that_there_are() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../packaging/grafana/rtether.json"
+    );
+    let text = std::fs::read_to_string(path).expect("the dashboard");
+    let dashboard: Value = serde_json::from_str(&text).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let targets = panels
+        .filter_map(|panel| panel["targets"].as_array())
+        .flatten();
+    let mut expressions: Vec<&str> = targets.filter_map(|own| own["expr"].as_str()).collect();
+    let variables = dashboard["templating"]["list"]
+        .as_array()
+        .expect("variables");
+    expressions.extend(
+        variables
+            .iter()
+            .filter_map(|own| own["query"]["query"].as_str()),
+    );
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = expressions
+        .iter()
+        .flat_map(|own| own.split(|c| !is_name(c)));
+    let named: BTreeSet<&str> = words.filter(|word| word.starts_with("rtether_")).collect();
+    assert!(named.len() > 10, "{named:?}");
+    let exposed = exposed();
+    for name in named {
+        assert!(exposed.contains(name), "{name}: {exposed:#?}");
+    }
+}
