@@ -6,6 +6,8 @@
 //! in their description; else what is on the wire: protocol, size, tag and times, such that one
 //! station is always the same one.
 
+mod page;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
@@ -18,6 +20,8 @@ use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
 use crate::scenario::Scenario;
+
+pub use page::html;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.against/1";
@@ -57,6 +61,22 @@ impl Deviation {
             Self::Size => "size",
             Self::Priority => "priority",
             Self::Vlan => "vlan",
+        }
+    }
+
+    /// Says what it means, in a sentence.
+    const fn meaning(self) -> &'static str {
+        match self {
+            Self::Missing => "It is in the plan and was not seen.",
+            Self::NotPlanned => "It was seen and is not in the plan.",
+            Self::Faster => "It is sent more often than planned.",
+            Self::Slower => "It is sent less often than planned.",
+            Self::Late => {
+                "Frames were later behind their period than jitter and deadline of the plan together."
+            }
+            Self::Size => "Its frames have another size.",
+            Self::Priority => "Its frames have another priority.",
+            Self::Vlan => "Its frames have another VLAN.",
         }
     }
 }
@@ -479,6 +499,31 @@ impl Against {
     }
 }
 
+/// Returns flows for people, with what was planned and what was seen.
+fn shown<'r>(rows: impl Iterator<Item = &'r Row>) -> Table {
+    Table::of(rows)
+        .both("flow", "flow", |row| {
+            row.way().map_or("", |way| way.name.as_str())
+        })
+        .both("standing", "standing", |row| row.standing())
+        .both("talker", "talker", |row| row.both(|way| way.from.clone()))
+        .both("listener", "listener", |row| row.both(|way| way.to.clone()))
+        .both("times", "times", |row| row.both(|way| way.times.words()))
+        .both("size", "size", |row| {
+            row.both(|way| way.size.get().to_string())
+        })
+        .both("pcp", "pcp", |row| row.both(pcp_words))
+        .both("vlan", "vlan", |row| row.both(vlan_words))
+        .done()
+}
+
+impl Against {
+    /// Returns the flows that deviate: what matches needs no look.
+    fn apart(&self) -> Table {
+        shown(self.rows.iter().filter(|row| !row.deviations.is_empty()))
+    }
+}
+
 impl Render for Against {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let head = format!(
@@ -486,28 +531,9 @@ impl Render for Against {
             plain_line(&self.plan),
             plain_line(&self.seen)
         );
-        // What matches needs no look.
-        let rows: Vec<&Row> = self
-            .rows
-            .iter()
-            .filter(|row| !row.deviations.is_empty())
-            .collect();
         let mut parts: Vec<Part> = vec![head.into()];
-        if !rows.is_empty() {
-            let table = Table::of(&rows)
-                .both("flow", "flow", |row| {
-                    row.way().map_or("", |way| way.name.as_str())
-                })
-                .both("standing", "standing", |row| row.standing())
-                .both("talker", "talker", |row| row.both(|way| way.from.clone()))
-                .both("listener", "listener", |row| row.both(|way| way.to.clone()))
-                .both("times", "times", |row| row.both(|way| way.times.words()))
-                .both("size", "size", |row| {
-                    row.both(|way| way.size.get().to_string())
-                })
-                .both("pcp", "pcp", |row| row.both(pcp_words))
-                .both("vlan", "vlan", |row| row.both(vlan_words));
-            parts.push(table.done().into());
+        if self.deviates() {
+            parts.push(self.apart().into());
         }
         parts.push(format!("{}\n", self.summary()).into());
         parts

@@ -1,7 +1,7 @@
 //! A capture against a plan: each deviation is found, and none is invented.
 
-use rtether::against::{Deviation, against};
-use rtether::import::{Options, import};
+use rtether::against::{Deviation, against, html};
+use rtether::import::{Code, Finding, Options, Plan, import};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::run::{Progress, simulate_seed};
@@ -119,4 +119,49 @@ fn formats() {
     let shown = compared.render(Format::Table, Screen::default());
     assert!(shown.contains("every 2 ms / every 4 ms"), "{shown}");
     assert!(!shown.contains("trip"), "{shown}");
+}
+
+/// Oracle: a reader of XML, and what deviates, is found and is the same in the other formats.
+#[test]
+fn the_page_has_what_deviates_and_all_flows() {
+    let imported = Plan {
+        format: "capture".into(),
+        scenario: String::new(),
+        assumptions: Vec::new(),
+        findings: vec![Finding {
+            line: 7,
+            code: Code::TooFew,
+            text: "two <frames> & no more".into(),
+        }],
+        counts: Vec::new(),
+    };
+    let compared = against(&plan(), &seen(PLAN, &["flows.setpoint.period=4 ms"]));
+    let page = html(&compared, &imported);
+    let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a page");
+    let document = roxmltree::Document::parse(body).expect("XML");
+    let text = |id: &str| -> Vec<String> {
+        let mut sections = document.descendants();
+        let section = sections.find(|node| node.attribute("id") == Some(id));
+        let rows = section.expect("a section").descendants();
+        let rows = rows.filter(|node| {
+            node.has_tag_name((node.tag_name().namespace().unwrap_or_default(), "tr"))
+        });
+        rows.map(|row| {
+            let cells = row.descendants().filter_map(|node| node.text());
+            cells.collect::<Vec<&str>>().join(" ")
+        })
+        .collect()
+    };
+    let deviations = text("deviations");
+    assert_eq!(deviations.len(), 2, "{deviations:?}");
+    assert!(
+        deviations[1].contains("every 2 ms / every 4 ms"),
+        "{deviations:?}"
+    );
+    assert!(text("meaning")[1].contains("less often"));
+    assert_eq!(text("flows").len(), 7);
+    assert!(text("findings")[1].contains("two <frames> & no more"));
+    assert!(page.contains("It deviates from the plan"));
+    let same = html(&against(&plan(), &seen(PLAN, &[])), &imported);
+    assert!(same.contains("All is as planned") && !same.contains("id=\"deviations\""));
 }

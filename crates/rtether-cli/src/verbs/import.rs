@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtether::against::against;
+use rtether::against::{against, html};
 use rtether::import::{
     Before, Cabling, Class, Columns, Duration, File, Frequency, ImportError, Imported, Options,
     Plan, Source, import_all, import_captures, is_capture, moved, stamp,
@@ -57,6 +57,9 @@ pub(crate) struct ImportArgs {
     /// Compare with a plan, flow by flow, in place of printing the scenario
     #[arg(long, value_name = "SCENARIO")]
     pub(crate) against: Option<PathBuf>,
+    /// Write the comparison as one self-contained HTML page
+    #[arg(long, value_name = "FILE", requires = "against")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) format: FormatArgs,
 }
@@ -145,18 +148,28 @@ fn written_again(before: &str, plan: &Plan, out: &Path) -> Option<Exit> {
 }
 
 /// Compares what was imported with a plan.
-fn compare(planned: &Path, seen: &Plan, arguments: &ImportArgs) -> Exit {
+fn compare(planned: &Path, plan: &Plan, arguments: &ImportArgs) -> Exit {
+    let report = match drafts::open_apart(planned, "--report", arguments.report.as_deref()) {
+        Ok(report) => report,
+        Err(exit) => return exit,
+    };
     let planned = match load(planned, &Overrides::default()) {
         Ok(loaded) => loaded.scenario,
         Err(exit) => return exit,
     };
-    let seen = match scenario::load("imported", &seen.scenario).into_scenario() {
+    let seen = match scenario::load("imported", &plan.scenario).into_scenario() {
         Ok(seen) => seen,
         Err(words) => {
             return terminal::fail(&format!("what was imported is no scenario: {words}"));
         }
     };
     let found = against(&planned, &seen);
+    if let Some(path) = &arguments.report {
+        if let Err(message) = report.map_or(Ok(()), |draft| draft.write(&html(&found, plan))) {
+            return terminal::fail(&message);
+        }
+        terminal::remark(&format!("report written to {}", path.display()));
+    }
     let printed = arguments.format.print(&found);
     if printed == Exit::Ok && found.deviates() {
         Exit::Failed
@@ -209,8 +222,9 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
         .map_or(Path::new("-"), PathBuf::as_path);
     let others = arguments.files.iter().skip(1).cloned();
     let others = others.map(|other| ("FILE", other));
+    let reports = arguments.report.iter().map(|own| ("--report", own.clone()));
     let switches = arguments.switches.iter().cloned();
-    let switches = switches.map(|own| ("--switches", own));
+    let switches = switches.map(|own| ("--switches", own)).chain(reports);
     let apart: Vec<(&str, PathBuf)> = others.chain(switches).collect();
     let outs = arguments.out.iter().map(|out| ("--out", out.clone()));
     let apart: Vec<(&str, PathBuf)> = apart.into_iter().chain(outs).collect();
