@@ -9,6 +9,7 @@
 //! | IEC 61850 SCL (SCD, CID, ICD, SSD), editions 1, 2 and 2.1 | `scl` |
 //! | captures: pcap and pcapng, also in gzip | `capture` |
 //! | lists of flows and links as CSV, those of tsnkit among them | `list` |
+//! | Saihu's networks of output ports, in JSON | `saihu` |
 //! | who is cabled to whom, as CSV or as neighbors by LLDP, beside one of these | `cabling` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
@@ -25,6 +26,7 @@ mod error;
 mod list;
 mod options;
 mod plan;
+mod saihu;
 mod scl;
 mod sheet;
 mod text;
@@ -87,6 +89,15 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
     let is_xml = |text: &str| text.trim_start().starts_with('<');
     match texts.as_slice() {
         [(file, text)] if is_xml(text) => scl::import(file.name, text, options),
+        [(file, text)] if saihu::is_saihu(text) => match options.cabling() {
+            None => saihu::import(file.name, text),
+            Some(_) => Err(ImportError::new(
+                file.name,
+                None,
+                "it says itself who is cabled to whom".into(),
+                "import it without `--switches`",
+            )),
+        },
         [] => Err(ImportError::new(
             "",
             None,
@@ -151,7 +162,7 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
     } else {
         (
             "its format is not known",
-            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), or a capture (pcap, pcapng)",
+            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), a network of Saihu (JSON), or a capture (pcap, pcapng)",
         )
     };
     Err(ImportError::new(name, None, what.into(), remedy))

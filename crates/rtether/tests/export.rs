@@ -319,3 +319,32 @@ fn what_tsnkit_does_not_know_is_refused() {
     let reasons = export(&plant, Target::Tsnkit).expect_err("refused");
     assert_eq!(reasons.0, ["`f`: tsnkit knows messages of one frame"]);
 }
+
+/// Oracle: what was exported first. Names of flows get their listener, and nothing else changes.
+#[test]
+fn an_import_of_what_saihu_reads_is_the_same_network() {
+    let first = exported(LINE).expect("Saihu can express it");
+    let found = first.files.iter().find(|(name, _)| name == "packets.json");
+    let octets = found.expect("the file").1.as_bytes();
+    let file = File {
+        name: "line.json",
+        octets,
+    };
+    let plan = import_all(&[file], &Options::new()).expect("a plan");
+    let second = exported(&plan.scenario).expect("Saihu can express it");
+    let [one, other] = [&first, &second].map(|own| document(own, "packets.json"));
+    let servers = |document: &Value| -> BTreeSet<String> {
+        let servers = document["servers"].as_array().expect("a list").iter();
+        servers.map(Value::to_string).collect()
+    };
+    assert_eq!(servers(&one), servers(&other), "{}", plan.scenario);
+    let flows = |document: &Value| -> Vec<Value> {
+        let flows = document["flows"].as_array().expect("a list").iter();
+        let parts = flows.map(|flow| {
+            let parts = ["path", "arrival_curve", "max_packet_length", "multicast"];
+            parts.iter().map(|part| flow[*part].clone()).collect()
+        });
+        parts.collect()
+    };
+    assert_eq!(flows(&one), flows(&other), "{}", plan.scenario);
+}

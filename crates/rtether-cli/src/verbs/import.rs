@@ -25,7 +25,7 @@ use crate::terminal;
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
     /// File of IEC 61850 SCL (SCD, CID, ICD), a list of flows as CSV, alone or with a list of links,
-    /// or captures (pcap, pcapng, also in gzip); `-` for standard input
+    /// a network of Saihu (JSON), or captures (pcap, pcapng, also in gzip); `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given

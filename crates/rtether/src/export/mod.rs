@@ -7,6 +7,7 @@ use std::fmt;
 
 use crate::scenario::Scenario;
 
+mod inet;
 mod saihu;
 mod tc;
 mod tsnkit;
@@ -14,6 +15,8 @@ mod tsnkit;
 /// The tool that is to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
+    /// INET, models for `OMNeT++`: NED and INI.
+    Inet,
     /// Saihu, with xTFA, panco and DNC: bounds by network calculus. JSON.
     Saihu,
     /// Linux: a shell script for each switch and station.
@@ -24,7 +27,8 @@ pub enum Target {
 
 impl Target {
     /// All targets, with name and what they are.
-    pub const ALL: [(Self, &str, &str); 3] = [
+    pub const ALL: [(Self, &str, &str); 4] = [
+        (Self::Inet, "inet", "INET: simulations by OMNeT++"),
         (Self::Saihu, "saihu", "Saihu: bounds by network calculus"),
         (
             Self::Tc,
@@ -82,6 +86,7 @@ fn few(names: &[String]) -> Option<String> {
 /// If the tool has no means to express it.
 pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> {
     match target {
+        Target::Inet => inet::export(scenario),
         Target::Saihu => saihu::export(scenario),
         Target::Tc => tc::export(scenario),
         Target::Tsnkit => tsnkit::export(scenario),
