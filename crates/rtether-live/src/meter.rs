@@ -1,15 +1,16 @@
 //! Hosts the prober of `rtether_proto::probe` on a socket.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::details::{self, Details};
 use rtether_proto::probe::{Codec, Event, Prober, Received};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, to_std};
 use crate::link::Link;
-use crate::stall::Stalls;
+use crate::stall::{Awaited, Sleeper, Stalls};
 use crate::stamps::Collector;
 use crate::wait::{Waiter, Waiting};
 
@@ -59,11 +60,17 @@ pub struct Meter<L> {
     awake_at: Instant,
     /// Collects details, if the peer is asked for them.
     collector: Option<Collector>,
+    /// Finds stalls of a thread that sleeps.
+    sleeper: Sleeper,
+    /// Whether the thread sleeps, or has just woken up.
+    is_asleep: bool,
+    /// Whether the link sleeps in the call that receives.
+    is_patient: bool,
 }
 
 impl<L: Link> Meter<L> {
     /// Returns a meter whose requests have `size` octets of payload, or the least size of the
-    /// format.
+    /// format. The same thread is to run it, since its stalls are looked for.
     pub fn new(
         link: L,
         codec: Codec,
@@ -86,7 +93,15 @@ impl<L: Link> Meter<L> {
             last: None,
             awake_at: clock.now(),
             collector: None,
+            sleeper: Sleeper::new(clock.now()),
+            is_asleep: false,
+            is_patient: false,
         }
+    }
+
+    /// Returns what watchers beside this thread look at, if they may rest while it waits briefly.
+    pub fn awaited(&self) -> Option<Arc<Awaited>> {
+        self.sleeper.awaited()
     }
 
     /// Asks the peer for details and collects them; requests grow to hold them. Only our own
@@ -116,9 +131,12 @@ impl<L: Link> Meter<L> {
         self.collector.take()
     }
 
-    /// Returns the gaps seen by a spinning meter while it did not sleep.
-    pub fn stalls(&self) -> &Stalls {
-        &self.stalls
+    /// Returns the gaps seen by a spinning meter while it did not sleep, and the times for which a
+    /// sleeping one waited for its core.
+    pub fn stalls(&self) -> Stalls {
+        let mut stalls = self.stalls.clone();
+        stalls.extend(self.sleeper.stalls().clone());
+        stalls
     }
 
     /// Returns the prober with its counters.
@@ -135,6 +153,11 @@ impl<L: Link> Meter<L> {
     ///
     /// An error ends the run; earlier samples have been passed to `on_event`.
     pub fn run(&mut self, stop: &AtomicBool, mut on_event: impl FnMut(Event)) -> io::Result<()> {
+        let is_blocking = self.waiter.waiting() == Waiting::Block;
+        self.is_patient = is_blocking && self.collector.is_none() && {
+            // The prober is asked again by then.
+            self.link.set_patience(to_std(LOOK))?
+        };
         self.awake_at = self.clock.now();
         while !self.prober.is_finished() && !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
@@ -152,11 +175,11 @@ impl<L: Link> Meter<L> {
                 self.send(request.sequence)?;
                 self.last = Some((request.sequence, now));
             }
-            if self.wait()? {
-                self.awake_at = self.clock.now();
-            }
-            if !self.receive(&mut on_event)? {
-                self.prober.handle_timeout(self.clock.now());
+            let sleeps_later = self.wait()?;
+            if !self.receive(sleeps_later, &mut on_event)? {
+                let now = self.clock.now();
+                self.wake(now);
+                self.prober.handle_timeout(now);
                 self.drain(None, &mut on_event);
             }
         }
@@ -175,7 +198,7 @@ impl<L: Link> Meter<L> {
         last.is_some() && !self.prober.is_idle()
     }
 
-    /// Waits for the next event; returns whether the thread slept.
+    /// Waits for the next event, or returns whether the call that receives is to do so.
     fn wait(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
         let is_awaited = self.is_awaiting(now);
@@ -184,18 +207,47 @@ impl<L: Link> Meter<L> {
         }
         let look = now + LOOK;
         let until = self.prober.poll_timeout();
+        if self.waiter.waiting() == Waiting::Block {
+            self.is_asleep = true;
+            self.sleeper.falls_asleep(now, !self.prober.is_idle());
+            // That call ends by ticks of the kernel, a little late.
+            if self.is_patient && until.is_none_or(|until| until >= look + LOOK) {
+                return Ok(true);
+            }
+        }
         let until = until.map_or(look, |until| until.min(look));
-        self.waiter.wait(self.link.as_fd(), Some(until), is_awaited)
+        if self
+            .waiter
+            .wait(self.link.as_fd(), Some(until), is_awaited)?
+        {
+            self.awake_at = self.clock.now();
+        }
+        Ok(false)
     }
 
-    /// Receives what has arrived; returns whether there was anything.
-    fn receive(&mut self, on_event: &mut impl FnMut(Event)) -> io::Result<bool> {
+    /// Takes that the thread is awake at `now`, if it slept.
+    fn wake(&mut self, now: Instant) {
+        if self.is_asleep {
+            self.is_asleep = false;
+            self.awake_at = now;
+            self.sleeper.wakes(now);
+        }
+    }
+
+    /// Receives what has arrived, or what arrives while it `sleeps`; returns whether there was
+    /// anything.
+    fn receive(&mut self, sleeps: bool, on_event: &mut impl FnMut(Event)) -> io::Result<bool> {
         let reads = match self.waiter.waiting() {
             Waiting::Block => 1,
             Waiting::Spin => READS,
         };
         for _ in 0..reads {
-            let payload = match self.link.receive(&mut self.buffer) {
+            let received = if sleeps {
+                self.link.receive_or_wait(&mut self.buffer)
+            } else {
+                self.link.receive(&mut self.buffer)
+            };
+            let payload = match received {
                 Ok(Some(payload)) => payload,
                 Ok(None) => continue,
                 Err(error) if is_unreachable(&error) => {
@@ -205,6 +257,7 @@ impl<L: Link> Meter<L> {
                 Err(error) => return Err(error),
             };
             let now = self.clock.now();
+            self.wake(now);
             self.look(now);
             let payload = &self.buffer[payload];
             let oldest = self.prober.oldest_pending();

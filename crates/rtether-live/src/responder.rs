@@ -136,6 +136,13 @@ impl<S: Service> Responder<S> {
     /// Answers until `stop`.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         let mut rhythm = Rhythm::new(self.clock.now());
+        let is_blocking = self.waiter.waiting() == Waiting::Block;
+        if is_blocking && !self.informant.is_stamped && self.service.set_patience(to_std(LOOK))? {
+            while !stop.load(Ordering::Relaxed) {
+                self.answer_one(true)?;
+            }
+            return Ok(());
+        }
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             let [awake_at, late_at] = rhythm.awaited();
@@ -148,7 +155,7 @@ impl<S: Service> Responder<S> {
             let socket = self.service.as_fd();
             let has_slept = self.waiter.wait(socket, Some(until), is_awaited)?;
             for _ in 0..if has_slept { 1 } else { READS } {
-                if let Some(received_at) = self.answer_one()? {
+                if let Some(received_at) = self.answer_one(false)? {
                     rhythm.note(received_at);
                     break;
                 }
@@ -168,9 +175,15 @@ impl<S: Service> Responder<S> {
         Ok(())
     }
 
-    /// Answers one request; returns its arrival time, if there was one.
-    fn answer_one(&mut self) -> io::Result<Option<Instant>> {
-        let found = match self.service.receive(&mut self.buffer) {
+    /// Answers one request, and waits for it if it `sleeps`; returns its arrival time, if there
+    /// was one.
+    fn answer_one(&mut self, sleeps: bool) -> io::Result<Option<Instant>> {
+        let received = if sleeps {
+            self.service.receive_or_wait(&mut self.buffer)
+        } else {
+            self.service.receive(&mut self.buffer)
+        };
+        let found = match received {
             Ok(found) => found,
             // A peer had gone before its answer came.
             Err(error) if is_passing(&error) => return Ok(None),

@@ -1,10 +1,13 @@
 //! Times at which this host stood still.
 //!
 //! A thread that reads the clock continuously, or is woken at known times, sees a gap if the
-//! machine was stopped from outside or the processor was given to another task.
+//! machine was stopped from outside or the processor was given to another task. Of the latter the
+//! kernel keeps an account for each thread, which a thread that sleeps can read afterwards.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use rtether_model::quantity::{Duration, Instant};
@@ -17,8 +20,15 @@ use crate::thread::Placement;
 pub const THRESHOLD: Duration = Duration::from_us(300);
 /// Gaps kept; further ones are counted.
 pub const KEPT: usize = 1 << 16;
-/// Interval at which the watcher wakes up.
+/// Interval at which a watcher wakes up, and at which [`Sleeper`] reads its account at most.
 const PERIOD: Duration = Duration::from_us(250);
+/// Interval at which it does so beside a thread whose waits are short: a wake-up meets less than
+/// one in a hundred round trips of 20 us on the same core, so that the 99th percentile is theirs.
+const QUIET_PERIOD: Duration = Duration::from_ms(4);
+/// Waits that have to end in each of [`QUIET`] intervals of [`PERIOD`] before it rests, and in one of
+/// [`QUIET_PERIOD`] to rest on.
+const WAITS: [u32; 2] = [4, 16];
+const QUIET: u32 = 2;
 
 /// A gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +104,147 @@ impl Stalls {
     }
 }
 
+/// What a thread waits for: what its watchers look at.
+#[derive(Debug)]
+pub struct Awaited {
+    /// Since when, in nanoseconds.
+    since: AtomicI64,
+    /// How many waits have ended, modulo its size. The thread alone writes it.
+    ended: AtomicU32,
+}
+
+/// Value of a thread that waits for nothing.
+const NOTHING: i64 = i64::MAX;
+
+impl Default for Awaited {
+    fn default() -> Self {
+        Self {
+            since: AtomicI64::new(NOTHING),
+            ended: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Awaited {
+    fn begin(&self, now: Instant) {
+        let ns = now.since_start().as_ns_floor();
+        self.since.store(ns, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.since.store(NOTHING, Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Relaxed).wrapping_add(1);
+        self.ended.store(ended, Ordering::Relaxed);
+    }
+
+    /// Returns for how long the thread has waited at `now`; `None` if for nothing.
+    fn waited(&self, now: Instant) -> Option<Duration> {
+        let since = self.since.load(Ordering::Relaxed);
+        (since != NOTHING).then(|| now - (Instant::ZERO + Duration::from_ns(since)))
+    }
+}
+
+/// How long the calling thread has been ready to run without a core, by the kernel's account
+/// (`/proc/thread-self/schedstat`).
+#[derive(Debug)]
+struct Account(File);
+
+impl Account {
+    /// Returns the account of the calling thread; `None` if the kernel keeps none.
+    fn open() -> Option<Self> {
+        let account = Self(File::open("/proc/thread-self/schedstat").ok()?);
+        // The time of a thread that has just begun may still be zero.
+        let [.., turns] = account.read()?;
+        (turns > 0).then_some(account)
+    }
+
+    /// Returns for how long it ran and how long it waited for a core, in nanoseconds, and how often
+    /// it has been given one.
+    fn read(&self) -> Option<[i64; 3]> {
+        let mut text = [0; 80];
+        let len = self.0.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..len)?).ok()?;
+        let mut numbers = text.split_ascii_whitespace().map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some([next()?, next()?, next()?])
+    }
+
+    fn waited(&self) -> Duration {
+        Duration::from_ns(self.read().map_or(0, |[_, waited, _]| waited))
+    }
+}
+
+/// Finds the stalls of a thread that sleeps between events, without waking it.
+///
+/// It reads the thread's account after a sleep longer than [`THRESHOLD`], and at most every
+/// 250 us between shorter ones, so that it knows how much of it is new. The account says nothing
+/// about a host that stood still as a whole; that is what the [`Watcher`] beside it sees.
+#[derive(Debug)]
+pub struct Sleeper {
+    awaited: Arc<Awaited>,
+    account: Option<Account>,
+    /// What the account showed last, and when.
+    last: (Duration, Instant),
+    since: Instant,
+    stalls: Stalls,
+}
+
+impl Sleeper {
+    /// Returns one for the calling thread, at `now`.
+    pub fn new(now: Instant) -> Self {
+        let account = Account::open();
+        let shown = account.as_ref().map_or(Duration::ZERO, Account::waited);
+        Self {
+            awaited: Arc::default(),
+            account,
+            last: (shown, now),
+            since: now,
+            stalls: Stalls::default(),
+        }
+    }
+
+    /// Returns what watchers look at; `None` if the kernel keeps no account, so that they must not
+    /// rest.
+    pub fn awaited(&self) -> Option<Arc<Awaited>> {
+        self.account.is_some().then(|| Arc::clone(&self.awaited))
+    }
+
+    /// Takes that the thread goes to sleep, until something comes that it `waits` for or until a
+    /// time that it has set.
+    pub fn falls_asleep(&mut self, now: Instant, waits: bool) {
+        self.since = now;
+        if waits {
+            self.awaited.begin(now);
+        }
+    }
+
+    /// Takes that it has woken up, and records a stall if it waited for a core for too long.
+    pub fn wakes(&mut self, now: Instant) {
+        self.awaited.end();
+        let Some(account) = &self.account else {
+            return;
+        };
+        let (shown, read_at) = self.last;
+        let is_long = now - self.since > THRESHOLD;
+        if !is_long && now - read_at < PERIOD {
+            return;
+        }
+        let waited = account.waited();
+        self.last = (waited, now);
+        // What was waited since the last reading but before this sleep is at most that time.
+        let least = waited - shown - (self.since - read_at);
+        if is_long && least > Duration::ZERO {
+            let least = least.min(now - self.since);
+            self.stalls.look(now - least, now, Duration::ZERO);
+        }
+    }
+
+    /// Returns the stalls found.
+    pub fn stalls(&self) -> &Stalls {
+        &self.stalls
+    }
+}
+
 /// A thread that sleeps for short times and records when a sleep takes too long.
 ///
 /// For measurements that block: they cannot distinguish a late reply from a late wake-up.
@@ -107,6 +258,12 @@ impl Watcher {
     /// Starts a watcher on the core of `placement`, one priority above it, since at equal priority
     /// it would wait for the measurement and record that as a stall.
     pub fn start(placement: Placement, clock: Clock) -> Self {
+        Self::start_beside(placement, clock, None)
+    }
+
+    /// As [`Self::start`], but rests while a thread waits briefly or for nothing: it wakes up every
+    /// 4 ms then, and every 250 us otherwise.
+    pub fn start_beside(placement: Placement, clock: Clock, awaited: Option<Arc<Awaited>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&stop);
         let placement = Placement {
@@ -118,12 +275,18 @@ impl Watcher {
             let mut stalls = Stalls::default();
             // The measurement itself has been granted this placement.
             let _ = placement.apply();
+            let mut rhythm = Rhythm::default();
             let mut before = clock.now();
             while !is_over.load(Ordering::Relaxed) {
-                std::thread::sleep(to_std(PERIOD));
+                let period = rhythm.period();
+                std::thread::sleep(to_std(period));
                 let now = clock.now();
-                stalls.look(before, now, PERIOD);
+                stalls.look(before, now, period);
                 before = now;
+                match &awaited {
+                    Some(awaited) => rhythm.note(awaited, now),
+                    None => rhythm = Rhythm::default(),
+                }
             }
             stalls
         });
@@ -145,6 +308,41 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How often a watcher wakes up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rhythm {
+    /// Wake-ups in a row at which all waits were short.
+    quiet: u32,
+    /// Waits that had ended at the last one.
+    ended: u32,
+}
+
+impl Rhythm {
+    const fn rests(self) -> bool {
+        self.quiet >= QUIET
+    }
+
+    const fn period(self) -> Duration {
+        if self.rests() { QUIET_PERIOD } else { PERIOD }
+    }
+
+    /// Takes what the thread beside it waits for.
+    fn note(&mut self, awaited: &Awaited, now: Instant) {
+        let ended = awaited.ended.load(Ordering::Relaxed);
+        let is_quick = ended.wrapping_sub(self.ended) >= WAITS[usize::from(self.rests())];
+        self.ended = ended;
+        let is_quiet = match awaited.waited(now) {
+            Some(waited) => is_quick && waited <= PERIOD,
+            None => true,
+        };
+        self.quiet = if is_quiet {
+            self.quiet.saturating_add(1)
+        } else {
+            0
+        };
     }
 }
 
@@ -216,6 +414,110 @@ mod tests {
                     stall.from <= until && from <= worked_off
                 };
                 prop_assert_eq!(stalls.touch(from, until), stalls.found.iter().any(touches));
+            }
+        }
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn a_watcher_rests_beside_short_waits_and_wakes_up_at_a_long_one() {
+        let (awaited, mut rhythm) = (Awaited::default(), Rhythm::default());
+        let waits = |count: u32| (0..count).for_each(|_| awaited.end());
+        let mut look = |at: i64| {
+            rhythm.note(&awaited, us(at));
+            rhythm.period()
+        };
+        // Four waits in each 250 us, and a fifth one has begun.
+        waits(4);
+        awaited.begin(us(240));
+        assert_eq!(look(250), PERIOD);
+        waits(4);
+        awaited.begin(us(490));
+        assert_eq!(look(500), QUIET_PERIOD);
+        waits(16);
+        awaited.begin(us(4_490));
+        assert_eq!(look(4_500), QUIET_PERIOD);
+        // The fifth one takes long, or few end.
+        assert_eq!(look(8_500), PERIOD);
+        for at in 0..8 {
+            waits(3);
+            awaited.begin(us(8_740 + 250 * at));
+            assert_eq!(look(8_750 + 250 * at), PERIOD);
+        }
+        // Nothing is awaited.
+        awaited.end();
+        assert_eq!(look(11_000), PERIOD);
+        assert_eq!(look(11_250), QUIET_PERIOD);
+        assert_eq!(look(15_250), QUIET_PERIOD);
+    }
+
+    /// A program of ordinary priority that takes most of a core.
+    fn greedy(core: usize, until: &AtomicBool) {
+        let placement = Placement {
+            core: Some(core),
+            ..Placement::default()
+        };
+        placement.apply().expect("an allowed core");
+        while !until.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Oracle: the kernel's scheduler. A thread that shares its core with three greedy ones, each
+    /// of which gets a slice of a millisecond or more, wakes up late; one that only sleeps long is
+    /// not stalled.
+    #[test]
+    fn a_thread_that_waits_for_its_core_is_stalled_and_one_that_sleeps_is_not() {
+        let Some(core) = crate::host::rights::cores().first().copied() else {
+            return;
+        };
+        let clock = Clock::start();
+        if Sleeper::new(clock.now()).awaited().is_none() {
+            return;
+        }
+        let is_over = AtomicBool::new(false);
+        let (alone, beside) = std::thread::scope(|scope| {
+            let nap = |times: u32, length: Duration| {
+                let mut sleeper = Sleeper::new(clock.now());
+                let mut late = Duration::ZERO;
+                for _ in 0..times {
+                    let before = clock.now();
+                    sleeper.falls_asleep(before, true);
+                    std::thread::sleep(to_std(length));
+                    let now = clock.now();
+                    sleeper.wakes(now);
+                    late = late.max(now - before - length);
+                }
+                (sleeper.stalls().clone(), late)
+            };
+            let alone = nap(1, Duration::from_ms(20));
+            for _ in 0..3 {
+                scope.spawn(|| greedy(core, &is_over));
+            }
+            let placement = Placement {
+                core: Some(core),
+                ..Placement::default()
+            };
+            placement.apply().expect("an allowed core");
+            // Half a millisecond of work uses up what a thread that sleeps a lot has in advance.
+            let beside = (0..50).map(|_| {
+                let begun = clock.now();
+                while clock.now() - begun < Duration::from_us(500) {}
+                nap(1, Duration::from_us(100))
+            });
+            let beside: Vec<(Stalls, Duration)> = beside.collect();
+            is_over.store(true, Ordering::Relaxed);
+            (alone, beside)
+        });
+        let (stalls, late) = alone;
+        assert!(stalls.found.is_empty() || late > THRESHOLD, "{stalls:?}");
+        for (stalls, late) in beside {
+            // The account begins with the sleep, so that all of a delay is in it but for the timer's.
+            if late > THRESHOLD * 3 {
+                assert_eq!(stalls.found.len(), 1, "{late:?}");
+                assert!(
+                    stalls.found[0].until - stalls.found[0].from <= late + Duration::from_us(100)
+                );
             }
         }
     }

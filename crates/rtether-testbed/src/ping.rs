@@ -183,12 +183,12 @@ fn measure<L: Link>(
     } else if options.one_way {
         meter = meter.with_details();
     }
-    let watchers = watchers(options, &cores, clock);
+    let watchers = watchers(options, &cores, clock, meter.awaited());
     let ended = meter.run(stop, |event| {
         watch(&event);
         measurement.record(event);
     });
-    measurement.gaps = gaps(meter.stalls().clone(), watchers);
+    measurement.gaps = gaps(meter.stalls(), watchers);
     if let Some(collector) = meter.take_collector() {
         paths::take(options, collector, &mut measurement);
     }

@@ -1,15 +1,23 @@
 //! Stalls of the host, found beside a measurement.
 
+use std::sync::Arc;
+
 use rtether::meter::Gap;
 use rtether_live::clock::Clock;
-use rtether_live::stall::{Stall, Stalls, Watcher};
+use rtether_live::stall::{Awaited, Stall, Stalls, Watcher};
 use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 
 use super::PingOptions;
 
-/// Starts watchers for stalls that the measuring thread cannot notice itself.
-pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
+/// Starts watchers for stalls that the measuring thread cannot notice itself. They rest while
+/// what is `awaited` comes soon, unless they watch for others on the same host.
+pub(super) fn watchers(
+    options: &PingOptions,
+    cores: &[usize],
+    clock: Clock,
+    awaited: Option<Arc<Awaited>>,
+) -> Vec<Watcher> {
     let own = options.thread.placement;
     if options.is_same_host {
         let all = cores.iter().map(|&core| Placement {
@@ -20,7 +28,7 @@ pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> 
     }
     let is_blind = options.thread.waiting == Waiting::Block;
     is_blind
-        .then(|| Watcher::start(own, clock))
+        .then(|| Watcher::start_beside(own, clock, awaited))
         .into_iter()
         .collect()
 }

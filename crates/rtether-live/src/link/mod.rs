@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 
 use rustix::net::{RecvFlags, SendFlags};
+use socket2::Socket;
 
 use crate::timestamping::{RealNs, Sent};
 
@@ -49,8 +50,23 @@ pub trait Stamped: AsFd {
 
 /// A socket that sends payloads to one peer and receives its answers.
 ///
-/// Neither call blocks: [`crate::wait::Waiter`] does.
+/// No call blocks but [`Self::receive_or_wait`]: [`crate::wait::Waiter`] does.
 pub trait Link: Stamped {
+    /// Lets [`Self::receive_or_wait`] sleep for up to `patience`, as exactly as the kernel's tick;
+    /// returns whether it can.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn set_patience(&mut self, _patience: std::time::Duration) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// As [`Self::receive`], but sleeps until there is a payload, the patience is over or a signal
+    /// arrives: one system call, where waiting and then receiving are two.
+    fn receive_or_wait(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        self.receive(buffer)
+    }
+
     /// Smallest payload in octets; shorter ones cannot be distinguished from padding.
     fn payload_min(&self) -> usize {
         0
@@ -67,6 +83,22 @@ pub trait Link: Stamped {
 pub trait Service: Stamped {
     /// Destination of an answer.
     type Peer: Copy;
+
+    /// As [`Link::set_patience`].
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn set_patience(&mut self, _patience: std::time::Duration) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// As [`Link::receive_or_wait`].
+    fn receive_or_wait(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(Range<usize>, Self::Peer)>> {
+        self.receive(buffer)
+    }
 
     /// Returns the range of the next payload in `buffer`, and its sender.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, Self::Peer)>>;
@@ -102,14 +134,26 @@ pub struct Turned {
 /// Uses the system call directly, as [`receive`] does: in a multithreaded program the C library's
 /// wrapper makes each call a cancellation point, which costs as much as a clock reading.
 fn send(socket: &impl AsFd, payload: &[u8]) -> io::Result<()> {
-    rustix::net::send(socket, payload, SendFlags::NOSIGNAL)?;
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    rustix::net::send(socket, payload, flags)?;
     Ok(())
 }
 
-/// Returns the length of the next payload in octets; `None` if there is none now.
-fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    let received = rustix::net::recv(socket, buffer, RecvFlags::empty());
+/// Flags of a call that returns at once, also on a socket with patience.
+const AT_ONCE: RecvFlags = RecvFlags::DONTWAIT;
+/// Flags of a call that sleeps as long as the socket's patience.
+const PATIENTLY: RecvFlags = RecvFlags::empty();
+
+/// Returns the length of the next payload in octets; `None` if there is none by then.
+fn receive(socket: &impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> io::Result<Option<usize>> {
+    let received = rustix::net::recv(socket, buffer, flags);
     ready(received.map(|(len, _)| len).map_err(Into::into))
+}
+
+/// Lets calls with [`PATIENTLY`] sleep for up to `patience`.
+fn set_patience(socket: &Socket, patience: std::time::Duration) -> io::Result<()> {
+    socket.set_read_timeout(Some(patience))?;
+    socket.set_nonblocking(false)
 }
 
 /// Turns "would block" into `None`.

@@ -6,14 +6,16 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration as Span;
 
+use rustix::net::RecvFlags;
 use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
 use rtether_model::mac::MacAddress;
 
 use super::device::{Device, DeviceError};
 use super::frame::{self, ETHERTYPE, RawOptions};
-use super::{Link, Service, Stamped, ready, receive, send};
+use super::{AT_ONCE, Link, PATIENTLY, Service, Stamped, ready, receive, send, set_patience};
 use crate::timestamping::{self, RealNs, Sent};
 
 /// A packet socket on one device, for one `EtherType`.
@@ -73,13 +75,26 @@ impl Raw {
         self.mtu
     }
 
+    /// Stamps of what was sent wake a thread that polls, but none that receives.
+    fn wait_for(&self, patience: Span) -> io::Result<bool> {
+        if !self.is_stamped {
+            set_patience(&self.socket, patience)?;
+        }
+        Ok(!self.is_stamped)
+    }
+
     fn send_to(&mut self, payload: &[u8], to: MacAddress) -> io::Result<()> {
         frame::write(&mut self.frame, to, self.own, self.options, payload);
         send(&self.socket, &self.frame)
     }
 
-    /// Returns the payload of the next frame for us, and its sender.
-    fn next(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
+    /// Returns the payload of the next frame for us, and its sender. Frames for others do not make
+    /// it wait again.
+    fn next(
+        &mut self,
+        buffer: &mut [u8],
+        mut flags: RecvFlags,
+    ) -> io::Result<Option<(Range<usize>, MacAddress)>> {
         loop {
             let len = if self.is_stamped {
                 let received = timestamping::receive(self.socket.as_fd(), buffer);
@@ -88,8 +103,9 @@ impl Raw {
                     len
                 })
             } else {
-                receive(&self.socket, buffer)?
+                receive(&self.socket, buffer, flags)?
             };
+            flags = AT_ONCE;
             let Some(len) = len else {
                 return Ok(None);
             };
@@ -134,6 +150,7 @@ impl AsFd for Raw {
 
 impl Stamped for Raw {
     fn enable_stamps(&mut self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)?;
         timestamping::enable(self.socket.as_fd())?;
         self.is_stamped = true;
         Ok(())
@@ -155,7 +172,17 @@ impl Link for Raw {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
-        Ok(self.next(buffer)?.map(|(payload, _)| payload))
+        let found = self.next(buffer, AT_ONCE)?;
+        Ok(found.map(|(payload, _)| payload))
+    }
+
+    fn set_patience(&mut self, patience: Span) -> io::Result<bool> {
+        self.wait_for(patience)
+    }
+
+    fn receive_or_wait(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        let found = self.next(buffer, PATIENTLY)?;
+        Ok(found.map(|(payload, _)| payload))
     }
 }
 
@@ -163,7 +190,18 @@ impl Service for Raw {
     type Peer = MacAddress;
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
-        self.next(buffer)
+        self.next(buffer, AT_ONCE)
+    }
+
+    fn set_patience(&mut self, patience: Span) -> io::Result<bool> {
+        self.wait_for(patience)
+    }
+
+    fn receive_or_wait(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(Range<usize>, MacAddress)>> {
+        self.next(buffer, PATIENTLY)
     }
 
     fn answer(

@@ -1,13 +1,17 @@
 //! UDP.
 
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration as Span;
 
+use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, Stamped, Turned, ready, receive, send};
+use super::{
+    AT_ONCE, Link, PATIENTLY, Service, Stamped, Turned, ready, receive, send, set_patience,
+};
 use crate::option;
 use crate::timestamping::{self, RealNs, Sent};
 
@@ -24,7 +28,7 @@ pub struct UdpOptions {
 /// A UDP socket, connected or not.
 #[derive(Debug)]
 pub struct Udp {
-    socket: UdpSocket,
+    socket: Socket,
     is_stamped: bool,
     received_at: Option<RealNs>,
 }
@@ -37,7 +41,7 @@ impl Udp {
             SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
         };
         let this = Self::bind(any, options)?;
-        this.socket.connect(peer)?;
+        this.socket.connect(&peer.into())?;
         Ok(this)
     }
 
@@ -49,7 +53,7 @@ impl Udp {
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
         Ok(Self {
-            socket: socket.into(),
+            socket,
             is_stamped: false,
             received_at: None,
         })
@@ -57,7 +61,29 @@ impl Udp {
 
     /// Returns the address it is bound to.
     pub fn local_address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        let address = self.socket.local_addr()?.as_socket();
+        address.ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+    }
+
+    /// Stamps of what was sent wake a thread that polls, but none that receives.
+    fn wait_for(&self, patience: Span) -> io::Result<bool> {
+        if !self.is_stamped {
+            set_patience(&self.socket, patience)?;
+        }
+        Ok(!self.is_stamped)
+    }
+
+    fn receive_from(
+        &self,
+        buffer: &mut [u8],
+        flags: RecvFlags,
+    ) -> io::Result<Option<(Range<usize>, SocketAddr)>> {
+        let received = rustix::net::recvfrom(&self.socket, buffer, flags);
+        let found = ready(received.map_err(Into::into))?;
+        Ok(found.and_then(|(len, _, from)| {
+            let from = from.and_then(|from| SocketAddr::try_from(from).ok())?;
+            Some((0..len, from))
+        }))
     }
 
     fn receive_stamped(
@@ -102,6 +128,7 @@ impl AsFd for Udp {
 
 impl Stamped for Udp {
     fn enable_stamps(&mut self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)?;
         timestamping::enable(self.socket.as_fd())?;
         self.is_stamped = true;
         Ok(())
@@ -125,7 +152,15 @@ impl Link for Udp {
         if self.is_stamped {
             return Ok(self.receive_stamped(buffer)?.map(|(payload, _)| payload));
         }
-        Ok(receive(&self.socket, buffer)?.map(|len| 0..len))
+        Ok(receive(&self.socket, buffer, AT_ONCE)?.map(|len| 0..len))
+    }
+
+    fn set_patience(&mut self, patience: Span) -> io::Result<bool> {
+        self.wait_for(patience)
+    }
+
+    fn receive_or_wait(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        Ok(receive(&self.socket, buffer, PATIENTLY)?.map(|len| 0..len))
     }
 }
 
@@ -137,8 +172,18 @@ impl Service for Udp {
             let found = self.receive_stamped(buffer)?;
             return Ok(found.and_then(|(payload, from)| Some((payload, from?))));
         }
-        let found = ready(self.socket.recv_from(buffer))?;
-        Ok(found.map(|(len, peer)| (0..len, peer)))
+        self.receive_from(buffer, AT_ONCE)
+    }
+
+    fn set_patience(&mut self, patience: Span) -> io::Result<bool> {
+        self.wait_for(patience)
+    }
+
+    fn receive_or_wait(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(Range<usize>, SocketAddr)>> {
+        self.receive_from(buffer, PATIENTLY)
     }
 
     fn answer(
@@ -147,7 +192,9 @@ impl Service for Udp {
         payload: Range<usize>,
         to: SocketAddr,
     ) -> io::Result<()> {
-        self.socket.send_to(&buffer[payload], to).map(|_| ())
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        rustix::net::sendto(&self.socket, &buffer[payload], flags, &to)?;
+        Ok(())
     }
 
     fn turned(&self) -> Turned {
@@ -156,5 +203,43 @@ impl Service for Udp {
             overrun: option::drops(&self.socket).map_or(0, u64::from),
             ..Turned::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    const PATIENCE: Span = Span::from_millis(40);
+
+    /// Oracle: the clock. A patient socket sleeps where it is told to, and nowhere else.
+    #[test]
+    fn a_patient_socket_sleeps_in_the_call_that_may() {
+        let here = "127.0.0.1:0".parse().unwrap();
+        let mut service = Udp::bind(here, UdpOptions::default()).unwrap();
+        let at = service.local_address().unwrap();
+        let mut link = Udp::connect(at, UdpOptions::default()).unwrap();
+        let mut buffer = [0; 64];
+        assert!(Link::set_patience(&mut link, PATIENCE).unwrap());
+        assert!(Service::set_patience(&mut service, PATIENCE).unwrap());
+
+        let begun = Instant::now();
+        assert_eq!(Link::receive(&mut link, &mut buffer).unwrap(), None);
+        assert_eq!(Service::receive(&mut service, &mut buffer).unwrap(), None);
+        assert!(begun.elapsed() < PATIENCE, "it slept");
+        assert_eq!(Link::receive_or_wait(&mut link, &mut buffer).unwrap(), None);
+        // The kernel counts ticks, the first of which may be almost over.
+        assert!(begun.elapsed() >= PATIENCE / 2, "it did not sleep");
+
+        link.send(b"request").unwrap();
+        let (request, peer) = Service::receive_or_wait(&mut service, &mut buffer)
+            .unwrap()
+            .expect("it has been sent");
+        assert_eq!(&buffer[request.clone()], b"request");
+        service.answer(&mut buffer, request, peer).unwrap();
+        let answer = Link::receive_or_wait(&mut link, &mut buffer).unwrap();
+        assert_eq!(answer, Some(0..7));
     }
 }

@@ -22,14 +22,14 @@ use std::path::Path;
 
 use rtether_rtps::engine::{self, Config};
 use rtether_rtps::locator::{ETHERNET_GROUP, Locator, Origin, Ports};
-use rtether_rtps::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sendmsg};
 use socket2::{Domain as Family, Socket, Type};
 
+use super::alarm::Alarm;
 use super::options::failed;
 use super::sieve::{OVERHEAD, Sieve, mark};
-use super::socket::sleep;
+use super::socket::{Ready, sleep};
 use super::udp::{NEIGHBORS, make_room};
 use super::watch::Envelope;
 use super::{DATAGRAM_MAX, DomainError, DomainOptions, EthernetOptions};
@@ -261,9 +261,9 @@ impl Ethernet {
         })
     }
 
-    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
+    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
         let inlet = PollFd::from_borrowed_fd(self.inlet.as_fd(), PollFlags::IN);
-        sleep(&mut [inlet], left)
+        sleep(&mut [inlet, PollFd::new(alarm, PollFlags::IN)])
     }
 }
 

@@ -3,6 +3,7 @@
 //! There is a single thread: no lock and no other thread lies between a datagram and the
 //! application, whose callbacks run, or which takes samples, where it drives the [`Domain`].
 
+mod alarm;
 mod application;
 mod ethernet;
 mod options;
@@ -27,9 +28,10 @@ use rtether_rtps::wire::VENDOR;
 
 use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
+use alarm::Alarm;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
-use socket::Source;
+use socket::{Ready, Source};
 pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
 use transport::Transport;
 pub use watch::{Envelope, Seen, Watch};
@@ -67,6 +69,7 @@ pub struct Domain {
     /// When the wall clock was last read.
     wall_at: Instant,
     rests: Rests,
+    alarm: Alarm,
     /// Datagrams received at a time from a socket.
     in_a_row: usize,
     watch: Option<Watch>,
@@ -141,6 +144,7 @@ impl Domain {
             late: None,
             wall_at: now,
             rests: Rests::new(now),
+            alarm: Alarm::new().map_err(options::failed("setting a timer"))?,
             in_a_row: RECEIVED_IN_A_ROW,
             watch: None,
         })
@@ -241,18 +245,22 @@ impl Domain {
     }
 
     fn step_asleep(&mut self, until: Instant) -> io::Result<bool> {
-        if self.receive()? {
-            return Ok(true);
-        }
         let until = self.participant.poll_timeout().min(until);
         let now = self.now();
         let left = until - now;
-        if left <= Duration::ZERO {
-            return Ok(false);
+        if left <= Duration::ZERO || self.late.is_some() {
+            let came = self.receive(Ready::PERHAPS)?;
+            if came || left <= Duration::ZERO {
+                return Ok(came);
+            }
         }
-        self.transport.sleep(left)?;
-        self.rests.on_slept(now, self.now());
-        self.receive()
+        // Tells at once what waits already, and where: each look at an empty socket is a call.
+        self.alarm.wake_by(until)?;
+        let ready = self.transport.sleep(&self.alarm)?;
+        let awake_at = self.now();
+        self.alarm.pass(awake_at);
+        self.rests.on_slept(now, awake_at);
+        self.receive(ready)
     }
 
     fn step_awake(&mut self, until: Instant) -> io::Result<bool> {
@@ -273,10 +281,10 @@ impl Domain {
         }
     }
 
-    /// Receives waiting datagrams from both sockets; returns whether there were any.
-    fn receive(&mut self) -> io::Result<bool> {
+    /// Receives waiting datagrams from the sockets named; returns whether there were any.
+    fn receive(&mut self, ready: Ready) -> io::Result<bool> {
         let mut came = false;
-        for source in [Source::Own, Source::Group] {
+        for source in ready.sources() {
             for _ in 0..self.in_a_row {
                 if !self.receive_from(source)? {
                     break;

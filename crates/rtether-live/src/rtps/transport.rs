@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use rtether_rtps::engine::Config;
 use rtether_rtps::locator::{Locator, Origin};
-use rtether_rtps::time::Duration;
 
+use super::alarm::Alarm;
 use super::ethernet::Ethernet;
-use super::socket::Source;
+use super::socket::{Ready, Source};
 use super::udp::Udp;
 use super::watch::Envelope;
 use super::{DomainError, DomainOptions};
@@ -108,11 +108,12 @@ impl Transport {
         }
     }
 
-    /// Sleeps until a datagram arrives, `left` has passed or a signal arrives.
-    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
+    /// Sleeps until a datagram arrives, the alarm rings or a signal arrives; returns what there is
+    /// to receive.
+    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
         match self {
-            Self::Udp(udp) => udp.sleep(left),
-            Self::Ethernet(ethernet) => ethernet.sleep(left),
+            Self::Udp(udp) => udp.sleep(alarm),
+            Self::Ethernet(ethernet) => ethernet.sleep(alarm),
         }
     }
 }

@@ -9,15 +9,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rtether_rtps::discovery::v1;
 use rtether_rtps::engine::{Config, Protocol as Version};
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
-use rtether_rtps::time::Duration;
 use rtether_rtps::wire::v1::Role;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain as Family, Protocol, Socket, Type};
 
+use super::alarm::Alarm;
 use super::options::failed;
 use super::sieve::only_from;
-use super::socket::{Source, sleep};
+use super::socket::{Ready, Source, sleep};
 use super::{DomainError, DomainOptions};
 use crate::host::address::{Interface, interfaces};
 use crate::link::ready;
@@ -221,19 +221,19 @@ impl Udp {
         }
     }
 
-    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
-        let own = &self.unicast;
+    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
+        let (own, alarm) = (wait(&self.unicast), wait(alarm));
         match (&self.group, &self.local) {
-            (Some(group), Some(local)) => sleep(&mut [wait(own), wait(group), wait(local)], left),
-            (Some(one), None) | (None, Some(one)) => sleep(&mut [wait(own), wait(one)], left),
-            (None, None) => sleep(&mut [wait(own)], left),
+            (Some(group), Some(local)) => sleep(&mut [own, wait(group), wait(local), alarm]),
+            (Some(one), None) | (None, Some(one)) => sleep(&mut [own, wait(one), alarm]),
+            (None, None) => sleep(&mut [own, alarm]),
         }
     }
 }
 
-/// Returns what to wait for at a socket.
-fn wait(port: &Port) -> PollFd<'_> {
-    PollFd::from_borrowed_fd(port.as_fd(), PollFlags::IN)
+/// Returns what to wait for at a socket or alarm.
+fn wait(at: &impl AsFd) -> PollFd<'_> {
+    PollFd::new(at, PollFlags::IN)
 }
 
 /// A socket.

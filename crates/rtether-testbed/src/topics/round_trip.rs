@@ -10,7 +10,7 @@ use rtether_live::clock::Clock;
 use rtether_live::host::rights::cores;
 use rtether_live::responder::Answered;
 use rtether_live::rtps::Domain;
-use rtether_live::stall::Stalls;
+use rtether_live::stall::Sleeper;
 use rtether_model::quantity::Instant;
 use rtether_proto::probe::{Event, Prober};
 use rtether_rtps::qos::{History, Qos, Reliability};
@@ -161,12 +161,13 @@ pub(crate) fn ask(
     }
     let clock = Clock::start();
     let mut prober = Prober::new(options.config, clock.now())?;
-    let watchers = watchers(options, &cores, clock);
-    let ended = asking.run(&mut prober, clock, stop, |event| {
+    let mut sleeper = Sleeper::new(clock.now());
+    let watchers = watchers(options, &cores, clock, sleeper.awaited());
+    let ended = asking.run(&mut prober, (clock, &mut sleeper), stop, |event| {
         watch(&event);
         measurement.record(event);
     });
-    measurement.gaps = gaps(Stalls::default(), watchers);
+    measurement.gaps = gaps(sleeper.stalls().clone(), watchers);
     measurement.counters = prober.counters();
     let malformed = asking.ends.back.malformed();
     measurement.oddities.extend([
@@ -224,7 +225,7 @@ impl Asking {
     fn run(
         &mut self,
         prober: &mut Prober,
-        clock: Clock,
+        (clock, sleeper): (Clock, &mut Sleeper),
         stop: &AtomicBool,
         mut on_event: impl FnMut(Event),
     ) -> io::Result<()> {
@@ -237,7 +238,9 @@ impl Asking {
                     self.unsent += 1;
                 }
             }
-            self.wait(prober, clock.now())?;
+            let now = clock.now();
+            sleeper.falls_asleep(now, !prober.is_idle());
+            self.wait(prober, now)?;
             while let Some(answer) = self.ends.take(&mut self.domain) {
                 if answer.session == self.value.session {
                     prober.handle_reply(clock.now(), answer.sequence);
@@ -248,7 +251,9 @@ impl Asking {
                     on_event(event);
                 }
             }
-            prober.handle_timeout(clock.now());
+            let now = clock.now();
+            sleeper.wakes(now);
+            prober.handle_timeout(now);
             while let Some(event) = prober.poll_event() {
                 on_event(event);
             }
