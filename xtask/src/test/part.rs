@@ -125,6 +125,7 @@ const LONG: &[Long] = &[
         tests: &[
             "rtether-rtps faults::nothing_is_lost_in_a_hundred_thousand_plants",
             "rtether-rtps scale::many_find_each_other",
+            "rtether-rtps demand::the_matches_of_many_plants",
         ],
     },
     Long {

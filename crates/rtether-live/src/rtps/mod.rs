@@ -119,6 +119,7 @@ impl Domain {
         config.fragments_max = options.fragments_max;
         config.may_multicast = options.multicast_data;
         config.any_source = options.any_source;
+        config.discovery = options.discovery;
         let (transport, number) = Transport::open(options, &mut config)?;
         let place = config.metatraffic_unicast.first().copied();
         config.prefix = match options.protocol {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use rtether_rtps::engine::Protocol;
+use rtether_rtps::engine::{Discovery, Protocol};
 use rtether_rtps::locator::Ports;
 use rtether_rtps::time::Duration;
 use rtether_rtps::wire::v1::Role;
@@ -50,6 +50,9 @@ pub struct DomainOptions {
     /// Whether a participant may send from any address; otherwise only from addresses that it has
     /// announced. Required behind address translation.
     pub any_source: bool,
+    /// How endpoints are discovered: on demand with many participants that have few topics in
+    /// common.
+    pub discovery: Discovery,
     /// Maximum size of a datagram, in octets; larger samples are sent in fragments. Frames are also
     /// limited by the MTU of their device.
     pub datagram_max: usize,
@@ -118,6 +121,7 @@ impl Default for DomainOptions {
             disorder: 0,
             announce_period: None,
             any_source: false,
+            discovery: Discovery::default(),
             datagram_max: 1_472,
             fragments_max: 64 << 20,
             ethernet: None,

@@ -208,6 +208,8 @@ impl Context<'_> {
             accepts,
         });
         let (number, token) = self.add_slot(slot);
+        // Its topics have names that nobody can announce yet.
+        self.participant.discover_all(self.now);
         let known = self.participant.endpoints();
         let known = known.filter(|(is_writer, _)| *is_writer);
         let known: Vec<EndpointData> = known.map(|(_, data)| data.clone()).collect();

@@ -2,7 +2,7 @@
 //! samples of the built-in endpoints.
 //!
 //! A missing parameter has the standard's default. An unknown one is ignored unless it must be
-//! understood; ids from 0x8000 are vendor-specific and always ignored.
+//! understood; ids from 0x8000 are vendor-specific, and ignored except for our own.
 
 use alloc::vec::Vec;
 
@@ -12,6 +12,7 @@ use crate::wire::{
 };
 
 mod endpoint;
+mod interests;
 mod list;
 mod participant;
 mod policies;
@@ -22,6 +23,7 @@ pub mod v1;
 use list::List;
 
 pub use endpoint::{ContentFilter, EndpointData};
+pub use interests::{INTERESTS_MAX, Interests, topic_hash};
 pub use participant::ParticipantData;
 
 /// Maximum number of locators of each kind; others are ignored.
@@ -93,10 +95,8 @@ fn each<'a>(
     for parameter in ParameterList::parse(&mut cursor)? {
         let parameter = parameter?;
         let id = parameter.id;
-        if is_vendor(id) {
-            continue;
-        }
-        if !read(without_flags(id), &parameter)? && is_must_understand(id) {
+        let known = if is_vendor(id) { id } else { without_flags(id) };
+        if !read(known, &parameter)? && is_must_understand(id) {
             return Err(Malformed::NotUnderstood { id });
         }
     }

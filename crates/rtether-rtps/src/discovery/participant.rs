@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::list::List;
-use super::{LOCATORS_MAX, each, participant_guid, user_data};
+use super::{Interests, LOCATORS_MAX, each, participant_guid, user_data};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::time::Duration;
@@ -41,6 +41,9 @@ pub struct ParticipantData {
     pub name: String,
     /// Opaque data from its application.
     pub user_data: Vec<u8>,
+    /// Topics of a participant that discovers endpoints on demand; `None` if it wants to know all.
+    /// Only those of our vendor id are read.
+    pub interests: Option<Interests>,
 }
 
 impl ParticipantData {
@@ -64,6 +67,7 @@ impl ParticipantData {
             expects_inline_qos: false,
             name: String::new(),
             user_data: Vec::new(),
+            interests: None,
         }
     }
 
@@ -101,6 +105,9 @@ impl ParticipantData {
             list.string(pid::ENTITY_NAME, &self.name);
         }
         list.user_data(&self.user_data);
+        if let Some(interests) = &self.interests {
+            interests.encode(&mut list);
+        }
         list.end();
     }
 
@@ -108,7 +115,7 @@ impl ParticipantData {
     pub fn decode(payload: &[u8]) -> Result<Self, Malformed> {
         let mut data = Self::new(GuidPrefix::UNKNOWN);
         (data.version, data.vendor) = ([2, 0], [0, 0]);
-        let mut guid = None;
+        let (mut guid, mut interests) = (None, None);
         each(payload, |id, parameter| {
             match id {
                 pid::PARTICIPANT_GUID => guid = Some(participant_guid(parameter)?),
@@ -127,12 +134,16 @@ impl ParticipantData {
                 pid::EXPECTS_INLINE_QOS => data.expects_inline_qos = parameter.is_true()?,
                 pid::ENTITY_NAME => data.name = parameter.string()?.into(),
                 pid::USER_DATA => data.user_data = user_data(parameter)?.into(),
+                // Another vendor may use this id for anything.
+                pid::INTERESTS => interests = Some(Interests::decode(parameter)),
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
         let id = pid::PARTICIPANT_GUID;
         data.prefix = guid.ok_or(Malformed::Missing { id })?.prefix;
+        let ours = interests.filter(|_| data.vendor == VENDOR);
+        data.interests = ours.transpose()?;
         Ok(data)
     }
 }

@@ -30,6 +30,21 @@ pub enum Transport {
     Ethernet,
 }
 
+/// How a participant discovers the endpoints of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Discovery {
+    /// All of them.
+    #[default]
+    All,
+    /// On demand: announcements name the own topics, and endpoints are exchanged only with
+    /// participants that share one, or that name none, as those of other implementations and those
+    /// that discover all. [`Participant::endpoints`] has only those then. All match that would match
+    /// otherwise. In RTPS 1.0 as `All`.
+    ///
+    /// [`Participant::endpoints`]: super::Participant::endpoints
+    OnDemand,
+}
+
 /// Version of the protocol that a participant speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
@@ -108,6 +123,8 @@ pub struct Config {
     /// Whether a participant may send from any address; otherwise only from addresses that it has
     /// announced.
     pub any_source: bool,
+    /// How endpoints are discovered.
+    pub discovery: Discovery,
     /// Timing of writers.
     pub writer: WriterTiming,
     /// Timing of readers.
@@ -142,6 +159,7 @@ impl Config {
             networks: Vec::new(),
             own_addresses: Vec::new(),
             any_source: false,
+            discovery: Discovery::default(),
             writer: WriterTiming::default(),
             reader: ReaderTiming::default(),
         }
@@ -167,6 +185,7 @@ impl Config {
             expects_inline_qos: false,
             name: self.name.clone(),
             user_data: Vec::new(),
+            interests: None,
         }
     }
 

@@ -154,6 +154,7 @@ impl Participant {
         if let Some(publisher) = new.publisher.filter(|_| scope == AccessScope::Group) {
             self.join_group_set(publisher, id.0);
         }
+        self.renew_interests(now);
         self.match_own_writer(now, id);
         self.plan_liveliness(now);
         Ok(id)
@@ -207,6 +208,7 @@ impl Participant {
             endpoint,
             subscriber: new.subscriber,
         }));
+        self.renew_interests(now);
         self.match_own_reader(now, id);
         Ok(id)
     }

@@ -44,6 +44,7 @@ impl Participant {
             let gone = ChangeKind::DisposedUnregistered;
             self.publish_endpoint(now, true, &endpoint, gone);
             self.remove_remote_writer(now, endpoint.guid);
+            self.renew_interests(now);
         }
     }
 
@@ -54,6 +55,7 @@ impl Participant {
             let gone = ChangeKind::DisposedUnregistered;
             self.publish_endpoint(now, false, &endpoint, gone);
             self.remove_remote_reader(endpoint.guid);
+            self.renew_interests(now);
         }
     }
 

@@ -8,6 +8,7 @@ mod addresses;
 mod admission;
 mod config;
 mod create;
+mod demand;
 mod endpoints;
 mod expected;
 mod groups;
@@ -24,7 +25,9 @@ mod versions;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, Protocol, ReaderId, TopicName, Transport, WriterId};
+pub use config::{
+    Config, Counters, Discovery, Event, Protocol, ReaderId, TopicName, Transport, WriterId,
+};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use expected::ExpectedEndpoint;
@@ -36,7 +39,7 @@ pub use versions::Versions;
 
 use groups::Publisher;
 
-use crate::discovery::{EndpointData, ParticipantData, encode_key};
+use crate::discovery::{EndpointData, Interests, ParticipantData, encode_key};
 use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
@@ -106,6 +109,8 @@ pub struct Participant {
     /// Wall-clock time at the origin of the host's clock, in nanoseconds.
     wall_offset: i64,
     announcement: Vec<u8>,
+    /// Topics in it, if endpoints are discovered on demand.
+    interests: Option<Interests>,
     announce_at: Instant,
     /// Interval after the next announcement. Short at first and when a participant is new, since any
     /// announcement may be lost; then doubled up to the period.
@@ -166,6 +171,7 @@ impl Participant {
             sending,
             wall_offset: 0,
             announcement,
+            interests: None,
             announce_at: now,
             announce_after: ANNOUNCE_AFTER_MIN,
             announcements: VecDeque::new(),
@@ -193,6 +199,7 @@ impl Participant {
             config,
         };
         this.add_built_in();
+        this.renew_interests(now);
         if let Some(role) = this.role() {
             this.describe_v1(role);
         }

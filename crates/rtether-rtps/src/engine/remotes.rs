@@ -196,6 +196,9 @@ impl Participant {
             self.know_built_in_v1(now, role, prefix);
             return;
         }
+        if !self.is_of_interest(prefix) {
+            return;
+        }
         let remote = self.remotes.get(&prefix);
         let Some(remote) = remote.filter(|remote| remote.is_admitted) else {
             return;

@@ -173,7 +173,10 @@ impl Participant {
     /// Reports a new participant, answers it, and announces more often for a while.
     pub(super) fn greet(&mut self, now: Instant, prefix: GuidPrefix, name: String) {
         self.tell(Event::ParticipantFound { prefix, name });
-        self.answer(prefix);
+        // It hears the next announcement to all, soon enough if nothing is exchanged with it.
+        if self.is_of_interest(prefix) {
+            self.answer(prefix);
+        }
         self.announce_after = ANNOUNCE_AFTER_MIN;
         self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
     }

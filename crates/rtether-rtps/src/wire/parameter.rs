@@ -56,6 +56,8 @@ pub(crate) mod pid {
     /// The only standard parameter that must be understood; without that flag the id is that of
     /// another, obsolete parameter.
     pub(crate) const DOMAIN_TAG: u16 = 0x4014;
+    /// Topics of a participant; vendor-specific, with this meaning only from our vendor id.
+    pub(crate) const INTERESTS: u16 = 0x8001;
 }
 
 /// Flag of ids: without understanding this parameter, the list must not be used.

@@ -99,6 +99,8 @@ pub(crate) struct Net {
     pub(crate) lives: u32,
     pub(crate) sent: u64,
     pub(crate) octets: u64,
+    /// Octets that hosts have sent; those to a group count once, not for each that gets them.
+    pub(crate) octets_sent: u64,
     /// Datagrams by host and transport priority.
     pub(crate) priorities: BTreeMap<(usize, i32), u64>,
     buffer: Vec<u8>,
@@ -126,6 +128,7 @@ impl Net {
             lives: 0,
             sent: 0,
             octets: 0,
+            octets_sent: 0,
             priorities: BTreeMap::new(),
             buffer: Vec::new(),
         }
@@ -133,6 +136,16 @@ impl Net {
 
     /// Starts a participant on a host, with a fresh prefix.
     pub(crate) fn start(&mut self, host: usize, adapt: impl FnOnce(&mut Config)) {
+        self.start_with(host, adapt, |_, _| {});
+    }
+
+    /// As [`Self::start`], with endpoints that are there before the first announcement.
+    pub(crate) fn start_with(
+        &mut self,
+        host: usize,
+        adapt: impl FnOnce(&mut Config),
+        create: impl FnOnce(&mut Participant, Instant),
+    ) {
         self.lives += 1;
         let mut prefix = [0; 12];
         prefix[..2].copy_from_slice(&VENDOR);
@@ -154,7 +167,8 @@ impl Net {
         let drift = i64::try_from(self.random.below(200)).unwrap() - 100;
         let offset = i64::try_from(self.random.below(1 << 40)).unwrap();
         let start = Instant::from_ns(offset + self.now + self.now / 1_000_000 * drift);
-        let participant = Participant::new(config, start);
+        let mut participant = Participant::new(config, start);
+        create(&mut participant, start);
         self.hosts[host] = Some(Host {
             participant,
             drift,
@@ -206,6 +220,7 @@ impl Net {
                 .entry((host, transmit.priority))
                 .or_default() += 1;
             rounds += 1;
+            self.octets_sent += u64::try_from(buffer.len()).unwrap();
             assert!(rounds < 100_000, "host {host} sends without end");
             let Locator::Udp(to) = transmit.to else {
                 panic!("not a place of this network: {}", transmit.to);

@@ -8,6 +8,7 @@ use super::*;
 use crate::qos::{
     DestinationOrder, Durability, Liveliness, LivelinessKind, Ownership, Presentation,
 };
+use crate::wire::VENDOR;
 
 fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
@@ -132,12 +133,22 @@ proptest! {
     /// Oracle: the same.
     #[test]
     fn participants_come_back(
-        (prefix, version, vendor, domain, endpoints, expects_inline_qos)
-            in any::<([u8; 12], [u8; 2], [u8; 2], Option<u32>, u32, bool)>(),
+        (prefix, version, domain, endpoints, expects_inline_qos)
+            in any::<([u8; 12], [u8; 2], Option<u32>, u32, bool)>(),
+        vendor in prop_oneof![Just(VENDOR), any::<[u8; 2]>()],
         (name, domain_tag, lease) in (text(), text(), duration()),
         (a, b, c, d) in (locators(), locators(), locators(), locators()),
         user_data in prop::collection::vec(any::<u8>(), 0..40),
+        topics in prop::option::of(prop::collection::vec((text(), any::<bool>()), 0..20)),
     ) {
+        let interests = topics.and_then(|topics| {
+            let of = |is_written| {
+                let topics = topics.iter().filter(move |(_, is)| *is == is_written);
+                topics.map(|(topic, _)| &**topic)
+            };
+            Interests::of(of(true), of(false))
+        });
+        let interests = interests.filter(|_| vendor == VENDOR);
         let data = ParticipantData {
             prefix: GuidPrefix(prefix),
             version,
@@ -153,6 +164,7 @@ proptest! {
             expects_inline_qos,
             name,
             user_data,
+            interests,
         };
         let mut out = Vec::new();
         data.encode(&mut out);
