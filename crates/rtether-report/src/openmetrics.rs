@@ -89,7 +89,13 @@ fn named(subject: &str, column: &str) -> (String, &'static str, u32) {
     // The end `_total` is for counters, which these are not.
     let base = clean(base);
     let base = base.strip_suffix("_total").unwrap_or(&base);
-    let name = format!("rtether_{}_{base}{suffix}", clean(subject));
+    let subject = clean(subject);
+    // The bound of `bound` is said once.
+    let name = if subject == base {
+        format!("rtether_{base}{suffix}")
+    } else {
+        format!("rtether_{subject}_{base}{suffix}")
+    };
     (name, suffix.trim_start_matches('_'), power)
 }
 
@@ -221,6 +227,17 @@ rtether_check_ratio{flow=\"b\\\"\\\\\\n\"} 0.25
 # EOF
 ";
         assert_eq!(write("check", &table), expected);
+    }
+
+    #[test]
+    fn names_say_their_subject_once() {
+        for (subject, column, name) in [
+            ("result", "margin_ns", "rtether_result_margin_seconds"),
+            ("bound", "bound_ns", "rtether_bound_seconds"),
+            ("shim-state", "Frames_total", "rtether_shim_state_frames"),
+        ] {
+            assert_eq!(named(subject, column).0, name);
+        }
     }
 
     /// Oracle: decimal notation.

@@ -336,6 +336,35 @@ fn what_linux_cannot_do_is_refused_with_its_reason() {
     }
 }
 
+/// Oracle: Linux 6.1, which refuses a VLAN there.
+#[test]
+fn a_vlan_in_two_networks_is_noted() {
+    let plant = "rtether: 1
+name: two
+nodes: { a: { stack: zero, redundancy: prp }, b: { stack: zero, redundancy: prp } }
+switches: { s1: { ports: 2 }, s2: { ports: 2 } }
+links:
+  - { ends: [a, \"s1:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"s1:2\"], rate: 100 Mbit/s }
+  - { ends: [a, \"s2:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"s2:2\"], rate: 100 Mbit/s }
+flows: [{ name: f, from: a, to: b, period: 1 ms, size: 40 B, pcp: 4, vlan: 5 }]
+";
+    let scripts = exported(plant).expect("Linux can express it");
+    let noted = scripts
+        .notes
+        .iter()
+        .any(|note| note.starts_with("`a`, `b`: Linux 6.1 takes"));
+    assert!(noted, "{:?}", scripts.notes);
+    let (_, text) = scripts
+        .files
+        .iter()
+        .find(|(name, _)| name == "a.sh")
+        .expect("it");
+    let line = "ip link add name \"$PRP\" type hsr slave1 \"$DEV1\" slave2 \"$DEV2\" proto 1";
+    assert!(text.contains(line), "{text}");
+}
+
 /// Oracle: the shell reads each line, and nothing of the plant is more than a comment.
 #[test]
 fn names_of_the_plant_are_no_commands() {

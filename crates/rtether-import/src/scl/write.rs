@@ -82,7 +82,7 @@ pub(super) fn write(
     );
     nodes(&mut sheet, model, topology);
     switches(&mut sheet, topology, &networks);
-    links(&mut sheet, topology, &networks);
+    links(&mut sheet, topology, &networks, options);
     sheet.line("");
     sheet.line("flows:");
     let duration = duration(topology, published, &networks);
@@ -236,7 +236,7 @@ fn switches(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
     }
 }
 
-fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
+fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network], options: &Options) {
     if topology.links.is_empty() {
         return;
     }
@@ -265,6 +265,9 @@ fn links(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
         let mut known = Vec::new();
         match &link.source {
             Some(source) => known.push(source.clone()),
+            None if options.cabling().is_some() => {
+                why.push("no link of `--switches` names it".to_owned());
+            }
             None => why.push("no such cable in the file".to_owned()),
         }
         if link.is_standby {

@@ -176,6 +176,18 @@ fn notes(scenario: &Scenario) -> Vec<String> {
         }),
         "a bridge learns addresses: frames to one that has not sent yet are flooded",
     );
+    let doubled = network.iter_nodes().filter(|(id, node)| {
+        let is_double = matches!(&node.kind, NodeKind::EndStation(station) if station.ports() > 1);
+        let mut flows = scenario.flows.iter();
+        is_double
+            && flows.any(|flow| {
+                flow.tag.is_some() && (flow.talker == *id || flow.listeners.contains(id))
+            })
+    });
+    tell(
+        doubled.map(|(_, node)| node.name.clone()).collect(),
+        "Linux 6.1 takes no VLAN on a device of PRP; see that yours does, or let programs tag",
+    );
     let routed = scenario.flows.iter().filter(|flow| !flow.routes.is_empty());
     tell(
         routed.map(|flow| flow.name.clone()).collect(),
