@@ -16,8 +16,24 @@ const PACKAGE: &str = "crates/rtether-python";
 const FOLDER: &str = "target/wheels";
 /// What builds the wheel.
 const BUILDERS: &[&str] = &["maturin>=1.16,<2"];
-/// What its tests read it with; none of it is needed by the wheel.
-const READERS: &[&str] = &["mypy>=2", "polars>=1", "pyarrow>=20"];
+/// What its tests use with it; none of it is needed by the wheel.
+const READERS: &[&str] = &[
+    "distributed>=2024.1",
+    "ipykernel>=6",
+    "kubernetes>=30",
+    "matplotlib>=3.8",
+    "mypy>=2",
+    "nbclient>=0.10",
+    "polars>=1",
+    "pyarrow>=20",
+];
+const TESTS: &[&str] = &[
+    "test_rtether.py",
+    "test_sweep.py",
+    "test_plot.py",
+    "test_notebooks.py",
+    "test_recipes.py",
+];
 
 /// Builds the wheel; with `proves`, tries it, too.
 pub(crate) fn run(repo: &Repo, options: &args::Wheel) -> Result<bool> {
@@ -97,14 +113,19 @@ pub(crate) fn prove(repo: &Repo, wheel: &Path) -> Result<bool> {
     environment.install(READERS)?;
     let package = repo.root.join(PACKAGE);
     let mut types = environment.program("mypy");
-    types.args(["--strict", "python/rtether", "tests/test_rtether.py"]);
+    types.args(["--strict", "python/rtether", "tests"]);
     must(types.current_dir(&package))?;
-    let mut tests = environment.program("python");
-    tests.arg(package.join("tests/test_rtether.py"));
-    tests
-        .env("RTETHER_ROOT", &repo.root)
-        .env("RTETHER_NIGHTLY", "1");
-    succeeds(&mut tests)
+    for name in TESTS {
+        let mut tests = environment.program("python");
+        tests.arg(package.join("tests").join(name));
+        tests
+            .env("RTETHER_ROOT", &repo.root)
+            .env("RTETHER_NIGHTLY", "1");
+        if !succeeds(&mut tests)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Builds the wheel where builds go, and tries it.

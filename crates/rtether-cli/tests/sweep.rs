@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rtether_testkit::{Dice, Ended, Folder, Run};
+use rtether_testkit::{Dice, Ended, Folder, Run, skip};
 
 const STUDY: &str = "study: 1
 scenario: plant.yaml
@@ -88,7 +88,7 @@ fn undisturbed(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
 fn shards_in_any_order_make_the_same_files() {
     let folder = folder("sweep-shards");
     let whole = undisturbed(&folder);
-    for shard in ["3/3", "1/3"] {
+    for shard in ["0/3", "1/3"] {
         let ended = run(&folder, &["parts", "--shard", shard]);
         assert_eq!(
             (ended.code, ended.out.as_str()),
@@ -107,6 +107,133 @@ fn shards_in_any_order_make_the_same_files() {
     );
     same(&files(&folder.path().join("parts")), &whole);
     assert_eq!(run(&folder, &["parts", "--shard", "4/3"]).code, Some(2));
+}
+
+#[test]
+fn shards_that_end_together_do_not_disturb_each_other() {
+    let folder = folder("sweep-together");
+    let whole = undisturbed(&folder);
+    for _ in 0..8 {
+        let together = ["1/4", "2/4", "3/4", "4/4"].map(|shard| {
+            let mut command = sweep(&folder, &["whole", "--shard", shard]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        });
+        for child in together {
+            let ended = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            assert_eq!((ended.status.code(), said.as_str()), (Some(0), ""));
+        }
+        same(&files(&folder.path().join("whole")), &whole);
+    }
+}
+
+/// Returns the search path with the command in front.
+fn search() -> std::ffi::OsString {
+    let own = Path::new(env!("CARGO_BIN_EXE_rtether")).parent().unwrap();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(own.to_owned()).chain(std::env::split_paths(&others));
+    std::env::join_paths(all).unwrap()
+}
+
+/// Returns whether all these programs are there; the test skips itself otherwise.
+fn has(programs: &[&str]) -> bool {
+    let is_there = |name: &&str| std::env::split_paths(&search()).any(|way| way.join(name).exists());
+    let missing = programs.iter().find(|name| !is_there(name));
+    missing.inspect(|name| skip(&format!("needs {name}"))).is_none()
+}
+
+/// Returns the file of a recipe, as the guide shows it.
+fn recipe(name: &str) -> String {
+    let guides = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides");
+    fs::read_to_string(guides.join(name)).unwrap()
+}
+
+#[test]
+fn parallel_runs_shards_side_by_side() {
+    if !has(&["parallel"]) {
+        return;
+    }
+    let folder = folder("sweep-parallel");
+    let whole = undisturbed(&folder);
+    let guide = recipe("sweep.md");
+    let line = guide.lines().find(|line| line.starts_with("parallel "));
+    let mut command = Command::new("sh");
+    command.args(["-c", line.unwrap()]).env("PATH", search());
+    // It asks for a citation once in each home.
+    command.env("HOME", folder.path()).current_dir(folder.path());
+    let ended = command.run();
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    same(&files(&folder.path().join("results")), &whole);
+}
+
+/// The daemons of Slurm on this machine, ended on drop.
+struct Slurm(Vec<std::process::Child>);
+
+impl Slurm {
+    fn new(folder: &Path) -> Self {
+        let port = || {
+            let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            socket.local_addr().unwrap().port()
+        };
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        let (host, place) = (host.trim(), folder.display());
+        let (one, other) = (port(), port());
+        let text = format!(
+            "ClusterName=one\nSlurmctldHost={host}(127.0.0.1)\nAuthType=auth/none\n\
+             CredType=cred/none\nSlurmUser=root\nSlurmdUser=root\nStateSaveLocation={place}/state\n\
+             SlurmdSpoolDir={place}/spool\nSlurmctldPidFile={place}/ctld.pid\n\
+             SlurmdPidFile={place}/d.pid\nSlurmctldPort={one}\nSlurmdPort={other}\n\
+             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\nMailProg=/bin/true\n\
+             SlurmdParameters=config_overrides\nReturnToService=2\n\
+             NodeName={host} NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN\n\
+             PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n"
+        );
+        fs::write(folder.join("slurm.conf"), text).unwrap();
+        for part in ["state", "spool"] {
+            fs::create_dir(folder.join(part)).unwrap();
+        }
+        let start = |mut command: Command, log: &str| {
+            let log = fs::File::create(folder.join(log)).unwrap();
+            command.arg("-D").arg("-f").arg(folder.join("slurm.conf"));
+            command.stdout(Stdio::null()).stderr(log).env("PATH", search());
+            command.spawn().unwrap()
+        };
+        let manager = start(Command::new("slurmctld"), "ctld.log");
+        std::thread::sleep(Duration::from_secs(1));
+        Self(vec![manager, start(Command::new("slurmd"), "d.log")])
+    }
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            rtether_testkit::signal(child.id(), "TERM");
+            drop(child.wait());
+        }
+    }
+}
+
+#[test]
+fn an_array_of_slurm_runs_shards() {
+    if !has(&["slurmctld", "slurmd", "sbatch"]) || !rtether_testkit::is_root() {
+        return;
+    }
+    let folder = folder("sweep-slurm");
+    let whole = undisturbed(&folder);
+    fs::write(folder.path().join("sweep.slurm"), recipe("sweep.slurm")).unwrap();
+    let slurm = Slurm::new(folder.path());
+    let mut command = Command::new("timeout");
+    command.args(["120", "sbatch", "--wait", "--array=1-3", "sweep.slurm"]);
+    command.env("SLURM_CONF", folder.path().join("slurm.conf"));
+    command.env("PATH", search()).current_dir(folder.path());
+    let ended = command.run();
+    let log = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    let logs = [log("ctld.log"), log("d.log")].concat();
+    assert_eq!(ended.code, Some(0), "{}{}{logs}", ended.out, ended.err);
+    drop(slurm);
+    same(&files(&folder.path().join("results")), &whole);
 }
 
 #[test]

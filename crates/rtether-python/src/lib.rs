@@ -8,6 +8,7 @@ mod arrow;
 mod diagnose;
 mod outcome;
 mod plant;
+mod study;
 mod work;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plant::Plant>()?;
     module.add_class::<plant::Plan>()?;
     module.add_class::<outcome::Outcome>()?;
+    module.add_class::<study::Sweep>()?;
     module.add_function(wrap_pyfunction!(plant::load, module)?)?;
     module.add_function(wrap_pyfunction!(plant::import_, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -136,6 +136,16 @@ impl Outcome {
         arrow::stream(py, &rows)
     }
 
+    /// Draws it with matplotlib, into `ax` or a figure of its own; the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let drawing = slf.py().import("rtether._plot")?;
+        drawing.call_method1("plot", (slf, ax))
+    }
+
     fn _repr_html_(&self, py: Python<'_>) -> String {
         self.with(py, |result| result.fragment())
     }

@@ -17,13 +17,14 @@ use rtether::run;
 use rtether::scenario::{self, Loaded, Override, Scenario, Written};
 use rtether::why::{self, Choice, Explainer, Stream};
 
+use crate::diagnose;
 use crate::outcome::{Found, Outcome, Shown};
-use crate::{diagnose, work};
+use crate::work::{self, Listener};
 
 /// A scenario.
 #[pyclass(frozen, module = "rtether")]
 pub(crate) struct Plant {
-    written: Written,
+    pub(crate) written: Written,
     loaded: Loaded,
     scenario: Arc<Scenario>,
 }
@@ -135,7 +136,7 @@ impl Plant {
     }
 
     /// Simulates, and proves if wished.
-    #[pyo3(signature = (changes, proves, report, jobs))]
+    #[pyo3(signature = (changes, proves, report, jobs, progress))]
     fn _judge(
         &self,
         py: Python<'_>,
@@ -143,6 +144,7 @@ impl Plant {
         proves: bool,
         report: bool,
         jobs: usize,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
         let (scenario, written) = self.changed(py, &changes)?;
         let mut scenario = Scenario::clone(&scenario);
@@ -155,7 +157,11 @@ impl Plant {
             explains: report,
             ..Options::default()
         };
-        let checked = work::run(py, jobs, move |progress| {
+        let listener = progress.map(|callback| Listener {
+            callback,
+            whole: scenario.run.duration * i64::from(scenario.run.runs),
+        });
+        let checked = work::run(py, jobs, listener.as_ref(), move |progress| {
             let results = run::simulate(&scenario, progress);
             let results = results.map_err(|error| error.to_string())?;
             Ok::<_, String>(check::conclude(&scenario, results, options))
@@ -168,7 +174,7 @@ impl Plant {
     fn _bound(&self, py: Python<'_>, changes: Changes) -> PyResult<Outcome> {
         let (scenario, _) = self.changed(py, &changes)?;
         let own = Arc::clone(&scenario);
-        let analysis = work::run(py, 0, move |_| bound::analyze(&own))?;
+        let analysis = work::run(py, 0, None, move |_| bound::analyze(&own))?;
         let scenario = Scenario::clone(&scenario);
         Ok(Outcome(Found::Bounds(Box::new((scenario, analysis)))))
     }
@@ -188,7 +194,7 @@ impl Plant {
         let unknown = || PyLookupError::new_err(format!("there is no stream `{flow}`"));
         let stream = Stream::named(&scenario, flow).ok_or_else(unknown)?;
         let choice = choice(packet)?;
-        let shown = work::run(py, jobs, move |progress| {
+        let shown = work::run(py, jobs, None, move |progress| {
             if bound {
                 let mut found = Explainer::new(&scenario).explain(stream);
                 if let Some(found) = &mut found {
@@ -205,9 +211,15 @@ impl Plant {
         Ok(Outcome(Found::Shown(Box::new(shown.ok_or_else(none)?))))
     }
 
+    /// Numbers of flows and nodes.
+    #[getter]
+    fn size(&self) -> (usize, usize) {
+        (self.scenario.flows.len(), self.scenario.network.nodes.len())
+    }
+
     fn __repr__(&self) -> String {
-        let (flows, nodes) = (&self.scenario.flows, &self.scenario.network.nodes);
-        let (name, flows, nodes) = (&self.scenario.name, flows.len(), nodes.len());
+        let (flows, nodes) = self.size();
+        let name = &self.scenario.name;
         format!("<rtether.Plant `{name}`: {flows} flows, {nodes} nodes>")
     }
 }
@@ -275,7 +287,7 @@ pub(crate) fn import_(
         .iter()
         .map(|file| file.display().to_string())
         .collect();
-    let made = work::run(py, 0, move |_| {
+    let made = work::run(py, 0, None, move |_| {
         let sources = contents.iter().map(|(name, octets)| File { name, octets });
         let plan = import::import_all(&sources.collect::<Vec<_>>(), &options)?;
         let file = shown.join(", ");

@@ -7,10 +7,26 @@ use std::time::Duration as WallDuration;
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use rtether::import::Duration;
 use rtether::run::Progress;
 
 /// Time until Ctrl-C is heard, at most.
 const LOOK: WallDuration = WallDuration::from_millis(50);
+
+/// What is called with the part that is done, 0 to 1, while a simulation runs.
+pub(crate) struct Listener {
+    pub(crate) callback: Py<PyAny>,
+    /// Simulated time of all replications.
+    pub(crate) whole: Duration,
+}
+
+impl Listener {
+    fn tell(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
+        let whole = self.whole.as_secs_f64();
+        let part = progress.simulated().as_secs_f64() / whole;
+        self.callback.call1(py, (part.min(1.0),)).map(drop)
+    }
+}
 
 /// Runs `work` and returns what it returns; `jobs` is the number of threads, zero for that of cores.
 ///
@@ -18,11 +34,12 @@ const LOOK: WallDuration = WallDuration::from_millis(50);
 /// fork, as `multiprocessing` makes them.
 ///
 /// # Errors
-/// What a handler of signals raises, `KeyboardInterrupt` for Ctrl-C: simulations end then, other work is
-/// left to itself. `RuntimeError` for a panic.
+/// What a handler of signals or the listener raises, `KeyboardInterrupt` for Ctrl-C: simulations end
+/// then, other work is left to itself. `RuntimeError` for a panic.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     jobs: usize,
+    listener: Option<&Listener>,
     work: impl FnOnce(&Progress) -> T + Send + 'static,
 ) -> PyResult<T> {
     let progress = Arc::new(Progress::default());
@@ -39,15 +56,16 @@ pub(crate) fn run<T: Send + 'static>(
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(done) => {
+                    // It may have ended between two looks.
+                    Python::attach(|py| listener.map_or(Ok(()), |own| own.tell(py, &progress)))?;
                     let none = |error| PyOSError::new_err(format!("starting threads: {error}"));
                     return done.map_err(none);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    #[allow(
-                        clippy::redundant_closure_for_method_calls,
-                        reason = "the method is not general enough in its lifetime"
-                    )]
-                    let heard = Python::attach(|py| py.check_signals());
+                    let heard = Python::attach(|py| {
+                        py.check_signals()?;
+                        listener.map_or(Ok(()), |own| own.tell(py, &progress))
+                    });
                     heard.inspect_err(|_| progress.cancel())?;
                 }
                 Err(RecvTimeoutError::Disconnected) => {

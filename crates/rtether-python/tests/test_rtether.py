@@ -1,6 +1,7 @@
 """What Python sees of rtether. Oracle: the command, run beside it."""
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -126,16 +127,20 @@ class Arrow(unittest.TestCase):
 class Guide(unittest.TestCase):
     def test_what_it_shows_runs(self) -> None:
         os.chdir(ROOT)
+        # Pictures need no screen.
+        os.environ["MPLBACKEND"] = "Agg"
         page = (ROOT / "docs/guides/python.md").read_text(encoding="utf-8")
         blocks = [block.split("```")[0] for block in page.split("```py\n")[1:]]
         self.assertGreater(len(blocks), 2)
         known: dict[str, object] = {}
         for block in blocks:
-            if "import polars" in block:
-                try:
-                    import polars
-                except ImportError:
-                    continue
+            needed = [("import polars", "polars"), (".plot(", "matplotlib.pyplot")]
+            try:
+                for sign, library in needed:
+                    if sign in block:
+                        importlib.import_module(library)
+            except ImportError:
+                continue
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 exec(block.replace('"plant.yaml"', '"rtether: 1\\nname: x\\n"'), known)
         self.assertIn("<text> 1", printed.getvalue())

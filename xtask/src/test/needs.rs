@@ -92,6 +92,26 @@ const TOOLS: &[Tool] = &[
         "to try settings in a kernel in user mode",
     )
     .given_in("RTETHER_UML"),
+    Tool::named(
+        &["parallel"],
+        &["parallel"],
+        "to run shards of a study side by side",
+    ),
+    Tool::named(
+        &["slurmctld"],
+        &["slurmctld"],
+        "to run a study as an array of jobs, as root",
+    ),
+    Tool::named(
+        &["slurmd"],
+        &["slurmd"],
+        "to run a study as an array of jobs, as root",
+    ),
+    Tool::named(
+        &["sbatch"],
+        &["slurm-client"],
+        "to run a study as an array of jobs, as root",
+    ),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
     Tool::named(
         &["cc"],

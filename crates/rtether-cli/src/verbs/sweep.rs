@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use rayon::prelude::*;
-use rtether::report::format::Render;
 use rtether::run::Progress;
 use rtether::scenario::{Written, render::Style};
 use rtether::sweep::{Answer, Point, Study};
@@ -55,8 +54,9 @@ fn shard(text: &str) -> Result<Shard, String> {
         Some((first, of))
     });
     match parts {
-        Some((first, of)) if 1 <= first && first <= of => Ok(Shard {
-            first: first - 1,
+        // The last one may be called 0, by those that count from there.
+        Some((first, of)) if of > 0 && first <= of => Ok(Shard {
+            first: (first + of - 1) % of,
             of,
         }),
         _ => Err("write a number and how many there are, for example 2/8".into()),
@@ -133,14 +133,8 @@ impl Job {
         Ok(job)
     }
 
-    /// Loads the scenario with the values of the first point: a path that is wrong is wrong in all of
-    /// them.
     fn check(&self) -> Result<(), String> {
-        let mut first = self.scenario.clone();
-        first
-            .changes
-            .extend(self.points.first().into_iter().flat_map(Point::changes));
-        let loaded = first.load();
+        let loaded = self.study.first(&self.scenario);
         match loaded.scenario {
             Some(_) => Ok(()),
             None => Err(loaded.text(Style::Plain)),
@@ -175,7 +169,10 @@ impl Job {
                 return Ok(());
             }
             if let Some(result) = self.study.run(&self.scenario, point, &progress) {
-                Draft::open(file)?.write(&result)?;
+                let written = Draft::open(file).and_then(|draft| draft.write(&result));
+                if !is_there(file, &result) {
+                    written?;
+                }
                 done.fetch_add(1, Ordering::Relaxed);
             }
             Ok(())
@@ -192,14 +189,11 @@ impl Job {
             Ok(answer) => answer,
             Err(message) => return terminal::fail(&message),
         };
-        let texts = [
-            ("points.csv", answer.points().csv()),
-            ("quantiles.csv", answer.quantiles().csv()),
-            ("sensitivity.csv", answer.sensitivity().csv()),
-            ("sweep.json", answer.json()),
-        ];
-        for (name, text) in texts {
-            if let Err(message) = files::write(&arguments.out.join(name), &text) {
+        for (name, text) in answer.files() {
+            let file = arguments.out.join(name);
+            if let Err(message) = files::write(&file, &text)
+                && !is_there(&file, &text)
+            {
                 return terminal::fail(&message);
             }
         }
@@ -223,6 +217,12 @@ impl Job {
             .collect::<Result<Vec<_>, String>>();
         Answer::new(&self.study, results?)
     }
+}
+
+/// Returns whether another process has written this: shards that end together write the same, and the
+/// first removes the drafts of the others.
+fn is_there(file: &Path, text: &str) -> bool {
+    fs::read(file).is_ok_and(|octets| octets == text.as_bytes())
 }
 
 /// Removes drafts of processes that were killed, of files with this in their names: all points are

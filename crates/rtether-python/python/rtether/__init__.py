@@ -9,9 +9,11 @@ The results are those of the command `rtether`, to the byte.
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import sys
-from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _rtether
 from ._rtether import Result, ScenarioError, __version__
@@ -25,9 +27,11 @@ __all__ = [
     "import_",
     "load",
     "main",
+    "sweep",
 ]
 
 Path = Union[str, "os.PathLike[str]"]
+Progress = Callable[[float], object]
 
 
 class Plant:
@@ -69,10 +73,14 @@ class Plant:
         warmup: Optional[str] = None,
         jobs: Optional[int] = None,
         report: bool = False,
+        progress: Optional[Progress] = None,
     ) -> Result:
-        """Simulate, prove bounds, and judge every flow; `report` adds what only the page shows."""
+        """Simulate, prove bounds, and judge every flow; `report` adds what only the page shows.
+
+        `progress` is called with the part that is simulated, 0 to 1; what it raises ends the work.
+        """
         changes = _changes(set, seed, runs, duration, warmup)
-        return self._inner._judge(changes, True, report, jobs or 0)
+        return self._inner._judge(changes, True, report, jobs or 0, progress)
 
     def sim(
         self,
@@ -84,10 +92,11 @@ class Plant:
         warmup: Optional[str] = None,
         jobs: Optional[int] = None,
         report: bool = False,
+        progress: Optional[Progress] = None,
     ) -> Result:
         """Simulate and judge without proofs."""
         changes = _changes(set, seed, runs, duration, warmup)
-        return self._inner._judge(changes, False, report, jobs or 0)
+        return self._inner._judge(changes, False, report, jobs or 0, progress)
 
     def bound(self, *, set: Optional[Mapping[str, Any]] = None) -> Result:
         """Prove how long packets can take at most, without simulation."""
@@ -118,6 +127,15 @@ class Plant:
     def __repr__(self) -> str:
         return repr(self._inner)
 
+    def _repr_html_(self) -> str:
+        flows, nodes = self._inner.size
+        warnings = [f"<li>{html.escape(one['title'])}</li>" for one in self.diagnostics]
+        return (
+            f"<p><b>{html.escape(self.name)}</b>: {flows} flows, {nodes} nodes</p>"
+            + (f"<ul>{''.join(warnings)}</ul>" if warnings else "")
+            + f"<details><summary>Scenario</summary><pre>{html.escape(self.text)}</pre></details>"
+        )
+
 
 class Plan:
     """A scenario that was made of files of another tool."""
@@ -137,6 +155,9 @@ class Plan:
     def result(self) -> Result:
         """What was assumed and found."""
         return self._inner.result()
+
+    def _repr_html_(self) -> str:
+        return self.result()._repr_html_()
 
 
 def load(source: Union[Path, Mapping[str, Any]]) -> Plant:
@@ -162,6 +183,44 @@ def import_(
     deadlines = list((deadline or {}).items())
     paths = [os.fspath(file) for file in files]
     return Plan(_rtether.import_(paths, frequency, deadlines, titles or None))
+
+
+def sweep(
+    study: Union[Path, Mapping[str, Any]],
+    out: Path,
+    *,
+    plant: Optional[Plant] = None,
+    client: Optional[Any] = None,
+    progress: Optional[Callable[[int, int], object]] = None,
+) -> Result:
+    """Run a study on a cluster of Dask, one task for each point; what all points tell.
+
+    `study` is the path of its file, a text of more than one line, or a mapping of the file's form,
+    whose `scenario` is relative to the current directory then; `plant` replaces the scenario that it
+    names. `client` is a `distributed.Client`; without it, a `LocalCluster` has a process for each
+    core. `out` gets the files of `rtether sweep`, to the byte, and if pyarrow is there a Parquet
+    data set of all points in `points.parquet`. Points that are in `out` are not run again.
+    `progress` is called with the number of points that are there, and of all.
+
+    Raises `ImportError` without Dask (``pip install 'rtether[dask]'``), `ValueError` if the study is
+    wrong, `ScenarioError` if its scenario is, and `RuntimeError` if a point ends every worker that
+    runs it.
+    """
+    from . import _sweep
+
+    if isinstance(study, Mapping):
+        name, text, folder = "<dict>", json.dumps(study), ""
+    elif isinstance(study, str) and "\n" in study:
+        name, text, folder = "<text>", study, ""
+    else:
+        name = os.fspath(study)
+        folder = os.path.dirname(name)
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+    if isinstance(study, Mapping) and plant is not None and "scenario" not in study:
+        text = json.dumps({"scenario": plant.name, **study})
+    inner = None if plant is None else plant._inner
+    return _sweep.run(_rtether.Study.open(name, text, folder, inner), out, client, progress)
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

@@ -1,4 +1,4 @@
-from typing import Any, Mapping, Optional, Sequence, TypedDict
+from typing import Any, Callable, Mapping, Optional, Sequence, TypedDict
 
 __version__: str
 
@@ -45,6 +45,13 @@ class Result:
         """Text and tables as Markdown."""
     def report(self) -> str:
         """One HTML page; complete after `check(report=True)`. `ValueError` if there is none."""
+    def plot(self, ax: Optional[Any] = None) -> Any:
+        """Draw it with matplotlib, into `ax` or a figure of its own; returns the axes.
+
+        Delays of each stream with bound and deadline, the largest delays of each group of a study,
+        or the way of one packet. `ValueError` if there is nothing to draw, `ImportError` without
+        matplotlib (``pip install 'rtether[plot]'``).
+        """
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
     def _repr_html_(self) -> str: ...
 
@@ -55,13 +62,34 @@ class Plant:
     def text(self) -> str: ...
     @property
     def diagnostics(self) -> list[Diagnostic]: ...
+    @property
+    def size(self) -> tuple[int, int]:
+        """Numbers of flows and nodes."""
     def _judge(
-        self, changes: Mapping[str, Any], proves: bool, report: bool, jobs: int
+        self,
+        changes: Mapping[str, Any],
+        proves: bool,
+        report: bool,
+        jobs: int,
+        progress: Optional[Callable[[float], object]],
     ) -> Result: ...
     def _bound(self, changes: Mapping[str, Any]) -> Result: ...
     def _why(
         self, changes: Mapping[str, Any], flow: str, packet: str, bound: bool, jobs: int
     ) -> Result: ...
+
+class Study:
+    """A study with its scenario; it can be pickled, and needs no file then."""
+
+    def __init__(
+        self, version: str, name: str, text: str, files: Sequence[tuple[str, str]]
+    ) -> None: ...
+    @staticmethod
+    def open(name: str, text: str, folder: str, plant: Optional[Plant]) -> Study: ...
+    def __len__(self) -> int: ...
+    def name(self, index: int) -> str: ...
+    def run(self, index: int) -> str: ...
+    def conclude(self, results: Sequence[str]) -> tuple[list[tuple[str, str]], Result]: ...
 
 class Plan:
     @property

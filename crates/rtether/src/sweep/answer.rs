@@ -178,6 +178,16 @@ impl Answer {
         refused.count()
     }
 
+    /// Returns the files that go beside the points, each with its name and content.
+    pub fn files(&self) -> [(&'static str, String); 4] {
+        [
+            ("points.csv", self.points().csv()),
+            ("quantiles.csv", self.quantiles().csv()),
+            ("sensitivity.csv", self.sensitivity().csv()),
+            ("sweep.json", self.json()),
+        ]
+    }
+
     /// Returns one row for each point and group.
     pub fn points(&self) -> Table {
         let rows = self.points.iter().flat_map(|(point, document)| {

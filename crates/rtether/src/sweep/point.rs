@@ -4,7 +4,7 @@ use md5::{Digest, Md5};
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
-use rtether_scenario::{Override, Written, render};
+use rtether_scenario::{Loaded, Override, Written, render};
 use serde_json::{Map, Value, json};
 
 use super::sample::{Draw, as_float};
@@ -89,6 +89,17 @@ impl Study {
         let rows = 0..usize::try_from(count).unwrap_or(0);
         let row = |row: usize| columns.iter().map(|column| column[row].clone()).collect();
         rows.map(row).collect()
+    }
+
+    /// Loads a scenario with the values of the first point: a path that is wrong is wrong in all of
+    /// them.
+    pub fn first(&self, written: &Written) -> Loaded {
+        let mut written = written.clone();
+        let first = self.points().into_iter().next();
+        written
+            .changes
+            .extend(first.iter().flat_map(Point::changes));
+        written.load()
     }
 
     /// Runs a point of a scenario, as it is written. `None` if it was cancelled.
