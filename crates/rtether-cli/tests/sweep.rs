@@ -138,9 +138,12 @@ fn search() -> std::ffi::OsString {
 
 /// Returns whether all these programs are there; the test skips itself otherwise.
 fn has(programs: &[&str]) -> bool {
-    let is_there = |name: &&str| std::env::split_paths(&search()).any(|way| way.join(name).exists());
+    let is_there =
+        |name: &&str| std::env::split_paths(&search()).any(|way| way.join(name).exists());
     let missing = programs.iter().find(|name| !is_there(name));
-    missing.inspect(|name| skip(&format!("needs {name}"))).is_none()
+    missing
+        .inspect(|name| skip(&format!("needs {name}")))
+        .is_none()
 }
 
 /// Returns the file of a recipe, as the guide shows it.
@@ -161,7 +164,9 @@ fn parallel_runs_shards_side_by_side() {
     let mut command = Command::new("sh");
     command.args(["-c", line.unwrap()]).env("PATH", search());
     // It asks for a citation once in each home.
-    command.env("HOME", folder.path()).current_dir(folder.path());
+    command
+        .env("HOME", folder.path())
+        .current_dir(folder.path());
     let ended = command.run();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     same(&files(&folder.path().join("results")), &whole);
@@ -197,7 +202,10 @@ impl Slurm {
         let start = |mut command: Command, log: &str| {
             let log = fs::File::create(folder.join(log)).unwrap();
             command.arg("-D").arg("-f").arg(folder.join("slurm.conf"));
-            command.stdout(Stdio::null()).stderr(log).env("PATH", search());
+            command
+                .stdout(Stdio::null())
+                .stderr(log)
+                .env("PATH", search());
             command.spawn().unwrap()
         };
         let manager = start(Command::new("slurmctld"), "ctld.log");
@@ -209,7 +217,7 @@ impl Slurm {
 impl Drop for Slurm {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            rtether_testkit::signal(child.id(), "TERM");
+            rtether_testkit::signal(child.id(), "-TERM");
             drop(child.wait());
         }
     }

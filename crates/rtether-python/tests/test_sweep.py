@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any
 from unittest import mock
@@ -90,6 +91,13 @@ class Studies(Base):
         with self.assertRaises(FileNotFoundError):
             rtether.sweep(STUDY.replace("plant", "plan"), out)
         self.assertFalse(out.exists())
+
+    def test_the_study_of_the_guide_is_one(self) -> None:
+        file = ROOT / "docs/guides/substation-study.yaml"
+        text = file.read_text(encoding="utf-8")
+        study = rtether._rtether.Study.open(str(file), text, str(file.parent), None)
+        self.assertEqual(len(study), 10_000)
+        self.assertIn('"ct-vt to protection unit"', study.run(0))
 
     def test_a_study_travels_without_its_files(self) -> None:
         name = str(self.path / "study.yaml")
@@ -179,6 +187,51 @@ class Clusters(Base):
             self.assertEqual(files(out), self.expected, f"seed {seed}")
         print(f"{kills} workers killed")
         self.assertGreater(kills, 0)
+
+    def test_two_workers_are_as_fast_as_two_processes(self) -> None:
+        if os.environ.get("RTETHER_MEASURE") != "1" and not NIGHTLY:
+            self.skipTest("a figure of a machine at rest")
+        from distributed import Client, LocalCluster
+
+        def study(points: int, seconds: int) -> pathlib.Path:
+            text = STUDY.replace("points: 10\nseeds: 2", f"points: {points}")
+            text = text.replace("sample:", f"  run.for: [{seconds} s]\nsample:")
+            (self.path / "figure.yaml").write_text(text, encoding="utf-8")
+            return self.path / "figure.yaml"
+
+        def shards(points: int, seconds: int, out: str) -> float:
+            words = [sys.executable, "-m", "rtether", "sweep", str(study(points, seconds))]
+            words += ["--out", str(self.path / out), "-j", "1", "--no-progress"]
+            begun = time.perf_counter()
+            parts = [
+                subprocess.Popen([*words, "--shard", f"{shard}/2"], stdout=subprocess.DEVNULL)
+                for shard in (1, 2)
+            ]
+            self.assertEqual([part.wait() for part in parts], [0, 0])
+            return time.perf_counter() - begun
+
+        # As many simulated seconds as take one second.
+        seconds = int(1000 / shards(2, 1000, "scale"))
+        ratios = []
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        )
+        with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+
+            def workers(points: int, seconds: int, out: str) -> float:
+                file = study(points, seconds)
+                begun = time.perf_counter()
+                rtether.sweep(file, self.path / out, client=client)
+                return time.perf_counter() - begun
+
+            workers(2, 1, "warm")
+            small = workers(400, 1, "small-workers") - shards(400, 1, "small-shards")
+            for turn in range(3):
+                plain = shards(20, seconds, f"shards-{turn}")
+                ratios.append(plain / workers(20, seconds, f"workers-{turn}"))
+        print(f"points of a second: {sorted(ratios)[1]:.0%} of two processes {ratios}")
+        print(f"{1e3 * small / 400:.1f} ms more for a point")
+        self.assertGreater(sorted(ratios)[1], 0.9)
 
 
 if __name__ == "__main__":
