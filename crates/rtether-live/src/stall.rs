@@ -511,15 +511,23 @@ mod tests {
         });
         let (stalls, late) = alone;
         assert!(stalls.found.is_empty() || late > THRESHOLD, "{stalls:?}");
-        for (stalls, late) in beside {
-            // The account begins with the sleep, so that all of a delay is in it but for the timer's.
-            if late > THRESHOLD * 3 {
-                assert_eq!(stalls.found.len(), 1, "{late:?}");
-                assert!(
-                    stalls.found[0].until - stalls.found[0].from <= late + Duration::from_us(100)
-                );
-            }
+        let late: Vec<&(Stalls, Duration)> = beside
+            .iter()
+            .filter(|(_, late)| *late > THRESHOLD * 3)
+            .collect();
+        for (stalls, late) in &late {
+            let found = stalls.found.iter().map(|stall| stall.until - stall.from);
+            let found = found.fold(Duration::ZERO, |sum, one| sum + one);
+            assert!(
+                found <= *late + Duration::from_us(100),
+                "{found:?}, {late:?}"
+            );
         }
+        // The account begins with the sleep, so that all of a delay is in it, unless the whole host
+        // stood still.
+        let told = late.iter().filter(|(stalls, _)| stalls.found.len() == 1);
+        let told = told.count();
+        assert!(told * 2 >= late.len(), "{told} of {}", late.len());
     }
 
     #[test]
