@@ -1,6 +1,7 @@
 """Peers with the names of ROS 2: a node of rclpy, or a program on Cyclone DDS that uses its names.
 
     ros.py talker|listener              nodes /plant/talker and /plant/listener, by rclpy
+    ros.py cyclone-ask TOPIC            asks the participant of a topic for its type, prints members
     ros.py cyclone-talker HASH          writes rt/plant/chatter and rt/plant/pose, with this hash
 """
 import sys
@@ -86,7 +87,28 @@ def of_cyclone(type_hash):
         time.sleep(0.1)
 
 
-if sys.argv[1] == "cyclone-talker":
+def ask_by_cyclone(topic):
+    from dataclasses import fields
+
+    from cyclonedds.builtin import BuiltinDataReader, BuiltinTopicDcpsPublication
+    from cyclonedds.domain import DomainParticipant
+    from cyclonedds.dynamic import get_types_for_typeid
+    from cyclonedds.util import duration
+
+    participant = DomainParticipant(0)
+    reader = BuiltinDataReader(participant, BuiltinTopicDcpsPublication)
+    for _ in range(50):
+        for one in reader.take(N=100):
+            if one.topic_name == topic and one.type_id is not None:
+                found, _ = get_types_for_typeid(participant, one.type_id, duration(seconds=5))
+                print(*(field.name for field in fields(found)))
+                return
+        time.sleep(0.2)
+
+
+if sys.argv[1] == "cyclone-ask":
+    ask_by_cyclone(sys.argv[2])
+elif sys.argv[1] == "cyclone-talker":
     of_cyclone(sys.argv[2])
 else:
     of_rclpy(sys.argv[1])

@@ -85,4 +85,17 @@ ip netns exec "$far" "$own" pub /plant/chatter --msg "$work/std_msgs/msg/String.
     --value 'data: from rtether' -n 5 >"$work/pub" 2>>"$work/events"
 sleep 1
 expect "message to a node" "$work/peers" 'heard from rtether'
+
+# Types without a file: of both implementations, and ours asked by Cyclone DDS.
+ip netns exec "$far" "$own" sub /plant/pose -n 4 --for 20s --json >"$work/found" 2>>"$work/events"
+expect "type of Cyclone DDS" "$work/found" '"path":[{"x":0.0,"y":1.0},{"x":0.5,"y":1.0}],"covariance":[1.0,2.0,3.0],"codes":['
+ip netns exec "$far" "$own" sub ros_discovery_info --type announced --durability transient-local \
+    --reliable -n 1 --for 20s --json >"$work/info" 2>>"$work/events"
+expect "type of Fast DDS" "$work/info" '"node_name":"'
+ip netns exec "$far" "$own" pub /plant/place --msg "$work/plant_msgs/msg/Pose.msg" --describe-type \
+    --for 15s >"$work/place" 2>>"$work/events" &
+disown
+sleep 1
+ip netns exec "$near" timeout 12 "$python" "$here/ros.py" cyclone-ask rt/plant/place >"$work/asked" 2>>"$work/peers"
+expect "Cyclone DDS asks for ours" "$work/asked" 'frame place path covariance codes'
 exit $failed

@@ -26,28 +26,6 @@ pub fn monotonic_and_real_ns() -> (i64, i64) {
     best.map_or((0, 0), |(_, monotonic, real)| (monotonic, real))
 }
 
-/// What the kernel says about the clock of the day (`adjtimex`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Synchronization {
-    /// Whether a program such as `chronyd`, `ptp4l` or `ntpd` keeps it synchronized.
-    pub is_synchronized: bool,
-    /// The largest error that this program admits.
-    pub max_error: Duration,
-}
-
-/// Returns what the kernel says about the clock of the day; `None` if it does not tell.
-pub fn synchronization() -> Option<Synchronization> {
-    // SAFETY: the structure is numbers only, for which zeros are valid.
-    let mut state: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure is a live value; without modes the kernel only fills it.
-    let result = unsafe { libc::adjtimex(&raw mut state) };
-    let is_synchronized = result != libc::TIME_ERROR && state.status & libc::STA_UNSYNC == 0;
-    (result >= 0).then(|| Synchronization {
-        is_synchronized,
-        max_error: Duration::from_us(state.maxerror),
-    })
-}
-
 /// The system's monotonic clock, with the start of the run as its origin.
 ///
 /// A reading takes about 25 ns and does not enter the kernel.

@@ -61,6 +61,15 @@ impl EntityId {
     /// Receives these assertions.
     pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xC7]);
 
+    /// Asks for descriptions of types (DDS-XTypes 1.3, 7.6.3.3.3).
+    pub const TYPE_REQUEST_WRITER: Self = Self([0, 3, 0, 0xC3]);
+    /// Receives these requests.
+    pub const TYPE_REQUEST_READER: Self = Self([0, 3, 0, 0xC4]);
+    /// Replies with descriptions of types.
+    pub const TYPE_REPLY_WRITER: Self = Self([0, 3, 1, 0xC3]);
+    /// Receives these replies.
+    pub const TYPE_REPLY_READER: Self = Self([0, 3, 1, 0xC4]);
+
     /// Returns the identifier of the writer with this number, of which the low 24 bits are used.
     pub const fn writer(number: u32, has_key: bool) -> Self {
         Self::user(

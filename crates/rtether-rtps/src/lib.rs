@@ -29,3 +29,4 @@ pub mod typed;
 pub mod types;
 pub mod wire;
 pub mod writer;
+pub mod xtypes;

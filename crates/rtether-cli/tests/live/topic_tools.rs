@@ -155,6 +155,44 @@ fn values_of_a_message_of_ros_arrive() {
 }
 
 #[test]
+fn a_described_type_needs_no_file() {
+    let Some(hosts) = Hosts::new() else { return };
+    // Oracle: the values that are written, with the names of the file that only the writer has.
+    let folder = Folder::new("described");
+    let file = packages(&folder);
+    let write = format!("pub /pose --msg {file} --describe-type --for 20s --json --value");
+    let mut write: Vec<&str> = write.split(' ').collect();
+    write.push("parts: [{name: arm, turns: [1, -1]}], code: [1, 2, 3]");
+    let writing = Hosts::command(&hosts.near, &write).start();
+    let read = Hosts::start(&hosts.far, "sub /pose -n 1 --for 15s --json").finish();
+    let nothing = Hosts::start(&hosts.far, "sub /nowhere -n 1 --for 1s").finish();
+    signal(writing.id(), "-INT");
+    drop(writing.wait_with_output());
+    read.exits(0).says("plant_msgs::msg::dds_::Pose_");
+    let value = &objects(&read)[0]["value"];
+    assert_eq!(value["parts"], json!([{"name": "arm", "turns": [1, -1]}]));
+    assert_eq!(value["header"]["stamp"], json!({"sec": 0, "nanosec": 0}));
+    nothing.exits(3).says("nobody writes or reads");
+}
+
+#[test]
+fn a_type_that_nobody_describes_is_told() {
+    let Some(hosts) = Hosts::new() else { return };
+    let folder = Folder::new("undescribed");
+    let file = packages(&folder);
+    let writing = Hosts::start(
+        &hosts.near,
+        &format!("pub /pose --msg {file} --for 20s --json"),
+    );
+    let read = Hosts::start(&hosts.far, "sub /pose -n 1 --for 15s").finish();
+    signal(writing.id(), "-INT");
+    drop(writing.wait_with_output());
+    read.exits(2)
+        .says("does not describe its type")
+        .says("--msg");
+}
+
+#[test]
 fn delays_say_what_the_clocks_allow() {
     let Some(hosts) = Hosts::new() else { return };
     // Oracle: where the writer is: on the same host there is one clock, on another there are two;

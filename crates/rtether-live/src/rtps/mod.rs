@@ -120,6 +120,7 @@ impl Domain {
         config.may_multicast = options.multicast_data;
         config.any_source = options.any_source;
         config.discovery = options.discovery;
+        config.type_lookup = options.type_lookup && options.protocol.role().is_none();
         let (transport, number) = Transport::open(options, &mut config)?;
         let place = config.metatraffic_unicast.first().copied();
         config.prefix = match options.protocol {

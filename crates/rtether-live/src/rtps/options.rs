@@ -16,6 +16,7 @@ use crate::wait::Waiting;
 pub const ETHERTYPE: u16 = 0x88B6;
 
 /// Options of a participant on this host.
+#[allow(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 #[derive(Clone, Debug)]
 pub struct DomainOptions {
     /// The domain, 0 to 232.
@@ -47,6 +48,8 @@ pub struct DomainOptions {
     pub disorder: u16,
     /// Announcement period; by default a third of the lease.
     pub announce_period: Option<Duration>,
+    /// Whether to ask others for descriptions of types, and to answer them.
+    pub type_lookup: bool,
     /// Whether a participant may send from any address; otherwise only from addresses that it has
     /// announced. Required behind address translation.
     pub any_source: bool,
@@ -120,6 +123,7 @@ impl Default for DomainOptions {
             loss: 0,
             disorder: 0,
             announce_period: None,
+            type_lookup: false,
             any_source: false,
             discovery: Discovery::default(),
             datagram_max: 1_472,

@@ -11,6 +11,7 @@ use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
 use crate::qos::Qos;
 use crate::wire::{Malformed, Parameter, STRING_SIZE_MAX, pid, string, string_within};
+use crate::xtypes::{Hash, TypeInformation};
 
 /// Announced data of a writer or a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,10 @@ pub struct EndpointData {
     pub expects_inline_qos: bool,
     /// Readers: content filter.
     pub content_filter: Option<ContentFilter>,
+    /// Digest of the complete description of its type, if announced.
+    pub type_hash: Option<Hash>,
+    /// Own endpoints: what to announce of the type; empty: nothing.
+    pub type_information: Vec<u8>,
 }
 
 /// Content filter of a reader.
@@ -72,6 +77,9 @@ impl EndpointData {
         if !is_writer && self.expects_inline_qos {
             list.octets(pid::EXPECTS_INLINE_QOS, &[1]);
         }
+        if !self.type_information.is_empty() {
+            list.octets(pid::TYPE_INFORMATION, &self.type_information);
+        }
         let filter = self.content_filter.as_ref().filter(|_| !is_writer);
         // A truncated filter would be another filter; without one, the reader still filters.
         if let Some(filter) = filter.filter(|filter| filter.is_within_limits()) {
@@ -91,6 +99,7 @@ impl EndpointData {
         let (mut guid, mut topic, mut type_name) = (None, None, None);
         let (mut unicast, mut multicast) = (Vec::new(), Vec::new());
         let (mut expects_inline_qos, mut content_filter, mut group) = (false, None, None);
+        let mut type_hash = None;
         let mut qos = if is_writer {
             Qos::writer()
         } else {
@@ -109,6 +118,8 @@ impl EndpointData {
                 pid::MULTICAST_LOCATOR => put(&mut multicast, parameter)?,
                 pid::EXPECTS_INLINE_QOS => expects_inline_qos = parameter.is_true()?,
                 pid::CONTENT_FILTER => content_filter = filter(parameter)?,
+                // Types of kinds that are not supported count as not described.
+                pid::TYPE_INFORMATION => type_hash = TypeInformation::hash_in(parameter.value),
                 _ => return policies::read(&mut qos, id, parameter, is_writer),
             }
             Ok(true)
@@ -125,6 +136,8 @@ impl EndpointData {
             multicast,
             expects_inline_qos,
             content_filter,
+            type_hash,
+            type_information: Vec::new(),
         })
     }
 }

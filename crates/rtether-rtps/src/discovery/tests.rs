@@ -341,6 +341,8 @@ fn what_is_too_long_is_cut() {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        type_hash: None,
+        type_information: Vec::new(),
         group: None,
     };
     let mut out = Vec::new();

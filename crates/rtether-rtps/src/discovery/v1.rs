@@ -306,5 +306,7 @@ pub fn decode_endpoint(
         multicast: places(&groups, u32::from(ports.samples)),
         expects_inline_qos: false,
         content_filter: None,
+        type_hash: None,
+        type_information: Vec::new(),
     })
 }

@@ -19,6 +19,8 @@ use crate::writer::WriterTiming;
 /// Built-in endpoints of this participant (table 9.13): announcer and detector of participants,
 /// publications, subscriptions, and participant messages.
 const ENDPOINTS: u32 = 0x0000_0C3F;
+/// Those of the type lookup service (table 62 of DDS-XTypes 1.3).
+const SERVICE: u32 = 0b1111 << 12;
 
 /// Transport of the host. Locators of another kind are never chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +127,9 @@ pub struct Config {
     pub any_source: bool,
     /// How endpoints are discovered.
     pub discovery: Discovery,
+    /// Whether it asks others for descriptions of types, and answers them: four endpoints more for
+    /// each participant that has them.
+    pub type_lookup: bool,
     /// Timing of writers.
     pub writer: WriterTiming,
     /// Timing of readers.
@@ -160,6 +165,7 @@ impl Config {
             own_addresses: Vec::new(),
             any_source: false,
             discovery: Discovery::default(),
+            type_lookup: false,
             writer: WriterTiming::default(),
             reader: ReaderTiming::default(),
         }
@@ -181,7 +187,7 @@ impl Config {
             metatraffic_multicast: self.metatraffic_multicast.clone(),
             default_unicast: self.default_unicast.clone(),
             default_multicast: self.default_multicast.clone(),
-            endpoints: ENDPOINTS,
+            endpoints: ENDPOINTS | if self.type_lookup { SERVICE } else { 0 },
             expects_inline_qos: false,
             name: self.name.clone(),
             user_data: Vec::new(),

@@ -251,6 +251,8 @@ impl Participant {
             expects_inline_qos: false,
             group: None,
             content_filter: None,
+            type_hash: None,
+            type_information: Vec::new(),
         }
     }
 }

@@ -19,6 +19,7 @@ mod receive;
 mod remotes;
 mod sightings;
 mod sources;
+mod types;
 mod v1;
 mod versions;
 
@@ -34,6 +35,7 @@ pub use expected::ExpectedEndpoint;
 pub use groups::{PublisherId, SubscriberId};
 pub use policies::ChangeError;
 pub use sightings::{Change, Running, Sighted, Sighting};
+pub use types::TypeReply;
 pub use v1::SAMPLE_MAX as SAMPLE_MAX_V1;
 pub use versions::Versions;
 
@@ -63,6 +65,9 @@ const DISCOVERY_SAMPLE_MAX: usize = 64 << 10;
 const PUBLICATIONS: usize = 0;
 const SUBSCRIPTIONS: usize = 1;
 const MESSAGES: usize = 2;
+/// Those of the type lookup service, in participants that have it.
+const TYPE_REQUESTS: usize = 3;
+const TYPE_REPLIES: usize = 4;
 
 /// A writer of this participant.
 struct LocalWriter {
@@ -142,6 +147,7 @@ pub struct Participant {
     expected: expected::Expected,
     watch: sightings::Watch,
     running: Running,
+    types: types::Types,
     v1: v1::State,
 }
 
@@ -195,6 +201,7 @@ impl Participant {
             expected: BTreeMap::new(),
             watch: None,
             running: Running::ALL,
+            types: types::Types::default(),
             v1: v1::State::default(),
             config,
         };
@@ -261,6 +268,8 @@ impl Participant {
         }
         if is_v1 {
             self.add_built_in_v1(&writer_qos, &qos);
+        } else if self.config.type_lookup {
+            self.add_type_lookup();
         }
     }
 

@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
-use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
+use super::{
+    Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS, TYPE_REPLIES, TYPE_REQUESTS,
+};
 use crate::discovery::{self, EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
@@ -20,13 +22,16 @@ const ENDPOINTS_OF_DISCOVERY: u32 = 0b11_1100;
 
 /// Built-in endpoints of a participant by bit (table 9.13): whether it is a writer, its entity id,
 /// and the index of the own endpoint that it matches.
-const BUILT_IN: [(u32, bool, EntityId, usize); 6] = [
+const BUILT_IN: [(u32, bool, EntityId, usize); 8] = [
     (2, true, EntityId::PUBLICATIONS_WRITER, PUBLICATIONS),
     (3, false, EntityId::PUBLICATIONS_READER, PUBLICATIONS),
     (4, true, EntityId::SUBSCRIPTIONS_WRITER, SUBSCRIPTIONS),
     (5, false, EntityId::SUBSCRIPTIONS_READER, SUBSCRIPTIONS),
     (10, true, EntityId::MESSAGE_WRITER, MESSAGES),
     (11, false, EntityId::MESSAGE_READER, MESSAGES),
+    // Readers of the type lookup service are matched when there is something for them.
+    (12, true, EntityId::TYPE_REQUEST_WRITER, TYPE_REQUESTS),
+    (14, true, EntityId::TYPE_REPLY_WRITER, TYPE_REPLIES),
 ];
 
 impl Participant {
@@ -212,7 +217,7 @@ impl Participant {
             remote.data.endpoints
         };
         for (bit, is_writer, entity, place) in BUILT_IN {
-            if endpoints >> bit & 1 == 0 {
+            if endpoints >> bit & 1 == 0 || !self.has_built_in(place) {
                 continue;
             }
             let guid = Guid::new(prefix, entity);
@@ -220,6 +225,11 @@ impl Participant {
             self.match_built_in(now, (guid, is_writer), place, locators);
         }
         self.take_in_expected(now, prefix);
+    }
+
+    /// Returns whether there are built-in endpoints at a place.
+    fn has_built_in(&self, place: usize) -> bool {
+        place < TYPE_REQUESTS || self.config.type_lookup
     }
 
     /// Matches a built-in endpoint of another participant with ours at a place.
@@ -290,6 +300,9 @@ impl Participant {
         }
         for (_, is_writer, entity, place) in BUILT_IN {
             let guid = Guid::new(prefix, entity);
+            if !self.has_built_in(place) {
+                continue;
+            }
             if is_writer {
                 if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
                     local.reader.remove_writer(now, guid);
@@ -298,6 +311,7 @@ impl Participant {
                 local.writer.remove_reader(guid);
             }
         }
+        self.forget_type_readers(prefix);
         if let Some(role) = self.role() {
             self.on_member_lost(now, role, &remote);
         }
@@ -316,8 +330,14 @@ impl Participant {
             self.take_state(now, role);
             return;
         }
-        for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
-            while place == MESSAGES || !self.is_watch_full() {
+        for place in [
+            PUBLICATIONS,
+            SUBSCRIPTIONS,
+            MESSAGES,
+            TYPE_REQUESTS,
+            TYPE_REPLIES,
+        ] {
+            while self.has_built_in(place) && (place >= MESSAGES || !self.is_watch_full()) {
                 let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) else {
                     break;
                 };
@@ -334,6 +354,10 @@ impl Participant {
                 };
                 if place == MESSAGES {
                     self.handle_message(now, from, &payload);
+                } else if place == TYPE_REQUESTS {
+                    self.handle_type_request(now, from, &payload);
+                } else if place == TYPE_REPLIES {
+                    self.handle_type_reply(from, &payload);
                 } else if is_valid {
                     self.handle_endpoint(now, from, place == PUBLICATIONS, &payload);
                 } else {

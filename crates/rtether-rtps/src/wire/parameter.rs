@@ -53,6 +53,7 @@ pub(crate) mod pid {
     pub(crate) const KEY_HASH: u16 = 0x0070;
     pub(crate) const STATUS_INFO: u16 = 0x0071;
     pub(crate) const DATA_REPRESENTATION: u16 = 0x0073;
+    pub(crate) const TYPE_INFORMATION: u16 = 0x0075;
     /// The only standard parameter that must be understood; without that flag the id is that of
     /// another, obsolete parameter.
     pub(crate) const DOMAIN_TAG: u16 = 0x4014;

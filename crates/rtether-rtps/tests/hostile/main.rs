@@ -16,4 +16,5 @@ mod mutations;
 mod protocol;
 mod published;
 mod sources;
+mod types;
 mod world;

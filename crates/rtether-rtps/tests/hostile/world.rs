@@ -293,6 +293,8 @@ pub(crate) fn endpoint(guid: Guid, reliability: Reliability) -> EndpointData {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        type_hash: None,
+        type_information: Vec::new(),
         group: None,
     }
 }

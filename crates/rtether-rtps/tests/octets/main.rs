@@ -4,6 +4,7 @@
 mod check;
 mod dynamic;
 mod filter;
+mod types;
 mod v1;
 
 use std::path::Path;
@@ -40,6 +41,15 @@ fn corpus_of(target: &str) -> Vec<Vec<u8>> {
     entries
         .map(|entry| read(entry.expect("an entry").path()))
         .collect()
+}
+
+#[test]
+fn corpus_of_types() {
+    let known: usize = corpus_of("types")
+        .iter()
+        .map(|octets| types::check(octets))
+        .sum();
+    assert!(known >= 5, "{known}");
 }
 
 #[test]

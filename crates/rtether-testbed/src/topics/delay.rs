@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rtether_live::clock::Synchronization;
+use rtether_live::host::clock::Discipline;
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_rtps::guid::Guid;
@@ -126,13 +126,13 @@ impl Delay {
 pub struct Delays {
     by_writer: BTreeMap<Guid, Delay>,
     /// What the kernel says about the clock of this host.
-    pub clock: Option<Synchronization>,
+    pub clock: Option<Discipline>,
     /// Samples of writers beyond the limit.
     pub uncounted: u64,
 }
 
 impl Delays {
-    pub(super) fn new(clock: Option<Synchronization>) -> Self {
+    pub(super) fn new(clock: Option<Discipline>) -> Self {
         Self {
             clock,
             ..Self::default()

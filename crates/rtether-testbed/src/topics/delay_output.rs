@@ -63,7 +63,7 @@ fn own(delays: &Delays) -> String {
         Some(clock) if clock.is_synchronized => format!(
             "The clock of this host is synchronized, and at most {} off by its kernel; add that of \
              the writer.\n",
-            time(clock.max_error)
+            time(clock.error_max)
         ),
         Some(_) => "The clock of this host is not synchronized by any program.\n".to_owned(),
         None => String::new(),
@@ -105,6 +105,6 @@ pub(super) fn json(delays: &Delays) -> Value {
         "writers": writers.collect::<Vec<_>>(),
         "uncounted": delays.uncounted,
         "clock_synchronized": delays.clock.map(|clock| clock.is_synchronized),
-        "clock_max_error_ns": delays.clock.map(|clock| clock.max_error.as_ns_floor()),
+        "clock_max_error_ns": delays.clock.map(|clock| clock.error_max.as_ns_floor()),
     })
 }

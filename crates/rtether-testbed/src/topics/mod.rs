@@ -3,6 +3,7 @@
 //! Everything runs in the calling thread, including the callbacks: a slow callback falsifies the
 //! latency it reports.
 
+mod announced;
 mod delay;
 mod delay_output;
 mod happening;
@@ -32,6 +33,7 @@ use rtether_rtps::engine::Versions;
 use rtether_rtps::time;
 use serde_json::{Map, Value};
 
+pub use announced::{Announced, AnnouncedOptions, announced};
 pub use delay::{Clocks, Delay, Delays};
 pub use happening::Happening;
 pub use output::Lines;
@@ -112,6 +114,7 @@ impl ParticipantOptions {
             multicast: self.multicast,
             any_source: self.any_source,
             waiting: thread.waiting,
+            type_lookup: self.type_lookup,
             ..usual
         })?;
         if let Some(trace) = &self.trace {
@@ -135,6 +138,8 @@ pub struct PublishOptions {
     pub linger: Duration,
     /// The color of shapes.
     pub color: String,
+    /// Whether to describe a described type to others, who then need no file of it.
+    pub describes: bool,
 }
 
 /// What to read, and what to find out.

@@ -12,6 +12,7 @@ use rtether_rtps::time::Instant;
 use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::{Octets, Ping, ShapeType};
 use rtether_rtps::writer::ChangeKind;
+use rtether_rtps::xtypes::Description;
 
 use super::topic_type::Show;
 use super::{Member, PublishOptions, TopicOptions, TopicType, Values, no_room, values};
@@ -75,8 +76,17 @@ pub(super) fn outlet(
             let (kind, qos) = (Arc::clone(kind), topic.qos.clone());
             let publication =
                 dynamic::Publication::create(participant, now, &topic.topic, kind.clone(), qos);
+            let publication = publication.map_err(|_| no_room())?;
+            if options.describes {
+                let description = Description::of(&kind);
+                let writer = publication.id();
+                if !participant.describe_writer(now, writer, &description) {
+                    let why = "the type is too large to be described: leave out `--describe-type`";
+                    return Err(LiveError::Topic(why.to_owned()));
+                }
+            }
             Box::new(Described {
-                publication: publication.map_err(|_| no_room())?,
+                publication,
                 value: kind.missing(),
                 kind,
                 values,

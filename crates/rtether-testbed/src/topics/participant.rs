@@ -27,6 +27,8 @@ pub struct ParticipantOptions {
     pub ethernet: Option<EthernetOptions>,
     /// Whether to accept data for a participant from any source address.
     pub any_source: bool,
+    /// Whether it asks others for descriptions of types, and answers them.
+    pub type_lookup: bool,
     /// File for everything it sends and receives.
     pub trace: Option<Trace>,
     /// What to give up once its sockets are open; `None` for nothing.
@@ -61,6 +63,7 @@ impl Default for ParticipantOptions {
             multicast: true,
             ethernet: None,
             any_source: false,
+            type_lookup: false,
             trace: None,
             confinement: None,
         }

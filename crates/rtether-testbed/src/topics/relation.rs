@@ -111,6 +111,8 @@ mod tests {
             multicast: Vec::new(),
             expects_inline_qos: false,
             content_filter: None,
+            type_hash: None,
+            type_information: Vec::new(),
             group: None,
         }
     }

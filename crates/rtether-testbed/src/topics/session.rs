@@ -88,6 +88,8 @@ impl<'a> Session<'a> {
             multicast: Vec::new(),
             expects_inline_qos: false,
             content_filter: None,
+            type_hash: None,
+            type_information: Vec::new(),
             group: None,
         };
         let begin = domain.now();

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use rtether_live::clock::synchronization;
+use rtether_live::host::clock::discipline;
 use rtether_model::quantity::Duration;
 use rtether_rtps::guid::Guid;
 use rtether_rtps::reader::{InstanceState, SampleInfo};
@@ -26,7 +26,7 @@ pub fn subscribe(
     let options = &wish.topic;
     options.check()?;
     // A confined participant may no longer ask.
-    let clock = synchronization();
+    let clock = discipline().ok();
     let (mut domain, confined) = options.participant.open("rtether sub", options.thread)?;
     let mut subscription = inlet(&mut domain, options)?;
     let guid = domain.participant().reader_guid(subscription.id());

@@ -28,6 +28,7 @@ fn participant(domain: u16) -> ParticipantOptions {
         peers: vec![Peer::Host(Ipv4Addr::LOCALHOST)],
         multicast: false,
         any_source: false,
+        type_lookup: false,
         trace: None,
         confinement: None,
     }

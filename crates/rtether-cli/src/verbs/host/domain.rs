@@ -127,6 +127,7 @@ pub(crate) fn participant(
         peers: domain.peer.clone(),
         multicast: !domain.no_multicast,
         any_source: domain.any_source,
+        type_lookup: false,
         trace,
         confinement: None,
     }

@@ -39,6 +39,9 @@ pub(crate) struct PubArgs {
     /// value per line of standard input until it ends
     #[arg(long, value_name = "FILE", requires = "described")]
     pub(crate) values: Option<PathBuf>,
+    /// With --idl or --msg: describe the type to others, who then need no file of it
+    #[arg(long, requires = "described")]
+    pub(crate) describe_type: bool,
     /// Color of shapes, the key of their instances
     #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "described", value_parser = color)]
     pub(crate) shape_color: String,
@@ -98,6 +101,7 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
     }
     qos.transport_priority = arguments.dscp.into();
     let mut topic_options = options(topic, kind, qos, trace);
+    topic_options.participant.type_lookup = arguments.describe_type;
     topic_options.participant.confinement = match confine::wished(&topic.confine) {
         Ok(confinement) => confinement,
         Err(exit) => return exit,
@@ -108,6 +112,7 @@ pub(crate) fn run(arguments: &PubArgs) -> Exit {
         size: arguments.size,
         linger: arguments.linger,
         color: arguments.shape_color.clone(),
+        describes: arguments.describe_type,
     };
     run_topic(topic, &options.topic, |stop, on| {
         topics::publish(&options, values, stop, on)

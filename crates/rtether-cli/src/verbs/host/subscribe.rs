@@ -1,15 +1,23 @@
 //! `sub`: the samples of a topic over RTPS.
 
+use std::sync::atomic::Ordering;
+
 use clap::Args;
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, Ownership, Representation, SubscribeOptions, span};
+use rtether_testbed::topics::{
+    self, AnnouncedOptions, Ownership, Representation, SubscribeOptions, TopicType, span,
+};
 
 use super::confine;
-use super::domain::tracing;
+use super::domain::{participant_of, tracing};
 use super::quantity::time;
-use super::topic::{TopicArgs, options, qos, run_topic};
+use super::socket::refuse;
+use super::stop::Stop;
+use super::topic::{TopicArgs, is_announced, on_the_wire, options, qos, run_topic};
 use super::types;
 use crate::exit::Exit;
+use crate::stop::Care;
+use crate::terminal;
 
 /// Arguments of `sub`.
 #[derive(Args, Debug)]
@@ -35,10 +43,36 @@ pub(crate) struct SubArgs {
 const SUB_NOTES: &str = "Example: rtether sub Square --deadline 50ms --count 100\n\nExit codes: 0 samples came and every deadline held, 1 a deadline was missed \
 or fewer than --count came, 3 none came, 4 the machine cannot do it, 130 interrupted.";
 
+/// Asks the participants that have the topic for its type.
+fn find(topic: &TopicArgs) -> Result<TopicType, Exit> {
+    let options = AnnouncedOptions {
+        participant: participant_of(&topic.domain, &topic.frames, None),
+        topic: on_the_wire(topic),
+        duration: topic.duration,
+    };
+    let stop = Stop::new(Care::None);
+    let found = topics::announced(&options, &stop).map_err(|error| refuse(&error))?;
+    let Some(found) = found else {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Exit::Interrupted);
+        }
+        terminal::tell(&format!("nobody writes or reads `{}`", options.topic));
+        return Err(Exit::NoAnswer);
+    };
+    let name = found.kind.type_name();
+    terminal::tell(&format!("{} describes the type: {name}", found.who));
+    Ok(found.kind)
+}
+
 /// Runs `sub`.
 pub(crate) fn run(arguments: &SubArgs) -> Exit {
     let topic = &arguments.topic;
-    let prepared = types::kind(topic).and_then(|kind| Ok((kind, tracing(&topic.domain)?)));
+    let kind = if is_announced(topic) {
+        find(topic)
+    } else {
+        types::kind(topic)
+    };
+    let prepared = kind.and_then(|kind| Ok((kind, tracing(&topic.domain)?)));
     let (kind, trace) = match prepared {
         Ok(prepared) => prepared,
         Err(exit) => return exit,

@@ -30,8 +30,9 @@ use crate::terminal;
 pub(crate) struct TopicArgs {
     /// Name of the topic
     pub(crate) topic: String,
-    /// Type of its samples: shape, octets or ping; with --idl a structure of the file
-    /// [default: shape, or the last structure of the file]
+    /// Type of its samples: shape, octets or ping; with --idl a structure of the file; of `sub` also
+    /// `announced`, the one that its endpoints describe [default: shape, or the last structure of
+    /// the file; of `sub /TOPIC` announced]
     #[arg(long = "type", value_name = "TYPE", conflicts_with = "msg")]
     pub(crate) kind: Option<String>,
     /// File of OMG IDL with the type
@@ -141,11 +142,21 @@ pub(super) fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qo
 }
 
 /// Returns the name of the topic in discovery: of ROS topics with its prefix.
-fn on_the_wire(topic: &TopicArgs) -> String {
-    if topic.msg.is_some() && topic.topic.starts_with('/') {
+pub(super) fn on_the_wire(topic: &TopicArgs) -> String {
+    if (topic.msg.is_some() || is_announced(topic)) && topic.topic.starts_with('/') {
         return format!("rt{}", topic.topic);
     }
     topic.topic.clone()
+}
+
+/// Word for the type that endpoints of the topic describe.
+const ANNOUNCED: &str = "announced";
+
+/// Returns whether the type of a topic is to be found out: no other is named, and topics of ROS have
+/// no usual one.
+pub(super) fn is_announced(topic: &TopicArgs) -> bool {
+    let is_open = topic.kind.is_none() && topic.idl.is_none() && topic.msg.is_none();
+    topic.kind.as_deref() == Some(ANNOUNCED) || is_open && topic.topic.starts_with('/')
 }
 
 pub(super) fn options(

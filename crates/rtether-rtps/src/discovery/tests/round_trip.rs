@@ -104,6 +104,8 @@ proptest! {
             qos.time_based_filter = span;
         }
         let data = EndpointData {
+            type_hash: None,
+        type_information: Vec::new(),
             guid: Guid::new(PREFIX, EntityId(entity)),
             topic,
             type_name,

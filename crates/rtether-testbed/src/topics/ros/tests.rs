@@ -22,6 +22,8 @@ fn endpoint(topic: &str, type_name: &str, user_data: &str) -> EndpointData {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        type_hash: None,
+        type_information: Vec::new(),
         group: None,
     }
 }
