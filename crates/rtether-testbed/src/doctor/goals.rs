@@ -23,7 +23,7 @@ const TESTBED: &[&str] = &[
 ];
 
 /// All goals.
-pub const GOALS: [Goal; 11] = [
+pub const GOALS: [Goal; 12] = [
     Goal {
         name: "ping-raw",
         description: "round trips of raw frames",
@@ -97,6 +97,11 @@ pub const GOALS: [Goal; 11] = [
         name: "confinement",
         description: "services that give up user, files and system calls",
         needs: &["confine.user", "confine.files", "confine.calls"],
+    },
+    Goal {
+        name: "rtps",
+        description: "samples of the size of --sample over RTPS",
+        needs: &["rtps.reliable", "rtps.best-effort"],
     },
     Goal {
         name: "one-way",

@@ -9,6 +9,7 @@ mod machine;
 mod output;
 mod remote;
 mod rights;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -129,6 +130,8 @@ pub struct DoctorOptions {
     pub watch: Duration,
     /// Whether to try features in a scratch namespace.
     pub probe: bool,
+    /// Size of samples that are to pass over RTPS, in octets; `None` to skip.
+    pub sample: Option<u64>,
 }
 
 impl Default for DoctorOptions {
@@ -136,6 +139,7 @@ impl Default for DoctorOptions {
         Self {
             watch: Duration::from_secs(1),
             probe: true,
+            sample: None,
         }
     }
 }
@@ -158,6 +162,10 @@ pub fn examine(
     }
     step("devices");
     findings.extend(devices::findings(&files));
+    if let Some(size) = options.sample {
+        step("samples over RTPS");
+        findings.extend(samples::findings(&files, size, stop));
+    }
     step("clock and processors");
     findings.extend(machine::findings(&files));
     if options.watch > Duration::ZERO && !stop.load(Ordering::Relaxed) {

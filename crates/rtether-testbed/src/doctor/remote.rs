@@ -1,5 +1,6 @@
 //! Examines another host through ssh.
 
+use std::fmt::Write as _;
 use std::io;
 use std::process::{Command, Stdio};
 
@@ -56,6 +57,9 @@ pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, Rem
     );
     if !options.probe {
         command.push_str(" --no-probe");
+    }
+    if let Some(size) = options.sample {
+        _ = write!(command, " --sample {size}B");
     }
     let mut child = Command::new("ssh")
         .args(OPTIONS)

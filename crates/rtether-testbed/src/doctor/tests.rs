@@ -143,6 +143,7 @@ fn what_goals_need_is_looked_at() {
     let options = DoctorOptions {
         watch: Duration::from_ms(5),
         probe: true,
+        sample: Some(20_000),
     };
     let report = examine(&options, &AtomicBool::new(false), |_| ());
     let is_tried = report.find("link.namespace").is_some_and(|of| of.is_there);
@@ -184,4 +185,55 @@ fn findings_of_another_host_are_not_trusted() {
     assert_eq!(report.host, "a[2Jb");
     assert_eq!(report.findings[0].found.len(), 500);
     assert!(!report.findings[0].is_there);
+}
+
+#[test]
+fn what_a_sample_takes_is_counted() {
+    // Oracle: by hand: 6 MB are 4286 datagrams of 1400 octets, each charged 2304; 64 kB are 45
+    // fragments of 1480 octets, so that 4 MiB hold 40 such datagrams.
+    let tree = tree(&[
+        ("proc/sys/net/core/rmem_max", "212992\n"),
+        ("proc/sys/net/ipv4/ipfrag_high_thresh", "4194304\n"),
+        ("proc/sys/net/ipv4/ipfrag_time", "30\n"),
+        ("sys/class/net/eth0/operstate", "up\n"),
+        ("sys/class/net/eth0/mtu", "1500\n"),
+        ("sys/class/net/eth0/speed", "1000\n"),
+        ("sys/class/net/wg0/operstate", "up\n"),
+        ("sys/class/net/wg0/mtu", "1420\n"),
+        ("sys/class/net/eth1/operstate", "down\n"),
+    ]);
+    let files = Files::under(tree.path());
+    let size = 6_000_000;
+    let buffers = samples::buffers(&files, size);
+    assert_eq!(buffers.state, State::Note);
+    assert!(
+        buffers.found.contains("4286 x 2304 = 9874 kB"),
+        "{}",
+        buffers.found
+    );
+    let remedy = buffers.remedy.unwrap_or_default();
+    assert!(remedy.contains("rmem_max=4937472"), "{remedy}");
+    let small = samples::buffers(&files, 100_000);
+    assert_eq!(small.state, State::Ok);
+    let fragments = samples::reassembly(&files, size);
+    assert_eq!(fragments.state, State::Note);
+    assert!(
+        fragments
+            .found
+            .contains("45 x 2304 = 103 kB, so 40 incomplete ones fit")
+    );
+    assert!(fragments.found.contains("are 92 datagrams"));
+    // 92 datagrams twice, each 103 680 octets.
+    let remedy = fragments.remedy.unwrap_or_default();
+    assert!(remedy.contains("ipfrag_high_thresh=19077120"), "{remedy}");
+    let devices = samples::devices(&files, size);
+    let of = |id: &str| devices.iter().find(|of| of.id == id).expect("it is up");
+    // 6 000 000 + 4286 x (28 + 72 + 38) octets.
+    assert!(
+        of("rtps.device-eth0")
+            .found
+            .contains("4286 frames, 6591 kB on the wire, 52.731 ms")
+    );
+    assert_eq!(of("rtps.device-wg0").state, State::Note);
+    assert_eq!(devices.len(), 2);
 }

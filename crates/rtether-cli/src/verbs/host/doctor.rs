@@ -6,10 +6,11 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtether::report::format::Format;
-use rtether_testbed::Duration;
 use rtether_testbed::doctor::{self, DoctorOptions, GOALS, RemoteError, Report};
+use rtether_testbed::load::Bytes;
+use rtether_testbed::{Duration, topics};
 
-use super::quantity::at_most;
+use super::quantity::{at_most, size};
 use super::stop::Stop;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -28,6 +29,9 @@ pub(crate) struct DoctorArgs {
     /// How long to watch for gaps in which nothing runs; `0 s` to skip
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = at_most(3_600))]
     pub(crate) watch: Duration,
+    /// With --for rtps: size of samples that are to pass [default: 1 MB]
+    #[arg(long, value_name = "SIZE", value_parser = sample)]
+    pub(crate) sample: Option<Bytes>,
     /// Do not probe queueing disciplines and the like in a scratch namespace
     #[arg(long)]
     pub(crate) no_probe: bool,
@@ -35,8 +39,26 @@ pub(crate) struct DoctorArgs {
     pub(crate) format: FormatArgs,
 }
 
-const DOCTOR_NOTES: &str = "Example: rtether doctor --for testbed-kernel\n\nExit codes: 0 examined, and what --for asks is possible, 2 the host \
+const DOCTOR_NOTES: &str = "Example: rtether doctor --for testbed-kernel\n         rtether doctor --for rtps --sample 6MB\n\nExit codes: 0 examined, and what --for asks is possible, 2 the host \
 cannot be examined, 4 what --for asks is not possible; the remedy is printed, 130 interrupted.";
+
+/// Size of samples without `--sample`, in octets.
+const SAMPLE: u64 = 1_000_000;
+
+/// Parses the size of a sample.
+fn sample(text: &str) -> Result<Bytes, String> {
+    let max = u64::from(topics::SIZE_MAX);
+    match size(text)? {
+        size if (1..=max).contains(&size.get()) => Ok(size),
+        _ => Err(format!("write 1 to {max} octets")),
+    }
+}
+
+fn sample_of(arguments: &DoctorArgs) -> Option<u64> {
+    let is_wanted = arguments.goals.iter().any(|goal| goal == "rtps");
+    let given = arguments.sample.map(Bytes::get);
+    given.or_else(|| is_wanted.then_some(SAMPLE))
+}
 
 /// Runs `doctor`.
 pub(crate) fn run(arguments: &DoctorArgs) -> Exit {
@@ -72,6 +94,7 @@ fn examine(arguments: &DoctorArgs, stop: &Stop) -> Result<Report, RemoteError> {
     let options = DoctorOptions {
         watch: arguments.watch,
         probe: !arguments.no_probe,
+        sample: sample_of(arguments),
     };
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
