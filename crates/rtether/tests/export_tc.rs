@@ -99,7 +99,7 @@ fn told(kernel: &Path, scripts: &Exported, devices: u16) -> Told {
     init.push_str("poweroff -f || halt -f\n");
     folder.script("init", &init);
     let ended = Command::new("timeout")
-        .arg("60")
+        .arg("240")
         .arg(kernel)
         .args([
             "mem=256M",
