@@ -315,10 +315,12 @@ impl Port {
         self.count_sent(packet.frame_size());
     }
 
-    /// Counts a frame that a hub repeats at this port.
-    pub(crate) const fn repeat(&mut self, frame_size: i64) {
-        self.offered += 1;
-        self.count_sent(frame_size);
+    /// Counts frames that a hub has repeated at this port, with their octets without preamble and
+    /// gap.
+    pub(crate) const fn repeated(&mut self, frames: u64, octets: u64) {
+        self.offered += frames;
+        self.sent += frames;
+        self.sent_octets += octets + frames * OVERHEAD.unsigned_abs();
     }
 
     #[inline]

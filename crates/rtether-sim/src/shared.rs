@@ -32,6 +32,34 @@ pub(crate) struct Shared {
     events: VecDeque<Event>,
     /// Who may send, if not by contention.
     access: Option<Box<AccessState>>,
+    /// What its stations have sent since the counters were settled, by station of the medium.
+    passed: Vec<Passed>,
+    /// The end stations on it with their numbers on the medium, in order, if the interface of each
+    /// alone decides what it takes in.
+    plain: Vec<(u32, u32)>,
+}
+
+/// Frames of one station that every port and station of the domain counts, so that a frame costs the
+/// same however many there are: see [`Shared::settle`].
+#[derive(Clone, Copy, Default)]
+struct Passed {
+    frames: u64,
+    /// Their octets, from the addresses to the check sequence.
+    octets: u64,
+    /// Those among them that all stations filter but one.
+    single: u64,
+    /// Those of other stations that this one has taken in and the others filter.
+    taken: u64,
+}
+
+/// Who takes in a frame on a medium.
+pub(crate) enum Receiver {
+    /// Every station has to be asked.
+    Unknown,
+    /// This station of the medium alone.
+    One(u32),
+    /// No station.
+    None,
 }
 
 /// One hub of a collision domain.
@@ -64,9 +92,11 @@ pub(crate) struct Attachment {
 
 impl Shared {
     /// Creates an idle domain; `attachments` are those of the medium's stations.
-    pub(crate) const fn new(medium: Medium, attachments: Range<u32>, hubs: Vec<HubState>) -> Self {
+    pub(crate) fn new(medium: Medium, attachments: Range<u32>, hubs: Vec<HubState>) -> Self {
         Self {
             medium,
+            passed: alloc::vec![Passed::default(); attachments.len()],
+            plain: Vec::new(),
             attachments,
             hubs,
             slot: NONE,
@@ -160,19 +190,70 @@ impl Shared {
         committed.filter(|(frame, _)| *frame != CONTROL_FRAME)
     }
 
-    /// Counts a frame of station `from` at the hubs, and calls `leave` with each port by which it
-    /// leaves them.
-    pub(crate) fn repeat(&mut self, from: u32, mut leave: impl FnMut(u32)) {
-        for hub in &mut self.hubs {
-            let ingress = hub.ingress[from as usize];
-            hub.arrived += 1;
-            match hub.ports.len() {
-                0 | 1 => hub.filtered += 1,
-                ports => hub.copied += ports as u64 - 2,
-            }
-            let ports = hub.ports.iter().copied();
-            ports.filter(|&port| port != ingress).for_each(&mut leave);
+    /// Notes that nothing but the interface of the end stations on it decides what they take in:
+    /// pairs of an end station and its number on the medium, in order.
+    pub(crate) fn set_plain(&mut self, stations: Vec<(u32, u32)>) {
+        self.plain = stations;
+    }
+
+    /// Counts a frame that station `from` has sent, by whatever way it gets to others.
+    #[inline]
+    pub(crate) fn repeat(&mut self, from: u32, frame_size: i64) {
+        let passed = &mut self.passed[from as usize];
+        passed.frames += 1;
+        passed.octets += frame_size.unsigned_abs();
+    }
+
+    /// Returns which station takes in a frame of `from` to this destination, and counts the frame at
+    /// those that filter it.
+    #[inline]
+    pub(crate) fn receiver(&mut self, from: u32, destination: u32) -> Receiver {
+        if self.plain.is_empty() || destination & GROUP != 0 {
+            return Receiver::Unknown;
         }
+        let place = self.plain.binary_search_by_key(&destination, |own| own.0);
+        let receiver = place.ok().map(|place| self.plain[place].1);
+        self.passed[from as usize].single += 1;
+        match receiver.filter(|station| *station != from) {
+            Some(station) => {
+                self.passed[station as usize].taken += 1;
+                Receiver::One(station)
+            }
+            None => Receiver::None,
+        }
+    }
+
+    /// Enters what has been counted since the last call, by sender, where it belongs: at the hubs, at
+    /// their ports (`repeated`: port, frames, octets), and at the end stations that have filtered
+    /// frames (`filtered`: station, frames).
+    pub(crate) fn settle(
+        &mut self,
+        mut repeated: impl FnMut(u32, u64, u64),
+        mut filtered: impl FnMut(u32, u64),
+    ) {
+        let frames: u64 = self.passed.iter().map(|own| own.frames).sum();
+        let octets: u64 = self.passed.iter().map(|own| own.octets).sum();
+        let single: u64 = self.passed.iter().map(|own| own.single).sum();
+        for hub in &mut self.hubs {
+            hub.arrived += frames;
+            match hub.ports.len() {
+                0 | 1 => hub.filtered += frames,
+                ports => hub.copied += frames * (ports as u64 - 2),
+            }
+            for &port in &hub.ports {
+                let entered = hub.ingress.iter().zip(&self.passed);
+                let entered = entered.filter(|(ingress, _)| **ingress == port);
+                let own = entered.fold((0, 0), |sum: (u64, u64), (_, own)| {
+                    (sum.0 + own.frames, sum.1 + own.octets)
+                });
+                repeated(port, frames - own.0, octets - own.1);
+            }
+        }
+        for &(station, number) in &self.plain {
+            let own = self.passed[number as usize];
+            filtered(station, single - own.single - own.taken);
+        }
+        self.passed.fill(Passed::default());
     }
 
     /// Counts a garbled frame at the hub with this port, if there is one.
@@ -260,6 +341,11 @@ impl Attachment {
     /// Notes that the interface of this end station alone decides what it takes in.
     pub(crate) const fn set_plain(&mut self, station: u32) {
         self.plain = station;
+    }
+
+    /// Returns the end station there if its interface alone decides what it takes in.
+    pub(crate) fn plain(self) -> Option<u32> {
+        (self.plain != NONE).then_some(self.plain)
     }
 
     /// Returns the end station there whose interface filters frames to `destination`, if nothing

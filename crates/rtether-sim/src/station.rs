@@ -135,6 +135,12 @@ impl Station {
         self.filtered += 1;
     }
 
+    /// Counts frames that arrived for other stations.
+    pub(crate) const fn has_filtered(&mut self, frames: u64) {
+        self.arrived += frames;
+        self.filtered += frames;
+    }
+
     /// Counts a frame that arrived with an error.
     pub(crate) const fn note_discarded(&mut self) {
         self.discarded += 1;

@@ -399,7 +399,7 @@ impl Emulation {
     ///
     /// # Errors
     /// The first rule violated.
-    pub fn invariants(&self) -> Result<(), &'static str> {
+    pub fn invariants(&mut self) -> Result<(), &'static str> {
         self.simulation.invariants()?;
         let counters = self.counters;
         if self.frames.finished() + self.frames.under_way() != counters.injected {

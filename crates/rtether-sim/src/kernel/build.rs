@@ -374,6 +374,17 @@ impl Simulation {
                 attachment.set_plain(number);
             }
         }
+        for shared in &mut self.shared {
+            let members = shared.attachments();
+            let own = &self.attachments[members.start as usize..members.end as usize];
+            let plain = own.iter().map(|own| own.plain().zip(Some(own.station())));
+            let mut plain: Vec<(u32, u32)> = plain.collect::<Option<_>>().unwrap_or_default();
+            plain.sort_unstable();
+            // A station that is on it twice takes a frame in twice.
+            if plain.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+                shared.set_plain(plain);
+            }
+        }
     }
 
     /// Sets the timers of the first events.

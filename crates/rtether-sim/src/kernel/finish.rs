@@ -18,6 +18,7 @@ impl Simulation {
     /// Ends the run and returns its record.
     pub fn finish(mut self) -> Record {
         self.settle();
+        self.settle_media();
         self.book_overdue();
         let rests = self.port_rests.iter().zip(&self.queues);
         let ports = self.ports.iter().zip(rests);

@@ -21,7 +21,8 @@ impl Simulation {
     /// # Panics
     /// If an engine of a layer, a table of addresses, or the manager of channels finds its own books
     /// unbalanced.
-    pub fn invariants(&self) -> Result<(), &'static str> {
+    pub fn invariants(&mut self) -> Result<(), &'static str> {
+        self.settle_media();
         self.check_ports()?;
         self.check_nodes()?;
         self.shared.iter().try_for_each(Shared::invariants)?;

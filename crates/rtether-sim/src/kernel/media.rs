@@ -12,6 +12,7 @@ use crate::medium::{self, Event, EventKind};
 use crate::observe::{DropReason, Observer};
 use crate::port::Owner;
 use crate::queues::Next;
+use crate::shared::Receiver;
 
 impl Simulation {
     /// Gives the medium the next waiting frame of a port, unless it already holds one of it.
@@ -218,24 +219,40 @@ impl Simulation {
     /// Sends copies of a frame to the nodes that take it in.
     fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
         let packet = self.pool.get(id);
-        let (frame_size, destination) = (packet.frame_size(), packet.destination);
-        let ports = &mut self.ports;
         let shared = &mut self.shared[domain as usize];
-        shared.repeat(from, |port| ports[port as usize].repeat(frame_size));
-        let members = shared.attachments();
-        let own = &self.attachments[members.start as usize..members.end as usize];
-        let others = own.iter().filter(|member| member.station() != from);
-        for number in others.filter_map(|member| member.filtering(destination)) {
-            let station = &mut self.stations[number as usize];
-            station.note_arrived();
-            station.note_filtered();
+        shared.repeat(from, packet.frame_size());
+        let last = match shared.receiver(from, packet.destination) {
+            Receiver::One(station) => Some((station, self.member(domain, station))),
+            Receiver::None => None,
+            Receiver::Unknown => self.send_copies(domain, from, id, observer),
+        };
+        if let Some((station, receiver)) = last {
+            self.fly(domain, from, station, receiver, id);
+            return;
         }
-        // The last receiver gets the frame itself, not a copy.
+        let node = self.port_id(self.member(domain, from)).node;
+        self.end_superfluous(id, node, observer);
+    }
+
+    /// Asks every node whether it takes a frame in, sends copies to all of them but the last, and
+    /// returns that one, which gets the frame itself: its number on the medium, and its port.
+    fn send_copies<O: Observer>(
+        &mut self,
+        domain: u32,
+        from: u32,
+        id: u32,
+        observer: &mut O,
+    ) -> Option<(u32, u32)> {
+        let destination = self.pool.get(id).destination;
         let mut last = None;
-        for number in members {
+        for number in self.shared[domain as usize].attachments() {
             let attachment = self.attachments[number as usize];
             let station = attachment.station();
-            if station == from || attachment.filtering(destination).is_some() {
+            if station == from {
+                continue;
+            }
+            if let Some(number) = attachment.filtering(destination) {
+                self.stations[number as usize].has_filtered(1);
                 continue;
             }
             let receiver = attachment.port();
@@ -250,12 +267,18 @@ impl Simulation {
                 self.fly(domain, from, station, receiver, copy);
             }
         }
-        if let Some((station, receiver)) = last {
-            self.fly(domain, from, station, receiver, id);
-            return;
+        last
+    }
+
+    /// Enters what media have counted by sender in the counters of the ports and stations on them.
+    pub(super) fn settle_media(&mut self) {
+        let (ports, stations) = (&mut self.ports, &mut self.stations);
+        for shared in &mut self.shared {
+            shared.settle(
+                |port, frames, octets| ports[port as usize].repeated(frames, octets),
+                |station, frames| stations[station as usize].has_filtered(frames),
+            );
         }
-        let node = self.port_id(self.member(domain, from)).node;
-        self.end_superfluous(id, node, observer);
     }
 
     /// Returns the port that is this station of a medium.
@@ -274,8 +297,7 @@ impl Simulation {
         let is_addressed = self.is_addressed(number, self.pool.get(id));
         if !is_addressed {
             let station = &mut self.stations[number as usize];
-            station.note_arrived();
-            station.note_filtered();
+            station.has_filtered(1);
             if station.layer().is_some() {
                 self.hear(number, id);
             }

@@ -79,9 +79,8 @@ impl Simulation {
         }
         self.maybe_corrupt(sender, id);
         let frame_size = self.pool.get(id).frame_size();
-        let ports = &mut self.ports;
         let shared = &mut self.shared[domain as usize];
-        shared.repeat(station, |port| ports[port as usize].repeat(frame_size));
+        shared.repeat(station, frame_size);
         let count = shared.attachments().len();
         let mut left = Some(id);
         let all = (0u32..).take(count).filter(|to| *to != station);

@@ -136,6 +136,8 @@ pub struct Medium {
     watch: Vec<i64>,
     /// When each station starts or ends its transmission, as currently known.
     due: Vec<i64>,
+    /// The stations with a frame, in order; all others have nothing due.
+    active: Vec<u32>,
     next: Next,
     now: i64,
     events: VecDeque<Event>,
@@ -219,8 +221,9 @@ impl Medium {
             wire: Wire::new(cables, &timing),
             stations,
             watch: alloc::vec![0; attachments.len()],
-            next: Next::of(&due),
+            next: Next::of(&[], &due),
             due,
+            active: Vec::new(),
             now: 0,
             events: VecDeque::with_capacity(4 * attachments.len()),
             statistics: Statistics::default(),
@@ -250,6 +253,8 @@ impl Medium {
         let watch = self.watch[station as usize];
         let due = self.wire.may_send(station, watch, now);
         self.due[station as usize] = due;
+        let place = self.active.partition_point(|other| *other < station);
+        self.active.insert(place, station);
         self.next = self.next.or(due, station);
     }
 
@@ -310,8 +315,16 @@ impl Medium {
 
     /// Checks the rules of the model; returns the first one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
-        if Next::of(&self.due) != self.next {
+        if Next::of(&self.active, &self.due) != self.next {
             return Err("the next timeout is not the earliest");
+        }
+        let all = (0u32..).zip(&self.stations);
+        let busy = all.filter(|(_, station)| station.phase != Phase::Idle);
+        if !busy
+            .map(|(number, _)| number)
+            .eq(self.active.iter().copied())
+        {
+            return Err("the list of stations with a frame is wrong");
         }
         let mut totals = StationStatistics::default();
         for (station, &due) in self.stations.iter().zip(&self.due) {
@@ -386,7 +399,7 @@ impl Medium {
             }
             self.plan();
         }
-        self.next = Next::of(&self.due);
+        self.next = Next::of(&self.active, &self.due);
     }
 
     /// Returns the next station after `station` that is due at the same time.
@@ -394,9 +407,8 @@ impl Medium {
         if !next.is_shared {
             return None;
         }
-        let rest = (0u32..).zip(&self.due).skip(station as usize + 1);
-        let mut due = rest.filter(|(_, due)| **due == next.at);
-        due.next().map(|(number, _)| number)
+        let mut rest = self.active.iter().copied();
+        rest.find(|&other| other > station && self.due[other as usize] == next.at)
     }
 
     /// Begins a transmission; determines how it will end, and how those it collides with will end.
@@ -446,13 +458,14 @@ impl Medium {
     /// Recomputes when each waiting station may send.
     fn plan(&mut self) {
         let horizon = self.wire.horizon();
-        let waiting = (0..).zip(&self.stations).zip(&self.watch);
-        for (((number, station), watch), due) in waiting.zip(&mut self.due) {
+        for &number in &self.active {
+            let index = number as usize;
+            let station = &self.stations[index];
             if station.phase == Phase::Waiting {
-                *due = if station.ready >= horizon {
+                self.due[index] = if station.ready >= horizon {
                     station.ready
                 } else {
-                    self.wire.may_send(number, *watch, station.ready)
+                    self.wire.may_send(number, self.watch[index], station.ready)
                 };
             }
         }
@@ -491,6 +504,7 @@ impl Medium {
         state.phase = Phase::Idle;
         let attempts = state.attempts;
         state.statistics.sent += 1;
+        self.active.retain(|other| *other != station);
         state.statistics.sent_after_collision += u64::from(attempts > 1);
         self.statistics.carried += spent;
         let is_garbled = self.wire.meets_another(station, state.start, at);
@@ -524,6 +538,7 @@ impl Medium {
         };
         if reason.is_some() {
             state.phase = Phase::Idle;
+            self.active.retain(|other| *other != station);
         } else {
             state.phase = Phase::Waiting;
             state.ready = at + state.dice.slots(self.backoff, attempts) * self.timing.slot;
@@ -550,14 +565,15 @@ impl Medium {
 }
 
 impl Next {
-    /// Returns the earliest of these times by station; that of no station is [`NEVER`].
-    fn of(due: &[i64]) -> Self {
+    /// Returns the earliest of the times of these stations; that of no station is [`NEVER`].
+    fn of(stations: &[u32], due: &[i64]) -> Self {
         let mut next = Self {
             at: NEVER,
             station: 0,
             is_shared: false,
         };
-        for (station, &at) in (0..).zip(due) {
+        for &station in stations {
+            let at = due[station as usize];
             if at < next.at {
                 next = Self {
                     at,

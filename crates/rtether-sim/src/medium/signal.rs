@@ -27,6 +27,8 @@ pub(super) struct Signal {
 struct Carrier {
     first: i64,
     last: i64,
+    /// Whether it is known that no silence is in between.
+    is_whole: bool,
 }
 
 /// The cables and the repeaters.
@@ -271,18 +273,34 @@ impl Wire {
     #[inline]
     fn carrier(&self, station: u32, watch: i64) -> Option<Carrier> {
         let (mut first, mut last) = (i64::MAX, watch);
+        let mut is_whole = true;
         for signal in &self.signals {
             let (from, to) = self.sensed(signal, station);
             if to > watch {
-                first = first.min(from.max(watch));
+                let from = from.max(watch);
+                is_whole &= last == watch || (from <= last && first <= to);
+                first = first.min(from);
                 last = last.max(to);
             }
         }
-        (last > watch).then_some(Carrier { first, last })
+        (last > watch).then_some(Carrier {
+            first,
+            last,
+            is_whole,
+        })
     }
 
     /// Returns the end of the gap after carrier that a station begins to sense.
+    #[inline]
     fn gap_end(&self, station: u32, carrier: Carrier) -> i64 {
+        if carrier.is_whole {
+            return carrier.last + self.gap;
+        }
+        self.gap_end_in_parts(station, carrier)
+    }
+
+    /// Returns the end of the gap after carrier that silence may interrupt.
+    fn gap_end_in_parts(&self, station: u32, carrier: Carrier) -> i64 {
         let mut quiet = carrier.first;
         let mut has_sent = false;
         loop {
