@@ -44,6 +44,7 @@ use crate::plant::Plant;
 use crate::report::{held_at, place, report};
 use crate::solution::Solution;
 use crate::tandem::{Refined, refine, runs, way_to};
+use crate::workers::Alone;
 use place::At;
 
 /// A bound with the contributions to it.
@@ -163,7 +164,7 @@ impl Composer {
     /// As [`crate::analyze`].
     pub fn new(network: &Network, flows: &[Flow]) -> Self {
         let (plant, solution) = crate::whole::solve(network, flows);
-        let refined = refine(&plant, &solution);
+        let refined = refine(&plant, &solution, &Alone);
         let in_order = !crate::whole::has_own_flows(network);
         let analysis = report(&plant, &solution, in_order.then_some(&refined), flows);
         Self {

@@ -100,6 +100,7 @@ mod tandem;
 mod wait;
 mod whole;
 mod window;
+mod workers;
 
 use rtether_model::flow::Flow;
 use rtether_model::network::Network;
@@ -112,6 +113,7 @@ pub use analysis::{
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use diameter::{Diameter, DiameterObstacle, diameter};
 pub use incremental::{Analyzer, Changes, StreamChange};
+pub use workers::{Alone, Workers};
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.
 ///
@@ -129,8 +131,23 @@ pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
 /// # Panics
 /// As [`analyze`].
 pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
+    analyze_on(network, flows, methods, &Alone)
+}
+
+/// Like [`analyze_with`], with whole paths on several threads; the result is the same for any number
+/// of them. Each takes about 100 octets for each place on the way of a flow.
+///
+/// # Panics
+/// As [`analyze`].
+pub fn analyze_on(
+    network: &Network,
+    flows: &[Flow],
+    methods: Methods,
+    workers: &impl Workers,
+) -> Analysis {
     let (plant, solution) = whole::solve(network, flows);
     let in_order = !whole::has_own_flows(network);
-    let refined = (methods == Methods::All && in_order).then(|| tandem::refine(&plant, &solution));
+    let is_refined = methods == Methods::All && in_order;
+    let refined = is_refined.then(|| tandem::refine(&plant, &solution, workers));
     report::report(&plant, &solution, refined.as_ref(), flows)
 }

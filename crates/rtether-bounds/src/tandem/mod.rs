@@ -32,6 +32,7 @@ use crate::index::NONE;
 use crate::plant::{Plant, Stream};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
+use crate::workers::Workers;
 use exchange::Exchanges;
 use path::{Scratch, Tandem, begins_anew, is_port};
 use sfa::Separated;
@@ -45,24 +46,29 @@ pub(crate) struct Refined {
 }
 
 /// Applies the methods to a solved plant.
-pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
+pub(crate) fn refine(plant: &Plant, solution: &Solution, workers: &impl Workers) -> Refined {
     let exchanges = Exchanges::search(plant, solution);
     let separated = Separated::new(plant, solution, exchanges.as_ref());
-    let mut scratch = Scratch::new(plant);
-    let streams = plant.streams.iter();
-    let latencies = streams.map(|stream| {
-        let both = exchanges
-            .as_ref()
-            .and_then(|found| found.latency(plant, stream));
-        let both = both.map(|latency| (Method::RequestAndReply, latency));
-        let whole = latencies(plant, &separated, stream, &mut scratch);
-        both.into_iter().chain(whole).collect()
+    // Each thread has one part: what it finds about a crossing flow helps with the streams after it.
+    let part = plant.streams.len().div_ceil(workers.count()).max(1);
+    let parts: Vec<&[Stream]> = plant.streams.chunks(part).collect();
+    let latencies = workers.map(parts.len(), |number| {
+        let mut scratch = Scratch::new(plant);
+        let streams = parts[number].iter();
+        let all = streams.map(|stream| {
+            let both = exchanges
+                .as_ref()
+                .and_then(|found| found.latency(plant, stream));
+            let both = both.map(|latency| (Method::RequestAndReply, latency));
+            let whole = latencies(plant, &separated, stream, &mut scratch);
+            both.into_iter().chain(whole).collect()
+        });
+        all.collect::<Vec<Vec<(Method, i64)>>>()
     });
-    let latencies = latencies.collect();
     Refined {
         separated,
         exchanges,
-        latencies,
+        latencies: latencies.into_iter().flatten().collect(),
     }
 }
 

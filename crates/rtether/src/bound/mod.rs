@@ -18,8 +18,9 @@ mod statistical;
 mod waits;
 mod what_if;
 
+use rayon::prelude::*;
 pub use rtether_bounds::{Analysis, Methods};
-use rtether_bounds::{Bound, Reason, StreamBound};
+use rtether_bounds::{Bound, Reason, StreamBound, Workers};
 use rtether_model::network::{NodeId, PortId};
 pub use rtether_model::quantity::Duration;
 
@@ -42,14 +43,29 @@ pub use statistical::{MODEL, Statistical, statistical};
 pub use waits::{Model as WaitModel, NoModel, PortWaits, Waits, waits};
 pub use what_if::{WhatIf, what_if};
 
-/// Computes the bounds of all streams, in the order of a run's record.
+/// Computes the bounds of all streams, in the order of a run's record, on the threads of the current
+/// rayon pool; the result is the same for any number of them.
 pub fn analyze(scenario: &Scenario) -> Analysis {
-    rtether_bounds::analyze(&scenario.network, &scenario.flows)
+    analyze_with(scenario, Methods::All)
 }
 
 /// The same with the chosen methods.
 pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
-    rtether_bounds::analyze_with(&scenario.network, &scenario.flows, methods)
+    rtether_bounds::analyze_on(&scenario.network, &scenario.flows, methods, &Pool)
+}
+
+/// The current rayon pool.
+struct Pool;
+
+impl Workers for Pool {
+    fn count(&self) -> usize {
+        rayon::current_num_threads()
+    }
+
+    fn map<T: Send>(&self, parts: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let parts = (0..parts).into_par_iter();
+        parts.map(&work).collect()
+    }
 }
 
 /// Returns the bounds of all streams; `None` for a stream without a bound.

@@ -27,6 +27,7 @@ mod redundant;
 mod resolving;
 mod routed;
 mod spaced;
+mod threads;
 mod tightness;
 mod wide;
 
