@@ -28,9 +28,10 @@ struct Row {
 fn main() -> std::io::Result<()> {
     let meshes = [375, 750, 1_500, 3_000, 6_000, 12_000].map(|flows| (Layout::Mesh, 8, flows));
     let lines = [1, 2, 4, 8, 16, 32].map(|switches| (Layout::Line, switches, 3_000));
+    let trees = [10_000, 30_000, 100_000].map(|flows| (Layout::Tree, 910, flows));
     println!("layout,flows,mean_hops,visits,full_ms,change_ms");
     let mut rows = Vec::new();
-    for (layout, switches, flows) in meshes.into_iter().chain(lines) {
+    for (layout, switches, flows) in meshes.into_iter().chain(lines).chain(trees) {
         let row = measure(layout, switches, flows);
         println!(
             "{},{},{:.2},{},{:.3},{:.3}",
@@ -64,6 +65,7 @@ fn measure(layout: Layout, switches: u32, count: u32) -> Row {
         layout: match layout {
             Layout::Mesh => "mesh",
             Layout::Line => "line",
+            Layout::Tree => "tree",
         },
         flows: count,
         hops: visits as f64 / f64::from(count),

@@ -43,6 +43,8 @@ pub(crate) enum Layout {
     Mesh,
     /// One after the other, at 1 Gbit/s.
     Line,
+    /// Eight below each, at 10 Gbit/s; nine flows of ten stay at their switch.
+    Tree,
 }
 
 /// Switches with fourteen stations each, all station links at 100 Mbit/s.
@@ -58,11 +60,12 @@ pub(crate) fn network(layout: Layout, switches: u32) -> Network {
         })
         .collect();
     for (index, &a) in switches.iter().enumerate() {
-        let (others, mbps) = match layout {
-            Layout::Mesh => (usize::MAX, 100),
-            Layout::Line => (1, 1000),
+        let (first, others, mbps) = match layout {
+            Layout::Mesh => (index + 1, usize::MAX, 100),
+            Layout::Line => (index + 1, 1, 1000),
+            Layout::Tree => (8 * index + 1, 8, 10_000),
         };
-        for &b in switches.iter().skip(index + 1).take(others) {
+        for &b in switches.iter().skip(first).take(others) {
             network.join(a, b, BitRate::from_mbps(mbps));
         }
     }
@@ -79,7 +82,7 @@ pub(crate) fn network(layout: Layout, switches: u32) -> Network {
 }
 
 /// Periods of 8 to 128 ms and frames of 64 to 563 octets, by number; in a mesh between any two
-/// stations, in a line from its first switch to its last.
+/// stations, in a line from its first switch to its last, in a tree mostly at one switch.
 pub(crate) fn flow(layout: Layout, switches: u32, index: u32) -> Flow {
     let mix = |salt: u32| {
         let mut x = (index + 1).wrapping_mul(0x9e37_79b9) ^ salt.wrapping_mul(0x85eb_ca6b);
@@ -99,6 +102,16 @@ pub(crate) fn flow(layout: Layout, switches: u32, index: u32) -> Flow {
             let talker = mix(1) % PER_SWITCH;
             let listener = (talker + 1 + mix(2) % (PER_SWITCH - 1)) % PER_SWITCH;
             (talker * switches, listener * switches + switches - 1)
+        }
+        Layout::Tree => {
+            let talker = mix(1) % stations;
+            let crosses = index.is_multiple_of(10);
+            let distance = if crosses {
+                1 + mix(2) % (stations - 1)
+            } else {
+                switches * (1 + mix(2) % (PER_SWITCH - 1))
+            };
+            (talker, (talker + distance) % stations)
         }
     };
     Flow::new(
