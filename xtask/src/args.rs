@@ -28,10 +28,13 @@ usage: cargo xtask <command>
                                 run the suite of the OMG with our program, in both roles against
                                 PROGRAM; ARGS go to its script
   c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
-  dist [--prove] [--only SYSTEM] [FOLDER]
+  profile                       count what the program does on typical work, and build it arranged by
+                                that; prints where it is
+  dist [--prove] [--only SYSTEM] [--profile FILE] [FOLDER]
                                 build what users get, into FOLDER (default target/packages); with
                                 --prove tried in empty roots, built twice, and compared; SYSTEM is
-                                for example linux-x86_64
+                                for example linux-x86_64; FILE has the counts of a release, to build
+                                it again
   wheel [--prove] [FOLDER]      build the wheel for Python, into FOLDER (default target/wheels); with
                                 --prove tried in an environment of its own
   help                          this text
@@ -52,6 +55,7 @@ pub(crate) enum Command {
     Interop { suite: Option<Suite> },
     CLibrary { folder: Option<String> },
     Dist(Dist),
+    Profile,
     Wheel(Wheel),
     Bless,
     Bench { rest: Vec<String> },
@@ -67,6 +71,8 @@ pub(crate) struct Dist {
     pub(crate) proves: bool,
     /// The only system for which to build.
     pub(crate) only: Option<String>,
+    /// Counts by which the program is arranged, instead of new ones.
+    pub(crate) profile: Option<String>,
 }
 
 /// Switches of `cargo xtask wheel`.
@@ -117,6 +123,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "c-library" => parse_folder(&rest),
         "wheel" => parse_wheel(&rest),
         "dist" => parse_dist(&rest).map(Command::Dist),
+        "profile" => no_arguments(&verb, &rest, Command::Profile),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => parse_bench(rest),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
@@ -158,11 +165,12 @@ fn parse_wheel(rest: &[String]) -> Result<Command, String> {
         folder,
         proves,
         only,
+        profile,
     } = parse_dist(rest)?;
-    match only {
-        None => Ok(Command::Wheel(Wheel { folder, proves })),
-        Some(_) => Err("`wheel` has no option `--only`".to_owned()),
+    if only.is_some() || profile.is_some() {
+        return Err("`wheel` has no option but `--prove`".to_owned());
     }
+    Ok(Command::Wheel(Wheel { folder, proves }))
 }
 
 fn parse_dist(rest: &[String]) -> Result<Dist, String> {
@@ -172,6 +180,9 @@ fn parse_dist(rest: &[String]) -> Result<Dist, String> {
         match arg.as_str() {
             "--prove" => options.proves = true,
             "--only" => options.only = Some(rest.next().ok_or("`--only` needs a system")?.clone()),
+            "--profile" => {
+                options.profile = Some(rest.next().ok_or("`--profile` needs a file")?.clone());
+            }
             folder if !folder.starts_with('-') && options.folder.is_none() => {
                 options.folder = Some(folder.to_owned());
             }
@@ -303,15 +314,6 @@ mod tests {
         );
         let folder = Some("out".to_owned());
         assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
-        let folder = Some("out".to_owned());
-        assert_eq!(
-            parsed("dist --prove out --only x"),
-            Ok(Command::Dist(Dist {
-                folder,
-                proves: true,
-                only: Some("x".to_owned()),
-            }))
-        );
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
@@ -327,6 +329,29 @@ mod tests {
             Ok(Command::Compare { revision })
         );
         assert!(parsed("bench --compare").is_err() && parsed("bench --compare a b").is_err());
+    }
+
+    #[test]
+    fn packages_are_proved_or_made_of_given_counts() {
+        let folder = Some("out".to_owned());
+        assert_eq!(
+            parsed("dist --prove out --only x"),
+            Ok(Command::Dist(Dist {
+                folder,
+                proves: true,
+                only: Some("x".to_owned()),
+                profile: None,
+            }))
+        );
+        assert_eq!(parsed("profile"), Ok(Command::Profile));
+        let profile = Some("counts".to_owned());
+        assert_eq!(
+            parsed("dist --profile counts"),
+            Ok(Command::Dist(Dist {
+                profile,
+                ..Dist::default()
+            }))
+        );
     }
 
     #[test]

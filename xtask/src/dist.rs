@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::args;
 use crate::child::heed_signals;
+use crate::profile::PACKAGE;
 use crate::repo::Repo;
 pub(crate) use prove::{Proof, prove};
 use target::{Built, TARGETS, Target};
@@ -26,8 +27,6 @@ use target::{Built, TARGETS, Target};
 const FOLDER: &str = "target/packages";
 /// Name of the file with the sums.
 const SUMS: &str = "SHA256SUMS";
-/// The package whose command is given out.
-const PACKAGE: &str = "rtether-cli";
 
 /// Makes everything in a folder; with `proves`, tries and repeats it, too.
 pub(crate) fn run(repo: &Repo, options: &args::Dist) -> Result<bool> {
@@ -35,7 +34,8 @@ pub(crate) fn run(repo: &Repo, options: &args::Dist) -> Result<bool> {
     let folder = repo.root.join(options.folder.as_deref().unwrap_or(FOLDER));
     let targets = targets(options.only.as_deref())?;
     if !options.proves {
-        let made = make(repo, &folder, &epoch(repo), &targets)?;
+        let counts = options.profile.as_deref().map(Path::new);
+        let made = make(repo, &folder, &epoch(repo), &targets, counts)?;
         print!("{}", made.list()?);
         return Ok(true);
     }
@@ -62,6 +62,8 @@ struct Made {
     folder: PathBuf,
     version: String,
     built: Vec<Built>,
+    /// Counts by which the program that runs here was arranged.
+    counts: Option<PathBuf>,
     /// Names of all files but that with their sums.
     names: Vec<String>,
     /// What could not be made here, with what it needs.
@@ -69,8 +71,14 @@ struct Made {
 }
 
 /// Makes everything that can be made here; `epoch` is the time of files in packages, in seconds since
-/// 1970.
-fn make(repo: &Repo, folder: &Path, epoch: &str, targets: &[&'static Target]) -> Result<Made> {
+/// 1970. The program that runs here is arranged by `counts`, made here if none are given.
+fn make(
+    repo: &Repo,
+    folder: &Path,
+    epoch: &str,
+    targets: &[&'static Target],
+    counts: Option<&Path>,
+) -> Result<Made> {
     let metadata = repo.metadata()?;
     let version = version(&metadata).with_context(|| format!("{PACKAGE} has no version"))?;
     if folder.exists() {
@@ -81,11 +89,16 @@ fn make(repo: &Repo, folder: &Path, epoch: &str, targets: &[&'static Target]) ->
         folder: folder.to_owned(),
         version,
         built: Vec::new(),
+        counts: None,
         names: Vec::new(),
         missing: Vec::new(),
     };
     for &target in targets {
-        match target.build(repo)? {
+        if target.runs_here() {
+            made.count(repo, target, counts)?;
+        }
+        let counts = made.counts.as_deref().filter(|_| target.runs_here());
+        match target.build(repo, counts)? {
             Ok(file) => made.add_program(Built { target, file })?,
             Err(lack) => made.missing.push(format!("{}: {lack}", target.triple)),
         }
@@ -105,6 +118,27 @@ impl Made {
         let path = self.folder.join(name);
         fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
         self.names.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Adds the counts of the program that runs here, those given or new ones: a second build needs
+    /// them.
+    fn count(&mut self, repo: &Repo, target: &Target, given: Option<&Path>) -> Result<()> {
+        let counts = match given {
+            Some(given) => given.to_owned(),
+            None => match target.count(repo)? {
+                Ok(counts) => counts,
+                Err(lack) => {
+                    self.missing.push(format!("counts of typical work: {lack}"));
+                    return Ok(());
+                }
+            },
+        };
+        let name = format!("rtether-{}-{}.profdata", self.version, target.name);
+        let to = self.folder.join(&name);
+        fs::copy(&counts, &to).with_context(|| format!("copying {}", counts.display()))?;
+        self.names.push(name);
+        self.counts = Some(to);
         Ok(())
     }
 

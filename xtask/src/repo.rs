@@ -88,6 +88,16 @@ impl Repo {
         Ok(paths)
     }
 
+    /// Returns the files of the scenarios, ordered by name.
+    pub(crate) fn scenarios(&self) -> Result<Vec<PathBuf>> {
+        let listing = fs::read_dir(self.root.join("scenarios")).context("listing scenarios")?;
+        let paths = listing.flatten().map(|entry| entry.path());
+        let is_scenario = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yaml");
+        let mut found: Vec<PathBuf> = paths.filter(is_scenario).collect();
+        found.sort();
+        Ok(found)
+    }
+
     fn git_files(&self) -> Option<Vec<String>> {
         let output = Command::new("git")
             .args([

@@ -66,7 +66,7 @@ impl fmt::Display for Proof {
 
 /// Makes the packages, and tries all of them.
 pub(crate) fn prove(repo: &Repo, folder: &Path, targets: &[&'static Target]) -> Result<Vec<Proof>> {
-    let made = make(repo, folder, &super::epoch(repo), targets)?;
+    let made = make(repo, folder, &super::epoch(repo), targets, None)?;
     print!("{}", made.list()?);
     let mut proofs = Proofs(Vec::new());
     for lack in &made.missing {
@@ -164,7 +164,7 @@ impl Place {
         let folder = Scratch::new(target.triple)?;
         let program = folder.0.join("rtether.exe");
         fs::copy(&built.file, &program).context("copying the program")?;
-        for file in scenarios(repo)? {
+        for file in repo.scenarios()? {
             let name = file.file_name().context("a file without a name")?;
             fs::copy(&file, folder.0.join(name)).context("copying a scenario")?;
         }
@@ -218,7 +218,7 @@ impl Place {
             bail!("`{OF_LINUX}` is there: {has}");
         }
         let mut count = 0;
-        for file in scenarios(repo)? {
+        for file in repo.scenarios()? {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             let is_chosen = FEW.contains(&&*stem);
             if !self.is_fast && !is_chosen {
@@ -273,16 +273,6 @@ fn outcome(command: &mut Command) -> Result<(bool, String)> {
     // Exit code 1 is the verdict; an error prints nothing.
     let text = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
     Ok((output.status.success(), text))
-}
-
-/// Returns the files of scenarios, ordered by name.
-fn scenarios(repo: &Repo) -> Result<Vec<PathBuf>> {
-    let listing = fs::read_dir(repo.root.join("scenarios")).context("listing scenarios")?;
-    let paths = listing.flatten().map(|entry| entry.path());
-    let is_scenario = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yaml");
-    let mut found: Vec<PathBuf> = paths.filter(is_scenario).collect();
-    found.sort();
-    Ok(found)
 }
 
 /// Installs a package where there is nothing, and looks for what it brings.
@@ -371,7 +361,7 @@ fn repeat(repo: &Repo, made: &Made, targets: &[&'static Target]) -> Result<()> {
         root: scratch.0.clone(),
     };
     let (folder, epoch) = (scratch.0.join("packages"), super::epoch(repo));
-    let again = make(&copy, &folder, &epoch, targets)?;
+    let again = make(&copy, &folder, &epoch, targets, made.counts.as_deref())?;
     if made.names != again.names {
         bail!("these are other files: {}", again.names.join(", "));
     }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::PACKAGE;
-use crate::child::succeeds;
+use crate::profile::{self, Build};
 use crate::repo::Repo;
 use crate::test::needs::provide_one;
 use crate::upkeep::provide_target;
@@ -75,39 +74,43 @@ impl Target {
         self.name == system
     }
 
-    /// Builds the program, and returns its file; inside, what is missing here.
-    pub(super) fn build(&self, repo: &Repo) -> Result<Result<PathBuf, String>> {
+    /// Builds the program, arranged by counts if there are some, and returns its file; inside, what is
+    /// missing here.
+    pub(super) fn build(
+        &self,
+        repo: &Repo,
+        counts: Option<&Path>,
+    ) -> Result<Result<PathBuf, String>> {
+        if let Some(lack) = self.lack(repo) {
+            return Ok(Err(lack));
+        }
+        let build = Build {
+            triple: self.triple,
+            flags: &self.all_flags(repo)?,
+            counts,
+        };
+        build.run(repo).map(Ok)
+    }
+
+    /// Counts what the program does, if it runs here, and returns the file; inside, what is missing.
+    pub(super) fn count(&self, repo: &Repo) -> Result<Result<PathBuf, String>> {
+        match self.lack(repo) {
+            Some(lack) => Ok(Err(lack)),
+            None => profile::count(repo, self.triple, &self.all_flags(repo)?),
+        }
+    }
+
+    /// Returns what is missing here to build the program.
+    fn lack(&self, repo: &Repo) -> Option<String> {
         if !provide_target(repo, self.triple) {
-            return Ok(Err(format!("needs `rustup target add {}`", self.triple)));
+            return Some(format!("needs `rustup target add {}`", self.triple));
         }
         let [linker, packages] = self.linker;
         let purpose = "to link programs for Windows";
         if !linker.is_empty() && provide_one(linker, packages, purpose).is_none() {
-            return Ok(Err(format!("needs {}", linker.join(" "))));
+            return Some(format!("needs {}", linker.join(" ")));
         }
-        let metadata = repo.metadata()?;
-        let folder = metadata["target_directory"].as_str();
-        let folder = PathBuf::from(folder.context("no target directory")?);
-        let mut command = repo.cargo(&["build", "--locked", "--profile", "dist"]);
-        command.args(["--package", PACKAGE, "--target", self.triple]);
-        command.env(self.flags_variable(), self.all_flags(repo)?);
-        // These would take the place of the flags above.
-        command
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS");
-        command.env("CARGO_INCREMENTAL", "0");
-        if !succeeds(&mut command)? {
-            bail!("the program for {} does not build; see above", self.triple);
-        }
-        let name = format!("rtether{}", self.suffix);
-        Ok(Ok(folder.join(self.triple).join("dist").join(name)))
-    }
-
-    /// Returns the variable with flags for this target only: programs that run during the build are
-    /// built as usual.
-    fn flags_variable(&self) -> String {
-        let name = self.triple.to_uppercase().replace('-', "_");
-        format!("CARGO_TARGET_{name}_RUSTFLAGS")
+        None
     }
 
     /// Returns its flags; none of the folders of this machine is named in the program.
@@ -145,9 +148,5 @@ mod tests {
         let flags = TARGETS[0].all_flags(&repo).unwrap();
         let root = format!("--remap-path-prefix={}=/rtether", repo.root.display());
         assert!(flags.contains(&root), "{flags}");
-        assert_eq!(
-            TARGETS[0].flags_variable(),
-            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS"
-        );
     }
 }
