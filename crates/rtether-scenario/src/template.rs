@@ -1,5 +1,7 @@
 //! Commented starting scenarios that load without diagnostics.
 
+use std::fmt::Write as _;
+
 /// The plant shapes that [`template`] knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
@@ -46,10 +48,62 @@ impl Template {
         }
         let names: Vec<&str> = Self::ALL.iter().map(|template| template.name()).collect();
         Err(format!(
-            "no template named `{name}`; there are {}",
+            "no template named `{name}`; there are {} and ros2",
             names.join(", ")
         ))
     }
+}
+
+/// Largest number of nodes of [`ros2`].
+pub const ROS2_NODES_MAX: u16 = 500;
+/// Readers and writers that every node of ROS 2 has besides its own: of parameters and types.
+const PLUMBING: u16 = 8;
+
+/// Returns a scenario of nodes of ROS 2 at one switch, titled `name`, whose discovery is simulated.
+pub fn ros2(name: &str, nodes: u16) -> String {
+    let nodes = nodes.clamp(2, ROS2_NODES_MAX);
+    let title = serde_json::Value::from(name);
+    let mut text = format!(
+        "# {nodes} nodes of ROS 2 at one switch, each a host and a participant of its own, all started\n\
+         # at once. `rtether sim FILE --discovery` tells what it takes until they know each other.\n\
+         #\n\
+         # Each node publishes its state to the next one, and has {PLUMBING} writers and readers more\n\
+         # that say nothing, as every node has for parameters, log and types: a node of rclpy of\n\
+         # ROS 2 Kilted announces 17 endpoints without any topic of its own.\n\
+         rtether: 1\nname: {title}\n\nnodes:\n"
+    );
+    for node in 1..=nodes {
+        _ = writeln!(text, "  node{node}: {{ stack: zero }}");
+    }
+    _ = write!(
+        text,
+        "\nswitches:\n  sw: {{ ports: {nodes}, latency: 5 us }}\n\nlinks:\n"
+    );
+    for node in 1..=nodes {
+        _ = writeln!(
+            text,
+            "  - {{ ends: [node{node}, \"sw:{node}\"], rate: 1 Gbit/s }}"
+        );
+    }
+    text.push_str("\nflows:\n");
+    for node in 1..=nodes {
+        let next = node % nodes + 1;
+        let ends = format!("from: node{node}, to: node{next}, over: rtps");
+        // Apart from each other, and from announcements, which come at whole milliseconds.
+        let phase = node * 37 % 100;
+        _ = writeln!(
+            text,
+            "  - {{ name: state {node}, {ends}, period: 100 ms, phase: {phase}.5 ms, size: 200 B }}"
+        );
+        for part in 1..=PLUMBING {
+            _ = writeln!(
+                text,
+                "  - {{ name: silent {node}.{part}, {ends}, period: 1000 s, phase: 999 s, size: 64 B }}"
+            );
+        }
+    }
+    text.push_str("\nrun: { for: 5 s, seeds: 1 }\n");
+    text
 }
 
 /// Returns a scenario of this shape, titled `name`.

@@ -81,6 +81,8 @@ pub struct Datagram<'a> {
     pub ports: [u16; 2],
     /// Differentiated services code point.
     pub dscp: u8,
+    /// Whether it is discovery over RTPS: of no writer of an application.
+    pub is_discovery: bool,
 }
 
 /// Work of the stack of an end station on one packet.

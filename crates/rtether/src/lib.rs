@@ -12,6 +12,7 @@ pub mod check;
 pub mod compare;
 pub mod csma;
 pub mod diff;
+pub mod discovery;
 pub mod export;
 pub mod fail;
 pub mod help;

@@ -265,6 +265,26 @@ fn a_scenario_from_a_template_passes() {
 }
 
 #[test]
+fn discovery_of_ros_nodes_is_simulated_before_they_are_there() {
+    let folder = Folder::new("ros2");
+    let in_folder = |arguments: &[&str]| rtether().args(arguments).current_dir(folder.path()).run();
+    in_folder(&["new", "plant", "--template", "ros2", "--nodes", "5"]).exits(0);
+    let found = in_folder(&["sim", "plant.yaml", "--discovery", "--json"]);
+    let document = found.exits(0).json();
+    assert_eq!(document["schema"], "rtether.discovery/1");
+    // Oracle: the template has five streams that say something, and a link for each direction.
+    assert_eq!(document["participants"], 5);
+    assert_eq!(document["streams_met"], 5);
+    assert_eq!(document["links"].as_array().unwrap().len(), 10);
+    in_folder(&["new", "x", "--nodes", "5"]).exits(2);
+    rtether()
+        .args(["sim", "hub.yaml", "--discovery"])
+        .current_dir(scenarios())
+        .run()
+        .exits(3);
+}
+
+#[test]
 fn ctrl_c_ends_with_partial_results() {
     let mut child = rtether()
         .args(["check", "substation.yaml", "--for", "2000 s"])

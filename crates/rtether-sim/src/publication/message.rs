@@ -96,6 +96,7 @@ impl Message {
             octets: &self.octets,
             ports: [frame::RTPS_PORT, self.port],
             dscp: self.dscp,
+            is_discovery: self.writer.is_none(),
         }
     }
 
