@@ -81,6 +81,9 @@ fn make(
 ) -> Result<Made> {
     let metadata = repo.metadata()?;
     let version = version(&metadata).with_context(|| format!("{PACKAGE} has no version"))?;
+    // They may be in the folder that is cleared now.
+    let read = |path: &Path| fs::read(path).with_context(|| format!("reading {}", path.display()));
+    let counts = counts.map(read).transpose()?;
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("clearing {}", folder.display()))?;
     }
@@ -95,10 +98,10 @@ fn make(
     };
     for &target in targets {
         if target.runs_here() {
-            made.count(repo, target, counts)?;
+            made.count(repo, target, counts.as_deref())?;
         }
-        let counts = made.counts.as_deref().filter(|_| target.runs_here());
-        match target.build(repo, counts)? {
+        let own = made.counts.as_deref().filter(|_| target.runs_here());
+        match target.build(repo, own)? {
             Ok(file) => made.add_program(Built { target, file })?,
             Err(lack) => made.missing.push(format!("{}: {lack}", target.triple)),
         }
@@ -123,11 +126,13 @@ impl Made {
 
     /// Adds the counts of the program that runs here, those given or new ones: a second build needs
     /// them.
-    fn count(&mut self, repo: &Repo, target: &Target, given: Option<&Path>) -> Result<()> {
+    fn count(&mut self, repo: &Repo, target: &Target, given: Option<&[u8]>) -> Result<()> {
         let counts = match given {
-            Some(given) => given.to_owned(),
+            Some(given) => given.to_vec(),
             None => match target.count(repo)? {
-                Ok(counts) => counts,
+                Ok(counts) => {
+                    fs::read(&counts).with_context(|| format!("reading {}", counts.display()))?
+                }
                 Err(lack) => {
                     self.missing.push(format!("counts of typical work: {lack}"));
                     return Ok(());
@@ -136,7 +141,7 @@ impl Made {
         };
         let name = format!("rtether-{}-{}.profdata", self.version, target.name);
         let to = self.folder.join(&name);
-        fs::copy(&counts, &to).with_context(|| format!("copying {}", counts.display()))?;
+        fs::write(&to, counts).with_context(|| format!("writing {}", to.display()))?;
         self.names.push(name);
         self.counts = Some(to);
         Ok(())
