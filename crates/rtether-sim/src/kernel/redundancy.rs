@@ -58,8 +58,8 @@ impl Simulation {
         double.sequence = sequence.wrapping_add(1);
         self.pool.get_mut(id).size += double.trailer();
         self.pool.join_twins(id, sequence);
-        let to = self.pool.get(id).destination;
-        let leads = ports.map(|port| port != NONE && self.is_in_network(port, to));
+        let packet = self.pool.get(id);
+        let leads = ports.map(|port| port != NONE && self.is_in_network(port, packet));
         if leads != [true; 2] {
             let is_second = leads[1] || ports[0] == NONE;
             if is_second {
@@ -77,12 +77,12 @@ impl Simulation {
         self.enqueue(ports[1], copy, observer);
     }
 
-    /// Returns whether the network behind a port of a station leads to a destination; a group may
-    /// have members in any.
-    fn is_in_network(&self, port: u32, destination: u32) -> bool {
+    /// Returns whether the network behind a port of a station leads to the destination of a packet; a
+    /// group may have members behind any switch.
+    fn is_in_network(&self, port: u32, packet: &Packet) -> bool {
         match self.ports[port as usize].peer_owner() {
-            Owner::Switch(switch) => self.forwarding.leads(switch, destination),
-            Owner::Station(station) => station == destination,
+            Owner::Switch(switch) => self.forwarding.leads(switch, packet.destination),
+            Owner::Station(station) => self.is_addressed(station, packet),
             Owner::Hub => true,
         }
     }

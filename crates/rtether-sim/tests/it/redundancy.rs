@@ -120,6 +120,30 @@ fn stations_in_one_network_take_part() {
 }
 
 #[test]
+fn a_group_without_a_switch_gets_both_copies() {
+    // By hand: one link each; what the first destroys comes by the second at the same time.
+    let mut plant = Plant::default();
+    let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
+    for station in [a, b] {
+        plant.double(station, Redundancy::Prp);
+    }
+    plant.join(a, b, 100);
+    plant.join(a, b, 100);
+    plant.flow(Flow {
+        delivery: Delivery::Multicast,
+        ..periodic("f", a, b)
+    });
+    plant.network.links[0].errors_per_billion = 1_000_000_000;
+    let record = plant.run(10);
+    assert_eq!(record.nodes[0].copied, 10);
+    assert_eq!(record.streams[0].latency.count, 10);
+    assert_eq!(record.streams[0].latency.max, FRAME);
+    plant.network.links[1].errors_per_billion = 1_000_000_000;
+    let stream = &plant.run(10).streams[0];
+    assert_eq!((stream.latency.count, stream.dropped), (0, 10));
+}
+
+#[test]
 fn answers_groups_and_messages_pass_both_networks() {
     // By hand: a stack of 10 us takes the first copy only.
     let stack = Stack::IpRate { service: US(10) };
