@@ -27,39 +27,6 @@ trap 'rm -rf "$scratch"' EXIT
 source benches/lib.sh
 need awk /usr/bin/time "$rtether"
 
-plant() {
-    awk -v stations="$stations" -v flows="$1" -v each="$each" 'BEGIN {
-        switches = int((stations + each - 1) / each)
-        print "rtether: 1\nname: large\nnodes:"
-        for (i = 0; i < stations; i++) printf "  s%d: { stack: zero }\n", i
-        print "switches:"
-        for (i = 0; i < switches; i++) printf "  w%d: { ports: %d, latency: 1 us }\n", i, each + 9
-        print "links:"
-        for (i = 1; i < switches; i++)
-            printf "  - { ends: [\"w%d:%d\", \"w%d:%d\"], rate: 10 Gbit/s }\n", \
-                int((i - 1) / 8), each + 1 + (i - 1) % 8, i, each + 9
-        for (i = 0; i < stations; i++)
-            printf "  - { ends: [s%d, \"w%d:%d\"], rate: 1 Gbit/s }\n", i, int(i / each), i % each + 1
-        print "flows:"
-        split("2 4 8 10 20", periods, " ")
-        for (i = 0; i < flows; i++) {
-            from = i % stations
-            first = int(from / each) * each
-            to = i % 10 ? first + random(each) : random(stations)
-            if (to >= stations || to == from) to = (from + 1) % stations
-            printf "  - { name: f%d, from: s%d, to: s%d, period: %d ms, size: %d B, deadline: 100 ms }\n", \
-                i, from, to, periods[1 + random(5)], 60 + random(340)
-        }
-        print "run: { for: 100 ms, seeds: 1 }"
-    }
-    # Minimal standard generator; exact in the numbers of awk.
-    function random(below) {
-        if (!state) state = 1
-        state = state * 16807 % 2147483647
-        return state % below
-    }'
-}
-
 # row NAME PROGRAM FLOWS WHAT: requirements that are not met (exit code 1) do not matter here.
 row() {
     local status=0 plant="$scratch/plant.yaml"
@@ -85,7 +52,7 @@ row() {
 echo "| | flows | CPU s | MiB | KiB per flow |"
 echo "|---|--:|--:|--:|--:|"
 for flows in "$@"; do
-    plant "$flows" >"$scratch/plant.yaml"
+    tree "$stations" "$each" "$flows" 1 >"$scratch/plant.yaml"
     for what in $verbs; do
         if [[ -n $base ]]; then row before "$base" "$flows" "$what"; fi
         row now "$rtether" "$flows" "$what"

@@ -1,4 +1,4 @@
-# What the benchmarks between network namespaces share; sourced, from the root of the project.
+# What several benchmarks share; sourced, from the root of the project.
 
 # Leaves with what is missing.
 need() {
@@ -29,4 +29,39 @@ leave() {
     for host in "$@"; do ip netns delete "$host" 2>/dev/null || true; done
     umount "$scratch/bpf" 2>/dev/null || true
     rm -rf "$scratch"
+}
+
+# tree STATIONS EACH FLOWS FACTOR: prints a plant with EACH stations at a switch of a tree; one flow in
+# ten is for any station, the others stay at their switch; FACTOR shortens the periods.
+tree() {
+    awk -v stations="$1" -v each="$2" -v flows="$3" -v factor="$4" 'BEGIN {
+        switches = int((stations + each - 1) / each)
+        print "rtether: 1\nname: tree\nnodes:"
+        for (i = 0; i < stations; i++) printf "  s%d: { stack: zero }\n", i
+        print "switches:"
+        for (i = 0; i < switches; i++) printf "  w%d: { ports: %d, latency: 1 us }\n", i, each + 9
+        print "links:"
+        for (i = 1; i < switches; i++)
+            printf "  - { ends: [\"w%d:%d\", \"w%d:%d\"], rate: 10 Gbit/s }\n", \
+                int((i - 1) / 8), each + 1 + (i - 1) % 8, i, each + 9
+        for (i = 0; i < stations; i++)
+            printf "  - { ends: [s%d, \"w%d:%d\"], rate: 1 Gbit/s }\n", i, int(i / each), i % each + 1
+        print "flows:"
+        split("2 4 8 10 20", periods, " ")
+        for (i = 0; i < flows; i++) {
+            from = i % stations
+            first = int(from / each) * each
+            to = i % 10 ? first + random(each) : random(stations)
+            if (to >= stations || to == from) to = (from + 1) % stations
+            printf "  - { name: f%d, from: s%d, to: s%d, period: %d us, size: %d B, deadline: 100 ms }\n", \
+                i, from, to, int(periods[1 + random(5)] * 1000 / factor), 60 + random(340)
+        }
+        print "run: { for: 100 ms, seeds: 1 }"
+    }
+    # Minimal standard generator; exact in the numbers of awk.
+    function random(below) {
+        if (!state) state = 1
+        state = state * 16807 % 2147483647
+        return state % below
+    }'
 }
