@@ -143,7 +143,8 @@ pub(super) static BAD_NAME: Code = error(
     "A name that could not be referred to.",
     "Names of nodes, switches and stacks have 1 to 100 characters, without `:`, `*` and \
      invisible characters: control characters, those that turn the direction of text, spaces \
-     of no width. Names of flows may contain `:`.",
+     of no width. Names of flows may contain `:`; that of the scenario may hold anything but \
+     invisible characters.",
 );
 pub(super) static DUPLICATE_NAME: Code = error(
     "duplicate-name",

@@ -296,10 +296,15 @@ pub(super) fn version(reader: &mut Reader<'_>, top: &Fields<'_>) {
 pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> String {
     version(reader, top);
     if let Some(name) = reader.scalar(top, "name") {
+        if let Some(why) = unseen(name.value) {
+            // It stands on one line of many files, among them scripts.
+            let title = format!("{} cannot name a scenario", quote(name.value));
+            reader.report(Diagnostic::new(&codes::BAD_NAME, title, name.span, &why));
+        }
         return name.value.to_owned();
     }
     let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-    file.trim_end_matches(".yaml")
-        .trim_end_matches(".yml")
-        .to_owned()
+    let stem = file.trim_end_matches(".yaml").trim_end_matches(".yml");
+    let seen = |c| if is_unseen(c) { '_' } else { c };
+    stem.chars().map(seen).collect()
 }

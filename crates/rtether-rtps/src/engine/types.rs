@@ -1,11 +1,12 @@
 //! The type lookup service: asking participants for descriptions of types, and answering them
 //! (DDS-XTypes 1.3, 7.6.3.3.4).
 //!
-//! Requests and replies go to the participant concerned only, and a reply only to one that has
-//! answered and asked by its own writer: what is asked for is at most [`REPLY_MAX`] octets, a
-//! limited number of times a second, and nothing for descriptions that are not here.
+//! Requests and replies go to the participant concerned, and to those that have not acknowledged
+//! theirs yet; a reply only to one that has answered and asked by its own writer: each description
+//! once, at most [`REPLY_MAX`] octets, a limited number of times a second, and nothing for
+//! descriptions that are not here.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use super::{LocalReader, LocalWriter, Participant, TYPE_REPLIES, TYPE_REQUESTS, WriterId};
@@ -260,7 +261,9 @@ impl Participant {
 
     /// Returns the reply to a request; `None` if nothing of it is known here.
     fn type_reply(&self, request: &Request) -> Option<Vec<u8>> {
-        let known = request.hashes.iter().filter_map(|hash| {
+        // One that is asked for again and again is sent once.
+        let hashes: BTreeSet<&Hash> = request.hashes.iter().collect();
+        let known = hashes.into_iter().filter_map(|hash| {
             let object = self.types.own.get(hash)?;
             Some((*hash, object.as_slice()))
         });

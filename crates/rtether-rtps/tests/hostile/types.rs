@@ -93,6 +93,23 @@ fn who_asks_is_answered_and_nobody_else() {
 }
 
 #[test]
+fn what_is_asked_for_many_times_is_sent_once() {
+    let sent = |times: usize| {
+        let (mut world, mut forger, description) = world(true);
+        let writer = forger.guid(EntityId::TYPE_REQUEST_WRITER);
+        ask(
+            &mut world,
+            &mut forger,
+            writer,
+            &vec![root(&description); times],
+        );
+        assert_eq!(replies(&world), 1);
+        world.sent_to(|to| *to == ON_LINK).1
+    };
+    assert_eq!(sent(64), sent(1));
+}
+
+#[test]
 fn who_has_not_answered_is_not_answered() {
     let (mut world, mut forger, description) = world(false);
     let writer = forger.guid(EntityId::TYPE_REQUEST_WRITER);

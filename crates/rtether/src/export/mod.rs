@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use rtether_model::characters::is_unseen;
+
 use crate::scenario::Scenario;
 
 mod inet;
@@ -85,10 +87,55 @@ fn few(names: &[String]) -> Option<String> {
 /// # Errors
 /// If the tool has no means to express it.
 pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> {
+    let unseen = unseen_names(scenario);
+    if !unseen.is_empty() {
+        return Err(Reasons(unseen));
+    }
     match target {
         Target::Inet => inet::export(scenario),
         Target::Saihu => saihu::export(scenario),
         Target::Tc => tc::export(scenario),
         Target::Tsnkit => tsnkit::export(scenario),
+    }
+}
+
+/// Returns what is wrong with names that hold invisible characters. A name stands in comments, where
+/// whatever follows the end of a line would be a command.
+fn unseen_names(scenario: &Scenario) -> Vec<String> {
+    let nodes = scenario.network.nodes.iter().map(|node| &node.name);
+    let flows = scenario.flows.iter().map(|flow| &flow.name);
+    let all = [&scenario.name].into_iter().chain(nodes).chain(flows);
+    let unseen = all.filter(|name| name.chars().any(is_unseen));
+    unseen
+        .map(|name| format!("{name:?} holds an invisible character"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load;
+
+    #[test]
+    fn no_name_becomes_a_command() {
+        // Oracle: a line of a shell ends with its line feed.
+        let text =
+            crate::scenario::template::template(crate::scenario::template::Template::Star, "plant");
+        let good = load("plant.yaml", &text).into_scenario().expect("a plant");
+        assert!(export(&good, Target::Tc).is_ok());
+        let break_name = |change: fn(&mut Scenario)| {
+            let mut bad = good.clone();
+            change(&mut bad);
+            for (target, ..) in Target::ALL {
+                let refused = export(&bad, target).expect_err("a name with a line feed");
+                assert!(refused.to_string().contains("invisible"), "{refused}");
+            }
+        };
+        break_name(|plant| plant.name.push_str("\nreboot"));
+        break_name(|plant| plant.network.nodes[0].name.push_str("\nreboot"));
+        break_name(|plant| plant.flows[0].name.push('\u{2028}'));
+        let titled = text.replace("name: \"plant\"", "name: \"plant\\nreboot\"");
+        assert_ne!(titled, text);
+        assert!(load("plant.yaml", &titled).into_scenario().is_err());
     }
 }
