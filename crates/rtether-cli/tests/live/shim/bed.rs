@@ -34,7 +34,7 @@ smoother: { mode: himd, period: 150 us .. 20 ms, detector: { kind: backlog, low:
 
 const FAR: &str = "10.79.9.2";
 /// Longer than anything here takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until `is_so` holds.
 pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
