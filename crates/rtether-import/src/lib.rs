@@ -10,6 +10,7 @@
 //! | captures: pcap and pcapng, also in gzip | `capture` |
 //! | lists of flows and links as CSV, those of tsnkit among them | `list` |
 //! | Saihu's networks of output ports, in JSON | `saihu` |
+//! | networks of INET: NED and `omnetpp.ini` | `inet` |
 //! | who is cabled to whom, as CSV or as neighbors by LLDP, beside one of these | `cabling` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
@@ -23,6 +24,7 @@ mod cabling;
 mod capture;
 mod columns;
 mod error;
+mod inet;
 mod list;
 mod options;
 mod plan;
@@ -30,6 +32,7 @@ mod saihu;
 mod scl;
 mod sheet;
 mod text;
+mod ways;
 
 pub use again::{Before, stamp};
 pub use cabling::Cabling;
@@ -87,6 +90,10 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
         texts.push((*file, read(file)?));
     }
     let is_xml = |text: &str| text.trim_start().starts_with('<');
+    if texts.iter().any(|(_, text)| inet::is_inet(text)) {
+        let texts = texts.iter().map(|(file, text)| (*file, text.as_ref()));
+        return inet::import(&texts.collect::<Vec<_>>(), options);
+    }
     match texts.as_slice() {
         [(file, text)] if is_xml(text) => scl::import(file.name, text, options),
         [(file, text)] if saihu::is_saihu(text) => match options.cabling() {
@@ -162,7 +169,7 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
     } else {
         (
             "its format is not known",
-            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), a network of Saihu (JSON), or a capture (pcap, pcapng)",
+            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), a network of Saihu (JSON), one of INET (NED and omnetpp.ini), or a capture (pcap, pcapng)",
         )
     };
     Err(ImportError::new(name, None, what.into(), remedy))

@@ -107,6 +107,7 @@ impl Frequency {
 pub struct Options {
     columns: Option<Columns>,
     cabling: Option<Cabling>,
+    config: Option<String>,
     frequency: Option<Frequency>,
     deadlines: [Deadline; CLASSES],
 }
@@ -150,6 +151,7 @@ impl Options {
         Self {
             columns: None,
             cabling: None,
+            config: None,
             frequency: None,
             deadlines: [
                 Deadline::usual(Class::Goose),
@@ -183,6 +185,17 @@ impl Options {
 
     pub(crate) const fn cabling(&self) -> Option<&Cabling> {
         self.cabling.as_ref()
+    }
+
+    /// States which section of `omnetpp.ini` is meant, if it has several.
+    #[must_use]
+    pub fn with_config(mut self, name: String) -> Self {
+        self.config = Some(name);
+        self
+    }
+
+    pub(crate) fn config(&self) -> Option<&str> {
+        self.config.as_deref()
     }
 
     /// States the nominal frequency; 50 Hz is assumed otherwise.

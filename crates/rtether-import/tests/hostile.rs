@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use check::check;
+use check::{check, check_parts};
 use proptest::prelude::*;
 use rtether_import::{Options, import};
 use rtether_testkit::processor_time;
@@ -37,6 +37,35 @@ fn corpus() {
         plans += usize::from(check(&octets));
     }
     assert!(plans >= 3, "{plans}");
+}
+
+/// Oracle: `check`.
+#[test]
+fn corpus_of_networks() {
+    let entries = fs::read_dir(root().join("../../fuzz/corpus/inet")).expect("a corpus");
+    let mut plans = 0;
+    for entry in entries {
+        let octets = fs::read(entry.expect("an entry").path()).expect("readable");
+        plans += usize::from(check_parts(&NETWORK, &octets));
+    }
+    assert!(plans >= 2, "{plans}");
+}
+
+/// The files of a network of INET.
+const NETWORK: [&str; 2] = ["Plant.ned", "omnetpp.ini"];
+
+/// Oracle: `check`.
+#[test]
+fn mutations_of_a_network() {
+    let cells = fs::read(root().join("../../fuzz/corpus/inet/cells")).expect("a network");
+    let mut random = Random(0x5EED_01E7);
+    let mut plans = 0;
+    for _ in 0..3_000 {
+        let mut octets = cells.clone();
+        mutate(&mut octets, &mut random);
+        plans += usize::from(check_parts(&NETWORK, &octets));
+    }
+    assert!(plans > 100, "{plans}");
 }
 
 /// A small generator of random numbers (xorshift64*, Vigna 2016).
@@ -223,8 +252,12 @@ fn times_of_a_capture_may_be_any() {
 
 /// Runs an import that must not take long.
 fn quick(text: &str) {
+    quick_all(|| drop(import("x.scd", text.as_bytes(), &Options::new())));
+}
+
+fn quick_all(run: impl FnOnce()) {
     let begin = processor_time();
-    drop(import("x.scd", text.as_bytes(), &Options::new()));
+    run();
     // Generous: debug builds. What grows with the square would take hours.
     let taken = processor_time().saturating_sub(begin);
     assert!(taken < Duration::from_mins(1), "{taken:?}");
@@ -272,6 +305,45 @@ fn large_files_take_no_longer_than_their_size() {
         "<ExtRef iedName=\"Relay2\" ldInst=\"LD0\" lnClass=\"XCBR\" lnInst=\"1\" doName=\"Pos\"/>";
     let text = bay.replace(block, &blocks);
     quick(&text.replace("<Inputs>", &format!("<Inputs>{}", reference.repeat(20_000))));
+}
+
+/// Oracle: time, as above.
+#[test]
+fn large_networks_take_no_longer_than_their_size() {
+    let line = |count: usize| {
+        format!(
+            "network N {{ submodules: s[{count}]: TsnSwitch; a: TsnDevice; b: TsnDevice;\nconnections: for i=0..{count}-2 {{ s[i].ethg++ <--> Eth1G <--> s[i+1].ethg++; }}\na.ethg++ <--> Eth1G <--> s[0].ethg++; b.ethg++ <--> Eth1G <--> s[{count}-1].ethg++; }}\n%%\n[General]\nnetwork = N\n"
+        )
+    };
+    let app = |number: usize| {
+        let app = format!("*.a.app[{number}]");
+        format!(
+            "{app}.typename = \"UdpSourceApp\"\n{app}.io.destAddress = \"b\"\n{app}.source.packetLength = 64B\n{app}.source.productionInterval = 1s\n"
+        )
+    };
+    let apps: String = (0..2_000).map(app).collect();
+    let text = format!("{}*.a.numApps = 2000\n{apps}", line(2_000));
+    quick_all(|| assert!(check_parts(&NETWORK, text.as_bytes())));
+    let long = "*.a".repeat(30);
+    let stars: Vec<String> = (0..20_000)
+        .map(|n| format!("**{long}**.x{n}* = 1\n"))
+        .collect();
+    let stars = stars.concat();
+    quick_all(|| _ = check_parts(&NETWORK, format!("{}{stars}", line(5_000)).as_bytes()));
+    let open = "{".repeat(200_000);
+    let text = format!("network N {{ connections: {open}");
+    quick_all(|| _ = check_parts(&NETWORK, text.as_bytes()));
+    let nested = "for i=0..99, ".repeat(40);
+    let loops = format!(
+        "network N {{ submodules: a: TsnDevice; b: TsnDevice; connections: a.ethg++ <--> Eth1G <--> b.ethg++ {nested}; }}\n%%\n[General]\nnetwork = N\n"
+    );
+    quick_all(|| _ = check_parts(&NETWORK, loops.as_bytes()));
+    let doubled = (0..30).map(|n| format!("int p{n} = p{} + p{};\n", n + 1, n + 1));
+    let doubled: String = doubled.collect();
+    let text = format!(
+        "network N {{ parameters: {doubled} submodules: a[p0]: TsnDevice; }}\n%%\n[General]\nnetwork = N\n"
+    );
+    quick_all(|| _ = check_parts(&NETWORK, text.as_bytes()));
 }
 
 proptest! {

@@ -25,7 +25,7 @@ use crate::terminal;
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
     /// File of IEC 61850 SCL (SCD, CID, ICD), a list of flows as CSV, alone or with a list of links,
-    /// a network of Saihu (JSON), or captures (pcap, pcapng, also in gzip); `-` for standard input
+    /// a network of Saihu (JSON) or of INET (NED files and `omnetpp.ini`), or captures (pcap, pcapng, also in gzip); `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given
@@ -54,6 +54,9 @@ pub(crate) struct ImportArgs {
     /// switch; may be given several times; beside SCL and lists of flows
     #[arg(long, value_name = "FILE")]
     pub(crate) switches: Vec<PathBuf>,
+    /// Section of `omnetpp.ini`, of a network of INET [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) config: Option<String>,
     /// Compare with a plan, flow by flow, in place of printing the scenario
     #[arg(long, value_name = "SCENARIO")]
     pub(crate) against: Option<PathBuf>,
@@ -246,6 +249,9 @@ fn read(arguments: &ImportArgs) -> Result<(Option<String>, Plan), Exit> {
     }
     if let Some(columns) = &arguments.columns {
         options = options.with_columns(columns.clone());
+    }
+    if let Some(config) = &arguments.config {
+        options = options.with_config(config.clone());
     }
     if !arguments.switches.is_empty() {
         let cabling = cabling(&arguments.switches).map_err(|message| complain(&message))?;

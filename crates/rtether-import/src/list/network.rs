@@ -1,6 +1,6 @@
 //! Stations, switches and links, and the ways of flows where these close rings.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
 
@@ -10,6 +10,7 @@ use crate::cabling::Cabling;
 use crate::error::ImportError;
 use crate::sheet::Names;
 use crate::text::quote;
+use crate::ways::{Neighbors, way};
 
 /// Most ports of a switch in a scenario.
 const MAX_PORTS: usize = 1024;
@@ -25,7 +26,7 @@ pub(super) struct Network {
     names: BTreeMap<String, String>,
     switches: BTreeMap<String, Switch>,
     pub(super) links: Vec<Link>,
-    neighbors: BTreeMap<String, BTreeSet<String>>,
+    neighbors: Neighbors,
     /// Whether a list describes it.
     pub(super) is_stated: bool,
     /// Whether links are given beside the list.
@@ -317,31 +318,8 @@ impl Network {
         self.links.len() >= self.neighbors.len()
     }
 
-    /// Returns the shortest way between two stations, in which each node is the first of those that
-    /// are equally near.
+    /// Returns the shortest way between two stations.
     pub(super) fn way(&self, from: &str, to: &str) -> Option<Vec<&str>> {
-        let (from, _) = self.neighbors.get_key_value(from)?;
-        let mut before: BTreeMap<&str, &str> = BTreeMap::from([(from.as_str(), "")]);
-        let mut next = VecDeque::from([from.as_str()]);
-        while let Some(node) = next.pop_front() {
-            if node == to {
-                break;
-            }
-            for neighbor in self.neighbors.get(node)? {
-                if !before.contains_key(neighbor.as_str()) {
-                    before.insert(neighbor, node);
-                    next.push_back(neighbor);
-                }
-            }
-        }
-        let mut way = vec![*before.get_key_value(to)?.0];
-        while let Some(&node) = way.last().and_then(|last| before.get(last)) {
-            if node.is_empty() {
-                break;
-            }
-            way.push(node);
-        }
-        way.reverse();
-        Some(way)
+        way(&self.neighbors, from, to)
     }
 }
