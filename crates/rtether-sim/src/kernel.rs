@@ -184,6 +184,9 @@ impl Simulation {
     /// As [`Self::run_until`], and also handles the events at `until` whose slots are below `end`.
     pub(crate) fn run_before<O: Observer>(&mut self, until: Instant, end: u32, observer: &mut O) {
         let until = until.as_ps();
+        for shared in &mut self.shared {
+            shared.set_observed(O::ACTIVE);
+        }
         loop {
             let (time, slot) = self.agenda.first();
             if time >= until && (time > until || slot >= end) {

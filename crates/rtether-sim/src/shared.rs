@@ -159,6 +159,14 @@ impl Shared {
         self.medium.offer(now, station, id, Bytes::new(size));
     }
 
+    /// Lets the medium report attempts only to those that take notice: an observer, an access scheme,
+    /// or a station's layer.
+    pub(crate) const fn set_observed(&mut self, is_observed: bool) {
+        let has_layers = self.plain.is_empty();
+        let takes_notice = is_observed || has_layers || self.access.is_some();
+        self.medium.report_attempts(takes_notice);
+    }
+
     /// Sets the timer for the next event of the medium.
     pub(crate) fn set_timer(&self, agenda: &mut Agenda) {
         let due = self.medium.poll_timeout().map_or(NEVER, Instant::as_ps);

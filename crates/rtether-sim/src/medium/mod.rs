@@ -37,8 +37,9 @@
 //! at the end of each transmission, regardless of cable length. When a transmission starts, every
 //! station that it collides with is known, and so is when each of them will detect that and how its
 //! own transmission will end; a later start can only shorten that. Deference is evaluated for
-//! stations with a frame to send. Nothing is allocated once the lists have reached the size that
-//! one instant needs. The cost of a step is proportional to the number of stations.
+//! stations with a frame to send, and where signals overlap at every station only once all of them
+//! have ended. Nothing is allocated once the lists have reached the size that one instant needs. The
+//! cost of a step is proportional to the number of stations with a frame.
 //!
 //! # Validation
 //!
@@ -68,6 +69,7 @@ mod tests;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::MIN_FRAME;
@@ -84,29 +86,15 @@ use signal::{Cables, Signal, Wire};
 const NEVER: i64 = i64::MAX;
 /// Largest number of stations with several repeaters: their delays form a square table.
 const MOST_WITH_PATHS: u32 = 4096;
-/// Number of signals from which on the engine checks individually which are still needed.
-const KEPT: usize = 6;
 
-/// State of a station and the frame it has offered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// No frame.
-    Idle,
-    /// Back-off and deference.
-    Waiting,
-    Sending,
-}
-
+/// A station, and its frame.
 #[derive(Clone, Debug)]
 struct Station {
-    phase: Phase,
     frame: u32,
     /// Duration of a complete transmission.
     length: i64,
     /// Transmissions of this frame.
     attempts: u32,
-    /// Time from which the station wants to send.
-    ready: i64,
     /// Start of its transmission.
     start: i64,
     /// When it detects a collision; [`NEVER`] if none is known.
@@ -115,14 +103,34 @@ struct Station {
     statistics: StationStatistics,
 }
 
-/// The earliest time in [`Medium::due`].
+/// A station that waits to send: back-off and deference.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    station: u32,
+    /// When it starts, as currently known; of no meaning while it waits until no station sends.
+    due: i64,
+    /// Time from which it wants to send.
+    ready: i64,
+}
+
+/// A station that sends.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    station: u32,
+    /// When it ends, as currently known.
+    due: i64,
+}
+
+/// The earliest time at which a waiting station starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Next {
     at: i64,
-    /// The first station with this time.
-    station: u32,
+    /// The first station with this time, by its place in [`Medium::waiting`].
+    place: usize,
     /// Whether others have the same time.
     is_shared: bool,
+    /// The earliest time after it.
+    following: i64,
 }
 
 /// One collision domain.
@@ -132,15 +140,17 @@ pub struct Medium {
     backoff: Backoff,
     wire: Wire,
     stations: Vec<Station>,
-    /// Since when each station has been watching for carrier; earlier signals no longer matter.
-    watch: Vec<i64>,
-    /// When each station starts or ends its transmission, as currently known.
-    due: Vec<i64>,
-    /// The stations with a frame, in order; all others have nothing due.
-    active: Vec<u32>,
+    /// The stations that wait, and those that send, in order; all others have no frame.
+    waiting: Vec<Waiting>,
+    sending: Vec<Sending>,
+    /// Whether all that wait do so until no station sends, but for those that [`Self::next`] is of.
+    is_deferring: bool,
     next: Next,
+    next_end: i64,
     now: i64,
     events: VecDeque<Event>,
+    /// Whether starts and collisions are events.
+    reports_attempts: bool,
     statistics: Statistics,
 }
 
@@ -214,18 +224,19 @@ impl Medium {
             return Err(MediumError::TooLong(Duration::from_ps(cables.diameter())));
         }
         let stations = attachments.iter().map(|a| Station::new(a.seed)).collect();
-        let due = alloc::vec![NEVER; attachments.len()];
         Ok(Self {
             timing,
             backoff: config.backoff,
             wire: Wire::new(cables, &timing),
             stations,
-            watch: alloc::vec![0; attachments.len()],
-            next: Next::of(&[], &due),
-            due,
-            active: Vec::new(),
+            sending: Vec::new(),
+            is_deferring: false,
+            next: Next::NONE,
+            next_end: NEVER,
+            waiting: Vec::new(),
             now: 0,
             events: VecDeque::with_capacity(4 * attachments.len()),
+            reports_attempts: true,
             statistics: Statistics::default(),
         })
     }
@@ -239,23 +250,40 @@ impl Medium {
         assert!(frame_size >= MIN_FRAME, "a frame of {frame_size}");
         let now = self.advance_clock(now);
         self.run_until(now - 1);
-        let state = &mut self.stations[station as usize];
         assert!(
-            state.phase == Phase::Idle,
+            !self.has_frame(station),
             "station {station} has a frame already"
         );
-        state.phase = Phase::Waiting;
+        let state = &mut self.stations[station as usize];
         state.frame = frame;
         state.length = self.timing.frame(frame_size);
         state.attempts = 0;
-        state.ready = now;
         state.statistics.offered += 1;
-        let watch = self.watch[station as usize];
-        let due = self.wire.may_send(station, watch, now);
-        self.due[station as usize] = due;
-        let place = self.active.partition_point(|other| *other < station);
-        self.active.insert(place, station);
-        self.next = self.next.or(due, station);
+        self.wait(station, now);
+    }
+
+    fn has_frame(&self, station: u32) -> bool {
+        let waits = |waiting: &Waiting| waiting.station.cmp(&station);
+        let sends = |sending: &Sending| sending.station.cmp(&station);
+        self.waiting.binary_search_by(waits).is_ok() || self.sending.binary_search_by(sends).is_ok()
+    }
+
+    /// Lets a station wait that wants to send from `ready` on.
+    fn wait(&mut self, station: u32, ready: i64) {
+        let due = if self.is_deferring && self.wire.defers(ready) {
+            NEVER
+        } else {
+            self.wire.may_send(station, ready)
+        };
+        let before = |waiting: &Waiting| waiting.station < station;
+        let place = self.waiting.partition_point(before);
+        let waiting = Waiting {
+            station,
+            due,
+            ready,
+        };
+        self.waiting.insert(place, waiting);
+        self.next.insert(due, place);
     }
 
     /// Gives a station a new generator for its next back-offs.
@@ -266,6 +294,12 @@ impl Medium {
         self.stations[station as usize].dice = Dice::new(seed);
     }
 
+    /// Says whether [`EventKind::Started`] and [`EventKind::Collision`] are reported, as they are at
+    /// first. A driver that takes no notice of them saves their cost.
+    pub const fn report_attempts(&mut self, are_reported: bool) {
+        self.reports_attempts = are_reported;
+    }
+
     /// Handles everything due up to and including `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance_clock(now);
@@ -274,7 +308,8 @@ impl Medium {
 
     /// Returns when to call [`Self::handle_timeout`]; `None` while no station has a frame to send.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        (self.next.at != NEVER).then(|| Instant::from_ps(self.next.at))
+        let at = self.next.at.min(self.next_end);
+        (at != NEVER).then(|| Instant::from_ps(at))
     }
 
     /// Returns the next event.
@@ -315,26 +350,30 @@ impl Medium {
 
     /// Checks the rules of the model; returns the first one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
-        if Next::of(&self.active, &self.due) != self.next {
-            return Err("the next timeout is not the earliest");
+        if !self.is_deferring && Next::of(&self.waiting) != self.next {
+            return Err("the next start is not the earliest");
         }
-        let all = (0u32..).zip(&self.stations);
-        let busy = all.filter(|(_, station)| station.phase != Phase::Idle);
-        if !busy
-            .map(|(number, _)| number)
-            .eq(self.active.iter().copied())
-        {
-            return Err("the list of stations with a frame is wrong");
+        let ends = self.sending.iter().map(|sending| sending.due);
+        if ends.min().unwrap_or(NEVER) != self.next_end {
+            return Err("the next end is not the earliest");
+        }
+        if self.is_deferring && self.sending.is_empty() {
+            return Err("stations wait for the end of no transmission");
+        }
+        if self.next.at.min(self.next_end) < self.now {
+            return Err("what is due next is in the past");
+        }
+        let in_order = self.waiting.is_sorted_by(|a, b| a.station < b.station)
+            && self.sending.is_sorted_by(|a, b| a.station < b.station);
+        if !in_order {
+            return Err("a list of stations with a frame is not in order");
         }
         let mut totals = StationStatistics::default();
-        for (station, &due) in self.stations.iter().zip(&self.due) {
+        for (number, station) in (0u32..).zip(&self.stations) {
             let counts = &station.statistics;
-            let pending = u64::from(station.phase != Phase::Idle);
+            let pending = u64::from(self.has_frame(number));
             if counts.offered != counts.sent + counts.dropped() + pending {
                 return Err("offered frames do not equal sent plus dropped plus pending");
-            }
-            if (station.phase == Phase::Idle) != (due == NEVER) || due < self.now {
-                return Err("a station with a frame has no due time, or one in the past");
             }
             if station.attempts > ATTEMPT_LIMIT {
                 return Err("a frame was tried too often");
@@ -370,45 +409,81 @@ impl Medium {
         self.now
     }
 
+    #[inline]
     fn run_until(&mut self, limit: i64) {
-        while self.next.at <= limit && self.next.at != NEVER {
-            self.step(self.next);
+        // Mostly nothing is due before an offer.
+        loop {
+            let at = self.next.at.min(self.next_end);
+            if at > limit || at == NEVER {
+                break;
+            }
+            self.step(at);
         }
     }
 
-    /// Handles everything due next.
-    fn step(&mut self, next: Next) {
-        let at = next.at;
-        // No station starts at the end of its own transmission: the gap comes first.
-        let mut starter = None;
-        let mut due = Some(next.station);
-        while let Some(station) = due {
-            match self.stations[station as usize].phase {
-                Phase::Sending => self.end(station, at),
-                Phase::Idle | Phase::Waiting => starter = starter.or(Some(station)),
-            }
-            due = self.due_after(station, next);
+    /// Handles everything due at this time: first what ends, then what starts. No station starts at
+    /// the end of its own transmission: the gap comes first.
+    fn step(&mut self, at: i64) {
+        if self.next_end == at {
+            self.end_all(at);
         }
-        if starter.is_some() {
-            self.forget(at);
-            while let Some(station) = starter {
-                if self.stations[station as usize].phase == Phase::Waiting {
-                    self.start(station, at);
-                }
-                starter = self.due_after(station, next);
+        if self.next.at == at {
+            self.wire.forget(at);
+            self.start_all(at);
+            self.wire.begin_period(at);
+            self.wire.compare();
+            // Those that are not ready before they have heard of it wait until it is over.
+            self.is_deferring = self.wire.defers(self.next.following);
+            if self.is_deferring {
+                self.next = Next::NONE;
+            } else {
+                self.plan();
             }
+        } else if self.sending.is_empty() {
+            self.is_deferring = false;
             self.plan();
         }
-        self.next = Next::of(&self.active, &self.due);
     }
 
-    /// Returns the next station after `station` that is due at the same time.
-    fn due_after(&self, station: u32, next: Next) -> Option<u32> {
-        if !next.is_shared {
-            return None;
+    /// Handles what ends at this time.
+    fn end_all(&mut self, at: i64) {
+        let mut place = 0;
+        while let Some(&Sending { station, due }) = self.sending.get(place) {
+            if due == at {
+                self.sending.remove(place);
+                self.end(station, at);
+            } else {
+                place += 1;
+            }
         }
-        let mut rest = self.active.iter().copied();
-        rest.find(|&other| other > station && self.due[other as usize] == next.at)
+        self.find_next_end();
+    }
+
+    /// Lets the stations start that are due to.
+    fn start_all(&mut self, at: i64) {
+        let Next {
+            place: first,
+            is_shared,
+            ..
+        } = self.next;
+        let mut place = first;
+        while let Some(&Waiting { station, due, .. }) = self.waiting.get(place) {
+            if due == at {
+                self.waiting.remove(place);
+                self.start(station, at);
+            } else {
+                place += 1;
+            }
+            if !is_shared {
+                break;
+            }
+        }
+        self.find_next_end();
+    }
+
+    fn find_next_end(&mut self) {
+        let ends = self.sending.iter().map(|sending| sending.due);
+        self.next_end = ends.min().unwrap_or(NEVER);
     }
 
     /// Begins a transmission; determines how it will end, and how those it collides with will end.
@@ -416,11 +491,12 @@ impl Medium {
         let Timing { preamble, jam, .. } = self.timing;
         let length = self.stations[station as usize].length;
         let mut detected = NEVER;
-        for other in &mut self.wire.signals {
+        let (cables, signals) = self.wire.present();
+        for other in signals {
             if other.station == station {
                 continue;
             }
-            let delay = self.wire.cables.propagation(station, other.station);
+            let delay = cables.propagation(station, other.station);
             if other.end + delay > at {
                 detected = detected.min(at.max(other.start + delay));
             }
@@ -431,7 +507,10 @@ impl Medium {
                 if heard < state.detected {
                     state.detected = heard;
                     other.end = heard.max(other.start + preamble) + jam;
-                    self.due[other.station as usize] = other.end;
+                    let mut all = self.sending.iter_mut();
+                    if let Some(sending) = all.find(|sending| sending.station == other.station) {
+                        sending.due = other.end;
+                    }
                 }
             }
         }
@@ -446,65 +525,45 @@ impl Medium {
             start: at,
             end,
         });
-        self.due[station as usize] = end;
+        let before = |sending: &Sending| sending.station < station;
+        let place = self.sending.partition_point(before);
+        let sending = Sending { station, due: end };
+        self.sending.insert(place, sending);
         let state = &mut self.stations[station as usize];
-        state.phase = Phase::Sending;
         state.start = at;
         state.detected = detected;
         state.attempts += 1;
-        self.report(station, at, EventKind::Started);
+        if self.reports_attempts {
+            self.report(station, at, EventKind::Started);
+        }
     }
 
-    /// Recomputes when each waiting station may send.
+    /// Recomputes when each waiting station may send, and finds who is due next.
     fn plan(&mut self) {
+        let mut next = Next::NONE;
         let horizon = self.wire.horizon();
-        for &number in &self.active {
-            let index = number as usize;
-            let station = &self.stations[index];
-            if station.phase == Phase::Waiting {
-                self.due[index] = if station.ready >= horizon {
-                    station.ready
-                } else {
-                    self.wire.may_send(number, self.watch[index], station.ready)
-                };
-            }
+        for (place, waiting) in self.waiting.iter_mut().enumerate() {
+            waiting.due = if waiting.ready >= horizon {
+                waiting.ready
+            } else {
+                self.wire.may_send(waiting.station, waiting.ready)
+            };
+            next.add(waiting.due, place);
         }
-    }
-
-    /// Forgets signals that all stations have taken into account.
-    fn forget(&mut self, now: i64) {
-        if now >= self.wire.horizon() {
-            self.watch.fill(now);
-            self.wire.clear();
-        } else if let Some(arrivals) = self.wire.new_period(now) {
-            for (watch, arrival) in self.watch.iter_mut().zip(arrivals) {
-                *watch = (*watch).max(*arrival);
-            }
-            self.wire.forget_before_period();
-        } else if self.wire.signals.len() >= KEPT {
-            for (number, watch) in (0..).zip(&mut self.watch) {
-                *watch = self.wire.watching_since(number, *watch, now);
-            }
-            let watch = &self.watch;
-            self.wire.forget(|number| watch[number]);
-        }
+        self.next = next;
     }
 
     /// Handles the last bit sent by a station, of a frame or of a jam.
     fn end(&mut self, station: u32, at: i64) {
-        let index = station as usize;
-        self.due[index] = NEVER;
-        let state = &mut self.stations[index];
+        let state = &mut self.stations[station as usize];
         let spent = Duration::from_ps(at - state.start);
         if state.detected != NEVER {
             self.statistics.wasted += spent;
             self.end_of_jam(station, at);
             return;
         }
-        state.phase = Phase::Idle;
         let attempts = state.attempts;
         state.statistics.sent += 1;
-        self.active.retain(|other| *other != station);
         state.statistics.sent_after_collision += u64::from(attempts > 1);
         self.statistics.carried += spent;
         let is_garbled = self.wire.meets_another(station, state.start, at);
@@ -520,8 +579,7 @@ impl Medium {
 
     /// Starts the back-off after a collision, or gives up the frame.
     fn end_of_jam(&mut self, station: u32, at: i64) {
-        let index = station as usize;
-        let state = &mut self.stations[index];
+        let state = &mut self.stations[station as usize];
         let (attempts, detected) = (state.attempts, state.detected);
         state.statistics.collisions += 1;
         self.statistics.collisions[attempts as usize - 1] += 1;
@@ -536,19 +594,15 @@ impl Medium {
         } else {
             None
         };
-        if reason.is_some() {
-            state.phase = Phase::Idle;
-            self.active.retain(|other| *other != station);
-        } else {
-            state.phase = Phase::Waiting;
-            state.ready = at + state.dice.slots(self.backoff, attempts) * self.timing.slot;
-            self.due[index] = self.wire.may_send(station, self.watch[index], state.ready);
+        if reason.is_none() {
+            let ready = at + state.dice.slots(self.backoff, attempts) * self.timing.slot;
+            self.wait(station, ready);
         }
-        let collision = EventKind::Collision {
-            attempts,
-            detected: Instant::from_ps(detected),
-        };
-        self.report(station, at, collision);
+        if self.reports_attempts {
+            let detected = Instant::from_ps(detected);
+            let collision = EventKind::Collision { attempts, detected };
+            self.report(station, at, collision);
+        }
         if let Some(reason) = reason {
             self.report(station, at, EventKind::Dropped { reason, attempts });
         }
@@ -565,41 +619,50 @@ impl Medium {
 }
 
 impl Next {
-    /// Returns the earliest of the times of these stations; that of no station is [`NEVER`].
-    fn of(stations: &[u32], due: &[i64]) -> Self {
-        let mut next = Self {
-            at: NEVER,
-            station: 0,
-            is_shared: false,
-        };
-        for &station in stations {
-            let at = due[station as usize];
-            if at < next.at {
-                next = Self {
-                    at,
-                    station,
-                    is_shared: false,
-                };
-            } else {
-                next.is_shared |= at == next.at;
-            }
+    /// No station starts.
+    const NONE: Self = Self {
+        at: NEVER,
+        place: 0,
+        is_shared: false,
+        following: NEVER,
+    };
+
+    /// Returns the earliest of the times of these stations.
+    fn of(stations: &[Waiting]) -> Self {
+        let mut next = Self::NONE;
+        for (place, waiting) in stations.iter().enumerate() {
+            next.add(waiting.due, place);
         }
         next
     }
 
-    /// Returns the earliest time if a station that had none gets one.
-    fn or(self, at: i64, station: u32) -> Self {
-        if at > self.at {
-            return self;
+    /// Takes the time of the station at the next place into account.
+    #[inline]
+    fn add(&mut self, at: i64, place: usize) {
+        match at.cmp(&self.at) {
+            Ordering::Less => {
+                *self = Self {
+                    at,
+                    place,
+                    is_shared: false,
+                    following: self.at,
+                };
+            }
+            Ordering::Equal => self.is_shared = true,
+            Ordering::Greater => self.following = self.following.min(at),
         }
-        Self {
-            at,
-            station: if at == self.at {
-                station.min(self.station)
-            } else {
-                station
-            },
-            is_shared: at == self.at,
+    }
+
+    /// Takes the time of a station into account that was inserted at a place; [`NEVER`] if it waits
+    /// for others.
+    fn insert(&mut self, at: i64, place: usize) {
+        if at == self.at && at != NEVER {
+            self.place = self.place.min(place);
+        } else {
+            self.place += usize::from(place <= self.place);
+        }
+        if at != NEVER {
+            self.add(at, place);
         }
     }
 }
@@ -607,11 +670,9 @@ impl Next {
 impl Station {
     fn new(seed: u64) -> Self {
         Self {
-            phase: Phase::Idle,
             frame: 0,
             length: 0,
             attempts: 0,
-            ready: 0,
             start: 0,
             detected: NEVER,
             dice: Dice::new(seed),

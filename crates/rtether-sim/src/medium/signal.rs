@@ -10,8 +10,13 @@ use alloc::vec::Vec;
 
 use super::config::Timing;
 
+/// Number of signals from which on each is checked for whether it is still needed.
+const KEPT: usize = 6;
 /// Largest number of stations at one repeater with a table of delays (8 KiB); else they are summed.
 const MOST_IN_TABLE: u32 = 32;
+
+/// Largest number of stations with several repeaters whose delays are checked (16 million sums).
+const MOST_CHECKED: usize = 256;
 
 /// One transmission, in times at its station. A future end may still move.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +44,8 @@ pub(super) struct Cables {
     repeater: i64,
     /// Between each pair of stations, row by row; empty for many stations at one repeater.
     between: Vec<i64>,
+    /// Whether it is known that no delay is longer than by way of a third station.
+    is_metric: bool,
 }
 
 /// The cables, and the signals on them that still matter.
@@ -48,14 +55,23 @@ pub(super) struct Wire {
     diameter: i64,
     gap: i64,
     gap_first: i64,
-    /// In the order of their starts.
-    pub(super) signals: Vec<Signal>,
+    /// In the order of their starts; the first [`Self::over`] only say since when stations watch.
+    signals: Vec<Signal>,
+    /// Number of signals of earlier busy periods that every station has heard or will hear until
+    /// the end of the gap after them: from then on it watches.
+    over: usize,
     /// Index of the first signal of the current busy period: the last signal whose station began it
     /// a full gap after all earlier ones had passed it.
     period: usize,
-    /// By station, for [`Self::new_period`].
-    arrivals: Vec<i64>,
-    quiet: Vec<i64>,
+    /// Whether it is known that signals that may still be heard overlap at every station, when the
+    /// last of them has reached all, and when the gap after them ends at all.
+    is_whole: bool,
+    heard: i64,
+    horizon: i64,
+    /// Since when all stations have been watching for carrier, and since when each has; earlier
+    /// signals no longer matter.
+    watch: i64,
+    watch_of: Vec<i64>,
 }
 
 impl Cables {
@@ -64,6 +80,7 @@ impl Cables {
             distance,
             repeater,
             between: Vec::new(),
+            is_metric: true,
         };
         let count = u32::try_from(cables.distance.len()).unwrap_or(u32::MAX);
         if count <= MOST_IN_TABLE {
@@ -74,11 +91,22 @@ impl Cables {
     }
 
     /// Returns cables with given delays between stations, row by row.
-    pub(super) const fn with_paths(distance: Vec<i64>, between: Vec<i64>) -> Self {
+    pub(super) fn with_paths(distance: Vec<i64>, between: Vec<i64>) -> Self {
+        let count = distance.len();
+        let rows = || between.chunks_exact(count.max(1));
+        let is_shortest = |row: &[i64]| {
+            let mut by_way_of = row.iter().zip(rows());
+            by_way_of.all(|(first, rest)| {
+                let mut ways = row.iter().zip(rest);
+                ways.all(|(direct, second)| *direct <= first + second)
+            })
+        };
+        let is_metric = count <= MOST_CHECKED && rows().all(is_shortest);
         Self {
             distance,
             repeater: 0,
             between,
+            is_metric,
         }
     }
 
@@ -92,27 +120,6 @@ impl Cables {
             return 0;
         }
         self.distance[a as usize] + self.repeater + self.distance[b as usize]
-    }
-
-    /// Makes each of `times`, by station, what `pick` chooses of it and of the time at which arrives
-    /// there what leaves `from` at `time`.
-    #[inline]
-    fn spread(&self, from: u32, time: i64, times: &mut [i64], pick: impl Fn(i64, i64) -> i64) {
-        let from = from as usize;
-        let count = self.distance.len();
-        if !self.between.is_empty() {
-            let delays = &self.between[from * count..][..count];
-            for (own, delay) in times.iter_mut().zip(delays) {
-                *own = pick(*own, time + delay);
-            }
-            return;
-        }
-        let own = pick(times[from], time);
-        let repeated = time + self.distance[from] + self.repeater;
-        for (own, distance) in times.iter_mut().zip(&self.distance) {
-            *own = pick(*own, repeated + distance);
-        }
-        times[from] = own;
     }
 
     /// Returns the delay between the two most distant stations.
@@ -146,60 +153,117 @@ impl Wire {
             gap: timing.gap,
             gap_first: timing.gap_first,
             signals: Vec::with_capacity(16),
+            over: 0,
             period: 0,
-            arrivals: alloc::vec![0; count],
-            quiet: alloc::vec![0; count],
+            is_whole: false,
+            heard: 0,
+            horizon: i64::MIN,
+            watch: 0,
+            watch_of: alloc::vec![0; count],
         }
+    }
+
+    /// Returns the cables, and the signals that may still be heard.
+    #[inline]
+    pub(super) fn present(&mut self) -> (&Cables, &mut [Signal]) {
+        (&self.cables, &mut self.signals[self.over..])
     }
 
     /// Adds a signal that begins now.
     pub(super) fn begin(&mut self, signal: Signal) {
-        let mut others = self.signals.iter();
+        let mut others = self.signals[self.over..].iter();
         if others.all(|other| self.sensed(other, signal.station).1 + self.gap <= signal.start) {
             self.period = self.signals.len();
         }
         self.signals.push(signal);
     }
 
-    /// Forgets all signals.
-    pub(super) fn clear(&mut self) {
-        self.signals.clear();
-        self.period = 0;
+    /// Forgets signals that all stations have taken into account.
+    pub(super) fn forget(&mut self, now: i64) {
+        if now >= self.horizon {
+            self.watch = now;
+            self.signals.clear();
+            (self.over, self.period) = (0, 0);
+        } else if self.signals.len() >= self.over + KEPT {
+            self.forget_heard(now);
+        }
     }
 
-    /// Returns when the current busy period has reached each station, if it has by `now`, at each a
-    /// full gap after all signals of earlier periods.
-    ///
-    /// Those may then be forgotten if each station watches from that arrival on: it heard nothing
-    /// just before, and would be sending had it wanted to. The gap must be over at every station,
-    /// not only at the one that began, since delays are arbitrary.
-    pub(super) fn new_period(&mut self, now: i64) -> Option<&[i64]> {
-        let (earlier, present) = self.signals.split_at(self.period);
-        let first = present.first()?;
-        if earlier.is_empty() || first.start + self.diameter > now {
-            return None;
+    /// Forgets signals that had passed every station when it last began to watch.
+    fn forget_heard(&mut self, now: i64) {
+        for (station, index) in (0..).zip(0..self.watch_of.len()) {
+            self.watch_of[index] = self.watching_since(station, now);
         }
-        let (arrivals, quiet) = (&mut self.arrivals, &mut self.quiet);
-        arrivals.fill(i64::MAX);
+        (self.over, self.period) = (0, 0);
+        let cables = &self.cables;
+        let watch = &self.watch_of;
+        self.signals.retain(|signal| {
+            let mut stations = (0..).zip(watch);
+            stations.any(|(station, watch)| {
+                signal.end + cables.propagation(signal.station, station) > *watch
+            })
+        });
+    }
+
+    /// Finds out when all signals are over and whether they overlap, once those that start now have
+    /// changed the ends of others.
+    pub(super) fn compare(&mut self) {
+        let present = &self.signals[self.over..];
+        let (mut first_end, mut last_end) = (i64::MAX, 0);
         for signal in present {
-            let cables = &self.cables;
-            cables.spread(signal.station, signal.start, arrivals, i64::min);
+            first_end = first_end.min(signal.end);
+            last_end = last_end.max(signal.end);
         }
-        quiet.fill(i64::MIN);
-        for signal in earlier {
-            let cables = &self.cables;
-            cables.spread(signal.station, signal.end + self.gap, quiet, i64::max);
-        }
-        let mut stations = quiet.iter().zip(&*arrivals);
-        stations
-            .all(|(quiet, arrival)| quiet <= arrival)
-            .then_some(arrivals)
+        self.horizon = last_end + self.diameter + self.gap;
+        let last_start = present.last().map_or(0, |last| last.start);
+        self.heard = last_start + self.diameter;
+        self.is_whole = self.heard <= first_end;
     }
 
-    /// Forgets the signals of earlier busy periods.
-    pub(super) fn forget_before_period(&mut self) {
-        self.signals.drain(..self.period);
-        self.period = 0;
+    /// Returns whether a station that wants to send from `ready` on has to wait until all signals are
+    /// over, unless there are more.
+    #[inline]
+    pub(super) const fn defers(&self, ready: i64) -> bool {
+        self.is_whole && ready > self.heard
+    }
+
+    /// Looks no longer at the signals of earlier busy periods, if it is known when the gap after
+    /// them ends at every station, and that nothing is heard there before.
+    ///
+    /// It is if they have reached every station and overlap there, so that all defer for the same
+    /// carrier, and if those that have sent since waited for the end of that gap. All that send from
+    /// now on wait for it, too, and as delays are metric, are nowhere heard before it ends.
+    pub(super) fn begin_period(&mut self, now: i64) {
+        let (signals, over, period) = (&self.signals, self.over, self.period);
+        let Some(earlier @ [.., last]) = signals.get(over..period) else {
+            return;
+        };
+        let first_end = earlier.iter().fold(now, |end, signal| end.min(signal.end));
+        if !self.cables.is_metric || last.start + self.diameter >= first_end {
+            return;
+        }
+        let has_waited = |signal: &Signal| self.gap_after(earlier, signal.station) <= signal.start;
+        if signals[period..].iter().all(has_waited) {
+            self.signals.drain(..over);
+            (self.over, self.period) = (period - over, period - over);
+        }
+    }
+
+    /// Returns when the gap after the last of these signals ends at a station.
+    #[inline]
+    fn gap_after(&self, signals: &[Signal], station: u32) -> i64 {
+        let mut last = i64::MIN;
+        for signal in signals {
+            last = last.max(self.sensed(signal, station).1 + self.gap);
+        }
+        last
+    }
+
+    /// Returns since when a station has been watching for carrier.
+    #[inline]
+    fn watch(&self, station: u32) -> i64 {
+        let watch = self.watch.max(self.watch_of[station as usize]);
+        watch.max(self.gap_after(&self.signals[..self.over], station))
     }
 
     /// Returns whether a signal overlaps with another one at the repeater.
@@ -216,16 +280,35 @@ impl Wire {
 
     /// Returns the time from which every station watches again and no signal is in transit, unless
     /// a station starts before.
-    pub(super) fn horizon(&self) -> i64 {
-        let last = self.signals.iter().map(|signal| signal.end).max();
-        last.map_or(i64::MIN, |end| end + self.diameter + self.gap)
+    pub(super) const fn horizon(&self) -> i64 {
+        self.horizon
     }
 
-    /// Returns when `station`, watching since `watch`, may send if it wants to from `ready` on and
-    /// no further signal comes.
+    /// Returns when `station` may send if it wants to from `ready` on and no further signal comes.
     ///
     /// Carrier that arrives at the very instant of the decision is not sensed yet.
-    pub(super) fn may_send(&self, station: u32, mut watch: i64, ready: i64) -> i64 {
+    #[inline]
+    pub(super) fn may_send(&self, station: u32, ready: i64) -> i64 {
+        // Mostly there is one carrier, and the station has to wait until it is over.
+        if self.is_whole {
+            let (mut first, mut last) = (i64::MAX, i64::MIN);
+            for signal in &self.signals[self.over..] {
+                let (from, to) = self.sensed(signal, station);
+                first = first.min(from);
+                last = last.max(to);
+            }
+            let watch = self.watch.max(self.watch_of[station as usize]);
+            if first.max(watch) < ready && watch < last {
+                return ready.max(last + self.gap);
+            }
+        }
+        self.may_send_among(station, ready)
+    }
+
+    /// As [`Self::may_send`], whatever the signals are.
+    #[inline(never)]
+    fn may_send_among(&self, station: u32, ready: i64) -> i64 {
+        let mut watch = self.watch(station);
         while let Some(carrier) = self.carrier(station, watch) {
             if ready.max(watch) <= carrier.first {
                 break;
@@ -238,9 +321,10 @@ impl Wire {
         ready.max(watch)
     }
 
-    /// Returns since when `station`, watching since `watch`, has been watching at `now`; if it is
-    /// deferring at `now`, since when it was watching before.
-    pub(super) fn watching_since(&self, station: u32, mut watch: i64, now: i64) -> i64 {
+    /// Returns since when `station` has been watching at `now`; if it is deferring at `now`, since
+    /// when it was watching before.
+    fn watching_since(&self, station: u32, now: i64) -> i64 {
+        let mut watch = self.watch(station);
         while let Some(carrier) = self.carrier(station, watch) {
             let end = self.gap_end(station, carrier);
             if end > now {
@@ -249,17 +333,6 @@ impl Wire {
             watch = end;
         }
         watch
-    }
-
-    /// Forgets signals that had passed every station when it last began to watch (`watch`).
-    pub(super) fn forget(&mut self, watch: impl Fn(usize) -> i64) {
-        self.period = 0;
-        let cables = &self.cables;
-        self.signals.retain(|signal| {
-            (0..).zip(0..cables.distance.len()).any(|(number, index)| {
-                signal.end + cables.propagation(signal.station, number) > watch(index)
-            })
-        });
     }
 
     /// Returns when a signal starts and ends at `station`.
@@ -274,7 +347,7 @@ impl Wire {
     fn carrier(&self, station: u32, watch: i64) -> Option<Carrier> {
         let (mut first, mut last) = (i64::MAX, watch);
         let mut is_whole = true;
-        for signal in &self.signals {
+        for signal in &self.signals[self.over..] {
             let (from, to) = self.sensed(signal, station);
             if to > watch {
                 let from = from.max(watch);
@@ -306,7 +379,7 @@ impl Wire {
         loop {
             let before = quiet;
             let mut restart = None;
-            for signal in &self.signals {
+            for signal in &self.signals[self.over..] {
                 let (from, to) = self.sensed(signal, station);
                 if to > carrier.first && from <= quiet {
                     has_sent |= signal.station == station;
@@ -351,27 +424,7 @@ mod tests {
                 end: end * BIT,
             })
             .collect();
-        wire.may_send(0, 0, ready * BIT) / BIT
-    }
-
-    /// Oracle: [`Cables::propagation`], which sums where there is no table.
-    #[test]
-    fn a_signal_spreads_with_the_delay_to_each_station() {
-        for count in [3, i64::from(MOST_IN_TABLE), 40] {
-            let cables = Cables::new((1..=count).collect(), 100);
-            for from in [0, 2] {
-                let mut earliest = alloc::vec![1_104; usize::try_from(count).unwrap()];
-                cables.spread(from, 1_000, &mut earliest, i64::min);
-                for (station, time) in (0..).zip(earliest) {
-                    assert_eq!(time, 1_104.min(1_000 + cables.propagation(from, station)));
-                }
-                let mut latest = alloc::vec![1_104; usize::try_from(count).unwrap()];
-                cables.spread(from, 1_000, &mut latest, i64::max);
-                for (station, time) in (0..).zip(latest) {
-                    assert_eq!(time, 1_104.max(1_000 + cables.propagation(from, station)));
-                }
-            }
-        }
+        wire.may_send(0, ready * BIT) / BIT
     }
 
     #[test]

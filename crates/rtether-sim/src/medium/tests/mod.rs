@@ -42,7 +42,26 @@ enum End {
 }
 
 fn segment(backoff: Backoff, repeater_bits: i64, stations: &[(i64, u64)]) -> Medium {
-    let attachments: Vec<_> = stations
+    let (config, attachments) = parameters(backoff, repeater_bits, stations);
+    Medium::new(&config, &attachments).unwrap()
+}
+
+/// Returns the same segment with the delay of each pair of stations.
+fn segment_of_paths(backoff: Backoff, repeater_bits: i64, stations: &[(i64, u64)]) -> Medium {
+    let (config, attachments) = parameters(backoff, repeater_bits, stations);
+    let between = |from: u32, to: u32| {
+        let distance = |station: u32| attachments[station as usize].distance;
+        distance(from) + config.repeater_delay + distance(to)
+    };
+    Medium::with_paths(&config, &attachments, between).unwrap()
+}
+
+fn parameters(
+    backoff: Backoff,
+    repeater_bits: i64,
+    stations: &[(i64, u64)],
+) -> (Config, Vec<Attachment>) {
+    let attachments = stations
         .iter()
         .map(|&(bits, seed)| Attachment {
             distance: Duration::from_ps(bits * BIT),
@@ -54,7 +73,7 @@ fn segment(backoff: Backoff, repeater_bits: i64, stations: &[(i64, u64)]) -> Med
         repeater_delay: Duration::from_ps(repeater_bits * BIT),
         backoff,
     };
-    Medium::new(&config, &attachments).unwrap()
+    (config, attachments)
 }
 
 /// Runs offers, sorted by time, through stations with queues until `until`, all times in bits;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 
 use super::super::Backoff;
-use super::{Offer, reference, run, segment, transmissions};
+use super::{Offer, reference, run, segment, segment_of_paths, transmissions};
 
 /// Offers with gaps that often coincide.
 fn offers() -> impl Strategy<Value = Vec<Offer>> {
@@ -43,6 +43,8 @@ fn compare(
     found.retain(|t| t.end < until);
     let expected = reference::run(backoff, repeater, stations, &offers, until);
     prop_assert_eq!(found, expected);
+    let mut of_paths = segment_of_paths(backoff, repeater, stations);
+    prop_assert_eq!(&run(&mut of_paths, &offers, until - 1, offers_first), &events);
 
     // Conservation: each offered frame has one outcome; the rest is in the queues.
     let totals: Vec<_> = (0..)
