@@ -11,6 +11,7 @@
 //! | lists of flows and links as CSV, those of tsnkit among them | `list` |
 //! | Saihu's networks of output ports, in JSON | `saihu` |
 //! | networks of INET: NED and `omnetpp.ini` | `inet` |
+//! | TSN requirements of users, IEEE 802.1Qcc, in XML and JSON | `qcc` |
 //! | who is cabled to whom, as CSV or as neighbors by LLDP, beside one of these | `cabling` |
 //!
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
@@ -28,6 +29,7 @@ mod inet;
 mod list;
 mod options;
 mod plan;
+mod qcc;
 mod saihu;
 mod scl;
 mod sheet;
@@ -95,6 +97,7 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
         return inet::import(&texts.collect::<Vec<_>>(), options);
     }
     match texts.as_slice() {
+        [(file, text)] if qcc::is_qcc(text) => qcc::import(file.name, text, options),
         [(file, text)] if is_xml(text) => scl::import(file.name, text, options),
         [(file, text)] if saihu::is_saihu(text) => match options.cabling() {
             None => saihu::import(file.name, text),
@@ -169,7 +172,7 @@ fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
     } else {
         (
             "its format is not known",
-            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), a network of Saihu (JSON), one of INET (NED and omnetpp.ini), or a capture (pcap, pcapng)",
+            "give a file of IEC 61850 SCL (XML with the root element `SCL`), lists of flows and links (CSV), a network of Saihu (JSON), one of INET (NED and omnetpp.ini), TSN requirements (IEEE 802.1Qcc), or a capture (pcap, pcapng)",
         )
     };
     Err(ImportError::new(name, None, what.into(), remedy))

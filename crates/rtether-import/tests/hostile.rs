@@ -68,6 +68,23 @@ fn mutations_of_a_network() {
     assert!(plans > 100, "{plans}");
 }
 
+/// Oracle: `check`.
+#[test]
+fn mutations_of_requirements() {
+    let mut random = Random(0x5EED_0CC0);
+    for (name, least) in [("qcc-json", 100), ("qcc-xml", 20)] {
+        let path = root().join("../../fuzz/corpus/import").join(name);
+        let whole = fs::read(path).expect("requirements");
+        let mut plans = 0;
+        for _ in 0..2_000 {
+            let mut octets = whole.clone();
+            mutate(&mut octets, &mut random);
+            plans += usize::from(check(&octets));
+        }
+        assert!(plans > least, "{name}: {plans}");
+    }
+}
+
 /// A small generator of random numbers (xorshift64*, Vigna 2016).
 struct Random(u64);
 
@@ -344,6 +361,36 @@ fn large_networks_take_no_longer_than_their_size() {
         "network N {{ parameters: {doubled} submodules: a[p0]: TsnDevice; }}\n%%\n[General]\nnetwork = N\n"
     );
     quick_all(|| _ = check_parts(&NETWORK, text.as_bytes()));
+}
+
+/// Oracle: time, as above.
+#[test]
+fn large_requirements_take_no_longer_than_their_size() {
+    let end = |number: usize| {
+        format!(
+            r#"{{"end-station-interfaces":[{{"mac-address":"00-00-00-00-{:02X}-{:02X}"}}]}}"#,
+            number / 256,
+            number % 256
+        )
+    };
+    let listeners: Vec<String> = (1..60_000).map(end).collect();
+    let traffic = r#""traffic-specification":{"interval":{"numerator":1,"denominator":10},"max-frames-per-interval":1,"max-frame-size":64}"#;
+    let talker = format!(
+        r#"{{"end-station-interfaces":[{{"mac-address":"00-00-00-00-00-00"}}],{traffic}}}"#
+    );
+    let wide = format!(
+        r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#,
+        listeners.join(",")
+    );
+    quick_all(|| _ = check(wide.as_bytes()));
+    let one = format!(
+        r#"{{"stream-id":"a","talker":{talker},"listeners":[{}]}}"#,
+        end(1)
+    );
+    let many = format!("[{}]", vec![one; 19_000].join(",\n"));
+    quick_all(|| assert!(check(many.as_bytes())));
+    let deep = format!("{}<traffic-specification/>", "<talker>".repeat(90)).repeat(9);
+    quick_all(|| _ = check(deep.as_bytes()));
 }
 
 proptest! {

@@ -148,3 +148,13 @@ fn plants_without_deadlines_pass() {
         assert_eq!(checked.conclusion, Conclusion::Met, "{name}");
     }
 }
+
+/// Oracle: the promise of the import.
+#[test]
+fn imported_requirements_pass() {
+    let text = read("fuzz/corpus/import/qcc-json");
+    let plan = import("uni.json", text.as_bytes(), &Options::new());
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let checked = check(&scenario(&plan), CheckOptions::default()).expect("a run");
+    assert_eq!(checked.conclusion, Conclusion::Met);
+}

@@ -25,7 +25,8 @@ use crate::terminal;
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
     /// File of IEC 61850 SCL (SCD, CID, ICD), a list of flows as CSV, alone or with a list of links,
-    /// a network of Saihu (JSON) or of INET (NED files and `omnetpp.ini`), or captures (pcap, pcapng, also in gzip); `-` for standard input
+    /// TSN requirements (IEEE 802.1Qcc, JSON or XML), a network of Saihu (JSON) or of INET (NED files
+    /// and `omnetpp.ini`), or captures (pcap, pcapng, also in gzip); `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given
@@ -51,7 +52,7 @@ pub(crate) struct ImportArgs {
     pub(crate) columns: Option<Columns>,
     /// Who is cabled to whom: a CSV file with the columns `node`, `neighbor` and, if known, `port`,
     /// `neighbor_port`, `rate`, or `HOST.json`, what `lldpcli -f json show neighbors` prints at a
-    /// switch; may be given several times; beside SCL and lists of flows
+    /// switch; may be given several times; beside SCL, lists of flows and TSN requirements
     #[arg(long, value_name = "FILE")]
     pub(crate) switches: Vec<PathBuf>,
     /// Section of `omnetpp.ini`, of a network of INET [default: the only one]

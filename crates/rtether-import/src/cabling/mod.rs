@@ -76,6 +76,17 @@ impl Cabling {
         &self.links
     }
 
+    /// Returns the same links between nodes that are called otherwise.
+    pub(crate) fn renamed(&self, name: impl Fn(&str) -> String) -> Self {
+        let links = self.links.iter().map(|cable| Cable {
+            ends: cable.ends.clone().map(|(node, port)| (name(&node), port)),
+            ..cable.clone()
+        });
+        Self {
+            links: once(links.collect()),
+        }
+    }
+
     /// Returns the nodes with the number of their links.
     pub(crate) fn degrees(&self) -> BTreeMap<&str, usize> {
         let mut degrees = BTreeMap::new();

@@ -141,7 +141,11 @@ pub(super) fn is_ned(text: &str) -> bool {
         "channelinterface",
     ];
     let is_begin = words.next().is_some_and(|word| begins.contains(&word));
-    let is_name = |word: &str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    // YANG has modules, too, whose names have hyphens.
+    let is_name = |word: &str| {
+        let begins = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        begins && !word.contains('-')
+    };
     is_begin && words.next().is_some_and(is_name) && text.contains(['{', ';'])
 }
 

@@ -15,16 +15,21 @@ const LARGEST: u64 = 65_507;
 
 /// A flow of a list.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) line: usize,
-    pub(super) name: String,
-    pub(super) from: String,
-    pub(super) to: Vec<String>,
-    pub(super) size: u64,
-    pub(super) period: Duration,
-    pub(super) deadline: Option<Duration>,
-    pub(super) pcp: Option<u64>,
-    pub(super) vlan: Option<u64>,
+pub(crate) struct Row {
+    pub(crate) line: usize,
+    pub(crate) name: String,
+    pub(crate) from: String,
+    pub(crate) to: Vec<String>,
+    pub(crate) size: u64,
+    pub(crate) period: Duration,
+    /// Packets that come at once; more than one are no nearer than the period.
+    pub(crate) burst: u64,
+    /// First release, if it is stated, and how much later than its grid one may be.
+    pub(crate) phase: Option<Duration>,
+    pub(crate) jitter: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) pcp: Option<u64>,
+    pub(crate) vlan: Option<u64>,
 }
 
 /// Reads the flows of a list.
@@ -56,6 +61,9 @@ fn row(cells: Cells<'_>, columns: &[(usize, &Source)]) -> Result<Row, ImportErro
         to: Vec::new(),
         size: 0,
         period: Duration::ZERO,
+        burst: 1,
+        phase: None,
+        jitter: None,
         deadline: None,
         pcp: None,
         vlan: None,

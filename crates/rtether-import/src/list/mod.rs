@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 use rtether_model::quantity::Duration;
 
 use crate::File;
+use crate::cabling::Cabling;
 use crate::columns::Columns;
 use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Assumption, Code, Count, Finding, Plan};
 use crate::sheet::{Names, Sheet, rate, scalar, time};
 use crate::text::{plain, quote};
-use flows::Row;
+pub(crate) use flows::Row;
 use network::Network;
 pub(crate) use table::{Cells, Table};
 
@@ -59,21 +60,6 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
     let tsnkit = Columns::tsnkit();
     let columns = options.columns().unwrap_or(&tsnkit);
     let rows = flows::read(list, columns)?;
-    let network = match (&links, options.cabling()) {
-        (Some(links), None) => Network::read(links, &rows)?,
-        (None, Some(cabling)) => Network::cabled(list.name(), cabling, &rows)?,
-        (None, None) => Network::star(list.name(), &rows)?,
-        (Some(links), Some(_)) => {
-            let what = "it is a list of links, and `--switches` another".to_owned();
-            return Err(ImportError::new(
-                links.name(),
-                None,
-                what,
-                "give one of them",
-            ));
-        }
-    };
-    check_ways(list.name(), &rows, &network)?;
     let mut seen = BTreeSet::new();
     let again = rows.iter().filter(|row| !seen.insert(&row.name));
     let findings = again.map(|row| Finding {
@@ -85,14 +71,58 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
         ),
     });
     let findings = findings.take(MAX_FINDINGS).collect();
-    let (scenario, assumptions) = write(list.name(), &rows, &network);
+    let made = Made {
+        name: list.name(),
+        what: "a list of flows",
+        format: "list of flows (CSV)",
+        is_frame: false,
+    };
+    plan(&made, &rows, links.as_ref(), options.cabling(), findings)
+}
+
+/// What flows are made of.
+#[derive(Debug)]
+pub(crate) struct Made<'m> {
+    /// Name of the file.
+    pub(crate) name: &'m str,
+    /// What it is, in a sentence and for itself.
+    pub(crate) what: &'m str,
+    pub(crate) format: &'m str,
+    /// Whether sizes are stated to be those of the payload of a frame.
+    pub(crate) is_frame: bool,
+}
+
+/// Makes a plan of flows and links.
+pub(crate) fn plan(
+    made: &Made<'_>,
+    rows: &[Row],
+    links: Option<&Table>,
+    cabling: Option<&Cabling>,
+    findings: Vec<Finding>,
+) -> Result<Plan, ImportError> {
+    let network = match (links, cabling) {
+        (Some(links), None) => Network::read(links, rows)?,
+        (None, Some(cabling)) => Network::cabled(made.name, cabling, rows)?,
+        (None, None) => Network::star(made.name, rows)?,
+        (Some(links), Some(_)) => {
+            let what = "it is a list of links, and `--switches` another".to_owned();
+            return Err(ImportError::new(
+                links.name(),
+                None,
+                what,
+                "give one of them",
+            ));
+        }
+    };
+    check_ways(made.name, rows, &network)?;
+    let (scenario, assumptions) = write(made, rows, &network);
     let count = |name, title, number| Count {
         name,
         title,
         number,
     };
     Ok(Plan {
-        format: "list of flows (CSV)".into(),
+        format: made.format.to_owned(),
         scenario,
         assumptions,
         findings,
@@ -124,24 +154,24 @@ fn check_ways(name: &str, rows: &[Row], network: &Network) -> Result<(), ImportE
     Ok(())
 }
 
-fn write(name: &str, rows: &[Row], network: &Network) -> (String, Vec<Assumption>) {
+fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assumption>) {
     let mut sheet = Sheet::default();
+    let name = made.name;
     let title = name.rsplit_once('.').map_or(name, |(title, _)| title);
     let from = plain(name, 80);
+    let what = made.what;
+    sheet.line(&format!("# From {from} ({what}) by `rtether import`."));
+    let list = if made.is_frame { "file" } else { "list" };
     sheet.line(&format!(
-        "# From {from} (a list of flows) by `rtether import`."
+        "# What the {list} does not say is marked `assumed`: check these lines first."
     ));
-    sheet.line("# What the list does not say is marked `assumed`: check these lines first.");
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
     sheet.line("");
     sheet.line("stacks:");
-    let why = "the list states no cost of stacks; `rtether calibrate` measures it";
-    sheet.assumed(
-        "  station: { send: 0 us, receive: 0 us }",
-        "stacks.station",
-        why,
-    );
+    let why = format!("the {list} states no cost of stacks; `rtether calibrate` measures it");
+    let line = "  station: { send: 0 us, receive: 0 us }";
+    sheet.assumed(line, "stacks.station", &why);
     sheet.line("");
     sheet.line("nodes:");
     let used: BTreeSet<&String> = rows
@@ -163,7 +193,13 @@ fn write(name: &str, rows: &[Row], network: &Network) -> (String, Vec<Assumption
     sheet.line("flows:");
     let mut names = Names::default();
     for row in rows {
-        flow(&mut sheet, row, &names.take(&row.name), network);
+        flow(
+            &mut sheet,
+            row,
+            &names.take(&row.name),
+            network,
+            made.is_frame,
+        );
     }
     sheet.line("");
     let line = format!("run: {{ for: {} }}", time(duration(rows)));
@@ -236,7 +272,7 @@ fn links(sheet: &mut Sheet, network: &Network, used: &BTreeSet<&String>) {
     }
 }
 
-fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network) {
+fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: bool) {
     let key = |key: &str| format!("flows.{name}.{key}");
     sheet.line(&format!("  - name: {}", scalar(name)));
     sheet.line(&format!("    from: {}", scalar(network.named(&row.from))));
@@ -266,7 +302,9 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network) {
             "the shortest way",
         );
     }
-    if row.size <= ONE_FRAME {
+    if is_frame {
+        sheet.line("    over: raw");
+    } else if row.size <= ONE_FRAME {
         sheet.assumed(
             "    over: raw",
             &key("over"),
@@ -279,7 +317,17 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network) {
             "more than a frame holds, so in fragments",
         );
     }
-    sheet.line(&format!("    period: {}", time(row.period)));
+    if row.burst > 1 {
+        sheet.line(&format!("    min_gap: {}", time(row.period)));
+        sheet.line(&format!("    burst: {}", row.burst));
+    } else {
+        sheet.line(&format!("    period: {}", time(row.period)));
+    }
+    for (key, span) in [("phase", row.phase), ("jitter", row.jitter)] {
+        if let Some(span) = span {
+            sheet.line(&format!("    {key}: {}", time(span)));
+        }
+    }
     sheet.line(&format!("    size: {} B", row.size));
     for (key, number) in [("pcp", row.pcp), ("vlan", row.vlan)] {
         if let Some(number) = number {

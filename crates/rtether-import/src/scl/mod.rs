@@ -18,7 +18,7 @@ mod subscribe;
 mod templates;
 mod topology;
 mod write;
-mod xml;
+pub(crate) mod xml;
 
 use std::collections::BTreeSet;
 

@@ -18,17 +18,17 @@ const MAX_COMPARISONS: u64 = 1 << 31;
 
 /// Why a file is not read as XML.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub(super) line: Option<usize>,
-    pub(super) what: String,
-    pub(super) remedy: &'static str,
+pub(crate) struct Refused {
+    pub(crate) line: Option<usize>,
+    pub(crate) what: String,
+    pub(crate) remedy: &'static str,
 }
 
 /// What is done about files that are no files of a plant.
 const NOT_A_PLANT: &str = "no file of a real plant needs that";
 
 /// Reads XML.
-pub(super) fn parse(text: &str) -> Result<Document<'_>, Refused> {
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, Refused> {
     survey(text).map_err(|(offset, what)| Refused {
         line: Some(Lines::new(text).at(offset)),
         what,
@@ -171,10 +171,10 @@ impl Tag {
 
 /// Where lines begin.
 #[derive(Debug)]
-pub(super) struct Lines(Vec<usize>);
+pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let ends = text
             .bytes()
             .enumerate()
@@ -183,7 +183,7 @@ impl Lines {
     }
 
     /// Returns the line of an offset, counted from 1.
-    pub(super) fn at(&self, offset: usize) -> usize {
+    pub(crate) fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|end| *end < offset) + 1
     }
 
