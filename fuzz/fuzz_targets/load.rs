@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rtether::scenario::mend::mend;
 use rtether::scenario::{load, render};
 
 fuzz_target!(|text: &str| {
@@ -11,4 +12,9 @@ fuzz_target!(|text: &str| {
     assert_eq!(loaded.scenario.is_none(), loaded.has_errors());
     let _ = loaded.text(render::Style::Plain);
     let _ = loaded.json();
+    for diagnostic in &loaded.diagnostics {
+        for help in &diagnostic.help {
+            let _ = mend(text, diagnostic, help);
+        }
+    }
 });

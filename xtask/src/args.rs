@@ -28,6 +28,8 @@ usage: cargo xtask <command>
                                 run the suite of the OMG with our program, in both roles against
                                 PROGRAM; ARGS go to its script
   c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
+  playground [FOLDER]           build the page with rtether in it, into FOLDER (default
+                                target/playground)
   profile                       count what the program does on typical work, and build it arranged by
                                 that; prints where it is
   dist [--prove] [--only SYSTEM] [--profile FILE] [FOLDER]
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     CLibrary { folder: Option<String> },
     Dist(Dist),
     Profile,
+    Playground { folder: Option<String> },
     Wheel(Wheel),
     Bless,
     Bench { rest: Vec<String> },
@@ -120,7 +123,8 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
-        "c-library" => parse_folder(&rest),
+        "c-library" => parse_folder(&verb, &rest).map(|folder| Command::CLibrary { folder }),
+        "playground" => parse_folder(&verb, &rest).map(|folder| Command::Playground { folder }),
         "wheel" => parse_wheel(&rest),
         "dist" => parse_dist(&rest).map(Command::Dist),
         "profile" => no_arguments(&verb, &rest, Command::Profile),
@@ -150,13 +154,11 @@ fn no_arguments(verb: &str, rest: &[String], command: Command) -> Result<Command
     }
 }
 
-fn parse_folder(rest: &[String]) -> Result<Command, String> {
+fn parse_folder(verb: &str, rest: &[String]) -> Result<Option<String>, String> {
     match rest {
-        [] => Ok(Command::CLibrary { folder: None }),
-        [folder] if !folder.starts_with('-') => Ok(Command::CLibrary {
-            folder: Some(folder.clone()),
-        }),
-        _ => Err("`c-library` takes one folder".to_owned()),
+        [] => Ok(None),
+        [folder] if !folder.starts_with('-') => Ok(Some(folder.clone())),
+        _ => Err(format!("`{verb}` takes one folder")),
     }
 }
 
@@ -314,6 +316,8 @@ mod tests {
         );
         let folder = Some("out".to_owned());
         assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
+        let folder = Some("out".to_owned());
+        assert_eq!(parsed("playground out"), Ok(Command::Playground { folder }));
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {

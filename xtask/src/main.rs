@@ -16,6 +16,7 @@ mod child;
 mod dist;
 mod generate;
 mod interop;
+mod playground;
 mod profile;
 mod repo;
 mod test;
@@ -62,6 +63,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
+        Command::Playground { folder } => playground::run(&repo, folder.as_deref()),
         Command::Profile => profile::run(&repo),
         Command::Wheel(options) => wheel::run(&repo, &options),
         Command::Dist(options) => dist::run(&repo, &options),

@@ -23,7 +23,7 @@ use anyhow::{Context, Result};
 use crate::args::TestOptions;
 use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
-use crate::{generate, tidy, upkeep, wheel};
+use crate::{generate, playground, tidy, upkeep, wheel};
 use changed::Choice;
 use part::Part;
 use program::{Class, Program};
@@ -227,12 +227,13 @@ impl TestRun<'_> {
         }
     }
 
-    /// Compiles what is said to run elsewhere: the library as a browser loads it, and in a long run
+    /// Compiles what is said to run elsewhere: what a browser loads, and in a long run the library without any system,
     /// the portable participant for Windows, and engines for a processor without an operating
     /// system.
     fn targets(&mut self) -> Result<bool> {
         const BARE: &str = "thumbv7em-none-eabihf";
-        const TARGETS: [(&str, &str, &[&str]); 4] = [
+        const TARGETS: [(&str, &str, &[&str]); 5] = [
+            (playground::TARGET, playground::PACKAGE, &["--bins"]),
             ("wasm32-unknown-unknown", "rtether", &["--lib"]),
             (BARE, "rtether-rtps", &["--lib"]),
             (BARE, "rtether-proto", &["--lib"]),

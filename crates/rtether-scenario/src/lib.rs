@@ -16,6 +16,7 @@ mod generate;
 mod include;
 mod keys;
 mod lower;
+pub mod mend;
 mod overrides;
 pub mod plan;
 pub mod profiles;

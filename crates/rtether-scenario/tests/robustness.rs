@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use rtether_scenario::mend::mend;
 use rtether_scenario::{Override, load, load_with, render};
 use rtether_testkit::processor_time;
 
@@ -35,6 +36,11 @@ fn survive(bytes: &[u8]) {
     assert_eq!(loaded.scenario.is_none(), loaded.has_errors());
     let _ = loaded.text(render::Style::Plain);
     let _ = loaded.json();
+    for diagnostic in &loaded.diagnostics {
+        for help in &diagnostic.help {
+            let _ = mend(&text, diagnostic, help);
+        }
+    }
     // Generous: debug builds.
     let taken = processor_time().saturating_sub(begin);
     assert!(taken < Duration::from_secs(20), "{taken:?} for\n{text}");

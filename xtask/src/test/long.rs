@@ -11,8 +11,11 @@ use super::{NIGHTLY, TestRun};
 use crate::bare_root;
 use crate::child::{output_of, succeeds};
 use crate::dist;
+use crate::playground;
 use crate::upkeep;
 
+/// Tests find the page of the playground by this variable.
+const PAGE: &str = "RTETHER_PLAYGROUND";
 /// Seconds for each fuzz target in a long run.
 const FUZZ_SECONDS: u32 = 120;
 /// Architectures with `AddressSanitizer`, and their targets.
@@ -29,12 +32,19 @@ impl TestRun<'_> {
             let mut options = long.packages();
             options.push(program::RELEASE.to_owned());
             program::build(self.repo, &self.logs, &options, false)?.map(Rc::from)
+        } else if long.needs_page() && self.programs.is_none() {
+            // Alone, it needs no other programs.
+            program::build(self.repo, &self.logs, &long.packages(), false)?.map(Rc::from)
         } else {
             self.programs()?
         };
         let Some(programs) = programs else {
             return Ok(false);
         };
+        let page = long
+            .needs_page()
+            .then(|| playground::build_usual(self.repo));
+        let page = page.transpose()?;
         let mut tasks = Vec::new();
         for group in long.tests {
             let (program, prefix) = group.split_once("::").unwrap_or((group, ""));
@@ -43,6 +53,9 @@ impl TestRun<'_> {
             let (prefix, mut task) = (prefix.to_owned(), self.task(&whole.only(prefix)?));
             task.command.arg("--include-ignored").env(NIGHTLY, "1");
             task.must_count = true;
+            if let Some(page) = &page {
+                task.command.env(PAGE, page);
+            }
             if !prefix.is_empty() {
                 task.name = format!("{program}::{prefix}");
             }

@@ -44,6 +44,11 @@ impl Long {
         self.name == "long-papers"
     }
 
+    /// Returns whether its tests open the page of the playground, which is built first.
+    pub(super) fn needs_page(&self) -> bool {
+        self.name == "long-playground"
+    }
+
     /// Returns the packages of its programs, as arguments of cargo.
     pub(super) fn packages(&self) -> Vec<String> {
         let packages = self.tests.iter().filter_map(|test| test.split(' ').next());
@@ -203,6 +208,11 @@ const LONG: &[Long] = &[
             "rtether-import captures::packets_are_read",
             "rtether watch::ten_million",
         ],
+    },
+    Long {
+        name: "long-playground",
+        purpose: "the page with rtether in it, in a browser: the results of the command, and its use",
+        tests: &["rtether-cli playground::page::"],
     },
     Long {
         name: "long-watch",

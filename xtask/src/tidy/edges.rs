@@ -129,8 +129,19 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-cli",
-        ours: &["rtether", "rtether-papers", "rtether-testbed"],
+        // The last for tests: both answer alike.
+        ours: &[
+            "rtether",
+            "rtether-papers",
+            "rtether-testbed",
+            "rtether-wasm",
+        ],
         outside: Outside::WithReason,
+    },
+    Room {
+        name: "rtether-wasm",
+        ours: &["rtether"],
+        outside: Outside::Only(&["serde_json"]),
     },
     Room {
         name: "rtether-python",

@@ -70,6 +70,7 @@ pages! {
     limit: "docs/guides/limit.md",
     live: "docs/guides/live.md",
     measure: "docs/guides/measure.md",
+    playground: "docs/guides/playground.md",
     python: "docs/guides/python.md",
     report: "docs/guides/report.md",
     reproduce: "docs/guides/reproduce.md",

@@ -26,6 +26,7 @@ use view::View;
 
 pub use cells::{mark_cell, name_cell, time_cell};
 pub use plant::{number, table};
+pub use topology::plan;
 pub use transfers::section as transfers;
 pub use verdicts::reasons;
 

@@ -21,17 +21,7 @@ const MOST_PATHS: usize = 200;
 
 /// Draws the topology with link loads, verdicts and the path of the worst stream.
 pub(super) fn topology(checked: &Checked) -> Markup {
-    let routing = Routing::new(&checked.scenario.network);
-    let streams = checked.worst_first();
-    let paths: Vec<_> = streams
-        .iter()
-        .map(|&index| checked.path_of(&routing, &checked.stream(index)))
-        .collect();
-    let plant = Plant::new(checked, &streams, &paths);
-    let paths: Vec<Highlight> = paths
-        .into_iter()
-        .map(|path| path.map_or_else(Highlight::default, |path| plant.drawn(&path)))
-        .collect();
+    let (streams, plant, paths) = placed(checked);
     let on_offer = streams_on_offer(checked, &streams);
     let offered: Vec<(String, &Highlight)> = on_offer
         .into_iter()
@@ -39,23 +29,53 @@ pub(super) fn topology(checked: &Checked) -> Markup {
         .filter(|(_, path)| !path.nodes.is_empty())
         .collect();
     let first = offered.first().map(|(_, path)| (*path).clone());
+    let mut all = tools(&offered, &plant.folded.network);
+    all.push(drawn(&plant, first.unwrap_or_default()));
+    let said = element("p").attr("id", "over-said").attr("role", "status");
+    all.push(said);
+    all.push(verdicts::chosen(checked, "over-streams"));
+    all.push(ways(&paths[..paths.len().min(MOST_ROWS)]));
+    all
+}
+
+/// Draws the same without a choice of streams: the path of the worst is marked. It needs no script,
+/// and brings no style.
+pub fn plan(checked: &Checked) -> Markup {
+    let (_, plant, paths) = placed(checked);
+    let first = paths.into_iter().find(|path| !path.nodes.is_empty());
+    drawn(&plant, first.unwrap_or_default())
+}
+
+/// Returns the streams, worst first, what is drawn, and the path of each stream in it.
+fn placed(checked: &Checked) -> (Vec<usize>, Plant, Vec<Highlight>) {
+    let routing = Routing::new(&checked.scenario.network);
+    let streams = checked.worst_first();
+    let paths: Vec<_> = streams
+        .iter()
+        .map(|&index| checked.path_of(&routing, &checked.stream(index)))
+        .collect();
+    let plant = Plant::new(checked, &streams, &paths);
+    let paths = paths
+        .into_iter()
+        .map(|path| path.map_or_else(Highlight::default, |path| plant.drawn(&path)))
+        .collect();
+    (streams, plant, paths)
+}
+
+/// Draws a plant, with the legend below.
+fn drawn(plant: &Plant, highlight: Highlight) -> Markup {
     let network = &plant.folded.network;
     let drawing = Drawing {
         loads: &plant.loads,
         links: &marks(&plant.links),
         nodes: &marks(&plant.nodes),
         times: &plant.folded.times,
-        highlight: first.unwrap_or_default(),
+        highlight,
     };
     let drawing = topology::draw(network, &topology::layout(network), &drawing);
-    let mut all = tools(&offered, network);
     let scroll = element("div").class("scroll plan").attr("tabindex", "0");
-    all.push(scroll.child(drawing));
-    all.push(legend(&plant));
-    let said = element("p").attr("id", "over-said").attr("role", "status");
-    all.push(said);
-    all.push(verdicts::chosen(checked, "over-streams"));
-    all.push(ways(&paths[..paths.len().min(MOST_ROWS)]));
+    let mut all = Markup::from(scroll.child(drawing));
+    all.push(legend(plant));
     all
 }
 

@@ -1,0 +1,251 @@
+//! The answers, each by functions of `rtether`.
+
+use rtether::bound::{self, Bounds, Duration};
+use rtether::check::{self, Options};
+use rtether::import::{self, Imported};
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
+use rtether::report::{Checked, Verdicts, html};
+use rtether::run::Progress;
+use rtether::scenario::mend::mend;
+use rtether::scenario::{self, Diagnostic, Scenario, Written};
+use rtether::why::{self, Choice, Explainer, Stream};
+use serde_json::{Map, Value, json};
+
+use crate::question::Question;
+
+/// Answers a question by its member `do`.
+pub(crate) fn answer(question: &Question<'_>) -> Result<Value, String> {
+    match question.text("do") {
+        "load" => Ok(load(question)),
+        "check" => check(question),
+        "bound" => bounds(question),
+        "why" => explain(question),
+        "import" => import(question),
+        other => Err(format!("there is no question `{other}`")),
+    }
+}
+
+/// Files of others are not within reach of a page.
+fn alone(_: &str) -> Result<String, String> {
+    Err("a page has one file: paste the content of this one in its place".to_owned())
+}
+
+fn loaded(question: &Question<'_>) -> scenario::Loaded {
+    let (name, text) = (question.text("name"), question.text("text"));
+    scenario::load_from(name, text, &alone, &[], &[])
+}
+
+/// Returns the scenario, and how it is written.
+fn plant(question: &Question<'_>) -> Result<(Scenario, Written), String> {
+    let loaded = loaded(question);
+    let written = Written::of(&loaded, Vec::new());
+    Ok((loaded.into_scenario()?, written))
+}
+
+/// Most edits that are tried, since each is a load.
+const MOST_MENDS: usize = 12;
+
+/// Tells what is wrong, and which edits mend it.
+fn load(question: &Question<'_>) -> Value {
+    let loaded = loaded(question);
+    let name = loaded.scenario.as_ref().map(|scenario| &scenario.name);
+    json!({
+        "diagnostics": loaded.json(),
+        "mends": mends(question, &loaded),
+        "name": name,
+    })
+}
+
+/// Returns the edits that remove a diagnostic and bring no error, as the octets to replace.
+fn mends(question: &Question<'_>, loaded: &scenario::Loaded) -> Value {
+    let text = question.text("text");
+    let diagnostics = loaded.diagnostics.iter().enumerate();
+    let helps = diagnostics.flat_map(|(index, diagnostic)| {
+        let helps = diagnostic.help.iter().enumerate();
+        helps.filter_map(move |(help, words)| {
+            let mended = mend(text, diagnostic, words)?;
+            Some((index, help, mended))
+        })
+    });
+    let kept = helps.take(MOST_MENDS).filter(|(index, _, mended)| {
+        let after = scenario::load_from(question.text("name"), mended, &alone, &[], &[]);
+        helps_against(&loaded.diagnostics[*index], loaded, &after)
+    });
+    let told = kept.map(|(index, help, mended)| {
+        let (start, end, new) = difference(text, &mended);
+        json!({ "diagnostic": index, "help": help, "start": start, "end": end, "text": new })
+    });
+    told.collect()
+}
+
+/// Returns whether a diagnostic is there less often, and no other error in its place that a reader
+/// would not understand: one of syntax hides all others.
+fn helps_against(
+    diagnostic: &Diagnostic,
+    before: &scenario::Loaded,
+    after: &scenario::Loaded,
+) -> bool {
+    let same = |loaded: &scenario::Loaded| {
+        let all = loaded.diagnostics.iter();
+        all.filter(|other| (other.code, &other.title) == (diagnostic.code, &diagnostic.title))
+            .count()
+    };
+    let has_syntax = |loaded: &scenario::Loaded| {
+        let mut all = loaded.diagnostics.iter();
+        all.any(|other| other.code == "syntax")
+    };
+    same(after) < same(before) && (!has_syntax(after) || has_syntax(before))
+}
+
+/// Returns the range of octets in which two texts differ, and what the second has there.
+fn difference<'a>(old: &str, new: &'a str) -> (usize, usize, &'a str) {
+    let pairs = old.chars().zip(new.chars());
+    let head: usize = pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
+    let (old, new) = (&old[head..], &new[head..]);
+    let pairs = old.chars().rev().zip(new.chars().rev());
+    let tail: usize = pairs
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
+    (head, head + old.len() - tail, &new[..new.len() - tail])
+}
+
+/// Returns a result in the forms that the page uses.
+fn shown(result: &dyn Render) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let json = result.render(Format::Json, Screen::default());
+    shown.insert("json".to_owned(), json.into());
+    shown.insert("html".to_owned(), result.fragment().into());
+    shown
+}
+
+/// Simulates, proves and judges; with `report`, the page of `check --report` is made as well.
+fn check(question: &Question<'_>) -> Result<Value, String> {
+    let (mut scenario, written) = plant(question)?;
+    let has_report = question.is("report");
+    if !has_report {
+        scenario.run.bucket = Duration::ZERO;
+    }
+    let options = Options {
+        source: Some(written),
+        explains: has_report,
+        ..Options::default()
+    };
+    let checked = check::check(&scenario, options).map_err(|error| error.to_string())?;
+    let mut shown = shown(&Verdicts::from(&checked));
+    shown.insert(
+        "verdict".to_owned(),
+        html::verdict(&checked).as_str().into(),
+    );
+    let notes = checked.notes.iter().map(|note| note.text.as_str());
+    shown.insert("notes".to_owned(), notes.collect());
+    shown.insert("streams".to_owned(), streams(&checked));
+    shown.insert("plan".to_owned(), html::plan(&checked).as_str().into());
+    if has_report {
+        shown.insert("report".to_owned(), html::render(&checked).into());
+    }
+    Ok(shown.into())
+}
+
+/// Lists the streams, worst first, with what became of each.
+fn streams(checked: &Checked) -> Value {
+    let order = checked.worst_first().into_iter();
+    let told = order.map(|index| {
+        let stream = checked.stream(index);
+        json!({
+            "name": checked.stream_name(&stream),
+            "standing": stream.standing().name(),
+        })
+    });
+    told.collect()
+}
+
+fn bounds(question: &Question<'_>) -> Result<Value, String> {
+    let (scenario, _) = plant(question)?;
+    let analysis = bound::analyze(&scenario);
+    let bounds = Bounds {
+        scenario: &scenario,
+        analysis: &analysis,
+    };
+    Ok(shown(&bounds).into())
+}
+
+/// Explains the slowest packet of a stream, or with `bound` its proved bound.
+fn explain(question: &Question<'_>) -> Result<Value, String> {
+    let (scenario, written) = plant(question)?;
+    let flow = question.text("flow");
+    let stream = Stream::named(&scenario, flow);
+    let stream = stream.ok_or_else(|| format!("there is no stream `{flow}`"))?;
+    let none = || format!("`{flow}` has no such packet, or no bound");
+    let (mut shown, picture) = if question.is("bound") {
+        let mut found = Explainer::new(&scenario).explain(stream).ok_or_else(none)?;
+        found.look_for_pattern(&written);
+        (shown(&found), found.draw())
+    } else {
+        let choice = match question.text("packet") {
+            "late" => Choice::Late,
+            _ => Choice::Worst,
+        };
+        let found = why::explain(&scenario, stream, choice, &Progress::default());
+        let found = found.map_err(|error| error.to_string())?.ok_or_else(none)?;
+        (shown(&found), Some(found.draw()))
+    };
+    let picture = picture.map(|picture| picture.as_str().to_owned());
+    shown.insert("svg".to_owned(), picture.into());
+    Ok(shown.into())
+}
+
+/// Makes a scenario of files of another tool.
+fn import(question: &Question<'_>) -> Result<Value, String> {
+    let files = question.sources();
+    let plan = import::import_all(&files, &import::Options::new());
+    let plan = plan.map_err(|error| error.to_string())?;
+    let names: Vec<&str> = question.files.iter().map(|(name, _)| &**name).collect();
+    let imported = Imported {
+        file: &names.join(", "),
+        plan: &plan,
+    };
+    let mut shown = shown(&imported);
+    shown.insert("scenario".to_owned(), plan.scenario.clone().into());
+    Ok(shown.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_as_short_as_can_be() {
+        for (old, new, expected) in [
+            ("period: 2 ns", "period: 2 ms", (10, 11, "m")),
+            ("a", "a", (1, 1, "")),
+            ("aa", "aaa", (2, 2, "a")),
+            ("x\u{e4}y", "x\u{f6}y", (1, 3, "\u{f6}")),
+            ("", "new", (0, 0, "new")),
+        ] {
+            assert_eq!(difference(old, new), expected, "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_offered_if_it_mends() {
+        let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+            links: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
+            flows: [{ name: x, from: a, to: b, perod: 2 ms, size: 64 B }]\n";
+        let line = json!({ "do": "load", "name": "x.yaml", "text": text }).to_string();
+        let question = Question::read(line.as_bytes()).unwrap();
+        let answer = load(&question);
+        let mend = &answer["mends"][0];
+        let place = text.find("perod").unwrap();
+        assert_eq!(
+            (mend["diagnostic"].as_u64(), &mend["text"]),
+            (Some(0), &"i".into())
+        );
+        assert_eq!(mend["start"], place + 3);
+        assert_eq!(answer["name"], Value::Null);
+    }
+}
