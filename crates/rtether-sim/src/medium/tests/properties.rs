@@ -44,7 +44,10 @@ fn compare(
     let expected = reference::run(backoff, repeater, stations, &offers, until);
     prop_assert_eq!(found, expected);
     let mut of_paths = segment_of_paths(backoff, repeater, stations);
-    prop_assert_eq!(&run(&mut of_paths, &offers, until - 1, offers_first), &events);
+    prop_assert_eq!(
+        &run(&mut of_paths, &offers, until - 1, offers_first),
+        &events
+    );
 
     // Conservation: each offered frame has one outcome; the rest is in the queues.
     let totals: Vec<_> = (0..)
