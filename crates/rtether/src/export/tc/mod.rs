@@ -107,7 +107,8 @@ impl Script {
         let name = &plant.network().node(id).name;
         let mut text = format!(
             "#!/bin/sh\n# {name} of {}: {what}\n\
-             # Run as root. The names of devices are yours to set, here or in the environment.\nset -eu\n",
+             # Run as root, as often as you like. The names of devices are yours to set, here or in the\n\
+             # environment.\nset -eu\n",
             plant.scenario.name
         );
         for (variable, default, what) in devices {
@@ -128,6 +129,18 @@ impl Script {
 
     fn run(&mut self, command: &str) {
         _ = writeln!(self.0, "{command}");
+    }
+
+    /// Adds a device, unless a run before has done so.
+    fn add(&mut self, device: &str, rest: &str) {
+        self.run(&format!(
+            "[ -e \"/sys/class/net/{device}\" ] || ip link add {rest}"
+        ));
+    }
+
+    /// Removes the queues that a run before has left: not every discipline can be changed.
+    fn clear(&mut self, device: &str) {
+        self.run(&format!("tc qdisc del dev {device} root 2> /dev/null || :"));
     }
 }
 

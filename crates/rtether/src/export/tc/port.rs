@@ -67,6 +67,7 @@ impl Queues<'_> {
         let key = self.limits.key();
         if count == 1 || !self.selection.uses_queues() {
             script.say(&format!("{source}.selection: one queue; {source}.{key}"));
+            script.clear(device);
             script.run(&format!("{} {}", root(FRAME), self.limits.discipline(None)));
             return;
         }
@@ -80,6 +81,7 @@ impl Queues<'_> {
                     "{source}.selection: drr, band 0 is queue {}; {source}.quanta; pcp_map",
                     count - 1
                 ));
+                script.clear(device);
                 script.run(&format!(
                     "{} ets bands {count} quanta {} priomap {bands}",
                     root(FRAME),
@@ -92,6 +94,7 @@ impl Queues<'_> {
                      {}; pcp_map",
                     count - 1
                 ));
+                script.clear(device);
                 script.run(&format!(
                     "{} prio bands {count} priomap {bands}",
                     root(WIRE)
@@ -107,6 +110,7 @@ impl Queues<'_> {
                     "{source}.selection: strict, band 0 is queue {}; pcp_map",
                     count - 1
                 ));
+                script.clear(device);
                 script.run(&format!(
                     "{} prio bands {count} priomap {bands}",
                     root(FRAME)

@@ -37,7 +37,8 @@ pub(super) fn script(plant: &Plant<'_>, id: NodeId, station: &EndStation) -> Str
     if station.redundancy == Some(Redundancy::Prp) {
         script.say(&format!("{source}.redundancy: prp"));
         script.run("PRP=${PRP:-prp0}");
-        script.run("ip link add name \"$PRP\" type hsr slave1 \"$DEV1\" slave2 \"$DEV2\" proto 1");
+        let rest = "name \"$PRP\" type hsr slave1 \"$DEV1\" slave2 \"$DEV2\" proto 1";
+        script.add("$PRP", rest);
         script.run("ip link set dev \"$PRP\" up");
         top = "PRP";
     }
@@ -81,7 +82,11 @@ fn queues(
             let map = std::array::from_fn(|pcp| of(u8::try_from(pcp).unwrap_or(0)));
             let map = QueueMap::new(table.count(), map).unwrap_or(one);
             script.say(&format!("{source}.transmit_queues.ring: descriptors"));
-            script.run(&format!("ethtool -G {device} tx {}", own.ring_limit));
+            // It ends with 80 if nothing is to be changed.
+            script.run(&format!(
+                "ethtool -G {device} tx {} || [ $? -eq 80 ]",
+                own.ring_limit
+            ));
             let limits = Limits::Frames(own.queue_limits.clone(), "limit");
             match own.strategy {
                 TransmitStrategy::Selection(selection) => (map, selection, limits),
@@ -137,6 +142,7 @@ fn by_deadline(plant: &Plant<'_>, script: &mut Script, source: &str, id: NodeId,
     ));
     script
         .also("programs set SO_TXTIME, and give each frame its local deadline as time of sending");
+    script.clear(device);
     script.run(&format!(
         "tc qdisc replace dev {device} root handle 1: prio bands 2 priomap {}",
         bands.join(" ")
@@ -162,10 +168,11 @@ fn tags(plant: &Plant<'_>, script: &mut Script, id: NodeId, top: &str) {
     }
     for (vid, flows) in vlans {
         script.say(&format!("flows: vlan {vid} of {}", list(&flows)));
-        script.run(&format!(
-            "ip link add link \"${top}\" name \"${top}.{vid}\" type vlan id {vid} egress-qos-map 0:0 \
-             1:1 2:2 3:3 4:4 5:5 6:6 7:7"
-        ));
+        let rest = format!(
+            "link \"${top}\" name \"${top}.{vid}\" type vlan id {vid} egress-qos-map 0:0 1:1 2:2 3:3 \
+             4:4 5:5 6:6 7:7"
+        );
+        script.add(&format!("${top}.{vid}"), &rest);
         script.run(&format!("ip link set dev \"${top}.{vid}\" up"));
     }
     if !asked.is_empty() {

@@ -71,7 +71,7 @@ fn bridge(script: &mut Script, source: &str, switch: &Switch) {
         MulticastForwarding::Managed => (1, "managed, which Linux does for groups of IP only"),
         MulticastForwarding::Unmanaged => (0, "unmanaged"),
     };
-    let mut line = format!("ip link add name \"$BRIDGE\" type bridge mcast_snooping {snooping}");
+    let mut line = format!("ip link set dev \"$BRIDGE\" type bridge mcast_snooping {snooping}");
     script.say(&format!("{source}.multicast: {word}"));
     if let AddressTable::Learning { aging } = switch.addresses {
         script.also(&format!(
@@ -84,6 +84,7 @@ fn bridge(script: &mut Script, source: &str, switch: &Switch) {
         script.also(&format!("{source}.port_settings: VLANs"));
         line.push_str(" vlan_filtering 1 vlan_default_pvid 0");
     }
+    script.add("$BRIDGE", "name \"$BRIDGE\" type bridge");
     script.run(&line);
 }
 
@@ -138,6 +139,12 @@ fn priorities(script: &mut Script, source: &str, switch: &Switch, port: u16) {
     ));
     let add = format!("tc filter add dev \"$P{number}\" ingress");
     script.run(&format!("tc qdisc replace dev \"$P{number}\" clsact"));
+    // A filter that is there is not taken again.
+    let remove = |pref: u8| {
+        format!("tc filter del dev \"$P{number}\" ingress pref {pref} 2> /dev/null || :")
+    };
+    script.run(&remove(1));
+    script.run(&remove(9));
     // Linux takes a frame for one of priority 0 if nothing else is said.
     let first = u8::from(default == 0 && !strips);
     let pop = if strips { " pipe action vlan pop" } else { "" };
