@@ -121,7 +121,9 @@ fn waits_in(
     let mut costs: Vec<i64> = own.iter().map(|load| load.least).collect();
     costs.sort_unstable();
     costs.dedup();
-    // A smaller own cost gives a larger wait, so that it can stand for larger ones.
+    // A smaller own cost stands for larger ones. Let a packet with `d` more own work arrive at the
+    // same time. Of `F(s)`, the work in front of the smaller one, it has `F(s) - d`, and `F` grows
+    // with `s`: if `F(s) <= s`, then `F(s - d) - d <= s - d`. So its wait is shorter by `d`, or zero.
     let each = costs.len().div_ceil(COSTS_MAX).max(1);
     let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
     let found = waits(&mut Class {
@@ -131,7 +133,10 @@ fn waits_in(
         costs: &costs,
         is_whole,
     })?;
-    let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.least) - 1];
+    let wait_of = |load: &Load| {
+        let place = costs.partition_point(|&cost| cost <= load.least) - 1;
+        (found[place] - (load.least - costs[place])).max(0)
+    };
     Ok(own.iter().map(wait_of).collect())
 }
 
@@ -175,5 +180,25 @@ mod tests {
             is_whole: false,
         };
         assert_eq!(port.waits(0, 0, |_| false), Ok(vec![0, 8]));
+    }
+
+    /// Oracle: by hand. All packets come at once, and each waits for all others; then with a longest
+    /// one of 100 ps that comes again and goes first.
+    #[test]
+    fn packets_of_more_sizes_than_are_examined_wait_for_all_others() {
+        let sizes = 11..=30;
+        assert!(sizes.clone().count() > COSTS_MAX);
+        let own: Vec<Load> = sizes
+            .clone()
+            .map(|cost| Load::periodic(cost, 1_000_000))
+            .collect();
+        let sum: i64 = sizes.clone().sum();
+        let alone = waits_behind(&own, 0, &mut own.clone(), &mut []);
+        assert_eq!(alone, Ok(sizes.clone().map(|cost| sum - cost).collect()));
+        let mut higher = [Load::periodic(100, 1_000)];
+        let behind = waits_behind(&own, 0, &mut own.clone(), &mut higher).unwrap();
+        for (wait, cost) in behind.into_iter().zip(sizes) {
+            assert_eq!(wait, sum - cost + 100, "{cost}");
+        }
     }
 }
