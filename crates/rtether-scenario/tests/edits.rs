@@ -130,3 +130,18 @@ fn what_was_written_is_kept_in_the_edit() {
         assert_eq!(help, [expected]);
     }
 }
+
+/// Places at the start of a text are tried as well, whatever its first character is.
+#[test]
+fn a_text_that_begins_with_a_long_character_can_be_edited() {
+    for first in ["a", "ü", "€", "𝄞"] {
+        let text = format!("{first}: 1\n");
+        let mut tried = 0;
+        for diagnostic in &load("first.yaml", &text).diagnostics {
+            for help in ["write `rtether: 1`", "add `rtether: 1`", "remove `a`"] {
+                tried += usize::from(mend(&text, diagnostic, help).is_some());
+            }
+        }
+        assert!(tried > 0, "{text}");
+    }
+}

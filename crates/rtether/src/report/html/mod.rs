@@ -182,10 +182,10 @@ pub fn verdict(checked: &Checked) -> Markup {
         (0, ..) if is_late => (Tone::Bad, "\u{2717} A sum of delays is late".into()),
         (0, 0, 0) => (Tone::Neutral, "Not judged".into()),
         (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} Proved".into()),
-        (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "None late so far, none proved".into()),
+        (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "All held so far, none proved".into()),
         (0, 0, _) => {
             let Counts { proved, held, .. } = counts;
-            let word = format!("{proved} proved, {held} not proved but none late so far");
+            let word = format!("{proved} proved, {held} held so far, not proved");
             (Tone::Neutral, word)
         }
         (0, _, _) => (Tone::Neutral, "? No answer".into()),
