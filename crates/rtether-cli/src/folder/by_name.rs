@@ -57,8 +57,14 @@ pub(crate) fn make(path: &Path) -> io::Result<Made> {
     let path = path::absolute(path)?;
     let missing = path.ancestors().take_while(|folder| !folder.exists());
     for folder in missing.collect::<Vec<_>>().into_iter().rev() {
-        fs::create_dir(folder)?;
-        made.0.push(folder.to_owned());
+        match fs::create_dir(folder) {
+            // Another process has made it since.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => {}
+            done => {
+                done?;
+                made.0.push(folder.to_owned());
+            }
+        }
     }
     Ok(made)
 }

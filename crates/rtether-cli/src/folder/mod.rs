@@ -18,3 +18,31 @@ pub(crate) enum Kind {
     /// A pipe or device.
     Other,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// As shards of a study do that begin together.
+    #[test]
+    fn many_make_one_directory_at_once() {
+        const MAKERS: usize = 4;
+        let folder = rtether_testkit::Folder::new("make-at-once");
+        for round in 0..200 {
+            let path = folder.path().join(format!("{round}/results/points"));
+            let barrier = Barrier::new(MAKERS);
+            let make_it = || {
+                barrier.wait();
+                make(&path).map(Made::keep)
+            };
+            std::thread::scope(|scope| {
+                let all: Vec<_> = (0..MAKERS).map(|_| scope.spawn(make_it)).collect();
+                for one in all {
+                    one.join().expect("no panic").expect("it is there");
+                }
+            });
+            assert!(path.is_dir());
+        }
+    }
+}

@@ -92,9 +92,15 @@ fn walk(path: &Path, mut made: Option<&mut Made>) -> io::Result<Resolved> {
         let found = match folder.look(&part) {
             Err(Errno::NOENT) if is_last => return Ok(Resolved::In(folder, part)),
             Err(Errno::NOENT) if made.is_some() => {
-                system::mkdirat(&folder.handle, &part, FOLDER_MODE)?;
-                if let Some(made) = &mut made {
-                    made.0.push((folder.again()?, part.clone()));
+                match system::mkdirat(&folder.handle, &part, FOLDER_MODE) {
+                    // Another process has made it since.
+                    Err(Errno::EXIST) => {}
+                    done => {
+                        done?;
+                        if let Some(made) = &mut made {
+                            made.0.push((folder.again()?, part.clone()));
+                        }
+                    }
                 }
                 folder.look(&part)?
             }
