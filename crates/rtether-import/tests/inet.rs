@@ -1,7 +1,11 @@
 //! Networks of INET: NED and `omnetpp.ini`.
 
+mod written;
+
 use rtether_import::{Class, Code, File, ImportError, Options, Plan, import_all};
 use rtether_model::quantity::Duration;
+
+use written::{flow, lines};
 
 /// A line of cells, each a switch with two sensors, and a controller at the first.
 const NED: &str = r#"
@@ -93,23 +97,6 @@ fn files<'f>(texts: &[(&'f str, &'f str)]) -> Vec<File<'f>> {
 
 fn plan(ned: &str, ini: &str, options: &Options) -> Result<Plan, ImportError> {
     import_all(&files(&[("Plant.ned", ned), ("omnetpp.ini", ini)]), options)
-}
-
-/// Returns the lines of a plan without comments and the space around them.
-fn lines(plan: &Plan) -> Vec<&str> {
-    let lines = plan.scenario.lines();
-    let lines = lines.map(|line| line.split(" #").next().unwrap_or_default().trim());
-    lines.collect()
-}
-
-/// Returns the lines of a flow.
-fn flow<'p>(lines: &[&'p str], name: &str) -> Vec<&'p str> {
-    let head = format!("- name: {name}");
-    let begin = lines.iter().position(|line| *line == head);
-    let begin = begin.unwrap_or_else(|| panic!("{name}: {lines:#?}")) + 1;
-    let rest = lines.get(begin..).unwrap_or_default().iter();
-    let own = rest.take_while(|line| !line.is_empty() && !line.starts_with('-'));
-    own.copied().collect()
 }
 
 /// Oracle: by hand. Interfaces are numbered by gates; light takes 5 ns a metre of cable, and a cable

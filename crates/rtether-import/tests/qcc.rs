@@ -1,6 +1,10 @@
 //! TSN requirements of users, in XML and JSON.
 
+mod written;
+
 use rtether_import::{Cabling, Class, Code, File, ImportError, Options, Plan, import};
+
+use written::{flow, lines};
 
 /// A setpoint to two drives, and samples that come three at once, as of IEEE 802.1Qdj.
 const JSON: &str = r#"{
@@ -78,22 +82,6 @@ const XML: &str = r#"<?xml version="1.0"?>
 
 fn plan(text: &str, options: &Options) -> Result<Plan, ImportError> {
     import("uni.json", text.as_bytes(), options)
-}
-
-fn lines(plan: &Plan) -> Vec<&str> {
-    let lines = plan.scenario.lines();
-    let lines = lines.map(|line| line.split(" #").next().unwrap_or_default().trim());
-    lines.collect()
-}
-
-/// Returns the lines from that of a flow to the next.
-fn flow<'p>(lines: &[&'p str], name: &str) -> Vec<&'p str> {
-    let head = format!("- name: {name}");
-    let begin = lines.iter().position(|line| *line == head);
-    let begin = begin.unwrap_or_else(|| panic!("{name}: {lines:#?}")) + 1;
-    let rest = lines.get(begin..).unwrap_or_default().iter();
-    let own = rest.take_while(|line| !line.is_empty() && !line.starts_with('-'));
-    own.copied().collect()
 }
 
 /// Oracle: by hand, and IEEE 802.1Q, 46.2.3: an interval is a fraction of a second, sizes are without
