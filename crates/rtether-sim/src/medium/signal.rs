@@ -45,7 +45,7 @@ pub(super) struct Cables {
     /// Between each pair of stations, row by row; empty for many stations at one repeater.
     between: Vec<i64>,
     /// Whether it is known that no delay is longer than by way of a third station.
-    is_metric: bool,
+    pub(super) is_metric: bool,
 }
 
 /// The cables, and the signals on them that still matter.

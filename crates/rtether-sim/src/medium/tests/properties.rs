@@ -43,11 +43,14 @@ fn compare(
     found.retain(|t| t.end < until);
     let expected = reference::run(backoff, repeater, stations, &offers, until);
     prop_assert_eq!(found, expected);
-    let mut of_paths = segment_of_paths(backoff, repeater, stations);
-    prop_assert_eq!(
-        &run(&mut of_paths, &offers, until - 1, offers_first),
-        &events
-    );
+    // The same with a table of delays, and if nothing is known about them.
+    for is_metric in [true, false] {
+        let mut of_paths = segment_of_paths(backoff, repeater, stations);
+        prop_assert!(of_paths.wire.cables.is_metric);
+        of_paths.wire.cables.is_metric = is_metric;
+        let found = run(&mut of_paths, &offers, until - 1, offers_first);
+        prop_assert_eq!(&found, &events);
+    }
 
     // Conservation: each offered frame has one outcome; the rest is in the queues.
     let totals: Vec<_> = (0..)
