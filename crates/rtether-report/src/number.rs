@@ -1,7 +1,18 @@
 //! Numbers in JSON documents.
 
 use rtether_model::quantity::Duration;
+use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
+
+/// A time, written in nanoseconds as [`ns`] gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ns(pub Duration);
+
+impl Serialize for Ns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ns(self.0).serialize(serializer)
+    }
+}
 
 /// Returns a time in nanoseconds: an integer if it is whole, else with up to three decimals.
 pub fn ns(span: Duration) -> Value {

@@ -11,7 +11,7 @@ use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 use rtether_model::route::Routing;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::names::{Names, flow_limit};
@@ -19,17 +19,7 @@ use super::ports::{PortUse, StackUse, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
 use crate::scenario::Scenario;
 use crate::sums;
-use rtether_report::number::ns;
-
-/// A time in nanoseconds, as in every document.
-#[derive(Clone, Copy)]
-struct Ns(Duration);
-
-impl Serialize for Ns {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        ns(self.0).serialize(serializer)
-    }
-}
+use rtether_report::number::Ns;
 
 #[derive(Serialize)]
 struct Document<'a> {

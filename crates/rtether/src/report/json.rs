@@ -3,14 +3,34 @@
 //! Times are nanoseconds, exact to the picosecond below 2.4 hours and rounded down to a nanosecond
 //! above. Columns that were not requested are `null`.
 
+#![allow(
+    non_camel_case_types,
+    reason = "the type of a member of `object` has the member's name"
+)]
+
+use std::sync::LazyLock;
+
 use rtether_model::admission::Refusal;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
-    ChannelRecord, NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary,
-    TransferRecord, Worst,
+    AdmissionRecord, ArpRecord, ChannelRecord, IngressRecord, NodeRecord, PortRecord, QueueRecord,
+    Record, Segment, StreamRecord, Summary, TransferRecord, Worst,
 };
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::{Value, json};
+
+/// An object with these members, written without making a [`Value`] first, which copies each name:
+/// half the time of a short run went there.
+macro_rules! object {
+    ({ $($name:ident: $value:expr),* $(,)? }) => {{
+        #[derive(Serialize)]
+        struct Object<$($name),*> {
+            $($name: $name,)*
+        }
+        Object { $($name: $value,)* }
+    }};
+}
 
 mod shared;
 
@@ -21,6 +41,7 @@ use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 use crate::scenario::Override;
+use rtether_report::number::Ns;
 pub use rtether_report::number::ns;
 pub(super) use shared::{bulk_wait, mean_wait};
 
@@ -46,9 +67,20 @@ struct Document<'a> {
 /// Values that are made as they are written.
 struct Each<F>(F);
 
-impl<I: Iterator<Item = Value>, F: Fn() -> I> Serialize for Each<F> {
+impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq((self.0)())
+    }
+}
+
+/// Members whose names are not known here, made as they are written.
+struct Members<F>(F);
+
+impl<K: Serialize, V: Serialize, I: IntoIterator<Item = (K, V)>, F: Fn() -> I> Serialize
+    for Members<F>
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map((self.0)())
     }
 }
 
@@ -70,11 +102,23 @@ impl Serialize for Document<'_> {
         map.serialize_entry("totals", &totals(record))?;
         map.serialize_entry("verdict", &verdict(checked))?;
         map.serialize_entry("help", &help(checked))?;
-        let flows = || checked.streams().map(|s| stream(checked, &s, options));
+        let flows = || {
+            checked.streams().map(|stream| Flow {
+                checked,
+                stream,
+                options,
+            })
+        };
         map.serialize_entry("flows", &Each(flows))?;
         let ports = || record.ports.iter().map(|p| port(checked, p, observed));
         map.serialize_entry("ports", &Each(ports))?;
-        let nodes = || record.nodes.iter().map(|n| node(checked, n, observed));
+        let nodes = || {
+            record.nodes.iter().map(|record| Node {
+                checked,
+                record,
+                observed,
+            })
+        };
         map.serialize_entry("nodes", &Each(nodes))?;
         let media = || domains.iter().map(|d| shared::medium(checked, d, observed));
         map.serialize_entry("media", &Each(media))?;
@@ -97,14 +141,14 @@ pub fn document(checked: &Checked, options: Options) -> Value {
 }
 
 /// Returns the packet counts of all streams together, and the number of simulation events.
-fn totals(record: &Record) -> Value {
+fn totals(record: &Record) -> impl Serialize {
     let sum = |count: fn(&StreamRecord) -> u64| record.streams.iter().map(count).sum::<u64>();
-    json!({
-        "released": sum(|stream| stream.released),
-        "delivered": sum(|stream| stream.delivered),
-        "lost": sum(|stream| stream.dropped),
-        "in_flight": sum(|stream| stream.in_flight),
-        "events": record.events,
+    object!({
+        released: sum(|stream| stream.released),
+        delivered: sum(|stream| stream.delivered),
+        lost: sum(|stream| stream.dropped),
+        in_flight: sum(|stream| stream.in_flight),
+        events: record.events,
     })
 }
 
@@ -119,8 +163,8 @@ pub fn text(checked: &Checked, options: Options) -> String {
     text
 }
 
-fn ns_or_null(span: Option<Duration>) -> Value {
-    span.map_or(Value::Null, ns)
+fn maybe_ns(span: Option<Duration>) -> Option<Ns> {
+    span.map(Ns)
 }
 
 fn verdict(checked: &Checked) -> Value {
@@ -141,192 +185,187 @@ fn verdict(checked: &Checked) -> Value {
 }
 
 /// Returns what would help the worst stream that is not proved, or `null`.
-fn help(checked: &Checked) -> Value {
-    let Some(help) = &checked.help else {
-        return Value::Null;
-    };
+fn help(checked: &Checked) -> Option<impl Serialize> {
+    let help = checked.help.as_ref()?;
     let stream = checked.stream(help.stream);
-    let change = |change: &Change| {
-        json!({
-            "change": change.words,
-            "edit": change.edit.as_ref().map(Override::text),
-            "file": change.place.as_ref().map(|(file, _)| file),
-            "line": change.place.as_ref().map(|(_, line)| line),
-            "bound_ns": ns(change.bound),
-            "gain_ns": ns(change.gain),
-            "proved": change.proved,
-        })
-    };
     let changes = help.changes.as_ref();
-    json!({
-        "flow": stream.flow.name,
-        "listener": checked.node_name(stream.record.listener_id()),
-        "bound_ns": ns(help.bound),
-        "deadline_ns": ns(help.deadline),
-        "deadlines": help.deadlines,
-        "proved": help.proved,
-        "changes": changes.map(|changes| changes.iter().map(change).collect::<Vec<_>>()),
+    Some(object!({
+        flow: &stream.flow.name,
+        listener: checked.node_name(stream.record.listener_id()),
+        bound_ns: Ns(help.bound),
+        deadline_ns: Ns(help.deadline),
+        deadlines: help.deadlines,
+        proved: help.proved,
+        changes: changes.map(|changes| changes.iter().map(change).collect::<Vec<_>>()),
+    }))
+}
+
+fn change(change: &Change) -> impl Serialize {
+    object!({
+        change: &change.words,
+        edit: change.edit.as_ref().map(Override::text),
+        file: change.place.as_ref().map(|(file, _)| file),
+        line: change.place.as_ref().map(|(_, line)| line),
+        bound_ns: Ns(change.bound),
+        gain_ns: Ns(change.gain),
+        proved: change.proved,
     })
 }
 
-fn stream(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
-    let texts = MEMBERS.map(|(name, _, text)| (name, text(checked, stream).into()));
-    let figures = [
-        ("deadline_ns", ns_or_null(stream.flow.deadline)),
-        ("bound_ns", ns_or_null(stream.bound)),
-        (
-            "statistical",
-            json!(stream.statistical.as_ref().map(crate::bound::said)),
-        ),
-        ("sim", simulated(checked, stream, options)),
-        (
-            "measured",
-            json!(stream.measured.as_ref().map(Measurement::json)),
-        ),
-        ("verdict", stream.verdict().name().into()),
-        ("basis", basis(stream)),
-        ("failed", failed(checked, stream)),
-        ("margin_ns", ns_or_null(stream.assessment.margin)),
-        ("reasons", json!(stream.assessment.reasons)),
-    ];
-    let channel = stream.record.channel.as_ref();
-    let channel = channel.map(|own| ("channel", channel_of(own)));
-    let members = texts.into_iter().chain(figures).chain(channel);
-    members
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+/// What reports say of one stream.
+struct Flow<'a> {
+    checked: &'a Checked,
+    stream: Stream<'a>,
+    options: Options,
+}
+
+impl Serialize for Flow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            checked,
+            stream,
+            options,
+        } = self;
+        let mut map = serializer.serialize_map(None)?;
+        for (name, _, text) in MEMBERS {
+            map.serialize_entry(name, &text(checked, stream))?;
+        }
+        map.serialize_entry("deadline_ns", &maybe_ns(stream.flow.deadline))?;
+        map.serialize_entry("bound_ns", &maybe_ns(stream.bound))?;
+        let statistical = stream.statistical.as_ref().map(crate::bound::said);
+        map.serialize_entry("statistical", &statistical)?;
+        map.serialize_entry("sim", &simulated(checked, stream, *options))?;
+        let measured = stream.measured.as_ref().map(Measurement::json);
+        map.serialize_entry("measured", &measured)?;
+        map.serialize_entry("verdict", stream.verdict().name())?;
+        map.serialize_entry("basis", &basis(stream))?;
+        map.serialize_entry("failed", &failed(checked, stream))?;
+        map.serialize_entry("margin_ns", &maybe_ns(stream.assessment.margin))?;
+        map.serialize_entry("reasons", &stream.assessment.reasons)?;
+        if let Some(channel) = &stream.record.channel {
+            map.serialize_entry("channel", &channel_of(channel))?;
+        }
+        map.end()
+    }
 }
 
 /// Returns what became of the requests for a channel.
-fn channel_of(channel: &ChannelRecord) -> Value {
-    let refused = Refusal::ALL.into_iter().map(|reason| {
-        let count = channel.refused[reason.index()];
-        (reason.name().to_owned(), count.into())
-    });
-    json!({
-        "granted": channel.granted,
-        "refused": refused.collect::<Map<String, Value>>(),
-        "undecided": channel.undecided,
-        "wait_mean_ns": ns_or_null(channel.wait_mean()),
-        "wait_max_ns": ns_or_null((channel.granted > 0).then_some(channel.wait_max)),
+fn channel_of(channel: &ChannelRecord) -> impl Serialize {
+    let count = |reason: Refusal| (reason.name(), channel.refused[reason.index()]);
+    object!({
+        granted: channel.granted,
+        refused: Members(move || Refusal::ALL.into_iter().map(count)),
+        undecided: channel.undecided,
+        wait_mean_ns: maybe_ns(channel.wait_mean()),
+        wait_max_ns: maybe_ns((channel.granted > 0).then_some(channel.wait_max)),
     })
 }
 
 /// Returns what the verdict rests on, over all columns and in each.
-fn basis(stream: &Stream<'_>) -> Value {
+fn basis(stream: &Stream<'_>) -> impl Serialize {
     let said = stream.assessment;
-    json!({
-        "word": said.standing().name(),
-        "packets": said.standing().packets(),
-        "sim": said.simulated.said(),
-        "bound": said.bound.said(),
-        "measured": said.measured.said(),
+    object!({
+        word: said.standing().name(),
+        packets: said.standing().packets(),
+        sim: said.simulated.said(),
+        bound: said.bound.said(),
+        measured: said.measured.said(),
     })
 }
 
 /// Returns the column of the requirement that failed worst, and where most of its time goes.
-fn failed(checked: &Checked, stream: &Stream<'_>) -> Value {
-    let Some(column) = stream.assessment.failed else {
-        return Value::Null;
-    };
+fn failed(checked: &Checked, stream: &Stream<'_>) -> Option<impl Serialize> {
+    let column = stream.assessment.failed?;
     let responsible = stream.assessment.responsible.map(|blame| {
-        json!({
-            "place": checked.place_name(blame.place),
-            "node": checked.node_name(blame.place.port.node),
-            "port": blame.place.port.port,
-            "segment": blame.place.segment.name(),
-            "delay_ns": ns(blame.delay),
-            "share": super::text::share(blame.delay, blame.of),
+        object!({
+            place: checked.place_name(blame.place),
+            node: checked.node_name(blame.place.port.node),
+            port: blame.place.port.port,
+            segment: blame.place.segment.name(),
+            delay_ns: Ns(blame.delay),
+            share: super::text::share(blame.delay, blame.of),
         })
     });
-    json!({ "column": column.name(), "responsible": responsible })
+    Some(object!({ column: column.name(), responsible: responsible }))
 }
 
-fn simulated(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
+fn simulated(checked: &Checked, stream: &Stream<'_>, options: Options) -> impl Serialize {
     let record = stream.record;
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Value| {
-        fields.insert(name.into(), value);
-    };
-    put("count", record.delivered.into());
-    put("released", record.released.into());
-    put("lost", record.dropped.into());
-    put("in_flight", record.in_flight.into());
-    put("missed", record.missed.into());
-    put("miss_ratio", record.miss_ratio().into());
-    put("min_ns", ns_or_null(minimum(&record.latency)));
-    put("mean_ns", ns_or_null(record.latency.mean()));
-    put("std_ns", ns_or_null(record.latency.standard_deviation()));
-    put("p50_ns", ns_or_null(record.quantile(1, 2)));
-    put("p99_ns", ns_or_null(record.quantile(99, 100)));
-    put("p999_ns", ns_or_null(record.quantile(999, 1_000)));
-    put("max_ns", ns_or_null(stream.max()));
-    put("ethernet", ethernet(record));
-    put("segments", by_segment(|segment| stream.mean_in(segment)));
-    put("node_share", record.node_share().into());
-    put("confidence", confidence(&stream.confidence));
-    let worst = record.worst.as_ref();
-    put(
-        "worst",
-        worst.map_or(Value::Null, |w| worst_packet(checked, w)),
-    );
-    put("throughput_bps", throughput(checked, record).into());
-    put("transfers", record.transfers.iter().map(transfer).collect());
-    let buckets = options.buckets.then(|| buckets(checked, record));
-    put("buckets", buckets.unwrap_or(Value::Null));
-    let histogram = options.histogram.then(|| histogram(record));
-    put("histogram", histogram.unwrap_or(Value::Null));
-    Value::Object(fields)
+    object!({
+        count: record.delivered,
+        released: record.released,
+        lost: record.dropped,
+        in_flight: record.in_flight,
+        missed: record.missed,
+        miss_ratio: record.miss_ratio(),
+        min_ns: maybe_ns(minimum(&record.latency)),
+        mean_ns: maybe_ns(record.latency.mean()),
+        std_ns: maybe_ns(record.latency.standard_deviation()),
+        p50_ns: maybe_ns(record.quantile(1, 2)),
+        p99_ns: maybe_ns(record.quantile(99, 100)),
+        p999_ns: maybe_ns(record.quantile(999, 1_000)),
+        max_ns: maybe_ns(stream.max()),
+        ethernet: ethernet(record),
+        segments: by_segment(|segment| stream.mean_in(segment)),
+        node_share: record.node_share(),
+        confidence: confidence(&stream.confidence),
+        worst: record.worst.as_ref().map(|own| worst_packet(checked, own)),
+        throughput_bps: throughput(checked, record),
+        transfers: record.transfers.iter().map(transfer).collect::<Vec<_>>(),
+        buckets: options.buckets.then(|| buckets(checked, record)),
+        histogram: options.histogram.then(|| histogram(record)),
+    })
 }
 
 fn minimum(summary: &Summary) -> Option<Duration> {
     (summary.count > 0).then_some(summary.min)
 }
 
-fn ethernet(record: &StreamRecord) -> Value {
+fn ethernet(record: &StreamRecord) -> impl Serialize {
     let summary = &record.ethernet;
     let max = (summary.count > 0).then_some(summary.max);
-    json!({ "mean_ns": ns_or_null(summary.mean()), "max_ns": ns_or_null(max) })
+    object!({ mean_ns: maybe_ns(summary.mean()), max_ns: maybe_ns(max) })
 }
 
 /// Returns an object with a member per segment: `driver_queue_ns`.
-fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> Value {
-    let members = Segment::ALL.map(|segment| (segment_key(segment), ns_or_null(value(segment))));
-    Value::Object(members.into_iter().collect())
+fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> impl Serialize {
+    let spans = Segment::ALL.map(|segment| (segment_key(segment), maybe_ns(value(segment))));
+    Members(move || spans)
 }
 
 /// Returns the column name of a segment: `driver_queue_ns`.
-pub fn segment_key(segment: Segment) -> String {
-    format!("{}_ns", segment.name().replace(' ', "_"))
+pub fn segment_key(segment: Segment) -> &'static str {
+    static KEYS: LazyLock<[String; Segment::ALL.len()]> = LazyLock::new(|| {
+        Segment::ALL.map(|segment| format!("{}_ns", segment.name().replace(' ', "_")))
+    });
+    &KEYS[segment.index()]
 }
 
-fn confidence(confidence: &Confidence) -> Value {
-    let interval = |interval: Option<Interval>| {
-        interval.map_or(Value::Null, |i| json!([ns(i.low), ns(i.high)]))
-    };
-    json!({
-        "level": 0.95,
-        "mean_ns": interval(confidence.mean),
-        "p99_ns": interval(confidence.p99),
-        "miss_ratio": confidence.miss_ratio.map_or(Value::Null, |(low, high)| json!([low, high])),
+fn confidence(confidence: &Confidence) -> impl Serialize {
+    let interval = |own: Option<Interval>| own.map(|own| [Ns(own.low), Ns(own.high)]);
+    object!({
+        level: 0.95,
+        mean_ns: interval(confidence.mean),
+        p99_ns: interval(confidence.p99),
+        miss_ratio: confidence.miss_ratio,
     })
 }
 
-fn worst_packet(checked: &Checked, worst: &Worst) -> Value {
+fn worst_packet(checked: &Checked, worst: &Worst) -> impl Serialize {
     let (place, delay) = worst.responsible;
-    json!({
-        "released_at_ns": ns(worst.released_at.since_start()),
-        "latency_ns": ns(worst.latency),
-        "seed": worst.seed,
-        "segments": by_segment(|segment| Some(worst.segments[segment.index()])),
-        "responsible": {
-            "place": checked.place_name(place),
-            "node": checked.node_name(place.port.node),
-            "port": place.port.port,
-            "segment": place.segment.name(),
-            "delay_ns": ns(delay),
-            "share": super::text::share(delay, worst.latency),
-        },
+    object!({
+        released_at_ns: Ns(worst.released_at.since_start()),
+        latency_ns: Ns(worst.latency),
+        seed: worst.seed,
+        segments: by_segment(|segment| Some(worst.segments[segment.index()])),
+        responsible: object!({
+            place: checked.place_name(place),
+            node: checked.node_name(place.port.node),
+            port: place.port.port,
+            segment: place.segment.name(),
+            delay_ns: Ns(delay),
+            share: super::text::share(delay, worst.latency),
+        }),
     })
 }
 
@@ -339,129 +378,145 @@ pub fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
     u64::try_from(bits.checked_div(counted)?).ok()
 }
 
-fn transfer(transfer: &TransferRecord) -> Value {
+fn transfer(transfer: &TransferRecord) -> impl Serialize {
     let finished = transfer.finished_at;
     let span = finished.map(|end| end - transfer.started_at);
-    json!({
-        "started_at_ns": ns(transfer.started_at.since_start()),
-        "finished_at_ns": ns_or_null(finished.map(Instant::since_start)),
-        "duration_ns": ns_or_null(span),
-        "delivered_bytes": transfer.delivered.get(),
-        "retransmissions": transfer.retransmissions,
-        "timeouts": transfer.timeouts,
+    object!({
+        started_at_ns: Ns(transfer.started_at.since_start()),
+        finished_at_ns: maybe_ns(finished.map(Instant::since_start)),
+        duration_ns: maybe_ns(span),
+        delivered_bytes: transfer.delivered.get(),
+        retransmissions: transfer.retransmissions,
+        timeouts: transfer.timeouts,
     })
 }
 
-fn buckets(checked: &Checked, record: &StreamRecord) -> Value {
+fn buckets(checked: &Checked, record: &StreamRecord) -> impl Serialize {
     let list = record.buckets.iter().map(|bucket| {
         let max = (bucket.count > 0).then_some(bucket.max);
-        json!({
-            "count": bucket.count,
-            "mean_ns": ns_or_null(bucket.mean()),
-            "max_ns": ns_or_null(max),
+        object!({
+            count: bucket.count,
+            mean_ns: maybe_ns(bucket.mean()),
+            max_ns: maybe_ns(max),
         })
     });
-    json!({
-        "length_ns": ns(checked.results.record.bucket),
-        "values": list.collect::<Vec<_>>(),
+    object!({
+        length_ns: Ns(checked.results.record.bucket),
+        values: list.collect::<Vec<_>>(),
     })
 }
 
 /// Returns pairs of a bin's upper edge and its count.
-fn histogram(record: &StreamRecord) -> Value {
+fn histogram(record: &StreamRecord) -> impl Serialize {
     let bins = record.histogram.bins();
-    let pairs = bins.map(|(upper, count)| json!([ns(upper), count]));
-    json!({ "bins_ns_count": pairs.collect::<Vec<_>>() })
+    let pairs = bins.map(|(upper, count)| (Ns(upper), count));
+    object!({ bins_ns_count: pairs.collect::<Vec<_>>() })
 }
 
-fn port(checked: &Checked, port: &PortRecord, observed: Duration) -> Value {
+fn port(checked: &Checked, port: &PortRecord, observed: Duration) -> impl Serialize {
     let rate = checked.scenario.network.links[port.link.index()].rate;
-    json!({
-        "node": checked.node_name(port.port.node),
-        "port": port.port.port,
-        "peer": checked.peer_name(port.port),
-        "link": port.link.0,
-        "rate_bps": rate.as_bps(),
-        "utilization": port.utilization(observed),
-        "backlog_max_bytes": port.backlog_max.get(),
-        "offered": port.offered,
-        "sent": port.sent,
-        "sent_wire_bytes": port.sent_wire.get(),
-        "dropped": port.dropped,
-        "queued": port.queued,
-        "corrupted": port.corrupted,
-        "queues": port.queues.iter().map(queue).collect::<Vec<_>>(),
-        "access": port.access.as_ref().map_or(Value::Null, shared::access),
+    object!({
+        node: checked.node_name(port.port.node),
+        port: port.port.port,
+        peer: checked.peer_name(port.port),
+        link: port.link.0,
+        rate_bps: rate.as_bps(),
+        utilization: port.utilization(observed),
+        backlog_max_bytes: port.backlog_max.get(),
+        offered: port.offered,
+        sent: port.sent,
+        sent_wire_bytes: port.sent_wire.get(),
+        dropped: port.dropped,
+        queued: port.queued,
+        corrupted: port.corrupted,
+        queues: port.queues.iter().map(queue).collect::<Vec<_>>(),
+        access: port.access.as_ref().map(shared::access),
     })
 }
 
-fn queue(queue: &QueueRecord) -> Value {
+fn queue(queue: &QueueRecord) -> impl Serialize {
     let mean = queue.waited_ps.checked_div(i128::from(queue.sent));
     let mean = mean.and_then(|ps| i64::try_from(ps).ok());
-    json!({
-        "sent": queue.sent,
-        "dropped": queue.dropped,
-        "depth_max": queue.depth_max,
-        "mean_wait_ns": ns_or_null(mean.map(Duration::from_ps)),
+    object!({
+        sent: queue.sent,
+        dropped: queue.dropped,
+        depth_max: queue.depth_max,
+        mean_wait_ns: maybe_ns(mean.map(Duration::from_ps)),
     })
 }
 
-fn node(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
-    let mut value = counters(checked, node, observed);
-    if !node.ingress.is_empty() {
-        value["policed"] = node.policed.into();
-        let rules = node.ingress.iter().map(|rule| {
-            json!({
-                "port": rule.port + 1,
-                "rule": rule.rule + 1,
-                "matched": rule.matched,
-                "exceeded": rule.exceeded,
-            })
-        });
-        value["ingress"] = rules.collect();
-    }
-    if let Some(arp) = &node.arp {
-        value["arp"] = json!({
-            "requests": arp.requests,
-            "replies": arp.replies,
-            "handled": arp.handled,
-            "held": arp.held,
-            "dropped": arp.dropped,
-            "waiting": arp.waiting,
-            "failures": arp.failures,
-        });
-    }
-    if let Some(own) = &node.admission {
-        value["admission"] = json!({
-            "requests": own.requests,
-            "granted": own.granted,
-            "refused": own.refused,
-            "released": own.released,
-            "repeated": own.repeated,
-            "abandoned": own.abandoned,
-            "malformed": own.malformed,
-            "kept": own.kept,
-        });
-    }
-    value
+/// A node with its counters.
+struct Node<'a> {
+    checked: &'a Checked,
+    record: &'a NodeRecord,
+    observed: Duration,
 }
 
-fn counters(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
-    json!({
-        "name": checked.node_name(node.node),
-        "kind": checked.kind_name(node.node),
-        "stack_utilization": node.stack_utilization(observed),
-        "stack_queue_max": node.stack_queue_max,
-        "stack_dropped": node.stack_dropped,
-        "in_stack": node.in_stack,
-        "released": node.released,
-        "delivered": node.delivered,
-        "arrived": node.arrived,
-        "copied": node.copied,
-        "filtered": node.filtered,
-        "discarded": node.discarded,
-        "layer_dropped": node.layer_dropped,
-        "layer": node.layer.as_ref().map_or(Value::Null, shared::layer),
+impl Serialize for Node<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let node = self.record;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", self.checked.node_name(node.node))?;
+        map.serialize_entry("kind", self.checked.kind_name(node.node))?;
+        let utilization = node.stack_utilization(self.observed);
+        map.serialize_entry("stack_utilization", &utilization)?;
+        map.serialize_entry("stack_queue_max", &node.stack_queue_max)?;
+        map.serialize_entry("stack_dropped", &node.stack_dropped)?;
+        map.serialize_entry("in_stack", &node.in_stack)?;
+        map.serialize_entry("released", &node.released)?;
+        map.serialize_entry("delivered", &node.delivered)?;
+        map.serialize_entry("arrived", &node.arrived)?;
+        map.serialize_entry("copied", &node.copied)?;
+        map.serialize_entry("filtered", &node.filtered)?;
+        map.serialize_entry("discarded", &node.discarded)?;
+        map.serialize_entry("layer_dropped", &node.layer_dropped)?;
+        map.serialize_entry("layer", &node.layer.as_ref().map(shared::layer))?;
+        if !node.ingress.is_empty() {
+            map.serialize_entry("policed", &node.policed)?;
+            let rules = node.ingress.iter().map(rule);
+            map.serialize_entry("ingress", &rules.collect::<Vec<_>>())?;
+        }
+        if let Some(own) = &node.arp {
+            map.serialize_entry("arp", &arp(own))?;
+        }
+        if let Some(own) = &node.admission {
+            map.serialize_entry("admission", &admission(own))?;
+        }
+        map.end()
+    }
+}
+
+fn rule(rule: &IngressRecord) -> impl Serialize {
+    object!({
+        port: rule.port + 1,
+        rule: rule.rule + 1,
+        matched: rule.matched,
+        exceeded: rule.exceeded,
+    })
+}
+
+fn arp(own: &ArpRecord) -> impl Serialize {
+    object!({
+        requests: own.requests,
+        replies: own.replies,
+        handled: own.handled,
+        held: own.held,
+        dropped: own.dropped,
+        waiting: own.waiting,
+        failures: own.failures,
+    })
+}
+
+fn admission(own: &AdmissionRecord) -> impl Serialize {
+    object!({
+        requests: own.requests,
+        granted: own.granted,
+        refused: own.refused,
+        released: own.released,
+        repeated: own.repeated,
+        abandoned: own.abandoned,
+        malformed: own.malformed,
+        kept: own.kept,
     })
 }
 
