@@ -168,7 +168,7 @@ mod tests {
     /// Oracle: clap.
     #[test]
     fn each_verb_has_an_example_that_parses() {
-        let command = command();
+        let command = crate::command();
         let mut verbs = Vec::new();
         shown(&command, "rtether", &mut verbs);
         for (path, verb) in verbs {

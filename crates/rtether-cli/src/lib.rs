@@ -9,6 +9,7 @@
 )]
 
 mod cli;
+mod deferred;
 mod drafts;
 mod exit;
 mod files;
@@ -70,5 +71,5 @@ fn outcome(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 /// Returns the definition of the command, for generated pages.
 pub fn command() -> clap::Command {
-    cli::command()
+    deferred::whole(cli::command)
 }

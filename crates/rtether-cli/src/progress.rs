@@ -50,23 +50,45 @@ pub(crate) fn with_progress<T: Send>(
     care: Care,
     work: impl FnOnce(&Progress) -> T + Send,
 ) -> Result<T, String> {
-    let progress = Arc::new(Progress::default());
-    let asked = Arc::clone(&progress);
-    let _work = Work::new(care, move || asked.cancel());
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(pace))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
+    let threads = pool.current_num_threads();
+    let work = |progress: &Progress| pool.install(|| work(progress));
+    Ok(with_bar(pace, simulated_ms, care, threads, work))
+}
+
+/// Like [`with_progress`], for `work` that has use for this thread only: starting others and ending
+/// them would cost more than many a simulation.
+pub(crate) fn alone_with_progress<T>(
+    pace: Pace,
+    simulated_ms: u64,
+    care: Care,
+    work: impl FnOnce(&Progress) -> T,
+) -> T {
+    with_bar(pace, simulated_ms, care, 1, work)
+}
+
+fn with_bar<T>(
+    pace: Pace,
+    simulated_ms: u64,
+    care: Care,
+    threads: usize,
+    work: impl FnOnce(&Progress) -> T,
+) -> T {
+    let progress = Arc::new(Progress::default());
+    let asked = Arc::clone(&progress);
+    let _work = Work::new(care, move || asked.cancel());
     let bar = bar(pace, simulated_ms);
     let show = || bar.set_position(milliseconds(&progress));
-    let outcome = watched(show, || pool.install(|| work(&progress)));
+    let outcome = watched(show, || work(&progress));
     bar.finish_and_clear();
     terminal::detail(|| {
-        let threads = pool.current_num_threads();
         let simulated = progress.simulated();
         format!("simulated {simulated} of plant time on {threads} threads")
     });
-    Ok(outcome)
+    outcome
 }
 
 /// Runs `work` on this thread, shows the steps done if it takes long, and ends it on Ctrl-C.

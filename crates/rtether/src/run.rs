@@ -60,21 +60,26 @@ impl Progress {
 pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
     let plan = scenario.run;
     let runs = u64::from(plan.runs);
+    let replicate = |run| {
+        let seed = plan.seed.wrapping_add(run);
+        let (record, stages) = simulate_run(scenario, seed, progress)?;
+        Ok((seed, record, stages))
+    };
     let mut merged = Merged::default();
     let mut begun = 0;
+    // To ask a pool for its threads would start them, for a single run in vain.
+    let at_once = if runs == 1 { 1 } else { at_once(scenario) };
     while begun < runs && (begun == 0 || !progress.is_cancelled()) {
-        let some = begun..runs.min(begun + at_once(scenario));
+        let some = begun..runs.min(begun + at_once);
         begun = some.end;
-        let records = some
-            .into_par_iter()
-            .filter(|&run| run == 0 || !progress.is_cancelled())
-            .map(|run| {
-                let seed = plan.seed.wrapping_add(run);
-                let (record, stages) = simulate_run(scenario, seed, progress)?;
-                Ok((seed, record, stages))
-            })
-            .collect::<Result<Vec<(u64, Record, Stages)>, BuildError>>()?;
-        for (seed, record, stages) in records {
+        let is_wanted = |&run: &u64| run == 0 || !progress.is_cancelled();
+        let records: Result<Vec<_>, BuildError> = if at_once == 1 {
+            some.filter(is_wanted).map(replicate).collect()
+        } else {
+            let some = some.into_par_iter().filter(is_wanted);
+            some.map(replicate).collect()
+        };
+        for (seed, record, stages) in records? {
             merged.add(seed, record, plan.duration);
             stages::merge(&mut merged.stages, stages);
         }

@@ -21,7 +21,7 @@ use super::host::{CheckLive, Measured, TestBed};
 use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::outputs::{Gates, Output, Outputs, Traces};
-use crate::progress::{Pace, with_progress};
+use crate::progress::{Pace, alone_with_progress, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::Care;
 use crate::terminal;
@@ -253,26 +253,27 @@ fn simulate(
             plan.seed
         )
     });
-    let run = with_progress(
-        pace,
-        u64::try_from(total).unwrap_or(0),
-        Care::None,
-        |progress| {
-            let results = run::simulate(scenario, progress);
-            let traced = [
-                pcap.map(|draft| capture(scenario, progress, draft)),
-                packets.map(|draft| list_packets(scenario, progress, draft)),
-            ];
-            // A truncated trace makes the results partial, too.
-            results.map(|results| {
-                let results = Results {
-                    partial: progress.is_cancelled(),
-                    ..results
-                };
-                (results, traced)
-            })
-        },
-    );
+    let total = u64::try_from(total).unwrap_or(0);
+    let work = |progress: &Progress| {
+        let results = run::simulate(scenario, progress);
+        let traced = [
+            pcap.map(|draft| capture(scenario, progress, draft)),
+            packets.map(|draft| list_packets(scenario, progress, draft)),
+        ];
+        // A truncated trace makes the results partial, too.
+        results.map(|results| {
+            let results = Results {
+                partial: progress.is_cancelled(),
+                ..results
+            };
+            (results, traced)
+        })
+    };
+    let run = if plan.runs == 1 {
+        Ok(alone_with_progress(pace, total, Care::None, work))
+    } else {
+        with_progress(pace, total, Care::None, work)
+    };
     match run {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => {

@@ -27,6 +27,7 @@ pub(crate) mod host;
 
 use clap::Subcommand;
 
+use crate::deferred::Deferred;
 use crate::exit::Exit;
 
 /// The verb.
@@ -34,40 +35,40 @@ use crate::exit::Exit;
 pub(crate) enum Verb {
     /// Judge every flow of a scenario against its deadline: start here
     #[command(after_help = "Example: rtether check plant.yaml --report plant.html")]
-    Check(check::CheckVerb),
+    Check(Deferred<check::CheckVerb>),
     /// Simulate a scenario without proofs, with traces on request
     #[command(after_help = "Example: rtether sim plant.yaml --pcap plant.pcapng")]
-    Sim(sim::SimArgs),
+    Sim(Deferred<sim::SimArgs>),
     /// Show why a packet took as long as it did, and what it waited for
-    Why(why::WhyArgs),
+    Why(Deferred<why::WhyArgs>),
     /// Compare two results: margins gained and lost, new failures
-    Diff(diff::DiffArgs),
+    Diff(Deferred<diff::DiffArgs>),
     /// Run many values and seeds of a scenario, and say which matter
-    Sweep(sweep::SweepArgs),
+    Sweep(Deferred<sweep::SweepArgs>),
     /// Compare access schemes on the hubs of a plant, faults included
-    Compare(compare::CompareArgs),
+    Compare(Deferred<compare::CompareArgs>),
     /// Prove how long packets can take at most, without simulation
-    Bound(bound::BoundArgs),
+    Bound(Deferred<bound::BoundArgs>),
     /// Decide whether flows may be added with all deadlines proved
-    Admit(admit::AdmitArgs),
+    Admit(Deferred<admit::AdmitArgs>),
     /// Find the highest load of other traffic that deadlines allow
-    Limit(limit::LimitArgs),
+    Limit(Deferred<limit::LimitArgs>),
     #[command(flatten)]
     Host(host::HostVerb),
     /// Write a commented scenario that already passes
-    New(new::NewArgs),
+    New(Deferred<new::NewArgs>),
     /// Make a scenario of another tool's file, with all that is assumed
-    Import(import::ImportArgs),
+    Import(Deferred<import::ImportArgs>),
     /// Write a scenario as another tool reads it
-    Export(export::ExportArgs),
+    Export(Deferred<export::ExportArgs>),
     /// Print the JSON Schema of scenario files, for editors
-    Schema(schema::SchemaArgs),
+    Schema(Deferred<schema::SchemaArgs>),
     /// Repeat experiments of the five papers and judge their claims
-    Reproduce(reproduce::ReproduceArgs),
+    Reproduce(Deferred<reproduce::ReproduceArgs>),
     /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
+    Completions(Deferred<completions::CompletionsArgs>),
     /// Print the manual page of the command or of a verb
-    Man(man::ManArgs),
+    Man(Deferred<man::ManArgs>),
 }
 
 impl Verb {

@@ -29,6 +29,7 @@ mod watch;
 
 use clap::Subcommand;
 
+use crate::deferred::Deferred;
 use crate::exit::Exit;
 
 pub(crate) use rtether_testbed::is_output_closed;
@@ -38,32 +39,32 @@ pub(crate) use test_bed::{CheckLive, Measured, TestBed};
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostVerb {
     /// Measure round trips to a host
-    Ping(ping::PingArgs),
+    Ping(Deferred<ping::PingArgs>),
     /// Answer the requests of `ping`, or act as a controller board
-    Echo(echo::EchoArgs),
+    Echo(Deferred<echo::EchoArgs>),
     /// Publish samples of a topic over RTPS
-    Pub(publish::PubArgs),
+    Pub(Deferred<publish::PubArgs>),
     /// Subscribe to a topic over RTPS and show its samples
-    Sub(subscribe::SubArgs),
+    Sub(Deferred<subscribe::SubArgs>),
     /// List the participants of an RTPS domain and what does not match
-    Spy(spy::SpyArgs),
+    Spy(Deferred<spy::SpyArgs>),
     /// Manage the applications of this host in a domain of RTPS 1.0
-    Manager(manager::ManagerArgs),
+    Manager(Deferred<manager::ManagerArgs>),
     /// Compare what comes at a device with a plan, frame by frame
-    Watch(watch::WatchArgs),
+    Watch(Deferred<watch::WatchArgs>),
     /// Run a scenario in network namespaces or on hosts, and measure it
-    Live(live::LiveArgs),
+    Live(Deferred<live::LiveArgs>),
     /// Play an end station for `live --backend ssh` of another host, over standard input and output
     #[command(hide = true)]
     LiveAgent,
     /// Generate background load, or receive it
-    Load(load::LoadArgs),
+    Load(Deferred<load::LoadArgs>),
     /// Measure the cost of this host's network stack, for scenarios
-    Calibrate(calibrate::CalibrateArgs),
+    Calibrate(Deferred<calibrate::CalibrateArgs>),
     /// Check whether this host is fit for measurements, with remedies
-    Doctor(doctor::DoctorArgs),
+    Doctor(Deferred<doctor::DoctorArgs>),
     /// Put queues, tags and smoother between the stack and a device
-    Shim(shim::ShimArgs),
+    Shim(Deferred<shim::ShimArgs>),
 }
 
 impl HostVerb {
