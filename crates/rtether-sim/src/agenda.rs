@@ -5,7 +5,8 @@
 //! run, and an event is a change of the slot's time.
 //!
 //! **What is under way**, arrivals and completions, is set once and then happens, soon, and few of
-//! many slots are set at any time: a heap of those that are set stays small, whatever the plant.
+//! many slots are set at any time: a heap of those that are set stays small, whatever the plant. Those
+//! set in the order in which they happen do not even enter it: they stand in a line.
 //! **All others**, of which most are set (releases) or are moved again and again (retransmissions),
 //! are in a tree. A change there replays the matches on the path to the root, whose memory
 //! locations follow from the slot, so that they are fetched in parallel. Ports wake up only where
@@ -22,11 +23,11 @@
 //! packets keep the order in which they entered it.
 
 use alloc::collections::BinaryHeap;
-use alloc::collections::binary_heap::PeekMut;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::hint::select_unpredictable;
+use core::mem;
 
 /// Time of an idle slot.
 pub(crate) const NEVER: i64 = i64::MAX;
@@ -39,6 +40,14 @@ const GROUP: u32 = 4;
 struct Entry {
     time: i64,
     slot: u32,
+}
+
+impl Entry {
+    /// Returns whether it comes before another one; at the same time the lower slot does.
+    #[inline]
+    const fn is_before(self, other: Self) -> bool {
+        self.time < other.time || (self.time == other.time && self.slot < other.slot)
+    }
 }
 
 /// Times of neighbors, in half a cache line.
@@ -142,26 +151,35 @@ impl Agenda {
 }
 
 /// Timers by slot of which few are set.
+///
+/// Each entry is a time that was set. One that is no longer that of its slot is left where it is until
+/// it comes first.
 struct Heap {
     /// By slot.
     times: Vec<i64>,
-    /// Times that were set, with their slots in the lower bits, the earliest first. One that is no
-    /// longer that of its slot is left where it is until it comes first.
+    /// Entries that were set about in order.
+    line: Line,
+    /// All others, with their slots in the lower bits, the earliest first.
     set: BinaryHeap<Reverse<i128>>,
+    /// The first of these.
+    top: Entry,
     first: Entry,
 }
 
 /// Returns a number that is ordered as time and slot are: comparing one is faster.
 #[inline]
-fn entry(time: i64, slot: u32) -> i128 {
-    (i128::from(time) << u32::BITS) | i128::from(slot)
+fn number(entry: Entry) -> i128 {
+    (i128::from(entry.time) << u32::BITS) | i128::from(entry.slot)
 }
 
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "each takes its own bits")]
 #[allow(clippy::cast_sign_loss, reason = "a slot has no sign")]
-const fn parts(entry: i128) -> (i64, u32) {
-    ((entry >> u32::BITS) as i64, entry as u32)
+const fn entry(number: i128) -> Entry {
+    Entry {
+        time: (number >> u32::BITS) as i64,
+        slot: number as u32,
+    }
 }
 
 const NOTHING: Entry = Entry {
@@ -174,7 +192,9 @@ impl Heap {
     fn new(slots: u32) -> Self {
         Self {
             times: vec![NEVER; slots as usize],
+            line: Line::new(),
             set: BinaryHeap::new(),
+            top: NOTHING,
             first: NOTHING,
         }
     }
@@ -184,17 +204,32 @@ impl Heap {
         let own = &mut self.times[slot as usize];
         let was_set = *own != NEVER;
         *own = time;
-        let entry = entry(time, slot);
+        let new = Entry { time, slot };
         if was_set && self.first.slot == slot {
-            self.replace_first(entry, time);
+            self.replace_first(new);
         } else if time != NEVER {
-            if self.set.len() >= 2 * self.times.len() {
+            if self.set.len() + self.line.len() >= 2 * self.times.len() {
                 self.forget_moved();
             }
-            self.set.push(Reverse(entry));
-            if (time, slot) < (self.first.time, self.first.slot) {
-                self.first = Entry { time, slot };
+            self.add(new);
+            if new.is_before(self.first) {
+                self.first = new;
             }
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, entry: Entry) {
+        if !self.line.takes(entry) {
+            self.push(entry);
+        }
+    }
+
+    #[inline(never)]
+    fn push(&mut self, entry: Entry) {
+        self.set.push(Reverse(number(entry)));
+        if entry.is_before(self.top) {
+            self.top = entry;
         }
     }
 
@@ -202,35 +237,179 @@ impl Heap {
     /// for each slot.
     #[cold]
     fn forget_moved(&mut self) {
-        let mut entries = core::mem::take(&mut self.set).into_vec();
-        entries.retain(|&Reverse(entry)| {
-            let (time, slot) = parts(entry);
+        let mut entries = mem::take(&mut self.set).into_vec();
+        while self.line.len() > 0 {
+            entries.push(Reverse(number(self.line.front())));
+            self.line.leave();
+        }
+        entries.retain(|&Reverse(number)| {
+            let Entry { time, slot } = entry(number);
             self.times[slot as usize] == time
         });
         entries.sort_unstable();
         entries.dedup();
         self.set = entries.into();
+        self.find_top();
     }
 
-    /// Puts an entry in the place of the first one, or nothing if its time is [`NEVER`].
-    fn replace_first(&mut self, entry: i128, time: i64) {
-        if let Some(mut first) = self.set.peek_mut() {
-            if time == NEVER {
-                PeekMut::pop(first);
+    /// Sets the timer that is first, or clears it with [`NEVER`].
+    #[inline]
+    fn replace_first(&mut self, new: Entry) {
+        if self.line.front().slot == new.slot && self.line.front().time == self.first.time {
+            self.line.leave();
+            if new.time != NEVER {
+                self.add(new);
+            }
+        } else {
+            self.replace_top(new);
+        }
+        // What is next in line is first, nearly always.
+        let front = self.line.front();
+        if front.is_before(self.top) && self.times[front.slot as usize] == front.time {
+            self.first = front;
+        } else {
+            self.find_first();
+        }
+    }
+
+    /// Puts a timer in the place of the first one of the heap.
+    #[inline(never)]
+    fn replace_top(&mut self, new: Entry) {
+        if new.time == NEVER || self.line.takes(new) {
+            self.set.pop();
+        } else if let Some(mut first) = self.set.peek_mut() {
+            *first = Reverse(number(new));
+        }
+        self.find_top();
+    }
+
+    fn find_top(&mut self) {
+        let top = self.set.peek();
+        self.top = top.map_or(NOTHING, |&Reverse(number)| entry(number));
+    }
+
+    /// Finds the first entry that is the time of its slot, and removes those before it.
+    #[inline(never)]
+    fn find_first(&mut self) {
+        loop {
+            let (front, top) = (self.line.front(), self.top);
+            let is_in_line = front.is_before(top);
+            self.first = if is_in_line { front } else { top };
+            let Entry { time, slot } = self.first;
+            if time == NEVER || self.times[slot as usize] == time {
+                return;
+            }
+            if is_in_line {
+                self.line.leave();
             } else {
-                *first = Reverse(entry);
+                self.replace_top(NOTHING);
             }
         }
-        self.first = loop {
-            let Some(&Reverse(entry)) = self.set.peek() else {
-                break NOTHING;
-            };
-            let (time, slot) = parts(entry);
-            if self.times[slot as usize] == time {
-                break Entry { time, slot };
+    }
+}
+
+/// Entries in order, earliest first, in a ring. Frames of one size on links of one rate arrive in the
+/// order in which they were sent: each comes to the end here, where a heap would compare it on all its
+/// levels.
+struct Line {
+    /// [`PAST`] before the first entry, [`NEVER`] after the last one: neither end has to be looked for.
+    times: [i64; Self::PLACES as usize],
+    slots: [u32; Self::PLACES as usize],
+    head: u32,
+    tail: u32,
+}
+
+/// Earlier than every time.
+const PAST: i64 = i64::MIN;
+
+impl Line {
+    const PLACES: u32 = 64;
+    /// Entries that one which comes may pass.
+    const PASSED: u32 = 4;
+
+    const fn new() -> Self {
+        let mut times = [PAST; Self::PLACES as usize];
+        times[0] = NEVER;
+        Self {
+            times,
+            slots: [0; Self::PLACES as usize],
+            head: 0,
+            tail: 0,
+        }
+    }
+
+    #[inline]
+    const fn get(&self, number: u32) -> Entry {
+        let at = (number % Self::PLACES) as usize;
+        Entry {
+            time: self.times[at],
+            slot: self.slots[at],
+        }
+    }
+
+    #[inline]
+    const fn put(&mut self, number: u32, entry: Entry) {
+        let at = (number % Self::PLACES) as usize;
+        self.times[at] = entry.time;
+        self.slots[at] = entry.slot;
+    }
+
+    #[inline]
+    const fn len(&self) -> usize {
+        self.tail.wrapping_sub(self.head) as usize
+    }
+
+    #[inline]
+    const fn front(&self) -> Entry {
+        self.get(self.head)
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    const fn leave(&mut self) {
+        self.times[(self.head % Self::PLACES) as usize] = PAST;
+        self.head = self.head.wrapping_add(1);
+    }
+
+    /// Takes an entry in, or returns `false` if there is no room or it would pass too many others.
+    #[inline]
+    fn takes(&mut self, entry: Entry) -> bool {
+        // Both ends need a place.
+        if self.tail.wrapping_sub(self.head) > Self::PLACES - 3 {
+            return false;
+        }
+        if entry.is_before(self.get(self.tail.wrapping_sub(1))) {
+            return self.takes_before(entry);
+        }
+        self.put(self.tail, entry);
+        self.end_at(self.tail.wrapping_add(1));
+        true
+    }
+
+    #[inline]
+    const fn end_at(&mut self, tail: u32) {
+        self.tail = tail;
+        self.times[(tail % Self::PLACES) as usize] = NEVER;
+    }
+
+    /// Takes an entry in before the last one.
+    #[inline(never)]
+    fn takes_before(&mut self, entry: Entry) -> bool {
+        let last = self.tail.wrapping_sub(1);
+        for passed in 1..=Self::PASSED {
+            let before = last.wrapping_sub(passed);
+            if entry.is_before(self.get(before)) {
+                continue;
             }
-            self.set.pop();
-        };
+            for at in 0..passed {
+                let at = last.wrapping_sub(at);
+                self.put(at.wrapping_add(1), self.get(at));
+            }
+            self.put(before.wrapping_add(1), entry);
+            self.end_at(self.tail.wrapping_add(1));
+            return true;
+        }
+        false
     }
 }
 
@@ -334,15 +513,17 @@ mod tests {
         #[test]
         fn agrees_with_an_ordered_set(
             (slots, splits) in (1u32..300).prop_flat_map(|slots| (Just(slots), [0..=slots, 0..=slots])),
+            // How much later each change is than the one before: those in order go another way.
+            pace in 0i64..12,
             changes in proptest::collection::vec((0u32..300, 0i64..20), 1..200),
         ) {
             let [one, other] = splits;
             let mut agenda = Agenda::new(slots, [one.min(other), one.max(other)]);
             let mut reference: BTreeSet<(i64, u32)> = (0..slots).map(|s| (NEVER, s)).collect();
             let mut times = std::vec![NEVER; slots as usize];
-            for (slot, time) in changes {
+            for ((slot, time), number) in changes.into_iter().zip(0i64..) {
                 let slot = slot % slots;
-                let time = if time == 19 { NEVER } else { time };
+                let time = if time == 19 { NEVER } else { number * pace + time };
                 reference.remove(&(times[slot as usize], slot));
                 reference.insert((time, slot));
                 times[slot as usize] = time;
@@ -352,7 +533,7 @@ mod tests {
                 prop_assert_eq!(found, first.0);
                 prop_assert!(found == NEVER || at == first.1);
                 for heap in [&agenda.near, &agenda.late] {
-                    prop_assert!(heap.set.len() <= 2 * heap.times.len());
+                    prop_assert!(heap.set.len() + heap.line.len() <= 2 * heap.times.len());
                 }
             }
         }

@@ -21,10 +21,34 @@ use crate::packet::{Fifo, Pool};
 #[derive(Clone, Copy, Default)]
 struct Lane {
     fifo: Fifo,
-    /// Frames and octets that wait, also those that are on the link ahead of time.
-    frames: u32,
-    backlog: u64,
+    /// Not kept if there is no other queue: it would be that of the port.
+    backlog: Backlog,
     record: QueueRecord,
+}
+
+/// Frames and octets that wait, also those that are on the link ahead of time, and the most so far.
+#[derive(Clone, Copy, Default)]
+struct Backlog {
+    octets: u64,
+    octets_max: u64,
+    frames: u32,
+    frames_max: u32,
+}
+
+impl Backlog {
+    #[inline]
+    fn add(&mut self, size: u64) {
+        self.frames += 1;
+        self.frames_max = self.frames_max.max(self.frames);
+        self.octets += size;
+        self.octets_max = self.octets_max.max(self.octets);
+    }
+
+    #[inline]
+    fn subtract(&mut self, size: u64) {
+        self.frames -= 1;
+        self.octets -= size;
+    }
 }
 
 /// The frames in the queues, as the selection sees them.
@@ -76,13 +100,13 @@ pub(crate) struct EgressQueues {
     is_in_order: bool,
     /// Frames of such a port that are on the link already, by the times at which they will be.
     departures: VecDeque<Departure>,
+    /// Time of the first of these; the largest number if there is none.
+    departs_at: i64,
     selector: Selector,
     /// For earliest deadline first: local deadline of each flow at this port, picoseconds; the
     /// largest number for a flow without one.
     local_deadlines: Option<Arc<[i64]>>,
-    waiting: u32,
-    backlog: u64,
-    backlog_max: u64,
+    backlog: Backlog,
     limit: u64,
     /// Octets that may wait in each queue; `None` if only the limit counts.
     thresholds: Option<Box<[u64; 8]>>,
@@ -96,11 +120,10 @@ impl EgressQueues {
             lanes: vec![Lane::default(); usize::from(selector.queues())].into_boxed_slice(),
             is_in_order: false,
             departures: VecDeque::new(),
+            departs_at: i64::MAX,
             selector,
             local_deadlines: (selection == Selection::EarliestDeadline).then(|| Arc::from([])),
-            waiting: 0,
-            backlog: 0,
-            backlog_max: 0,
+            backlog: Backlog::default(),
             limit: limit.get(),
             thresholds: None,
         }
@@ -132,20 +155,34 @@ impl EgressQueues {
     #[inline]
     pub(crate) fn schedule(&mut self, at: i64, waited: i64, size: u64) {
         self.departures.push_back(Departure { at, waited, size });
-        self.add(0, size);
+        self.departs_at = self.departs_at.min(at);
+        self.backlog.add(size);
     }
 
     /// Takes note of the frames that have left before `now`, and returns their number.
     #[inline]
     pub(crate) fn settle(&mut self, now: i64) -> u64 {
+        if self.departs_at >= now {
+            return 0;
+        }
+        self.settle_some(now)
+    }
+
+    fn settle_some(&mut self, now: i64) -> u64 {
         let mut left = 0;
-        while let Some(first) = self.departures.front().filter(|first| first.at < now) {
+        self.departs_at = loop {
+            let Some(first) = self.departures.front() else {
+                break i64::MAX;
+            };
+            if first.at >= now {
+                break first.at;
+            }
             let (waited, size) = (first.waited, first.size);
             self.departures.pop_front();
-            self.subtract(0, size);
+            self.backlog.subtract(size);
             self.note_waited(0, waited);
             left += 1;
-        }
+        };
         left
     }
 
@@ -168,15 +205,15 @@ impl EgressQueues {
     /// Returns whether no frame waits.
     #[inline]
     pub(crate) const fn is_empty(&self) -> bool {
-        self.waiting == 0
+        self.backlog.frames == 0
     }
 
     /// Returns whether a frame of `size` octets fits into a queue.
     #[inline]
     pub(crate) fn fits(&self, queue: u8, size: u64) -> bool {
         let queue = usize::from(queue);
-        let keeps = |own: &[u64; 8]| self.lanes[queue].backlog + size <= own[queue];
-        self.backlog + size <= self.limit && self.thresholds.as_deref().is_none_or(keeps)
+        let keeps = |own: &[u64; 8]| self.of_queue(queue).octets + size <= own[queue];
+        self.backlog.octets + size <= self.limit && self.thresholds.as_deref().is_none_or(keeps)
     }
 
     /// Returns the number of queues.
@@ -206,29 +243,31 @@ impl EgressQueues {
 
     #[inline]
     fn add(&mut self, queue: u8, size: u64) {
-        let lane = &mut self.lanes[usize::from(queue)];
-        lane.frames += 1;
-        lane.record.depth_max = lane.record.depth_max.max(lane.frames);
-        lane.backlog += size;
-        lane.record.backlog_max = lane.record.backlog_max.max(Bytes::new(lane.backlog));
-        self.waiting += 1;
-        self.backlog += size;
-        self.backlog_max = self.backlog_max.max(self.backlog);
+        self.backlog.add(size);
+        if self.lanes.len() > 1 {
+            self.lanes[usize::from(queue)].backlog.add(size);
+        }
     }
 
     #[inline]
     fn subtract(&mut self, queue: u8, size: u64) {
-        let lane = &mut self.lanes[usize::from(queue)];
-        lane.frames -= 1;
-        lane.backlog -= size;
-        self.waiting -= 1;
-        self.backlog -= size;
+        self.backlog.subtract(size);
+        if self.lanes.len() > 1 {
+            self.lanes[usize::from(queue)].backlog.subtract(size);
+        }
+    }
+
+    fn of_queue(&self, queue: usize) -> &Backlog {
+        match &self.lanes[..] {
+            [_] => &self.backlog,
+            lanes => &lanes[queue].backlog,
+        }
     }
 
     /// Removes and returns the frame that transmission selection chooses at `now`.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool, now: i64) -> Next {
-        if self.waiting == 0 {
+        if self.is_empty() {
             return Next::Empty;
         }
         let frames = Frames {
@@ -280,22 +319,30 @@ impl EgressQueues {
 
     /// Returns the number of waiting frames.
     pub(crate) const fn waiting(&self) -> u32 {
-        self.waiting
+        self.backlog.frames
     }
 
     /// Returns the octets waiting.
     pub(crate) const fn backlog(&self) -> u64 {
-        self.backlog
+        self.backlog.octets
     }
 
     /// Returns the largest backlog so far, in octets.
     pub(crate) const fn backlog_max(&self) -> Bytes {
-        Bytes::new(self.backlog_max)
+        Bytes::new(self.backlog.octets_max)
     }
 
     /// Returns the counters, lowest queue first.
     pub(crate) fn records(&self) -> Vec<QueueRecord> {
-        self.lanes.iter().map(|lane| lane.record).collect()
+        let records = self.lanes.iter().enumerate().map(|(queue, lane)| {
+            let backlog = self.of_queue(queue);
+            QueueRecord {
+                depth_max: backlog.frames_max,
+                backlog_max: Bytes::new(backlog.octets_max),
+                ..lane.record
+            }
+        });
+        records.collect()
     }
 
     /// Returns all waiting frames.
