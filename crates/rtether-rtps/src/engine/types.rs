@@ -16,7 +16,7 @@ use crate::reader::Reader;
 use crate::time::{Duration, Instant};
 use crate::writer::{ChangeKind, New, RemoteReader, Writer};
 use crate::xtypes::lookup::{
-    self, ASKED_MAX, Described, REPLY_MAX, Request, instance_of, read_reply, read_request,
+    self, ASKED_MAX, Described, REPLY_MAX, Request, is_instance_of, read_reply, read_request,
 };
 use crate::xtypes::{Description, Hash, INFORMATION_MAX, OBJECT_MAX, Object, TypeId};
 
@@ -243,7 +243,7 @@ impl Participant {
             return;
         }
         let is_for_all = request.instance.is_empty() || request.instance.ends_with(&[b'0'; 32]);
-        let is_for_us = is_for_all || request.instance == instance_of(self.config.prefix);
+        let is_for_us = is_for_all || is_instance_of(&request.instance, self.config.prefix);
         let remote = self.remotes.get(&from);
         if !is_for_us || !remote.is_some_and(|remote| remote.has_answered) {
             return;

@@ -56,6 +56,14 @@ pub fn instance_of(prefix: GuidPrefix) -> Vec<u8> {
     name
 }
 
+/// Returns whether this is the name of the service of a participant, by its own GUID or by that of
+/// one of its endpoints: Fast DDS names the writer that announced the type.
+pub fn is_instance_of(name: &[u8], prefix: GuidPrefix) -> bool {
+    let own = instance_of(prefix);
+    let entity = 8;
+    name.len() == own.len() && name.starts_with(&own[..own.len() - entity])
+}
+
 /// A message being written.
 struct Out(Vec<u8>);
 

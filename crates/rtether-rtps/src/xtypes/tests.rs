@@ -5,7 +5,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::lookup::{ASKED_MAX, instance_of, read_reply, read_request, reply, request};
+use super::lookup::{
+    ASKED_MAX, instance_of, is_instance_of, read_reply, read_request, reply, request,
+};
 use super::*;
 use crate::cdr::Extensibility;
 use crate::dynamic::{Member, Primitive, Structure, Type, Value};
@@ -26,6 +28,12 @@ const INFORMATION: &str = "6000000001100040280000002400000014000000f159656d080ab
 const OF_FAST: &str = "58000000011000502400000014000000f1f93df16d593968a052327f69f535005a000000ffffffff\
     0400000000000000021000502400000014000000f2e1511f550bc23ce73cbdebe3dd8400b5000000ffffffff04000000\
     00000000";
+/// What Fast DDS 3.2.3 asks a participant once its writer has announced a type.
+const ASKED_BY_FAST: &str = "00070000010ff5e0eb2366410000000\
+    0000300c300000000000000003100000064\
+    64732e6275696c74696e2e544f532e3031666531313230613739346438313130653161303030303030303030336332\
+    000000002c00000031fbaa05240000006560535c1300000001000000f2d7eeffbc7829fde85bc1e942153100d2e3085500\
+    000000";
 /// Its request for that type.
 const REQUEST: &str = "00070001011091a38bfe22d79c4b82b3000300c3000000000100000031000000\
     6464732e6275696c74696e2e544f532e303030303030303030303030303030303030303030303030303030303030303000\
@@ -80,6 +88,23 @@ fn a_request_is_that_of_cyclone_but_for_its_addressee() {
     ours[at..at + 48].copy_from_slice(&read.instance);
     // Options of the header count padding, which is ignored.
     assert_eq!(ours[4..], theirs[4..]);
+}
+
+#[test]
+fn a_request_of_fast_dds_is_read() {
+    // Oracle: the digest of the type it has been told of, and the GUID of its announcer.
+    let read = read_request(&octets(ASKED_BY_FAST)).unwrap().unwrap();
+    assert!(read.is_for_dependencies);
+    let [hash] = &read.hashes[..] else {
+        panic!("{:?}", read.hashes);
+    };
+    assert!(hash.is_complete && hash.octets.starts_with(&[0xD7, 0xEE]));
+    let own = GuidPrefix([
+        0x01, 0xFE, 0x11, 0x20, 0xA7, 0x94, 0xD8, 0x11, 0x0E, 0x1A, 0, 0,
+    ]);
+    assert!(is_instance_of(&read.instance, own));
+    assert!(!is_instance_of(&read.instance[..47], own));
+    assert!(!is_instance_of(&read.instance, GuidPrefix([1; 12])));
 }
 
 #[test]

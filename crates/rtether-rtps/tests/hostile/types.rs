@@ -9,7 +9,7 @@ use rtether_rtps::cdr::Extensibility;
 use rtether_rtps::dynamic::{Member, Structure, Type};
 use rtether_rtps::guid::{EntityId, Guid};
 use rtether_rtps::wire::{Submessage, parse};
-use rtether_rtps::xtypes::lookup::{reply, request};
+use rtether_rtps::xtypes::lookup::{instance_of, reply, request};
 use rtether_rtps::xtypes::{Description, Hash};
 
 use crate::world::{Forger, MS, ON_LINK, World};
@@ -90,6 +90,30 @@ fn who_asks_is_answered_and_nobody_else() {
     ask(&mut world, &mut forger, stranger, &[root(&description)]);
     assert_eq!(replies(&world), 0);
     assert_eq!(world.participant.counters().forged, 1);
+}
+
+#[test]
+fn a_participant_may_be_named_by_one_of_its_endpoints() {
+    // Oracle: Fast DDS 3.2, which writes the GUID of the writer that announced the type.
+    let (mut world, mut forger, description) = world(true);
+    let writer = forger.guid(EntityId::TYPE_REQUEST_WRITER);
+    let own = world.participant.prefix();
+    let mut other = own;
+    other.0[11] ^= 1;
+    for (named, entity, answered) in [
+        (own, "000003c2", 1),
+        (own, "000001c1", 2),
+        (other, "000003c2", 2),
+    ] {
+        let mut payload = request((writer, 1), named, &[root(&description)]);
+        let name = instance_of(named);
+        let at = payload.windows(name.len()).position(|part| part == name);
+        let end = at.unwrap() + name.len();
+        payload[end - entity.len()..end].copy_from_slice(entity.as_bytes());
+        let datagram = forger.next(EntityId::TYPE_REQUEST_WRITER, &payload);
+        world.feed(&datagram);
+        assert_eq!(replies(&world), answered, "{entity}");
+    }
 }
 
 #[test]
