@@ -144,6 +144,7 @@ const LONG: &[Long] = &[
         tests: &[
             "rtether-live interop::further_cases",
             "rtether-live interop::all_cases",
+            "rtether-cli live::topic_tools::fast_dds_asks",
         ],
     },
     Long {

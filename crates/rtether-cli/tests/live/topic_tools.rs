@@ -307,3 +307,23 @@ fn a_trace_that_cannot_be_written_is_told() {
         .says("the trace ended");
     line(&format!("{alone} --trace /nowhere/at.all")).exits(4);
 }
+
+#[test]
+#[ignore = "long"]
+fn fast_dds_asks_for_a_type() {
+    // Oracle: the type and the samples that Fast DDS prints. It is in no package of Debian in a
+    // version that asks as the standard says; `interop/ask.sh` tells where to get it.
+    let Some(prefix) = std::env::var_os("RTETHER_FASTDDS") else {
+        skip("needs Fast DDS 3, whose folder is in RTETHER_FASTDDS");
+        return;
+    };
+    if !rtether_testkit::is_root() {
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../interop/ask.sh");
+    let mut ask = Command::new(script);
+    ask.arg(env!("CARGO_BIN_EXE_rtether")).arg(prefix);
+    let ended = ask.run();
+    assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
+    assert_eq!(ended.out.matches("ok ").count(), 5, "{}", ended.out);
+}
