@@ -1,9 +1,13 @@
 //! A result, in every form.
 
+use std::sync::Arc;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use rtether::against::{self, Against};
 use rtether::bound::{Analysis, Bounds};
+use rtether::import::Plan;
 use rtether::report::format::{Format, Part, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, html, json};
@@ -20,6 +24,8 @@ pub(crate) struct Outcome(pub(crate) Found);
 pub(crate) enum Found {
     Checked(Box<Checked>),
     Bounds(Box<(Scenario, Analysis)>),
+    /// With what it is compared with a plan.
+    Against(Box<(Against, Arc<Plan>)>),
     /// Shown already.
     Shown(Box<Shown>),
 }
@@ -74,6 +80,7 @@ impl Outcome {
                 scenario: &both.0,
                 analysis: &both.1,
             }),
+            Found::Against(both) => show(&both.0),
             Found::Shown(shown) => show(&**shown),
         })
     }
@@ -105,11 +112,12 @@ impl Outcome {
         self.form(py, Format::Md)
     }
 
-    /// The page of `check --report`.
+    /// The page of `--report`.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
             Found::Checked(checked) => Ok(py.detach(|| html::render(checked))),
             Found::Bounds(both) => Ok(py.detach(|| rtether::bound::html(&both.0, &both.1))),
+            Found::Against(both) => Ok(py.detach(|| against::html(&both.0, &both.1))),
             Found::Shown(_) => Err(PyValueError::new_err("this result has no page")),
         }
     }
@@ -119,6 +127,7 @@ impl Outcome {
     fn ok(&self) -> Option<bool> {
         match &self.0 {
             Found::Checked(checked) => Some(checked.conclusion == Conclusion::Met),
+            Found::Against(both) => Some(!both.0.deviates()),
             Found::Bounds(_) | Found::Shown(_) => None,
         }
     }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rtether::against::against;
 use rtether::bound;
 use rtether::check::{self, Options};
-use rtether::import::{self, Class, Columns, Duration, File, Frequency, Imported};
+use rtether::import::{self, Cabling, Class, Columns, Duration, File, Frequency, Imported};
 use rtether::run;
 use rtether::scenario::{self, Loaded, Override, Scenario, Written};
 use rtether::why::{self, Choice, Explainer, Stream};
@@ -237,17 +238,29 @@ fn choice(packet: &str) -> PyResult<Choice> {
 /// A scenario made of the files of another tool.
 #[pyclass(frozen, module = "rtether")]
 pub(crate) struct Plan {
-    /// The text of the scenario.
-    #[pyo3(get)]
-    text: String,
+    plan: Arc<import::Plan>,
     shown: Shown,
 }
 
 #[pymethods]
 impl Plan {
+    /// The text of the scenario.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.plan.scenario
+    }
+
     /// The scenario.
     fn load(&self, py: Python<'_>) -> PyResult<Plant> {
-        Plant::new(py, "<import>", &self.text)
+        Plant::new(py, "<import>", self.text())
+    }
+
+    /// The comparison with a plan, flow by flow.
+    fn against(&self, py: Python<'_>, planned: &Plant) -> PyResult<Outcome> {
+        let seen = self.load(py)?;
+        let found = py.detach(|| against(&planned.scenario, &seen.scenario));
+        let both = (found, Arc::clone(&self.plan));
+        Ok(Outcome(Found::Against(Box::new(both))))
     }
 
     /// What was assumed and found.
@@ -256,40 +269,71 @@ impl Plan {
     }
 }
 
-/// Makes a scenario of files of another tool.
-#[pyfunction]
-pub(crate) fn import_(
-    py: Python<'_>,
-    files: Vec<PathBuf>,
+/// What the options of `import` say.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Choices {
     frequency: Option<String>,
     deadline: Vec<(String, Option<String>)>,
     columns: Option<String>,
-) -> PyResult<Plan> {
-    let wrong = |message: String| PyValueError::new_err(message);
-    let mut options = import::Options::new();
-    if let Some(text) = frequency {
-        options = options.with_frequency(Frequency::parse(&text).map_err(wrong)?);
+    config: Option<String>,
+    switches: Vec<PathBuf>,
+}
+
+impl Choices {
+    fn options(self) -> PyResult<import::Options> {
+        let wrong = |message: String| PyValueError::new_err(message);
+        let mut options = import::Options::new();
+        if let Some(text) = self.frequency {
+            options = options.with_frequency(Frequency::parse(&text).map_err(wrong)?);
+        }
+        for (class, time) in self.deadline {
+            let class = Class::parse(&class).map_err(wrong)?;
+            let time = time.map(|time| scenario::time(&time)).transpose();
+            options = options.with_deadline(class, time.map_err(wrong)?);
+        }
+        if let Some(text) = self.columns {
+            options = options.with_columns(Columns::parse(&text).map_err(wrong)?);
+        }
+        if let Some(config) = self.config {
+            options = options.with_config(config);
+        }
+        if !self.switches.is_empty() {
+            let contents = contents(&self.switches)?;
+            let cabling = Cabling::read(&files(&contents));
+            let cabling = cabling.map_err(|error| wrong(error.to_string()))?;
+            options = options.with_cabling(cabling);
+        }
+        Ok(options)
     }
-    for (class, time) in deadline {
-        let class = Class::parse(&class).map_err(wrong)?;
-        let time = time.map(|time| scenario::time(&time)).transpose();
-        options = options.with_deadline(class, time.map_err(wrong)?);
-    }
-    if let Some(text) = columns {
-        options = options.with_columns(Columns::parse(&text).map_err(wrong)?);
-    }
+}
+
+/// Reads files, each with its name.
+fn contents(paths: &[PathBuf]) -> PyResult<Vec<(String, Vec<u8>)>> {
     let mut contents = Vec::new();
-    for file in &files {
-        let name = file.file_name().unwrap_or(file.as_os_str());
-        contents.push((name.to_string_lossy().into_owned(), std::fs::read(file)?));
+    for path in paths {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        contents.push((name.to_string_lossy().into_owned(), std::fs::read(path)?));
     }
-    let shown: Vec<String> = files
+    Ok(contents)
+}
+
+fn files(contents: &[(String, Vec<u8>)]) -> Vec<File<'_>> {
+    let files = contents.iter().map(|(name, octets)| File { name, octets });
+    files.collect()
+}
+
+/// Makes a scenario of files of another tool.
+#[pyfunction]
+pub(crate) fn import_(py: Python<'_>, paths: Vec<PathBuf>, choices: Choices) -> PyResult<Plan> {
+    let options = choices.options()?;
+    let contents = contents(&paths)?;
+    let shown: Vec<String> = paths
         .iter()
         .map(|file| file.display().to_string())
         .collect();
     let made = work::run(py, 0, None, move |_| {
-        let sources = contents.iter().map(|(name, octets)| File { name, octets });
-        let plan = import::import_all(&sources.collect::<Vec<_>>(), &options)?;
+        let plan = import::import_all(&files(&contents), &options)?;
         let file = shown.join(", ");
         let imported = Imported {
             file: &file,
@@ -297,9 +341,9 @@ pub(crate) fn import_(
         };
         let shown = Shown::of(&imported);
         Ok(Plan {
-            text: plan.scenario,
+            plan: Arc::new(plan),
             shown,
         })
     })?;
-    made.map_err(|error: import::ImportError| wrong(error.to_string()))
+    made.map_err(|error: import::ImportError| PyValueError::new_err(error.to_string()))
 }

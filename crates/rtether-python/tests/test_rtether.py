@@ -108,6 +108,40 @@ class Results(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             rtether.import_("nowhere.scd")
 
+    def test_an_import_takes_the_options_of_the_command(self) -> None:
+        app = "*.a.app[0]."
+        texts = {
+            "f.csv": "id,src,dst,size,period,deadline,jitter\n0,a,b,100,1000000,1000000,0\n",
+            "l.csv": "node,neighbor,rate\na,sw1,100 Mbit/s\nb,sw1,1 Gbit/s\n",
+            "n.ned": "network N { submodules: a: StandardHost; b: StandardHost; "
+            "connections: a.ethg++ <--> Eth100M <--> b.ethg++; }",
+            "omnetpp.ini": "[General]\nnetwork = N\n*.a.numApps = 1\n"
+            f'{app}typename = "UdpSourceApp"\n{app}io.destAddress = "b"\n'
+            f"{app}io.destPort = 1000\n{app}source.packetLength = 100B\n"
+            f"{app}source.productionInterval = 1ms\n"
+            f"[Config Slow]\n{app}source.productionInterval = 5ms\n[Config Fast]\n",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in texts.items():
+                pathlib.Path(folder, name).write_text(text, encoding="utf-8")
+            own = [os.path.join(folder, name) for name in texts]
+            plan = rtether.import_(own[0], switches=own[1])
+            expected = command("import", own[0], "--switches", own[1], "--json")
+            self.assertEqual(plan.result().json(), expected)
+            listed = rtether.import_(own[0], switches=[pathlib.Path(own[1])])
+            self.assertEqual(listed.text, plan.text)
+            slow = rtether.import_(*own[2:], config="Slow")
+            expected = command("import", *own[2:], "--config", "Slow", "--json")
+            self.assertEqual(slow.result().json(), expected)
+            fast = rtether.import_(*own[2:], config="Fast")
+            with self.assertRaises(ValueError):
+                rtether.import_(*own[2:], config="Nowhere")
+        same = slow.against(slow.load())
+        self.assertEqual((same.ok, len(same.csv().splitlines())), (True, 2))
+        other = slow.against(fast.load())
+        self.assertIs(other.ok, False)
+        self.assertTrue(other.report().startswith("<!DOCTYPE html>"))
+
 
 class Arrow(unittest.TestCase):
     def test_rows_are_those_of_csv(self) -> None:

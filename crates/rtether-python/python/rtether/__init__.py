@@ -156,6 +156,10 @@ class Plan:
         """What was assumed and found."""
         return self._inner.result()
 
+    def against(self, planned: Plant) -> Result:
+        """Compare with a plan, flow by flow; `ok` says whether nothing deviates."""
+        return self._inner.against(planned._inner)
+
     def _repr_html_(self) -> str:
         return self.result()._repr_html_()
 
@@ -173,16 +177,25 @@ def import_(
     frequency: Optional[str] = None,
     deadline: Optional[Mapping[str, Optional[str]]] = None,
     columns: Optional[Mapping[str, str]] = None,
+    config: Optional[str] = None,
+    switches: Union[Path, Sequence[Path]] = (),
 ) -> Plan:
-    """Make a scenario of an IEC 61850 SCL file, lists of flows, or captures.
+    """Make a scenario of files of another tool: all that `rtether import` reads.
 
-    `frequency`, `deadline` and `columns` are the options of `rtether import`:
-    ``deadline={"goose": "3 ms", "bulk": None}``, ``columns={"from": "SourceNode"}``.
+    The keywords are its options: ``deadline={"goose": "3 ms", "bulk": None}``,
+    ``columns={"from": "SourceNode"}``; `config` is a section of `omnetpp.ini`, and `switches` one
+    file or several that say who is cabled to whom.
     """
     titles = ",".join(f"{name}={title}" for name, title in (columns or {}).items())
-    deadlines = list((deadline or {}).items())
-    paths = [os.fspath(file) for file in files]
-    return Plan(_rtether.import_(paths, frequency, deadlines, titles or None))
+    cabling = [switches] if isinstance(switches, (str, os.PathLike)) else switches
+    choices = {
+        "frequency": frequency,
+        "deadline": list((deadline or {}).items()),
+        "columns": titles or None,
+        "config": config,
+        "switches": [os.fspath(file) for file in cabling],
+    }
+    return Plan(_rtether.import_([os.fspath(file) for file in files], choices))
 
 
 def sweep(
