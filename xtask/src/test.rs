@@ -228,11 +228,11 @@ impl TestRun<'_> {
     }
 
     /// Compiles what is said to run elsewhere: what a browser loads, and in a long run the library without any system,
-    /// the portable participant for Windows, and engines for a processor without an operating
-    /// system.
+    /// the portable participant for Windows, the command for macOS, and engines for a processor
+    /// without an operating system.
     fn targets(&mut self) -> Result<bool> {
         const BARE: &str = "thumbv7em-none-eabihf";
-        const TARGETS: [(&str, &str, &[&str]); 5] = [
+        const TARGETS: [(&str, &str, &[&str]); 6] = [
             (playground::TARGET, playground::PACKAGE, &["--bins"]),
             ("wasm32-unknown-unknown", "rtether", &["--lib"]),
             (BARE, "rtether-rtps", &["--lib"]),
@@ -242,6 +242,8 @@ impl TestRun<'_> {
                 "rtether-rtps",
                 &["--example", "portable"],
             ),
+            // As far as can be told without Apple's libraries, which a program would be linked to.
+            ("aarch64-apple-darwin", "rtether-cli", &["--bins"]),
         ];
         let mut is_good = true;
         for (target, package, what) in &TARGETS[..if self.nightly { TARGETS.len() } else { 1 }] {

@@ -66,7 +66,7 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::Targets,
         "targets",
-        "the library compiles for browsers, a participant for Windows, engines for bare processors",
+        "the library compiles for browsers, a participant for Windows, the command for macOS, engines for bare processors",
     ),
     (
         Part::Tests,

@@ -1,6 +1,6 @@
 //! Directories on the path to an output file where they cannot be held open: by name, looked up
-//! again whenever they are used. Links are followed: these systems let only administrators make
-//! them.
+//! again whenever they are used. Links are followed: Windows lets only administrators make them. On
+//! macOS all users can, so that root should write into directories of root alone there.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};

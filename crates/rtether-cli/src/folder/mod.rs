@@ -1,14 +1,14 @@
 //! Directories on the path to an output file: held open where the system can do that.
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 mod by_name;
-#[cfg(unix)]
-mod unix;
+#[cfg(target_os = "linux")]
+mod held;
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) use by_name::{Folder, Made, Resolved, make, resolve};
-#[cfg(unix)]
-pub(crate) use unix::{Folder, Made, Resolved, make, resolve};
+#[cfg(target_os = "linux")]
+pub(crate) use held::{Folder, Made, Resolved, make, resolve};
 
 /// What has a name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
