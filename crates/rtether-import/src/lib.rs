@@ -77,8 +77,8 @@ pub fn import_captures(sources: Vec<Source<'_>>, options: &Options) -> Result<Pl
     capture::import(sources, options)
 }
 
-/// Reads files of another tool that belong together, such as a list of flows and one of links, or
-/// several captures.
+/// Reads files of another tool that belong together, such as a list of flows and one of links, one
+/// file of SCL for each device, or several captures.
 pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportError> {
     if files.first().is_some_and(|file| is_capture(file.octets)) {
         let sources = files.iter().map(|file| Source {
@@ -88,6 +88,7 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
         return import_captures(sources.collect(), options);
     }
     let mut texts = Vec::new();
+    check_total(files)?;
     for file in files {
         texts.push((*file, read(file)?));
     }
@@ -98,7 +99,10 @@ pub fn import_all(files: &[File<'_>], options: &Options) -> Result<Plan, ImportE
     }
     match texts.as_slice() {
         [(file, text)] if qcc::is_qcc(text) => qcc::import(file.name, text, options),
-        [(file, text)] if is_xml(text) => scl::import(file.name, text, options),
+        texts if !texts.is_empty() && texts.iter().all(|(_, text)| is_xml(text)) => {
+            let texts = texts.iter().map(|(file, text)| (file.name, text.as_ref()));
+            scl::import(&texts.collect::<Vec<_>>(), options)
+        }
         [(file, text)] if saihu::is_saihu(text) => match options.cabling() {
             None => saihu::import(file.name, text),
             Some(_) => Err(ImportError::new(
@@ -145,6 +149,21 @@ fn read<'a>(file: &File<'a>) -> Result<Cow<'a, str>, ImportError> {
         .map_err(|wrong| ImportError::new(file.name, wrong.line, wrong.what, "save it as UTF-8"))
 }
 
+/// Refuses files that are too large together.
+fn check_total(files: &[File<'_>]) -> Result<(), ImportError> {
+    let total = files.iter().map(|file| file.octets.len());
+    let total = total.fold(0_usize, usize::saturating_add);
+    if files.len() > 1 && total > MAX_FILE_SIZE {
+        let what = format!(
+            "this file and the others are larger than {} MiB together",
+            MAX_FILE_SIZE >> 20
+        );
+        let remedy = "import a part of the plant";
+        return Err(ImportError::new(files[0].name, None, what, remedy));
+    }
+    Ok(())
+}
+
 /// Refuses a file that is too large.
 fn check_size(file: &File<'_>) -> Result<(), ImportError> {
     if file.octets.len() > MAX_FILE_SIZE {
@@ -159,8 +178,8 @@ fn check_size(file: &File<'_>) -> Result<(), ImportError> {
 fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
     let (what, remedy) = if is_xml {
         (
-            "it is XML, and not the only file",
-            "import one file of SCL at a time",
+            "it is XML, and not all files are",
+            "import files of SCL without others",
         )
     } else if cabling::is_lldp(text) {
         (

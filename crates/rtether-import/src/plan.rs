@@ -63,6 +63,8 @@ pub enum Code {
     BadValue,
     /// Two things of one name.
     SameName,
+    /// Files that say different things about one device.
+    Contradiction,
     /// A cable that was not used.
     UnusedCable,
     /// A device that is not connected.
@@ -130,6 +132,10 @@ impl Code {
             ),
             Self::BadValue => ("bad-value", "correct it; the scenario says what is assumed"),
             Self::SameName => ("same-name", "rename one; the first is used"),
+            Self::Contradiction => (
+                "contradiction",
+                "export all files again from one project; what the file of the device itself says counts",
+            ),
             Self::UnusedCable => (
                 "unused-cable",
                 "name each cable once at each of its two ends, one of which is a switch",

@@ -24,9 +24,10 @@ use crate::terminal;
 #[derive(Args, Debug)]
 #[command(after_help = NOTES)]
 pub(crate) struct ImportArgs {
-    /// File of IEC 61850 SCL (SCD, CID, ICD), a list of flows as CSV, alone or with a list of links,
-    /// TSN requirements (IEEE 802.1Qcc, JSON or XML), a network of Saihu (JSON) or of INET (NED files
-    /// and `omnetpp.ini`), or captures (pcap, pcapng, also in gzip); `-` for standard input
+    /// File of IEC 61850 SCL (SCD, or CID and ICD of all devices), a list of flows as CSV, alone or
+    /// with a list of links, TSN requirements (IEEE 802.1Qcc, JSON or XML), a network of Saihu (JSON)
+    /// or of INET (NED files and `omnetpp.ini`), or captures (pcap, pcapng, also in gzip); `-` for
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Scenario to write; standard output if not given

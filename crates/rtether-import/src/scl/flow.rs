@@ -62,7 +62,7 @@ pub(super) fn member<'a>(
         constraint: word(member, "fc"),
         is_element: attribute(member, "ix").is_some(),
     };
-    model.templates.size(encoding, kind, &member)
+    model.templates[device.file].size(encoding, kind, &member)
 }
 
 pub(super) fn octets(length: usize) -> u64 {

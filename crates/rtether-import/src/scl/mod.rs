@@ -1,12 +1,13 @@
 //! IEC 61850 SCL: what devices publish, who listens, and how they are connected.
 //!
-//! `xml` reads the file within limits, `model` takes from it what matters for traffic, `subscribe`
-//! finds the listeners, `templates` the sizes of data (`basic` those of basic types, `frames` those
+//! `xml` reads the file within limits, `model` takes from it what matters for traffic (`copies`: from
+//! several files of one plant), `subscribe` finds the listeners, `templates` the sizes of data (`basic` those of basic types, `frames` those
 //! of packets), `flows` makes flows of control blocks (`release`: when they send; `report`: those of
 //! reports), `topology`
 //! stations and switches, and `write` the scenario.
 
 mod basic;
+mod copies;
 mod flow;
 mod flows;
 mod frames;
@@ -22,10 +23,13 @@ pub(crate) mod xml;
 
 use std::collections::BTreeSet;
 
+use roxmltree::Document;
+
 use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Code, Count, Plan};
 use crate::text::{plain, quote};
+use copies::Source;
 use flows::Published;
 use model::{Kind, Model};
 use notes::Notes;
@@ -35,25 +39,31 @@ use xml::{Element, word};
 /// Most control blocks that are imported.
 const MAX_BLOCKS: usize = 5000;
 
-/// Reads a file of SCL.
-pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, ImportError> {
-    let document = xml::parse(text)
-        .map_err(|refused| ImportError::new(name, refused.line, refused.what, refused.remedy))?;
-    let root = document.root_element();
-    if root.tag_name().name() != "SCL" {
-        let what = format!(
-            "it is XML with the root element {}",
-            quote(root.tag_name().name())
-        );
-        let remedy = "give a file of IEC 61850 SCL, whose root element is `SCL`";
-        return Err(ImportError::new(name, None, what, remedy));
+/// Reads a file of SCL, or several of one plant, such as one for each device.
+pub(crate) fn import(texts: &[(&str, &str)], options: &Options) -> Result<Plan, ImportError> {
+    let mut documents = Vec::new();
+    for (name, text) in texts {
+        documents.push((*name, read(name, text)?));
     }
-    let mut notes = Notes::new(text);
-    let model = Model::read(root, &mut notes);
+    let sources = documents.iter().map(|(name, document)| Source {
+        name,
+        root: document.root_element(),
+    });
+    let sources: Vec<Source<'_>> = sources.collect();
+    let files: Vec<(&str, &Document<'_>)> =
+        documents.iter().map(|(name, own)| (*name, own)).collect();
+    let Some(first) = sources.first() else {
+        let what = "there is no file".into();
+        return Err(ImportError::new("", None, what, "give one"));
+    };
+    let (name, root) = (first.name, first.root);
+    let mut notes = Notes::new(&files);
+    let model = Model::read(&sources, &mut notes);
     let refuse = |what: String, remedy: &str| Err(ImportError::new(name, None, what, remedy));
     if let Some((what, remedy)) = too_much(&model) {
         return refuse(what, remedy);
     }
+    copies::compare(&sources, &model.told, &mut notes);
     let listeners = subscribe::listeners(&model, &mut notes);
     let published = flows::flows(&model, &listeners, options, &mut notes);
     if published.flows.is_empty() {
@@ -71,25 +81,17 @@ pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, 
         options.cabling(),
         &mut notes,
     );
-    if let Some(switch) = topology
-        .switches
-        .iter()
-        .find(|switch| switch.ports > MAX_PORTS)
-    {
-        let what = format!(
-            "the subnetwork {} has {} stations",
-            quote(&switch.name),
-            switch.ports
-        );
-        return refuse(
-            what,
-            "export a part of the plant: a switch has at most 1024 ports",
-        );
+    if let Some(what) = too_wide(&topology) {
+        let remedy = "export a part of the plant: a switch has at most 1024 ports";
+        return refuse(what, remedy);
     }
-    let format = format!("IEC 61850 SCL, {}", edition(root));
-    let head = head(name, &format, &model);
-    let title = name.rsplit_once('.').map_or(name, |(title, _)| title);
-    let title = plain(title, 80);
+    let format = match sources.len() {
+        1 => format!("IEC 61850 SCL, {}", edition(root)),
+        count => format!("IEC 61850 SCL, {}, {count} files", edition(root)),
+    };
+    let names: Vec<&str> = sources.iter().map(|source| source.name).collect();
+    let head = head(&names.join(", "), &format, &model);
+    let title = title(&names);
     let (scenario, assumptions) = write::write(
         &head, &title, &model, &topology, &published, options, &mut notes,
     );
@@ -100,6 +102,22 @@ pub(crate) fn import(name: &str, text: &str, options: &Options) -> Result<Plan, 
         findings: notes.done(),
         counts: counts(&model, &topology, &published),
     })
+}
+
+/// Reads XML whose root element is that of SCL.
+fn read<'t>(name: &str, text: &'t str) -> Result<Document<'t>, ImportError> {
+    let document = xml::parse(text)
+        .map_err(|refused| ImportError::new(name, refused.line, refused.what, refused.remedy))?;
+    let root = document.root_element();
+    if root.tag_name().name() != "SCL" {
+        let what = format!(
+            "it is XML with the root element {}",
+            quote(root.tag_name().name())
+        );
+        let remedy = "give a file of IEC 61850 SCL, whose root element is `SCL`";
+        return Err(ImportError::new(name, None, what, remedy));
+    }
+    Ok(document)
 }
 
 /// Returns why a file is too large for a scenario.
@@ -119,6 +137,27 @@ fn too_much(model: &Model<'_>) -> Option<(String, &'static str)> {
     let interfaces = model.interfaces.len();
     let what = format!("it has {interfaces} connected access points");
     (interfaces > MAX_BLOCKS).then_some((what, remedy))
+}
+
+/// Returns which switch has too many ports.
+fn too_wide(topology: &Topology) -> Option<String> {
+    let mut switches = topology.switches.iter();
+    let switch = switches.find(|switch| switch.ports > MAX_PORTS)?;
+    let name = quote(&switch.name);
+    Some(format!(
+        "the subnetwork {name} has {} stations",
+        switch.ports
+    ))
+}
+
+/// Returns the name of the plant.
+fn title(files: &[&str]) -> String {
+    let first = files.first().copied().unwrap_or_default();
+    let title = first.rsplit_once('.').map_or(first, |(title, _)| title);
+    match files.len() {
+        0 | 1 => plain(title, 80),
+        count => format!("{} and {} more", plain(title, 80), count - 1),
+    }
 }
 
 /// Says why there is nothing to import.

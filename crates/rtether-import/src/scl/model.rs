@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(super) use super::copies::Kind;
+use super::copies::{self, MAX_MEMBERS, Source, Told};
 use super::notes::Notes;
 use super::templates::Templates;
-use super::xml::{Element, all, attribute, child, children, content, word};
+use super::xml::{Element, all, attribute, child, children, word};
 use crate::plan::Code;
 use crate::text::quote;
 
-/// A file of SCL.
+/// What one file of SCL says, or several of one plant.
 #[derive(Debug)]
 pub(super) struct Model<'a> {
     /// Devices, in order of the file.
@@ -23,7 +25,12 @@ pub(super) struct Model<'a> {
     pub(super) interfaces: Vec<Interface<'a>>,
     /// Where control blocks are published.
     pub(super) addresses: BTreeMap<BlockKey<'a>, Vec<Address<'a>>>,
-    pub(super) templates: Templates<'a>,
+    /// Type templates of each file.
+    pub(super) templates: Vec<Templates<'a>>,
+    /// Devices as all files tell them.
+    pub(super) told: Vec<Told<'a>>,
+    /// Control blocks as files of other devices repeat them.
+    pub(super) repeated: BTreeMap<BlockKey<'a>, Vec<Element<'a>>>,
     /// Control blocks of reports that name a client.
     pub(super) reports: Vec<Report<'a>>,
     /// Control blocks of reports, with or without a client.
@@ -35,6 +42,8 @@ pub(super) struct Model<'a> {
 pub(super) struct Device<'a> {
     pub(super) name: &'a str,
     pub(super) element: Element<'a>,
+    /// Number of its file.
+    pub(super) file: usize,
     /// Logical devices by instance.
     pub(super) logical: BTreeMap<&'a str, Logical<'a>>,
     /// Whether it says that it is a bridge, as IEC 61850-90-4 does.
@@ -50,13 +59,6 @@ pub(super) struct Logical<'a> {
     pub(super) nodes: BTreeMap<(&'a str, &'a str, &'a str), &'a str>,
     /// Data sets of its first logical node.
     pub(super) data_sets: BTreeMap<&'a str, Element<'a>>,
-}
-
-/// What a control block publishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Goose,
-    Samples,
 }
 
 /// Device, logical device and name of a control block.
@@ -100,7 +102,7 @@ pub(super) struct Subnetwork<'a> {
 }
 
 /// An access point in a subnetwork.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Interface<'a> {
     pub(super) device: usize,
     pub(super) point: &'a str,
@@ -119,16 +121,13 @@ pub(super) struct Address<'a> {
 impl Address<'_> {
     /// Returns the value of a parameter, such as `VLAN-ID`.
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        let address = child(self.element, "Address")?;
-        let mut found = children(address, "P");
-        let found = found.find(|parameter| attribute(*parameter, "type") == Some(name))?;
-        Some(content(found)).filter(|text| !text.is_empty())
+        copies::parameter(self.element, name)
     }
 }
 
 impl<'a> Model<'a> {
-    /// Reads devices and communication.
-    pub(super) fn read(root: Element<'a>, notes: &mut Notes) -> Self {
+    /// Reads devices and communication of files that belong together.
+    pub(super) fn read(files: &[Source<'a>], notes: &mut Notes) -> Self {
         let mut model = Self {
             devices: Vec::new(),
             by_name: BTreeMap::new(),
@@ -137,35 +136,40 @@ impl<'a> Model<'a> {
             subnetworks: Vec::new(),
             interfaces: Vec::new(),
             addresses: BTreeMap::new(),
-            templates: Templates::read(root),
+            templates: files
+                .iter()
+                .map(|file| Templates::read(file.root))
+                .collect(),
+            told: Vec::new(),
+            repeated: BTreeMap::new(),
             reports: Vec::new(),
             report_blocks: 0,
         };
-        for element in children(root, "IED") {
-            model.device(element, notes);
+        for told in copies::devices(files, notes) {
+            model.device(&told);
+            model.told.push(told);
         }
         model.keys = model.blocks.iter().map(Block::key).collect();
-        for communication in children(root, "Communication") {
-            for element in children(communication, "SubNetwork") {
-                model.subnetwork(element, notes);
-            }
-        }
+        let connected = model.connected(files, notes);
+        model.connect(files, &connected, notes);
         model
     }
 
-    fn device(&mut self, element: Element<'a>, notes: &mut Notes) {
-        let name = word(element, "name");
+    fn device(&mut self, told: &Told<'a>) {
+        let (name, (file, element)) = (told.name, told.own);
         let number = self.devices.len();
-        if self.by_name.contains_key(name) {
-            let text = format!("a second device is named {}", quote(name));
-            notes.add(element, Code::SameName, text);
-            return;
-        }
         self.by_name.insert(name, number);
+        for (_, copy) in &told.copies {
+            for ((kind, logical, name), block) in copies::blocks(*copy) {
+                let key = (kind, number, logical, name);
+                self.repeated.entry(key).or_default().push(block.element);
+            }
+        }
         self.report_blocks += all(element, "ReportControl").count();
         let mut device = Device {
             name,
             element,
+            file,
             logical: BTreeMap::new(),
             is_bridge: all(element, "LN").any(|node| attribute(node, "lnClass") == Some("LBRI")),
         };
@@ -232,43 +236,150 @@ impl<'a> Model<'a> {
         logical
     }
 
-    fn subnetwork(&mut self, element: Element<'a>, notes: &mut Notes) {
-        let subnetwork = self.subnetworks.len();
-        self.subnetworks.push(Subnetwork {
-            name: word(element, "name"),
-            element,
-        });
-        for connected in children(element, "ConnectedAP") {
-            let name = word(connected, "iedName");
-            let Some(&device) = self.by_name.get(name) else {
-                let text = format!(
-                    "the device {} of an access point is not in the file",
-                    quote(name)
-                );
-                notes.add(connected, Code::UnknownDevice, text);
-                continue;
-            };
-            let interface = self.interfaces.len();
-            self.interfaces.push(Interface {
-                device,
-                point: word(connected, "apName"),
-                subnetwork,
-                element: connected,
-            });
-            for (kind, tag) in [(Kind::Goose, "GSE"), (Kind::Samples, "SMV")] {
-                for element in children(connected, tag) {
-                    let key = (
-                        kind,
+    /// Returns the access points in subnetworks of all files. Subnetworks of one name in different
+    /// files are one.
+    fn connected(&mut self, files: &[Source<'a>], notes: &mut Notes) -> Vec<Connected<'a>> {
+        let mut connected = Vec::new();
+        let mut by_name: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for (file, source) in files.iter().enumerate() {
+            let all = children(source.root, "Communication");
+            for element in all.flat_map(|own| children(own, "SubNetwork")) {
+                let name = word(element, "name");
+                let subnetwork = match by_name.get(name) {
+                    Some(&(first, known)) if first != file => known,
+                    Some(_) | None => {
+                        let new = self.subnetworks.len();
+                        by_name.entry(name).or_insert((file, new));
+                        self.subnetworks.push(Subnetwork { name, element });
+                        new
+                    }
+                };
+                let known = &mut self.subnetworks[subnetwork];
+                if child(known.element, "BitRate").is_none() && child(element, "BitRate").is_some()
+                {
+                    known.element = element;
+                }
+                for element in children(element, "ConnectedAP") {
+                    let name = word(element, "iedName");
+                    let Some(&device) = self.by_name.get(name) else {
+                        let text = format!(
+                            "the device {} of an access point is not in the file",
+                            quote(name)
+                        );
+                        notes.add(element, Code::UnknownDevice, text);
+                        continue;
+                    };
+                    let point = word(element, "apName");
+                    let interface = Interface {
                         device,
-                        word(element, "ldInst"),
-                        word(element, "cbName"),
-                    );
+                        point,
+                        subnetwork,
+                        element,
+                    };
+                    connected.push(Connected { file, interface });
+                }
+            }
+        }
+        connected
+    }
+
+    /// Takes the access points as the file of their device has them, and from others what it leaves
+    /// out.
+    fn connect(&mut self, files: &[Source<'a>], connected: &[Connected<'a>], notes: &mut Notes) {
+        // The file that counts for an access point, and the first element there.
+        let mut counts: BTreeMap<(usize, &str), (usize, usize)> = BTreeMap::new();
+        for (place, one) in connected.iter().enumerate() {
+            let own = self.devices[one.interface.device].file;
+            let key = (one.interface.device, one.interface.point);
+            let counting = counts.entry(key).or_insert((one.file, place));
+            if one.file == own && counting.0 != own {
+                *counting = (own, place);
+            }
+        }
+        let mut taken: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+        for one in connected {
+            let Interface { device, point, .. } = one.interface;
+            if counts.get(&(device, point)).map(|own| own.0) == Some(one.file) {
+                let interface = self.interfaces.len();
+                taken.entry((device, point)).or_insert(interface);
+                self.interfaces.push(one.interface);
+                for (key, element) in published(device, one.interface.element) {
                     let address = Address { interface, element };
                     self.addresses.entry(key).or_default().push(address);
                 }
             }
         }
+        let own: BTreeSet<BlockKey<'a>> = self.addresses.keys().copied().collect();
+        for one in connected {
+            let Interface { device, point, .. } = one.interface;
+            let Some(&(file, place)) = counts.get(&(device, point)) else {
+                continue;
+            };
+            if file == one.file {
+                continue;
+            }
+            let counts = files[file].name;
+            self.compare(&one.interface, &connected[place].interface, counts, notes);
+            for (key, element) in published(device, one.interface.element) {
+                let interface = taken[&(device, point)];
+                let address = Address { interface, element };
+                if own.contains(&key) {
+                    // One for each access point, seldom more than two.
+                    let mut known = self.addresses[&key].iter().take(MAX_POINTS);
+                    let at = |one: &&Address<'_>| self.interfaces[one.interface].point == point;
+                    if let Some(own) = known.find(at) {
+                        let path = format!("{}/{}/{}", self.devices[device].name, key.2, key.3);
+                        copies::compare_address(&path, [element, own.element], counts, notes);
+                    }
+                } else {
+                    // Of several files that add it, the first.
+                    self.addresses.entry(key).or_insert_with(|| vec![address]);
+                }
+            }
+        }
     }
+
+    /// Notes where a file says something else of an access point than the one that counts.
+    fn compare(&self, here: &Interface<'a>, own: &Interface<'a>, counts: &str, notes: &mut Notes) {
+        if here.subnetwork != own.subnetwork {
+            let names = [here, own].map(|one| quote(self.subnetworks[one.subnetwork].name));
+            let device = self.devices[here.device].name;
+            let point = quote(&format!("{device}.{}", here.point));
+            let text = format!(
+                "the access point {point} is in {} here and in {} in {}, which counts",
+                names[0],
+                names[1],
+                quote(counts)
+            );
+            notes.add(here.element, Code::Contradiction, text);
+        }
+    }
+}
+
+/// An access point in a subnetwork, as one file has it.
+#[derive(Debug)]
+struct Connected<'a> {
+    file: usize,
+    interface: Interface<'a>,
+}
+
+/// Returns the addresses at an access point with their control blocks.
+fn published(
+    device: usize,
+    connected: Element<'_>,
+) -> impl Iterator<Item = (BlockKey<'_>, Element<'_>)> {
+    let kinds = [(Kind::Goose, "GSE"), (Kind::Samples, "SMV")];
+    kinds.into_iter().flat_map(move |(kind, tag)| {
+        children(connected, tag).map(move |element| {
+            let key = (
+                kind,
+                device,
+                word(element, "ldInst"),
+                word(element, "cbName"),
+            );
+            (key, element)
+        })
+    })
 }
 
 /// Returns whether a report control block names a client.
@@ -276,9 +387,8 @@ fn has_client(element: Element<'_>) -> bool {
     child(element, "RptEnabled").is_some_and(|enabled| child(enabled, "ClientLN").is_some())
 }
 
-/// Most members of a data set: more do not fit a frame, since each takes an octet at least.
-const MAX_MEMBERS: usize = 1500;
-
+/// Most access points at which addresses of one control block are compared between files.
+const MAX_POINTS: usize = 16;
 impl<'a> Model<'a> {
     /// Returns whether a control block is in the file.
     pub(super) fn has(&self, key: &BlockKey<'a>) -> bool {

@@ -278,7 +278,7 @@ mod tests {
     fn rate_of(attributes: &str, per_packet: u64, options: &Options) -> Value<Rate> {
         let text = format!("<SampledValueControl {attributes}/>");
         let document = xml::parse(&text).expect("XML");
-        let mut notes = Notes::new(&text);
+        let mut notes = Notes::new(&[("", &document)]);
         rate(document.root_element(), per_packet, options, &mut notes)
     }
 

@@ -51,7 +51,9 @@ pub(super) fn listeners<'a>(model: &Model<'a>, notes: &mut Notes) -> Listeners<'
 /// Returns the listeners that a control block names.
 fn named<'a>(model: &Model<'a>, block: &Block<'a>, notes: &mut Notes) -> Vec<Listener<'a>> {
     let mut listeners = Vec::new();
-    for element in children(block.element, "IEDName") {
+    let repeated = model.repeated.get(&block.key()).into_iter().flatten();
+    let said = [&block.element].into_iter().chain(repeated);
+    for element in said.flat_map(|block| children(*block, "IEDName")) {
         let name = content(element);
         match model.by_name.get(name) {
             Some(&device) if device == block.device => {}
