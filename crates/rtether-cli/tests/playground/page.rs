@@ -86,7 +86,7 @@ fn a_mistake_is_shown_mended_and_judged_and_why_is_told() {
     println!("first verdict after {first} ms");
     tab.picture("playground-first");
     let before = tab.text("document.getElementById('banner').textContent");
-    assert!(before.contains("4 proved, 3 not proved"), "{before}");
+    assert!(before.contains("4 proved, 3 held so far, not proved"), "{before}");
 
     // Typed as a person would: a letter of a key is missing.
     let select = "{ const from = editor.value.indexOf('deadline'); editor.focus(); \
