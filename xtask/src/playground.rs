@@ -1,8 +1,8 @@
 //! The playground: rtether in one page that needs no network, no server and no folder beside it.
 //!
-//! The page has everything in it: the program (WebAssembly, in gzip and Base64), the script, the
-//! style of reports, and the scenarios as examples. So its policy can forbid every connection, and
-//! it opens from a stick as well as from a server.
+//! The page has everything in it: the program (WebAssembly, in LZMA and Base64) with a small one that
+//! unpacks it, the script, the style of reports, and the scenarios as examples. So its policy can
+//! forbid every connection, and it opens from a stick as well as from a server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,15 @@ use serde_json::{Value, json};
 
 use crate::child::{heed_signals, succeeds};
 use crate::repo::Repo;
+use crate::test::needs::provide_one;
 use crate::upkeep::provide_target;
 
 /// The system that the program is built for: WASI, which the standard library knows.
 pub(crate) const TARGET: &str = "wasm32-wasip1";
 /// The crate.
 pub(crate) const PACKAGE: &str = "rtether-wasm";
+/// The program that unpacks the other one.
+const UNPACKER: &str = "unpack";
 const PROFILE: &str = "browser";
 const FOLDER: &str = "target/playground";
 /// The scenario that is opened first: small, and one flow of it is late.
@@ -40,25 +43,41 @@ pub(crate) fn build_usual(repo: &Repo) -> Result<PathBuf> {
     build(repo, &repo.root.join(FOLDER))
 }
 
+/// The programs of the page.
+struct Programs {
+    /// Unpacks the other one.
+    unpacker: Vec<u8>,
+    packed: Vec<u8>,
+}
+
 /// Builds the page into a folder; returns its path.
 fn build(repo: &Repo, folder: &Path) -> Result<PathBuf> {
-    let program = program(repo)?;
-    let packed = gzip(&program)?;
-    let page = assemble(repo, &packed)?;
+    let built = programs(repo)?;
+    let read = |name: &str| {
+        let path = built.join(name).with_extension("wasm");
+        fs::read(&path).with_context(|| format!("reading {}", path.display()))
+    };
+    let programs = Programs {
+        unpacker: read(UNPACKER)?,
+        packed: pack(&built.join(PACKAGE).with_extension("wasm"))?,
+    };
+    let page = assemble(repo, &programs)?;
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let place = folder.join("index.html");
     fs::write(&place, &page).with_context(|| format!("writing {}", place.display()))?;
-    let whole = fs::read(&program).context("reading the program")?.len();
     println!(
-        "program {whole} octets, {} in gzip; page {}",
-        packed.len(),
-        page.len()
+        "program {} octets, packed {}; unpacker {}; page {}, in gzip {}",
+        read(PACKAGE)?.len(),
+        programs.packed.len(),
+        programs.unpacker.len(),
+        page.len(),
+        gzip(&place)?
     );
     Ok(place)
 }
 
-/// Builds the program; returns its path.
-fn program(repo: &Repo) -> Result<PathBuf> {
+/// Builds the programs; returns their folder.
+fn programs(repo: &Repo) -> Result<PathBuf> {
     if !provide_target(repo, TARGET) {
         bail!("needs the standard library for it: run `rustup target add {TARGET}`");
     }
@@ -70,26 +89,32 @@ fn program(repo: &Repo) -> Result<PathBuf> {
     let metadata = repo.metadata()?;
     let target = metadata["target_directory"].as_str();
     let folder = Path::new(target.context("no target directory")?);
-    Ok(folder
-        .join(TARGET)
-        .join(PROFILE)
-        .join(PACKAGE)
-        .with_extension("wasm"))
+    Ok(folder.join(TARGET).join(PROFILE))
 }
 
-fn gzip(file: &Path) -> Result<Vec<u8>> {
-    // Without name and time, so that equal programs give equal pages.
-    let mut gzip = Command::new("gzip");
-    let output = gzip.args(["-9", "-n", "--stdout"]).arg(file).output();
-    let output = output.context("running gzip")?;
+/// Packs a program. Gzip, which browsers unpack themselves, would make it half as large again.
+fn pack(file: &Path) -> Result<Vec<u8>> {
+    let xz = provide_one(&["xz"], &["xz-utils"], "to pack the program of the page");
+    let mut xz = Command::new(xz.context("needs xz")?);
+    // A dictionary that holds the whole program, and code in octets without alignment.
+    xz.args(["--format=lzma", "--stdout"]);
+    xz.arg("--lzma1=preset=9e,dict=8MiB,lc=4,lp=0,pb=0");
+    let output = xz.arg(file).output();
+    let output = output.context("running xz")?;
     if !output.status.success() {
-        bail!("gzip: {}", String::from_utf8_lossy(&output.stderr));
+        bail!("xz: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(output.stdout)
 }
 
+/// Returns how many octets a server that compresses sends for a file.
+fn gzip(file: &Path) -> Result<usize> {
+    let output = Command::new("gzip").arg("--stdout").arg(file).output();
+    Ok(output.context("running gzip")?.stdout.len())
+}
+
 /// Puts all into one file.
-fn assemble(repo: &Repo, packed: &[u8]) -> Result<String> {
+fn assemble(repo: &Repo, programs: &Programs) -> Result<String> {
     let own = |name: &str| text(repo, &format!("crates/rtether-wasm/page/{name}"));
     let report = |name: &str| text(repo, &format!("crates/rtether-report/src/page/{name}.css"));
     let metadata = repo.metadata()?;
@@ -109,7 +134,8 @@ fn assemble(repo: &Repo, packed: &[u8]) -> Result<String> {
         ("style", style),
         ("version", version.unwrap_or_default().to_owned()),
         ("worker", own("wasi.js")? + &own("worker.js")?),
-        ("program", base64(packed)),
+        ("unpacker", base64(&programs.unpacker)),
+        ("program", base64(&programs.packed)),
         ("examples", examples(repo)?),
         ("script", own("page.js")?),
     ];
@@ -122,7 +148,7 @@ fn text(repo: &Repo, path: &str) -> Result<String> {
 }
 
 /// Replaces each `{{name}}` of the template.
-fn fill(template: &str, parts: &[(&str, String)]) -> Result<String> {
+pub(crate) fn fill(template: &str, parts: &[(&str, String)]) -> Result<String> {
     let mut pieces = template.split("{{");
     let mut page = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -203,8 +229,14 @@ mod tests {
     #[test]
     fn a_page_is_whole() {
         let repo = Repo::find().unwrap();
-        let page = assemble(&repo, b"program").unwrap();
-        assert!(page.contains(&base64(b"program")));
+        let programs = Programs {
+            unpacker: b"unpacker".to_vec(),
+            packed: b"program".to_vec(),
+        };
+        let page = assemble(&repo, &programs).unwrap();
+        for part in [&programs.unpacker, &programs.packed] {
+            assert!(page.contains(&base64(part)));
+        }
         // Oracle: nothing is left to be filled in, and the example that is opened first is there.
         assert!(!page.contains("{{"), "{page}");
         assert!(page.contains("\"is_first\":true"));

@@ -526,15 +526,15 @@ const examples = JSON.parse(at("examples").textContent);
 async function begin() {
   const none = node("option", { value: "" }, "–");
   at("example").replaceChildren(none, ...examples.map(({ name, title }) => node("option", { value: name }, title)));
-  listen();
-  // It starts while the program is compiled.
+  // It starts while the program is decoded, and compiles it once for all that follow.
   hire();
-  const packed = new Blob([octetsOf(at("program").textContent)]).stream();
-  const whole = packed.pipeThrough(new DecompressionStream("gzip"));
-  // Compiled while it is unpacked.
-  const answer = new Response(whole, { headers: { "Content-Type": "application/wasm" } });
-  program = await WebAssembly.compileStreaming(answer);
-  worker.postMessage({ program });
+  program = await new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => resolve(data.program);
+    worker.onerror = ({ message }) => reject(message);
+    const [unpacker, packed] = ["unpacker", "program"].map((id) => octetsOf(at(id).textContent));
+    worker.postMessage({ unpacker, packed }, [unpacker.buffer, packed.buffer]);
+  });
+  listen();
   if (!(await fromLink())) {
     const first = examples.find((own) => own.is_first) ?? examples[0];
     at("example").value = first.name;

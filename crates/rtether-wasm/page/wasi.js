@@ -4,7 +4,7 @@
 
 const BAD = 8;
 
-/** Starts the program with octets as its input; returns what it wrote. */
+/** Starts the program with octets as its input; returns the octets that it wrote. */
 function start(module, input) {
   let memory;
   let at = 0;
@@ -62,9 +62,10 @@ function start(module, input) {
     imports[from] ??= {};
     imports[from][name] = calls[name] ?? (() => 52);
   }
-  const text = (file) => {
-    const decoder = new TextDecoder();
-    return written[file].map((piece) => decoder.decode(piece, { stream: true })).join("");
+  const all = (file) => {
+    const whole = new Uint8Array(written[file].reduce((sum, piece) => sum + piece.length, 0));
+    written[file].reduce((place, piece) => (whole.set(piece, place), place + piece.length), 0);
+    return whole;
   };
   try {
     const program = new WebAssembly.Instance(module, imports);
@@ -72,7 +73,7 @@ function start(module, input) {
     program.exports._start();
   } catch (error) {
     // A panic has written its message; anything else is told by the engine.
-    throw new Error(text(2).trim() || String(error), { cause: error });
+    throw new Error(new TextDecoder().decode(all(2)).trim() || String(error), { cause: error });
   }
-  return text(1);
+  return all(1);
 }

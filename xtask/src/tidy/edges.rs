@@ -141,7 +141,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "rtether-wasm",
         ours: &["rtether"],
-        outside: Outside::Only(&["serde_json"]),
+        outside: Outside::Only(&["lzma-rust2", "serde_json"]),
     },
     Room {
         name: "rtether-python",
@@ -156,7 +156,13 @@ const ROOMS: &[Room] = &[
     Room {
         name: "xtask",
         ours: &[],
-        outside: Outside::Only(&["anyhow", "cbindgen", "ctrlc", "serde_json"]),
+        outside: Outside::Only(&[
+            "anyhow",
+            "cbindgen",
+            "ctrlc",
+            "pulldown-cmark",
+            "serde_json",
+        ]),
     },
 ];
 
