@@ -20,6 +20,9 @@ pub(crate) struct Output {
     /// Write one self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    /// Link the report to the playground at this place, a file or an address, with the scenario
+    #[arg(long, value_name = "PAGE", requires = "report")]
+    pub(crate) playground: Option<String>,
     /// Write all results into a directory: result.json, CSV files and report.html
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -505,6 +505,13 @@ let ownHash = "";
 
 /** Opens the scenario of the address, if there is one. */
 async function fromLink() {
+  // Written by others as a form writes it, without compression.
+  const form = new URLSearchParams(location.hash.slice(1));
+  if (form.has("text") && location.hash !== ownHash) {
+    at("example").value = "";
+    open(form.get("name") ?? "plant.yaml", form.get("text"));
+    return true;
+  }
   if (!location.hash.startsWith("#s=") || location.hash === ownHash) return false;
   try {
     const octets = octetsOf(location.hash.slice(3).replace(/-/g, "+").replace(/_/g, "/"));

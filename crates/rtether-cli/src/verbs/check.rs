@@ -8,9 +8,9 @@ use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::format::Format;
 use rtether::report::text::plural;
-use rtether::report::{Checked, Verdicts, gate, json};
+use rtether::report::{Checked, Verdicts, gate, json, playground};
 use rtether::run::{self, Progress, Results};
-use rtether::scenario::Scenario;
+use rtether::scenario::{Scenario, Written};
 use rtether::trace::{CaptureLog, PacketLog};
 use rtether::verdict::Conclusion;
 use serde_json::Value;
@@ -202,6 +202,7 @@ fn conclude(
     let traced = traced.into_iter().flatten();
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
     failed.extend(measured.unwritten);
+    let what_if = what_if(&arguments.output, &loaded.written);
     let options = check::Options {
         proves,
         source: Some(loaded.written),
@@ -209,7 +210,8 @@ fn conclude(
         explains: arguments.output.report.is_some(),
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
-    let checked = check::conclude(&loaded.scenario, results, options);
+    let mut checked = check::conclude(&loaded.scenario, results, options);
+    checked.what_if = what_if;
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
     failed.extend(outputs.write(&checked, &findings));
@@ -229,6 +231,21 @@ fn conclude(
     }
     let exit = exit(checked.conclusion, !failed.is_empty());
     (checked, exit)
+}
+
+/// Returns the link to the playground that was asked for, unless it cannot read the scenario.
+fn what_if(output: &Output, written: &Written) -> Option<String> {
+    let page = output.playground.as_deref()?;
+    if !written.included.is_empty() {
+        terminal::tell(
+            "no link to the playground: it has one file, and this scenario includes others",
+        );
+        return None;
+    }
+    if !written.changes.is_empty() {
+        terminal::tell("the link to the playground has the file, without the values of `--set`");
+    }
+    Some(playground::link(page, &written.name, &written.text))
 }
 
 /// Outcome of each requested trace.

@@ -27,7 +27,7 @@ fn open(test: &str, screen: Screen) -> Option<Tab> {
 }
 
 /// Waits until something is true in the page.
-fn wait(tab: &mut Tab, condition: &str) {
+pub(crate) fn wait(tab: &mut Tab, condition: &str) {
     let begin = Instant::now();
     while tab.eval(condition) != true {
         let shown = "document.getElementById('banner').textContent";
@@ -86,7 +86,10 @@ fn a_mistake_is_shown_mended_and_judged_and_why_is_told() {
     println!("first verdict after {first} ms");
     tab.picture("playground-first");
     let before = tab.text("document.getElementById('banner').textContent");
-    assert!(before.contains("4 proved, 3 held so far, not proved"), "{before}");
+    assert!(
+        before.contains("4 proved, 3 held so far, not proved"),
+        "{before}"
+    );
 
     // Typed as a person would: a letter of a key is missing.
     let select = "{ const from = editor.value.indexOf('deadline'); editor.focus(); \
@@ -154,6 +157,15 @@ fn keys_links_files_and_a_phone() {
     let is_back = "(async () => { const own = editor.value; ownHash = ''; editor.value = ''; \
         await fromLink(); return editor.value === own && file === 'linked.yaml'; })()";
     assert_eq!(tab.eval(is_back), true);
+    wait(&mut tab, "document.body.dataset.state === 'verdict'");
+
+    // So does one that a report has.
+    let (name, text) = &scenarios()[0];
+    let link = rtether::report::playground::link("", name, text);
+    let is_open = format!("location.hash = {:?}, 0", &link);
+    tab.eval(&is_open);
+    wait(&mut tab, "file === 'afdx.yaml'");
+    assert_eq!(&tab.text("editor.value"), text);
     wait(&mut tab, "document.body.dataset.state === 'verdict'");
 
     // A file of another tool.

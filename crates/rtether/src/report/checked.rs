@@ -28,6 +28,8 @@ pub struct Checked {
     pub scenario: Scenario,
     /// Text of the scenario file, to be shown with the results.
     pub source: Option<String>,
+    /// Where the page lets a reader change the plant, by [`playground::link`](super::playground::link).
+    pub what_if: Option<String>,
     /// Results of the runs.
     pub results: Results,
     /// The bounds, if they were computed.
@@ -113,6 +115,7 @@ impl Checked {
             peers: Peers::new(&scenario.network),
             scenario,
             source: None,
+            what_if: None,
             results,
             analysis: None,
             judged: judged.collect(),

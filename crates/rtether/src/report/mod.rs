@@ -16,6 +16,7 @@ mod headline;
 pub mod html;
 pub mod json;
 pub mod place;
+pub mod playground;
 pub mod stages;
 pub mod sums;
 pub mod timeline;

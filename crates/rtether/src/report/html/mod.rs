@@ -218,6 +218,12 @@ fn lead(checked: &Checked) -> Markup {
     lead.push(figures(
         &tiles.map(|(number, meaning)| (number, meaning.to_owned())),
     ));
+    if let Some(link) = &checked.what_if {
+        let link = element("a").attr("href", link).text("What if?");
+        let words = "Open this scenario in the playground, and change it.";
+        let note = element("p").class("note").child(link).text(" ").text(words);
+        lead.push(note);
+    }
     lead
 }
 
