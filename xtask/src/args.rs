@@ -30,6 +30,8 @@ usage: cargo xtask <command>
   c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
   playground [FOLDER]           build the page with rtether in it, into FOLDER (default
                                 target/playground)
+  book [FOLDER]                 build the documentation with search and playground as pages to open
+                                without a server, into FOLDER (default target/book)
   profile                       count what the program does on typical work, and build it arranged by
                                 that; prints where it is
   dist [--prove] [--only SYSTEM] [--profile FILE] [FOLDER]
@@ -59,6 +61,7 @@ pub(crate) enum Command {
     Dist(Dist),
     Profile,
     Playground { folder: Option<String> },
+    Book { folder: Option<String> },
     Wheel(Wheel),
     Bless,
     Bench { rest: Vec<String> },
@@ -125,6 +128,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "c-library" => parse_folder(&verb, &rest).map(|folder| Command::CLibrary { folder }),
         "playground" => parse_folder(&verb, &rest).map(|folder| Command::Playground { folder }),
+        "book" => parse_folder(&verb, &rest).map(|folder| Command::Book { folder }),
         "wheel" => parse_wheel(&rest),
         "dist" => parse_dist(&rest).map(Command::Dist),
         "profile" => no_arguments(&verb, &rest, Command::Profile),

@@ -11,6 +11,7 @@
 
 mod args;
 mod bare_root;
+mod book;
 mod c_library;
 mod child;
 mod dist;
@@ -63,6 +64,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
+        Command::Book { folder } => book::run(&repo, folder.as_deref()),
         Command::Playground { folder } => playground::run(&repo, folder.as_deref()),
         Command::Profile => profile::run(&repo),
         Command::Wheel(options) => wheel::run(&repo, &options),

@@ -9,6 +9,7 @@ use super::program::{self, Class};
 use super::schedule::{Schedule, Task};
 use super::{NIGHTLY, TestRun};
 use crate::bare_root;
+use crate::book;
 use crate::child::{output_of, succeeds};
 use crate::dist;
 use crate::playground;
@@ -16,6 +17,8 @@ use crate::upkeep;
 
 /// Tests find the page of the playground by this variable.
 const PAGE: &str = "RTETHER_PLAYGROUND";
+/// And the first page of the book by this one.
+const BOOK: &str = "RTETHER_BOOK";
 /// Seconds for each fuzz target in a long run.
 const FUZZ_SECONDS: u32 = 120;
 /// Architectures with `AddressSanitizer`, and their targets.
@@ -45,6 +48,8 @@ impl TestRun<'_> {
             .needs_page()
             .then(|| playground::build_usual(self.repo));
         let page = page.transpose()?;
+        let book = page.as_ref().map(|page| book::build_usual(self.repo, page));
+        let book = book.transpose()?;
         let mut tasks = Vec::new();
         for group in long.tests {
             let (program, prefix) = group.split_once("::").unwrap_or((group, ""));
@@ -55,6 +60,9 @@ impl TestRun<'_> {
             task.must_count = true;
             if let Some(page) = &page {
                 task.command.env(PAGE, page);
+            }
+            if let Some(book) = &book {
+                task.command.env(BOOK, book);
             }
             if !prefix.is_empty() {
                 task.name = format!("{program}::{prefix}");

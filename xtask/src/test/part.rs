@@ -212,8 +212,11 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-playground",
-        purpose: "the page with rtether in it, in a browser: the results of the command, and its use",
-        tests: &["rtether-cli playground::page::"],
+        purpose: "the page with rtether in it, in a browser: the results of the command, and its use; the book",
+        tests: &[
+            "rtether-cli playground::page::",
+            "rtether-cli playground::book::",
+        ],
     },
     Long {
         name: "long-watch",

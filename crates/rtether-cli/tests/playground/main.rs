@@ -11,6 +11,7 @@
     reason = "a test that cannot go on may panic, and says what it measures"
 )]
 
+mod book;
 #[path = "../../../rtether/tests/screenshot/browser.rs"]
 #[allow(
     dead_code,
