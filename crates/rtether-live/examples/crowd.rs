@@ -2,7 +2,8 @@
 //!
 //! `crowd KIND INDEX COUNT ADDRESS SECONDS`: publishes and subscribes as those of
 //! `examples/discovery.rs` of `rtether-rtps`, in one domain, with KIND `usual`, `on-demand` or
-//! `static`, and prints after how many milliseconds it had all its matches.
+//! `static`, or as a node of `rtether new --template ros2` with `ros2`, and prints after how many
+//! milliseconds it had all its matches.
 #![allow(clippy::print_stdout, reason = "an example says what it found")]
 
 use rtether_live::rtps::{Domain, DomainOptions};
@@ -11,6 +12,10 @@ use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::Duration;
 
 const TYPE: &str = "Sample";
+/// Type of what the simulation publishes.
+const SIMULATED: &str = "rtether::Octets";
+/// Topics of a node of ROS 2 that say nothing.
+const PLUMBING: usize = 8;
 
 fn qos() -> Qos {
     let mut qos = Qos::writer();
@@ -39,6 +44,18 @@ fn topics(host: usize, hosts: usize) -> Vec<(bool, String)> {
     ]
 }
 
+/// Returns the same of a node of the template, whose topics have the names of its flows.
+fn topics_of_node(host: usize, hosts: usize) -> Vec<(bool, String)> {
+    let before = (host + hosts - 1) % hosts;
+    let ends = [(true, host + 1), (false, before + 1)];
+    let topics = ends.into_iter().flat_map(|(is_writer, node)| {
+        let state = (is_writer, format!("state {node}"));
+        let silent = (1..=PLUMBING).map(move |part| (is_writer, format!("silent {node}.{part}")));
+        [state].into_iter().chain(silent)
+    });
+    topics.collect()
+}
+
 fn expected(host: usize, hosts: usize) -> Vec<ExpectedEndpoint> {
     let endpoint = |(number, (is_writer, topic))| ExpectedEndpoint {
         number,
@@ -58,7 +75,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (host, hosts): (usize, usize) = (host.parse()?, hosts.parse()?);
     let mut domain = Domain::open(&DomainOptions {
-        name: format!("station-{host}"),
+        name: if kind == "ros2" {
+            format!("node{}", host + 1)
+        } else {
+            format!("station-{host}")
+        },
         interface: Some(address.parse()?),
         discovery: if kind == "on-demand" {
             Discovery::OnDemand
@@ -75,11 +96,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let (mut writers, mut readers) = (Vec::new(), Vec::new());
     let now = domain.now();
-    for (is_writer, topic) in topics(host, hosts) {
-        let name = TopicName {
-            topic: &topic,
-            type_name: TYPE,
-        };
+    let is_node = kind == "ros2";
+    let (type_name, all) = if is_node {
+        (SIMULATED, topics_of_node(host, hosts))
+    } else {
+        (TYPE, topics(host, hosts))
+    };
+    for (is_writer, topic) in all {
+        let topic = &topic;
+        let name = TopicName { topic, type_name };
         let participant = domain.participant_mut();
         if is_writer {
             writers.extend(participant.create_writer(now, name, false, qos()));
@@ -87,7 +112,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             readers.extend(participant.create_reader(now, name, None, qos()));
         }
     }
-    let wanted = [1, 1, 1, if host == 0 { hosts } else { 0 }];
+    let wanted = if is_node {
+        vec![1; writers.len()]
+    } else {
+        vec![1, 1, 1, if host == 0 { hosts } else { 0 }]
+    };
     let until = begun + Duration::from_s(seconds.parse()?);
     let mut matched = None;
     while domain.now() < until {
@@ -95,10 +124,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let participant = domain.participant_mut();
         participant.discard_events(|_| false);
         let is_read = readers.iter().all(|one| participant.writers_of(*one) == 1);
-        let mut both = writers.iter().zip(wanted);
+        let mut both = writers.iter().zip(&wanted);
         if matched.is_none()
             && is_read
-            && both.all(|(one, all)| participant.readers_of(*one) == all)
+            && both.all(|(one, all)| participant.readers_of(*one) == *all)
         {
             matched = Some(domain.now() - begun);
         }
