@@ -336,3 +336,26 @@ fn what_it_cannot_be_is_refused_with_its_place() {
         assert!(import_all(&files(texts), &Options::new()).is_err());
     }
 }
+
+#[test]
+fn values_that_name_each_other_are_no_deeper_than_one() {
+    // Oracle: the stack of a test, which the product of both limits exceeds.
+    let (open, close) = ("(".repeat(45), ")".repeat(45));
+    for next in [0, 1] {
+        let names = (0..28).map(|one| format!("int p{one} = {open}p{}{close};", one + next));
+        let names: Vec<String> = names.collect();
+        let ned = format!(
+            "network N {{ parameters: {} submodules: a[p0]: TsnDevice; }}",
+            names.concat()
+        );
+        let files = [
+            ("n.ned", ned.as_str()),
+            ("omnetpp.ini", "[General]\nnetwork = N\n"),
+        ];
+        let files = files.map(|(name, text)| File {
+            name,
+            octets: text.as_bytes(),
+        });
+        assert!(import_all(&files, &Options::new()).is_err());
+    }
+}

@@ -20,7 +20,7 @@ const MOST: usize = 20_000;
 const MOST_TURNS: usize = 200_000;
 /// Most names that are looked up in expressions.
 const MOST_NAMES: usize = 1_000_000;
-/// Most types that extend each other, and most parameters whose values name each other.
+/// Most types that extend each other.
 const LONGEST: usize = 30;
 /// Most ports of a switch in a scenario.
 const MAX_PORTS: usize = 1_024;
@@ -149,11 +149,10 @@ struct Scope<'p, 't> {
     plant: &'p Plant<'t>,
     loops: &'p [(&'t str, f64)],
     typename: Option<&'p str>,
-    depth: usize,
 }
 
 impl Names for Scope<'_, '_> {
-    fn value(&self, name: &str) -> Option<Value> {
+    fn value(&self, name: &str, depth: usize) -> Option<Value> {
         let own = self.loops.iter().rev().find(|(own, _)| *own == name);
         if let Some((_, value)) = own {
             return Some(super::value::plain(*value));
@@ -164,17 +163,13 @@ impl Names for Scope<'_, '_> {
         // Each may name others twice.
         let looked = &self.plant.looked;
         looked.set(looked.get() + 1);
-        if self.depth > LONGEST || looked.get() > MOST_NAMES {
+        if looked.get() > MOST_NAMES {
             return None;
         }
         let path = format!("{}.{name}", self.plant.name);
         let entry = self.plant.settings.find(&path)?;
         let words = tokens(&entry.value).ok()?;
-        let scope = Scope {
-            depth: self.depth + 1,
-            ..*self
-        };
-        evaluate(&words, &entry.value, &scope).ok()
+        evaluate(&words, &entry.value, self, depth).ok()
     }
 
     fn count(&self, name: &str) -> Option<usize> {
@@ -285,9 +280,8 @@ impl<'t> Plant<'t> {
             plant: self,
             loops,
             typename,
-            depth: 0,
         };
-        evaluate(words, self.text(file), &scope)
+        evaluate(words, self.text(file), &scope, 0)
     }
 
     /// Returns the value of a parameter of a node, or what of it is not read; `None` if nothing
@@ -302,9 +296,8 @@ impl<'t> Plant<'t> {
                     plant: self,
                     loops: &[],
                     typename: None,
-                    depth: 0,
                 };
-                evaluate(&words, &entry.value, &scope)
+                evaluate(&words, &entry.value, &scope, 0)
             });
         Some((value, entry.place))
     }

@@ -119,8 +119,8 @@ impl Value {
 
 /// What names in a value mean.
 pub(super) trait Names {
-    /// Returns the value of a name.
-    fn value(&self, name: &str) -> Option<Value>;
+    /// Returns the value of a name, in a value as deep as that.
+    fn value(&self, name: &str, depth: usize) -> Option<Value>;
     /// Returns how many modules have this name, for `sizeof` and `exists`.
     fn count(&self, name: &str) -> Option<usize>;
 }
@@ -132,7 +132,7 @@ pub(super) const fn plain(value: f64) -> Value {
 
 /// Returns the number of an expression without names that is not random.
 pub(super) fn fixed(words: &[Token<'_>], text: &str) -> Option<Number> {
-    let number = evaluate(words, text, &Nameless).ok()?.number()?;
+    let number = evaluate(words, text, &Nameless, 0).ok()?.number()?;
     number.is_fixed().then_some(number)
 }
 
@@ -140,7 +140,7 @@ pub(super) fn fixed(words: &[Token<'_>], text: &str) -> Option<Number> {
 struct Nameless;
 
 impl Names for Nameless {
-    fn value(&self, _: &str) -> Option<Value> {
+    fn value(&self, _: &str, _: usize) -> Option<Value> {
         None
     }
 
@@ -149,18 +149,20 @@ impl Names for Nameless {
     }
 }
 
-/// Returns the value of words of a text, or what of it is not read.
+/// Returns the value of words of a text, or what of it is not read. `depth` is that of the values it
+/// is in: names stand for values that name others.
 pub(super) fn evaluate(
     words: &[Token<'_>],
     text: &str,
     names: &dyn Names,
+    depth: usize,
 ) -> Result<Value, String> {
     let mut reader = Reader {
         words,
         at: 0,
         text,
         names,
-        depth: 0,
+        depth,
     };
     let value = reader.choice()?;
     match reader.peek() {
@@ -296,7 +298,7 @@ impl<'w> Reader<'w> {
             Word::Name("false") => Ok(Value::Flag(false)),
             Word::Name(name) if self.take("(") => self.call(name, token.from),
             Word::Name(name) => {
-                let value = self.names.value(name);
+                let value = self.names.value(name, self.depth);
                 value.ok_or_else(|| self.unread(token.from))
             }
             Word::Mark(_) => Err(self.unread(token.from)),
@@ -518,7 +520,7 @@ mod tests {
 
     fn value(text: &str) -> Result<Value, String> {
         let words = tokens(text).map_err(|(_, what)| what)?;
-        evaluate(&words, text, &Nameless)
+        evaluate(&words, text, &Nameless, 0)
     }
 
     fn number(text: &str) -> Number {
