@@ -45,9 +45,13 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Writes the row of a part that has passed. Refuses if the files are not those of a commit, since
+/// Writes the row of a part that has passed, unless a test of it skipped itself. Refuses if the files are not those of a commit, since
 /// the row names one.
 pub(super) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
+    if let Some(lack) = lack(outcome) {
+        println!("not recorded: {lack}");
+        return Ok(());
+    }
     let status = output(
         repo,
         "git",
@@ -69,6 +73,12 @@ pub(super) fn write(repo: &Repo, part: Part, outcome: &Outcome) -> Result<()> {
         );
     };
     fs::write(repo.root.join(PAGE), text).with_context(|| format!("writing {PAGE}"))
+}
+
+/// Returns why what a part has shown is not worth a row.
+fn lack(outcome: &Outcome) -> Option<String> {
+    let skipped = outcome.skipped;
+    (skipped > 0).then(|| format!("{skipped} of its tests could not run here; see above"))
 }
 
 fn output(repo: &Repo, program: &str, arguments: &[&str]) -> Result<String> {
@@ -191,6 +201,19 @@ mod tests {
             replaced(&written, Part::Fuzz, &row(Part::Fuzz, NOT_YET)),
             Some(page)
         );
+    }
+
+    #[test]
+    fn a_part_that_could_not_run_has_no_row() {
+        let outcome = |skipped| Outcome {
+            time: Duration::from_secs(1800),
+            passed: 1,
+            failed: 0,
+            skipped,
+            executions: 0,
+        };
+        assert_eq!(lack(&outcome(0)), None);
+        assert!(lack(&outcome(1)).is_some_and(|lack| lack.contains("1 of its tests")));
     }
 
     #[test]
