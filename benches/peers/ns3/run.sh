@@ -4,7 +4,8 @@
 # usage: benches/peers/ns3/run.sh
 #
 #   RUNS           runs of each program, taken in turn (default 5)
-#   PACKETS        packets that one run delivers (default 460800)
+#   SECONDS_LONG   simulated seconds of a run (default 10)
+#   PACKETS        packets that one run delivers (default 46080 for each of them)
 #   RTETHER_CMD    what to measure against ns-3, run at the root of the checkout
 #   RTETHER_PROOF  pattern that its output must hold, so that only equal work is compared
 #                  (default: "received" or "delivered": PACKETS)
@@ -17,8 +18,10 @@ export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 runs=${RUNS:-5}
-packets=${PACKETS:-460800}
-rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/dist/rtether sim benches/scenarios/star.yaml --json}
+seconds=${SECONDS_LONG:-10}
+packets=${PACKETS:-$((46080 * seconds))}
+own="${CARGO_TARGET_DIR:-target}/dist/rtether sim benches/scenarios/star.yaml --json --for ${seconds}s"
+rtether=${RTETHER_CMD:-$own}
 default_proof="\"(received|delivered)\": *$packets([^0-9]|\$)"
 proof=${RTETHER_PROOF:-$default_proof}
 scratch=$(mktemp -d)
@@ -94,8 +97,8 @@ fi
 
 for ((run = 1; run <= runs; run++)); do
     echo "run $run of $runs" >&2
-    measure ns3 "$scratch/star"
-    measure ns3_bare "$scratch/star" --tc=false
+    measure ns3 "$scratch/star" "--seconds=$seconds"
+    measure ns3_bare "$scratch/star" "--seconds=$seconds" --tc=false
     if [[ $with_rtether == 1 ]]; then
         # The command is one line of words.
         # shellcheck disable=SC2086
