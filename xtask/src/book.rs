@@ -54,8 +54,8 @@ and nothing leaves it.</p>\
 /// Builds the book into the folder, or `target/book`.
 pub(crate) fn run(repo: &Repo, folder: Option<&str>) -> Result<bool> {
     heed_signals()?;
+    let folder = repo.output(folder, FOLDER)?;
     let playground = playground::build_usual(repo)?;
-    let folder = repo.root.join(folder.unwrap_or(FOLDER));
     let first = build(repo, &folder, &playground)?;
     println!("{}", first.display());
     Ok(true)
@@ -70,7 +70,7 @@ pub(crate) fn build_usual(repo: &Repo, playground: &Path) -> Result<PathBuf> {
 fn build(repo: &Repo, folder: &Path, playground: &Path) -> Result<PathBuf> {
     let book = Book::read(repo)?;
     // Pages that are gone would still be there.
-    if folder.join("search.js").is_file() {
+    if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("clearing {}", folder.display()))?;
     }
     for (place, text) in book.texts(repo)? {

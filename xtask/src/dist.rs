@@ -31,7 +31,7 @@ const SUMS: &str = "SHA256SUMS";
 /// Makes everything in a folder; with `proves`, tries and repeats it, too.
 pub(crate) fn run(repo: &Repo, options: &args::Dist) -> Result<bool> {
     heed_signals()?;
-    let folder = repo.root.join(options.folder.as_deref().unwrap_or(FOLDER));
+    let folder = repo.output(options.folder.as_deref(), FOLDER)?;
     let targets = targets(options.only.as_deref())?;
     if !options.proves {
         let counts = options.profile.as_deref().map(Path::new);

@@ -43,6 +43,20 @@ impl Repo {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
+    /// Returns the folder of what a verb makes, which clears it: the usual one, or that of the user if
+    /// there is nothing in it.
+    pub(crate) fn output(&self, named: Option<&str>, usual: &str) -> Result<PathBuf> {
+        let Some(named) = named else {
+            return Ok(self.root.join(usual));
+        };
+        let folder = self.root.join(named);
+        let is_empty = || fs::read_dir(&folder).map(|mut entries| entries.next().is_none());
+        if folder.exists() && !is_empty().with_context(|| format!("reading {named}"))? {
+            bail!("`{named}` is not empty; name a new folder, or remove what is in it");
+        }
+        Ok(folder)
+    }
+
     /// Returns a `cargo` command of the pinned toolchain, to be run at the root.
     pub(crate) fn cargo(&self, args: &[&str]) -> Command {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -160,5 +174,20 @@ mod tests {
         assert!(files.is_sorted_by(|a, b| a.path < b.path));
         let walked = walk(&repo.root.join("xtask")).unwrap();
         assert!(walked.contains(&"src/repo.rs".to_owned()));
+    }
+
+    #[test]
+    fn a_folder_with_files_of_the_user_is_refused() {
+        let repo = Repo::find().unwrap();
+        let own = env::temp_dir().join(format!("output-{}", std::process::id()));
+        let named = own.to_str();
+        assert_eq!(repo.output(named, "target/x").unwrap(), own);
+        fs::create_dir(&own).unwrap();
+        assert_eq!(repo.output(named, "target/x").unwrap(), own);
+        fs::write(own.join("thesis.tex"), "").unwrap();
+        assert!(repo.output(named, "target/x").is_err());
+        let usual = repo.root.join("target/x");
+        assert_eq!(repo.output(None, "target/x").unwrap(), usual);
+        fs::remove_dir_all(&own).unwrap();
     }
 }

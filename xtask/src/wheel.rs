@@ -38,7 +38,7 @@ const TESTS: &[&str] = &[
 /// Builds the wheel; with `proves`, tries it, too.
 pub(crate) fn run(repo: &Repo, options: &args::Wheel) -> Result<bool> {
     heed_signals()?;
-    let folder = repo.root.join(options.folder.as_deref().unwrap_or(FOLDER));
+    let folder = repo.output(options.folder.as_deref(), FOLDER)?;
     let wheel = build(repo, &folder)?;
     println!("{}", wheel.display());
     Ok(!options.proves || prove(repo, &wheel)?)
