@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_part_that_could_not_run_has_no_row() {
         let outcome = |skipped| Outcome {
-            time: Duration::from_secs(1800),
+            time: Duration::from_mins(30),
             passed: 1,
             failed: 0,
             skipped,
