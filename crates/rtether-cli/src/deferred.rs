@@ -1,5 +1,5 @@
-//! Arguments of a verb that are defined when the verb is asked for: to define those of all verbs took
-//! longer than many a command.
+//! Arguments that are defined when their verb is called: defining those of all verbs took half the
+//! time of `rtether --version`.
 
 use std::cell::Cell;
 use std::ops::Deref;

@@ -59,8 +59,8 @@ pub(crate) fn with_progress<T: Send>(
     Ok(with_bar(pace, simulated_ms, care, threads, work))
 }
 
-/// Like [`with_progress`], for `work` that has use for this thread only: starting others and ending
-/// them would cost more than many a simulation.
+/// Like [`with_progress`], for `work` that needs one thread: this one. To start and end a pool would
+/// cost more than a short simulation.
 pub(crate) fn alone_with_progress<T>(
     pace: Pace,
     simulated_ms: u64,

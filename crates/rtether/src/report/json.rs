@@ -20,8 +20,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-/// An object with these members, written without making a [`Value`] first, which copies each name:
-/// half the time of a short run went there.
+/// An object with these members, written without making a [`Value`] first: that copies each name, and
+/// took half the instructions of a run of a millisecond.
 macro_rules! object {
     ({ $($name:ident: $value:expr),* $(,)? }) => {{
         #[derive(Serialize)]
