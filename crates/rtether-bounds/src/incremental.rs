@@ -2,7 +2,11 @@
 //!
 //! [`Analyzer`] keeps routes, the paths of all flows and the solution. After a change it follows
 //! only the changed flows, evaluates the places whose input has changed (`solve` proves that the
-//! others keep their waits), and recomputes the streams that pass one of these.
+//! others keep their waits), and recomputes the streams that pass one of these. Where flows affect
+//! each other through the waits alone, an edit looks at no other flow (`in_place`); otherwise all
+//! visits are completed and compared again.
+
+mod in_place;
 
 use alloc::vec::Vec;
 
@@ -30,8 +34,9 @@ pub struct Analyzer {
     network: Network,
     flows: Vec<Flow>,
     atlas: Atlas,
-    /// Visits and streams as followed, without the effects of flows on each other.
-    ways: Plant,
+    /// Visits and streams as followed, without the effects of flows on each other, once an edit has
+    /// needed them.
+    ways: Option<Plant>,
     plant: Plant,
     stages: Vec<Stage>,
     streams: Vec<StreamBound>,
@@ -63,17 +68,11 @@ impl Analyzer {
     /// As [`crate::analyze`]; so do all methods that change the plant.
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
         let (atlas, plant, stages) = solve_anew(&network, &flows);
-        let ways = if has_own_flows(&network) {
-            // The analysis of an edited plant begins anew.
-            Plant::default()
-        } else {
-            atlas.follow(&network, &flows)
-        };
         let mut analyzer = Self {
             network,
             flows,
             atlas,
-            ways,
+            ways: None,
             plant,
             stages,
             streams: Vec::new(),
@@ -132,8 +131,8 @@ impl Analyzer {
             return self.begin_anew(network, &Edit::NOTHING);
         }
         self.atlas = Atlas::new(&network, &self.flows);
-        self.ways = self.atlas.follow(&network, &self.flows);
         self.network = network;
+        self.ways = None;
         self.update(&Edit::NOTHING)
     }
 
@@ -164,12 +163,16 @@ impl Analyzer {
         if looks_at_numbers(&self.network) {
             // The flows behind may match other rules than before.
             self.flows.splice(edit.flows.clone(), by);
-            self.ways = self.atlas.follow(&self.network, &self.flows);
+            self.ways = None;
             return self.update(&edit);
         }
-        let own = by.as_slice();
-        let own = self.atlas.follow(&self.network, own);
-        edit.apply(&mut self.ways, own);
+        let own = self.atlas.follow(&self.network, by.as_slice());
+        if let Some(changes) = self.edit_in_place(&edit, by.as_ref(), &own) {
+            return changes;
+        }
+        if let Some(ways) = &mut self.ways {
+            edit.apply(ways, own);
+        }
         self.flows.splice(edit.flows.clone(), by);
         self.update(&edit)
     }
@@ -195,6 +198,11 @@ impl Analyzer {
         let mut streams = changed(before, first);
         streams.extend(paired(&gone, own));
         streams.extend(changed(behind, last));
+        self.changes(streams)
+    }
+
+    /// Returns changes with the work of the last search.
+    fn changes(&self, streams: Vec<StreamChange>) -> Changes {
         let effort = Effort {
             visits: self.plant.visits.len(),
             evaluations: self.evaluations(),
@@ -205,7 +213,9 @@ impl Analyzer {
 
     /// Solves the plant as it is now and returns what has changed.
     fn update(&mut self, edit: &Edit) -> Changes {
-        let plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
+        let follow = || self.atlas.follow(&self.network, &self.flows);
+        let ways = self.ways.get_or_insert_with(follow).clone();
+        let plant = Plant::complete(ways, &self.network, &self.flows);
         let before = (&self.plant, &self.stages[..], edit);
         // Other ways than those of the plant before are searched from the beginning.
         let before = (!self.plant.has_other_ways()).then_some(before);
@@ -219,38 +229,45 @@ impl Analyzer {
         let may_keep = has_same_ways
             && old_stages.len() == self.stages.len()
             && is_cyclic(&old_stages) == is_cyclic(&self.stages);
-        let streams = self.refresh(edit, may_keep.then_some(&old_plant));
-        let effort = Effort {
-            visits: self.plant.visits.len(),
-            evaluations: self.evaluations(),
-            is_cyclic: is_cyclic(&self.stages),
-        };
-        Changes { streams, effort }
+        let streams = self.refresh(edit, |analyzer, index, old| {
+            may_keep && analyzer.is_kept(index, &old_plant, old)
+        });
+        self.changes(streams)
     }
 
-    /// Updates the bounds of the streams and returns those that have changed. Streams whose path is
-    /// unchanged since `old_plant` keep their bound.
-    fn refresh(&mut self, edit: &Edit, old_plant: Option<&Plant>) -> Vec<StreamChange> {
-        let mut changes = Vec::new();
+    /// Updates the bounds of the streams and returns those that have changed. Streams of which it is
+    /// known that nothing has changed on their path keep their bound; they are asked for by their
+    /// positions after and before the edit.
+    fn refresh(
+        &mut self,
+        edit: &Edit,
+        is_kept: impl Fn(&Self, usize, usize) -> bool,
+    ) -> Vec<StreamChange> {
         let mut streams = core::mem::take(&mut self.streams);
-        let is_behind = |limit: usize| move |stream: &StreamBound| stream.flow.index() < limit;
-        let mut behind = streams.split_off(streams.partition_point(is_behind(edit.flows.end)));
-        let gone = streams.split_off(streams.partition_point(is_behind(edit.flows.start)));
-        let unmoved = streams.len();
-        for (index, stream) in streams.iter_mut().enumerate() {
-            let old = old_plant.map(|plant| (plant, index));
-            changes.extend(self.look_again(edit, stream, index, old));
-        }
-        let new = self.plant.streams.len() - behind.len();
-        let own = (unmoved..new).map(|index| self.bound_of(index));
-        let own: Vec<StreamBound> = own.collect();
+        let first_of = |flow: usize| streams.partition_point(|own| own.flow.index() < flow);
+        let old = first_of(edit.flows.start)..first_of(edit.flows.end);
+        let end = self.plant.streams.len() - (streams.len() - old.end);
+        let own: Vec<StreamBound> = (old.start..end).map(|index| self.bound_of(index)).collect();
+        let gone: Vec<StreamBound> = streams.splice(old.clone(), own.iter().cloned()).collect();
+        let mut changes = Vec::new();
+        let mut look_again = |range: core::ops::Range<usize>, changes: &mut Vec<StreamChange>| {
+            for index in range {
+                let before = if index < end {
+                    index
+                } else {
+                    index - end + old.end
+                };
+                let stream = &mut streams[index];
+                if stream.bound.is_ok() && is_kept(self, index, before) {
+                    stream.flow = FlowId(self.plant.streams[index].flow);
+                } else {
+                    changes.extend(self.look_again(edit, stream, index));
+                }
+            }
+        };
+        look_again(0..old.start, &mut changes);
         changes.extend(paired(&gone, &own));
-        for (position, stream) in behind.iter_mut().enumerate() {
-            let old = old_plant.map(|plant| (plant, unmoved + gone.len() + position));
-            changes.extend(self.look_again(edit, stream, new + position, old));
-        }
-        streams.extend(own);
-        streams.append(&mut behind);
+        look_again(end..self.plant.streams.len(), &mut changes);
         self.streams = streams;
         changes
     }
@@ -260,19 +277,13 @@ impl Analyzer {
         stream_bound(&self.plant, self.solution(), stream, &self.flows)
     }
 
-    /// Updates one stream; `old` is the earlier plant and the position of the stream in it.
+    /// Updates one stream and returns what has changed.
     fn look_again(
         &self,
         edit: &Edit,
         stream: &mut StreamBound,
         index: usize,
-        old: Option<(&Plant, usize)>,
     ) -> Option<StreamChange> {
-        let has_bound = stream.bound.is_ok();
-        if old.is_some_and(|(plant, old)| has_bound && self.is_kept(index, plant, old)) {
-            stream.flow = FlowId(self.plant.streams[index].flow);
-            return None;
-        }
         let after = self.bound_of(index);
         let before = core::mem::replace(stream, after.clone());
         (!edit.keeps(&before, &after)).then_some(StreamChange {

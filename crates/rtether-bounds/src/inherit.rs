@@ -85,7 +85,7 @@ impl Heir<'_> {
                 let step =
                     |parent: u32, own: usize| (parent != NONE).then(|| own - parent as usize);
                 step(a.parent, new) == step(b.parent, old)
-                    && is_same(a, b)
+                    && a.is_same(b)
                     && plant.limit_of(a) == before.plant.limit_of(b)
             });
         if !is_alike {
@@ -116,15 +116,4 @@ fn range(visits: &[Visit], flow: usize, next: &mut usize) -> Range<usize> {
         *next += 1;
     }
     begin..*next
-}
-
-/// Returns whether two visits are equal apart from the numbers of flow, parent and limit.
-fn is_same(a: &Visit, b: &Visit) -> bool {
-    let without_numbers = |visit: &Visit| Visit {
-        flow: 0,
-        parent: 0,
-        limit: 0,
-        ..visit.clone()
-    };
-    without_numbers(a) == without_numbers(b)
 }

@@ -8,6 +8,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId};
@@ -110,6 +111,19 @@ pub(crate) struct Visit {
     pub(crate) limit: u32,
     /// Whether a policer on the way here may drop or demote the packet.
     pub(crate) is_policed: bool,
+}
+
+impl Visit {
+    /// Returns whether two visits are equal apart from the numbers of flow, parent and limit.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let without_numbers = |visit: &Self| Self {
+            flow: 0,
+            parent: 0,
+            limit: 0,
+            ..visit.clone()
+        };
+        without_numbers(self) == without_numbers(other)
+    }
 }
 
 /// The end of one path: one flow at one listener, or back at its talker.
@@ -243,12 +257,44 @@ impl Plant {
         plant.find_copies();
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
-            plant.members.items[pair[0] as usize..pair[1] as usize].sort_by_key(|&visit| {
-                let visit = &visits[visit as usize];
-                (visit.queue, group_of(visits, visit))
-            });
+            let own = pair[0] as usize..pair[1] as usize;
+            sort_members(visits, &mut plant.members.items[own]);
         }
         plant
+    }
+
+    /// Renews the member lists after visits were exchanged for as many new ones.
+    pub(crate) fn exchange_members(&mut self, gone: Range<usize>, came: usize) {
+        let end = gone.start + came;
+        let server = |visit: usize| self.visits[visit].server;
+        let mut new: Vec<(u32, u32)> = (gone.start..end)
+            .map(|visit| (server(visit), u32::try_from(visit).unwrap_or(NONE)))
+            .collect();
+        new.sort_unstable();
+        let [first, behind, end] =
+            [gone.start, gone.end, end].map(|at| u32::try_from(at).unwrap_or(NONE));
+        let old = core::mem::take(&mut self.members);
+        let mut items = Vec::with_capacity(self.visits.len());
+        let mut starts = Vec::with_capacity(old.starts.len());
+        let mut new = new.into_iter().peekable();
+        for row in (0u32..).take(self.servers.len()) {
+            let start = items.len();
+            starts.push(u32::try_from(start).unwrap_or(NONE));
+            items.extend(old.of(row).iter().filter_map(|&visit| match visit {
+                visit if visit < first => Some(visit),
+                visit if visit < behind => None,
+                visit => Some(visit - behind + end),
+            }));
+            let known = items.len();
+            while let Some((_, visit)) = new.next_if(|own| own.0 == row) {
+                items.push(visit);
+            }
+            if items.len() > known {
+                sort_members(&self.visits, &mut items[start..]);
+            }
+        }
+        starts.push(u32::try_from(items.len()).unwrap_or(NONE));
+        self.members = Rows { starts, items };
     }
 
     /// Puts flows with a local deadline in a queue of their own, where the earliest goes first.
@@ -508,6 +554,14 @@ impl Plant {
             .min()
             .unwrap_or(0)
     }
+}
+
+/// Orders visits of a place by queue and by the place that limits them together.
+fn sort_members(visits: &[Visit], members: &mut [u32]) {
+    members.sort_unstable_by_key(|&member| {
+        let visit = &visits[member as usize];
+        (visit.queue, group_of(visits, visit), member)
+    });
 }
 
 /// Returns the place that limits the packets of a visit together: the previous one, if it spaces

@@ -94,8 +94,32 @@ pub(crate) fn solve_after(
     }
 }
 
+/// Searches on in a solution of the same visits, except those of changed places, of which nothing
+/// needs to be known; `components` are those of the solution and of the plant.
+pub(crate) fn search_on(
+    plant: &Plant,
+    mut solution: Solution,
+    (old, new): (&Components, Components),
+    is_changed: Vec<bool>,
+) -> Solution {
+    let places = plant.servers.len();
+    solution.evaluations = 0;
+    solution.is_cyclic = new.has_cycle();
+    solution.components = new;
+    solution.is_kept = vec![false; places];
+    let solver = Solver {
+        plant,
+        old: Some(old),
+        is_changed,
+        is_reached: vec![false; places],
+        solution,
+        scratch: Scratch::default(),
+    };
+    solver.run()
+}
+
 /// Returns the flows that were assumed to wait for their answers but may give up.
-fn impatient(plant: &Plant, solution: &Solution) -> Vec<usize> {
+pub(crate) fn impatient(plant: &Plant, solution: &Solution) -> Vec<usize> {
     let mut flows = Vec::new();
     for stream in &plant.streams {
         let flow = stream.flow as usize;
@@ -133,7 +157,8 @@ pub(crate) fn arrival(plant: &Plant, solution: &Solution, last: u32, rest: i64) 
 
 struct Solver<'a> {
     plant: &'a Plant,
-    before: Option<Before<'a>>,
+    /// The components of an earlier search, if there was one.
+    old: Option<&'a Components>,
     /// By place: whether something there has changed.
     is_changed: Vec<bool>,
     /// By place: whether a visit may arrive with another jitter than before.
@@ -163,7 +188,7 @@ impl<'a> Solver<'a> {
         };
         Self {
             plant,
-            before,
+            old: before.map(|before| &before.solution.components),
             is_changed,
             is_reached: vec![false; places],
             solution,
@@ -176,7 +201,7 @@ impl<'a> Solver<'a> {
         for component in 0..components.len() {
             let places = components.places(component);
             let is_cyclic = components.is_cyclic(component);
-            if self.before.is_none() {
+            if self.old.is_none() {
                 self.search(places, is_cyclic);
             } else {
                 self.search_again(&components, component);

@@ -20,8 +20,7 @@ impl Solver<'_> {
     /// Finds the waits of a component if its input has changed, and marks the places behind it.
     pub(super) fn search_again(&mut self, components: &Components, component: usize) {
         let places = components.places(component);
-        let had_same_places = self.before.is_some_and(|before| {
-            let old = &before.solution.components;
+        let had_same_places = self.old.is_some_and(|old| {
             let old_component = old.of_place(places[0]);
             old_component.is_some_and(|component| old.places(component) == places)
         });
