@@ -23,7 +23,9 @@ pub(crate) struct FailArgs {
         long,
         value_name = "WHAT",
         value_enum,
-        conflicts_with_all = ["baseline", "report", "out", "all", "histogram", "buckets"]
+        conflicts_with_all = [
+            "baseline", "report", "playground", "out", "all", "histogram", "buckets"
+        ]
     )]
     #[cfg_attr(target_os = "linux", arg(conflicts_with = "live"))]
     fail: Option<FailChoice>,
