@@ -210,6 +210,21 @@ typedef enum {
 } rtether_protocol;
 
 /**
+ * Whose endpoints a domain exchanges. The matches are the same.
+ */
+typedef enum {
+  /**
+   * Those of all participants.
+   */
+  RTETHER_DISCOVERY_ALL = 0,
+  /**
+   * Those of participants that share a topic, or do not announce their topics: for many
+   * participants with few topics in common.
+   */
+  RTETHER_DISCOVERY_ON_DEMAND = 1,
+} rtether_discovery;
+
+/**
  * Whether samples may be lost (DDS 1.4, 2.2.3.14).
  */
 typedef enum {
@@ -419,6 +434,10 @@ typedef struct {
    * An `rtether_protocol`.
    */
   int32_t protocol;
+  /**
+   * An `rtether_discovery`; RTPS 1.0 has only that of all.
+   */
+  int32_t discovery;
 } rtether_domain_options;
 
 /**

@@ -20,6 +20,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use rtether_live::rtps::{Domain, DomainOptions};
+use rtether_rtps::engine::{Discovery, NewWriter, TopicName};
+use rtether_rtps::qos::Qos;
 use rtether_rtps::time::Duration;
 use rtether_rtps::wire::v1::Role;
 use rtether_testkit::{Run, c_library, example, skip};
@@ -282,6 +284,68 @@ fn c_and_rust_exchange_samples() {
     expected.push("CYAN is gone".to_owned());
     expected.push("lost 0, malformed 0".to_owned());
     assert_eq!(got, expected);
+}
+
+/// Oracle: how many endpoints two participants have that share no topic with the program: one that
+/// discovers on demand none, one that discovers all both.
+#[test]
+fn c_programs_discover_on_demand() {
+    if !has("cc") {
+        return skip("needs cc");
+    }
+    let two = compiled("tests/c/demand.c", "demand", false, &[]);
+    let one = domain(7);
+    let mut others = [Discovery::OnDemand, Discovery::All].map(|discovery| {
+        let mut other = Domain::open(&DomainOptions {
+            domain: one.parse().unwrap(),
+            interface: Some(Ipv4Addr::LOCALHOST),
+            discovery,
+            ..DomainOptions::default()
+        })
+        .unwrap();
+        let now = other.now();
+        let name = TopicName {
+            topic: "another",
+            type_name: "word",
+        };
+        let new = NewWriter {
+            name,
+            has_key: false,
+            qos: Qos::writer(),
+            judge: None,
+            publisher: None,
+            separates: false,
+        };
+        other.participant_mut().add_writer(now, new).unwrap();
+        other
+    });
+    let mut command = Command::new(&two);
+    command.args([&one, "127.0.0.1"]).stdin(Stdio::piped());
+    let mut running = command.start();
+    let end = others[0].now() + Duration::from_s(20);
+    let known = |other: &Domain| {
+        let participant = other.participant();
+        let all = participant.participants();
+        let of_c = all.filter(|one| one.name.starts_with("C "));
+        let of_c: Vec<_> = of_c.map(|one| one.prefix).collect();
+        let endpoints = participant.endpoints();
+        let endpoints = endpoints.filter(|(_, one)| of_c.contains(&one.guid.prefix));
+        (of_c.len(), endpoints.count())
+    };
+    while others.each_ref().map(known) != [(2, 0), (2, 2)] && others[0].now() < end {
+        for other in &mut others {
+            let look = other.now() + Duration::from_ms(5);
+            other.step(look).unwrap();
+        }
+    }
+    let mut first = String::new();
+    let mut lines = BufReader::new(running.stdout.take().unwrap());
+    lines.read_line(&mut first).unwrap();
+    // Participants that have matched have told their endpoints to all that are to know them.
+    assert_eq!(first, "a sample\n");
+    assert_eq!(others.each_ref().map(known), [(2, 0), (2, 2)]);
+    drop(running.stdin.take());
+    assert!(running.wait().unwrap().success());
 }
 
 /// Oracle: the numbers written, all of them and in order; those that are broken are printed.

@@ -36,6 +36,13 @@ fn mistakes_are_told_before_anything_is_opened() {
         ("spy --device lo --ethertype x", "digits"),
         ("sub Square --rtps 1.0 --device lo", "over UDP only"),
         ("manager --rtps 2.5", "possible values"),
+        ("sub Square --discovery none", "on-demand"),
+        (
+            "sub Square --rtps 1.0 --discovery on-demand",
+            "no discovery on demand",
+        ),
+        ("spy --discovery on-demand", "possible values: all"),
+        ("manager --discovery on-demand", "possible values: all"),
         ("pub Square --strength 2 --persistence 1s", "--rtps 1.0"),
         ("ping", "a target is missing"),
         ("ping 10.0.0.2 --via rtps", "--peer 10.0.0.2"),
@@ -208,6 +215,24 @@ fn who_does_not_match_is_told_why() {
     let reasons = census["mismatches"].to_string();
     assert!(reasons.contains(expected), "{census:#}");
     assert!(reasons.contains("rtether::Octets"), "{census:#}");
+}
+
+#[test]
+fn topics_are_discovered_on_demand() {
+    // Oracle: the documented exit codes: 3 without a counterpart, which those have that share no
+    // topic; and every request has one answer.
+    let place = "--discovery on-demand --domain 225 --interface 127.0.0.1";
+    let start = |line: &str| rtether().args(format!("{line} {place}").split(' ')).start();
+    let alone = start("sub Circle --for 3s --quiet");
+    let writing = start("pub Square --for 20s -n 20 --reliable --depth 0 --period 20ms --quiet");
+    let reading = start("sub Square --for 20s -n 20 --reliable --depth 0 --quiet");
+    reading.finish().exits(0);
+    writing.finish().exits(0);
+    alone.finish().exits(3);
+    let echo = start("echo --via rtps");
+    start("ping --via rtps -n 20 -i 1ms").finish().exits(0);
+    signal(echo.id(), "-INT");
+    echo.finish().exits(0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ffi::c_char;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use rtether_rtps::engine::Discovery;
 use rtether_rtps::wire::v1::Role;
 
 use super::dispatch::LOOK;
@@ -11,7 +12,7 @@ use super::event::{EventCall, EventFn};
 use super::handle::DomainHandle;
 use super::memory::{Grows, User, answer, choice, init, read, span, text, texts};
 use super::monitor::{Monitor, destroy, now, on};
-use super::policy::ProtocolVersion;
+use super::policy::{DiscoveryKind, ProtocolVersion};
 use super::status::{Failure, Status, guard};
 use super::table::{self, register};
 use crate::rtps::{Domain, DomainError, DomainOptions};
@@ -55,6 +56,10 @@ pub struct Options {
     pub user: *mut std::ffi::c_void,
     /// An `rtether_protocol`.
     pub protocol: i32,
+    /// An `rtether_discovery`; RTPS 1.0 has only that of all.
+    // It takes what was padding: zero after `_init` of a version without it, and so the default,
+    // and a library without it has the same matches.
+    pub discovery: i32,
 }
 
 // SAFETY: `repr(C)`, the size first, and all members are numbers or pointers that may be NULL.
@@ -77,6 +82,7 @@ const DEFAULTS: Options = Options {
     on_event: None,
     user: std::ptr::null_mut(),
     protocol: ProtocolVersion::Rtps2_5 as i32,
+    discovery: DiscoveryKind::All as i32,
 };
 
 /// # Safety
@@ -108,6 +114,7 @@ unsafe fn options(
         multicast_data: truth(given.multicast_data, "multicast_data")?,
         lease,
         datagram_max: given.datagram_max,
+        discovery: discovery(given.discovery, is_v1)?,
         ..usual
     };
     if !(512..=65_507).contains(&given.datagram_max) {
@@ -130,6 +137,18 @@ unsafe fn options(
     let peers = peers.iter().map(|peer| address(peer));
     options.peers = peers.collect::<Result<_, _>>()?;
     Ok((options, given.on_event.map(|call| (call, given.user))))
+}
+
+fn discovery(number: i32, is_v1: bool) -> Result<Discovery, Failure> {
+    let all = [
+        (DiscoveryKind::All as i32, Discovery::All),
+        (DiscoveryKind::OnDemand as i32, Discovery::OnDemand),
+    ];
+    let discovery = choice(number, "discovery", &all)?;
+    if is_v1 && discovery != Discovery::All {
+        return Err(Failure::argument("RTPS 1.0 has no `discovery` on demand"));
+    }
+    Ok(discovery)
 }
 
 fn truth(number: i32, name: &str) -> Result<bool, Failure> {

@@ -16,6 +16,17 @@ pub enum ProtocolVersion {
     Rtps1_0 = 1,
 }
 
+/// Whose endpoints a domain exchanges. The matches are the same.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum DiscoveryKind {
+    /// Those of all participants.
+    All = 0,
+    /// Those of participants that share a topic, or do not announce their topics: for many
+    /// participants with few topics in common.
+    OnDemand = 1,
+}
+
 /// Whether samples may be lost (DDS 1.4, 2.2.3.14).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -141,7 +141,13 @@ static void first_version(void)
     where.domain = 77;
     where.protocol = 2;
     EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_create(&where, &domain));
+    where.protocol = RTETHER_PROTOCOL_RTPS2_5;
+    where.discovery = 2;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_create(&where, &domain));
     where.protocol = RTETHER_PROTOCOL_RTPS1_0;
+    where.discovery = RTETHER_DISCOVERY_ON_DEMAND;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_create(&where, &domain));
+    where.discovery = RTETHER_DISCOVERY_ALL;
     EXPECT(RTETHER_STATUS_OK, rtether_domain_create(&where, &domain));
     EXPECT(RTETHER_STATUS_OK, rtether_type_options_init(&type, sizeof type));
     type.name = "word";

@@ -7,6 +7,7 @@ use rtether_live::rtps::Domain;
 use rtether_model::quantity::Duration;
 use rtether_rtps::cdr::Data;
 use rtether_rtps::discovery::EndpointData;
+use rtether_rtps::engine::Discovery;
 use rtether_rtps::guid::{Guid, GuidPrefix};
 use rtether_rtps::time::{self, Instant};
 use rtether_rtps::types::{Octets, Ping, ShapeType};
@@ -61,6 +62,8 @@ pub fn announced(
         confinement: None,
         trace: None,
         type_lookup: true,
+        // It has no topic yet by which to find others.
+        discovery: Discovery::All,
         ..options.participant.clone()
     };
     let (mut domain, _) = participant.open("rtether sub", Thread::default())?;

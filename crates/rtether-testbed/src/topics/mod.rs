@@ -42,7 +42,7 @@ pub use publish::publish;
 pub use rates::Rate;
 pub use relation::{Reason, reason};
 pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
-pub use rtether_rtps::engine::Protocol;
+pub use rtether_rtps::engine::{Discovery, Protocol};
 pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
@@ -104,6 +104,10 @@ impl ParticipantOptions {
             let why = "RTPS 1.0 is spoken over UDP only: leave out `--device`";
             return Err(LiveError::Topic(why.to_owned()));
         }
+        if role.is_some() && self.discovery == Discovery::OnDemand {
+            let why = "RTPS 1.0 has no discovery on demand: leave out `--discovery`";
+            return Err(LiveError::Topic(why.to_owned()));
+        }
         let usual = role.map_or_else(DomainOptions::default, DomainOptions::rtps1);
         let mut domain = Domain::open(&DomainOptions {
             domain: self.domain,
@@ -115,6 +119,7 @@ impl ParticipantOptions {
             any_source: self.any_source,
             waiting: thread.waiting,
             type_lookup: self.type_lookup,
+            discovery: self.discovery,
             ..usual
         })?;
         if let Some(trace) = &self.trace {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use rtether_live::confine::Confinement;
 use rtether_live::link::{MacAddress, ParseMacError};
 use rtether_live::rtps::EthernetOptions;
-use rtether_rtps::engine::Protocol;
+use rtether_rtps::engine::{Discovery, Protocol};
 
 use super::trace::Trace;
 
@@ -29,6 +29,8 @@ pub struct ParticipantOptions {
     pub any_source: bool,
     /// Whether it asks others for descriptions of types, and answers them.
     pub type_lookup: bool,
+    /// How it discovers the endpoints of others; RTPS 1.0 has no discovery on demand.
+    pub discovery: Discovery,
     /// File for everything it sends and receives.
     pub trace: Option<Trace>,
     /// What to give up once its sockets are open; `None` for nothing.
@@ -64,6 +66,7 @@ impl Default for ParticipantOptions {
             ethernet: None,
             any_source: false,
             type_lookup: false,
+            discovery: Discovery::default(),
             trace: None,
             confinement: None,
         }

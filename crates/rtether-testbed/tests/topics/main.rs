@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod demand;
 mod ros;
 
 use std::net::Ipv4Addr;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use rtether_live::rtps::{Domain, DomainOptions};
-use rtether_testbed::topics::{ParticipantOptions, Peer, Protocol};
+use rtether_testbed::topics::{Discovery, ParticipantOptions, Peer, Protocol};
 
 /// Returns a domain of this process for one test: others may run at the same time.
 fn domain(of: u16) -> u16 {
@@ -29,6 +30,7 @@ fn participant(domain: u16) -> ParticipantOptions {
         multicast: false,
         any_source: false,
         type_lookup: false,
+        discovery: Discovery::All,
         trace: None,
         confinement: None,
     }

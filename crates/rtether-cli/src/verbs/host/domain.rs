@@ -3,10 +3,11 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 use rtether_testbed::Vid;
 use rtether_testbed::topics::{
-    EthernetOptions, Happening, ParticipantOptions, Peer, Ports, Protocol, Role, Trace,
+    Discovery, EthernetOptions, Happening, ParticipantOptions, Peer, Ports, Protocol, Role, Trace,
 };
 
 use super::quantity::vid;
@@ -39,6 +40,10 @@ pub(crate) struct DomainArgs {
     /// announced, and send to addresses that have never answered
     #[arg(long)]
     pub(crate) any_source: bool,
+    /// RTPS: whose endpoints it exchanges: of all participants, or on demand, only of those that
+    /// share a topic
+    #[arg(long, value_name = "KIND", default_value = "all")]
+    pub(crate) discovery: DiscoveryName,
     /// RTPS: `EtherType` of frames on --device
     #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
     pub(crate) ethertype: u16,
@@ -56,6 +61,30 @@ pub(crate) enum Version {
     /// 1.0.
     #[value(name = "1.0")]
     One,
+}
+
+/// How the endpoints of others are discovered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiscoveryName {
+    /// All of them.
+    All,
+    /// Those of participants that share a topic.
+    OnDemand,
+}
+
+impl From<DiscoveryName> for Discovery {
+    fn from(name: DiscoveryName) -> Self {
+        match name {
+            DiscoveryName::All => Self::All,
+            DiscoveryName::OnDemand => Self::OnDemand,
+        }
+    }
+}
+
+/// Leaves only the discovery of all: for verbs that list a domain, and have no topic to share.
+pub(super) fn only_all(discovery: Arg) -> Arg {
+    let only = PossibleValuesParser::new(["all"]).map(|_| DiscoveryName::All);
+    discovery.value_parser(only).hide(true)
 }
 
 /// Frames on a device.
@@ -128,6 +157,7 @@ pub(crate) fn participant(
         multicast: !domain.no_multicast,
         any_source: domain.any_source,
         type_lookup: false,
+        discovery: domain.discovery.into(),
         trace,
         confinement: None,
     }

@@ -6,7 +6,7 @@ use rtether_testbed::Duration;
 use rtether_testbed::topics::{ParticipantOptions, Protocol, Role, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
-use super::domain::{DomainArgs, Version, participant, tracing};
+use super::domain::{DomainArgs, Version, only_all, participant, tracing};
 use super::quantity::positive;
 use super::spy::look;
 use super::stop::Stop;
@@ -16,7 +16,7 @@ use crate::stop::Care;
 
 /// Arguments of `manager`.
 #[derive(Args, Debug)]
-#[command(after_help = MANAGER_NOTES, mut_arg("version", only_1_0), mut_arg("ethertype", |it| it.hide(true)))]
+#[command(after_help = MANAGER_NOTES, mut_arg("version", only_1_0), mut_arg("discovery", only_all), mut_arg("ethertype", |it| it.hide(true)))]
 pub(crate) struct ManagerArgs {
     #[command(flatten)]
     pub(crate) domain: DomainArgs,

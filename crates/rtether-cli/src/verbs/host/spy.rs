@@ -7,7 +7,9 @@ use rtether_testbed::Duration;
 use rtether_testbed::topics::{self, Census, ParticipantOptions, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
-use super::domain::{DomainArgs, FrameArgs, Version, end_trace, participant_of, tell, tracing};
+use super::domain::{
+    DomainArgs, FrameArgs, Version, end_trace, only_all, participant_of, tell, tracing,
+};
 use super::quantity::positive;
 use super::socket::refuse;
 use super::stop::Stop;
@@ -18,7 +20,7 @@ use crate::terminal;
 
 /// Arguments of `spy`.
 #[derive(Args, Debug)]
-#[command(after_help = SPY_NOTES)]
+#[command(after_help = SPY_NOTES, mut_arg("discovery", only_all))]
 pub(crate) struct SpyArgs {
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
