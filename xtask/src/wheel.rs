@@ -29,6 +29,7 @@ const READERS: &[&str] = &[
 ];
 const TESTS: &[&str] = &[
     "test_rtether.py",
+    "test_live.py",
     "test_sweep.py",
     "test_plot.py",
     "test_notebooks.py",

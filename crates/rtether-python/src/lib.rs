@@ -1,11 +1,13 @@
 //! rtether for Python: the extension module `rtether._rtether`.
 //!
-//! It translates and decides nothing: a method of Python is a function of `rtether`, with the
-//! interpreter released while that runs. `python/rtether` has what is better written in Python,
-//! with the types.
+//! It translates and decides nothing: a method of Python is a function of `rtether`, or of
+//! `rtether-testbed` where there is Linux, with the interpreter released while that runs.
+//! `python/rtether` has what is better written in Python, with the types.
 
 mod arrow;
 mod diagnose;
+#[cfg(target_os = "linux")]
+mod live;
 mod outcome;
 mod plant;
 mod study;
@@ -33,6 +35,12 @@ fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plant::Plan>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<study::Sweep>()?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_class::<live::Participant>()?;
+        module.add_class::<live::Publisher>()?;
+        module.add_class::<live::Subscriber>()?;
+    }
     module.add_function(wrap_pyfunction!(plant::load, module)?)?;
     module.add_function(wrap_pyfunction!(plant::import_, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)

@@ -66,6 +66,11 @@ fn a_study_makes_the_files_of_the_command() {
 }
 
 #[test]
+fn samples_arrive_as_they_were_written() {
+    run("test_live.py");
+}
+
+#[test]
 fn pictures_show_what_the_rows_say() {
     run("test_plot.py");
 }

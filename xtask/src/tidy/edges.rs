@@ -145,7 +145,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-python",
-        ours: &["rtether", "rtether-cli"],
+        ours: &["rtether", "rtether-cli", "rtether-testbed"],
         outside: Outside::WithReason,
     },
     Room {

@@ -15,14 +15,13 @@
 use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 
 use rtether_rtps::engine::{self, Config};
 use rtether_rtps::locator::{ETHERNET_GROUP, Locator, Origin, Ports};
-use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sendmsg};
 use socket2::{Domain as Family, Socket, Type};
 
@@ -31,6 +30,7 @@ use super::options::failed;
 use super::sieve::{OVERHEAD, Sieve, mark};
 use super::socket::{Ready, sleep};
 use super::udp::{NEIGHBORS, make_room};
+use super::waker::Waker;
 use super::watch::Envelope;
 use super::{DATAGRAM_MAX, DomainError, DomainOptions, EthernetOptions};
 use crate::host::address::interfaces;
@@ -261,9 +261,8 @@ impl Ethernet {
         })
     }
 
-    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
-        let inlet = PollFd::from_borrowed_fd(self.inlet.as_fd(), PollFlags::IN);
-        sleep(&mut [inlet, PollFd::new(alarm, PollFlags::IN)])
+    pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
+        sleep::<OwnedFd>(self.inlet.as_fd(), [None, None], alarm, waker)
     }
 }
 

@@ -13,6 +13,7 @@ mod store;
 mod transport;
 mod udp;
 mod v1;
+mod waker;
 mod watch;
 mod yielding;
 
@@ -34,6 +35,7 @@ pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
 use socket::{Ready, Source};
 pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
 use transport::Transport;
+pub use waker::Waker;
 pub use watch::{Envelope, Seen, Watch};
 use yielding::Rests;
 
@@ -73,6 +75,7 @@ pub struct Domain {
     /// Datagrams received at a time from a socket.
     in_a_row: usize,
     watch: Option<Watch>,
+    waker: Option<Waker>,
 }
 
 /// Drops datagrams on purpose (xorshift, 64 bits).
@@ -149,6 +152,7 @@ impl Domain {
             alarm: Alarm::new().map_err(options::failed("setting a timer"))?,
             in_a_row: RECEIVED_IN_A_ROW,
             watch: None,
+            waker: None,
         })
     }
 
@@ -189,6 +193,19 @@ impl Domain {
         self.watch = Some(watch);
     }
 
+    /// Returns what ends a sleep in [`Self::step`] from another thread.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn waker(&mut self) -> io::Result<Waker> {
+        if let Some(waker) = &self.waker {
+            return Ok(waker.clone());
+        }
+        let waker = Waker::new()?;
+        self.waker = Some(waker.clone());
+        Ok(waker)
+    }
+
     /// Sends the datagrams that are due.
     ///
     /// # Errors
@@ -215,7 +232,8 @@ impl Domain {
         Ok(())
     }
 
-    /// Sends what is due, waits for a datagram or timer until `until` at most, and handles it.
+    /// Sends what is due, waits for a datagram, timer or [`Waker`] until `until` at most, and
+    /// handles what came.
     /// Returns whether a datagram arrived.
     ///
     /// # Errors
@@ -258,7 +276,7 @@ impl Domain {
         }
         // Tells at once what waits already, and where: each look at an empty socket is a call.
         self.alarm.wake_by(until)?;
-        let ready = self.transport.sleep(&self.alarm)?;
+        let ready = self.transport.sleep(&self.alarm, self.waker.as_ref())?;
         let awake_at = self.now();
         self.alarm.pass(awake_at);
         self.rests.on_slept(now, awake_at);

@@ -1,8 +1,12 @@
 //! What the sockets of all transports have in common.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::event::{PollFd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::alarm::Alarm;
+use super::waker::Waker;
 
 /// Socket from which to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +42,29 @@ impl Ready {
     }
 }
 
-/// Sleeps until one of them is readable or a signal arrives: the unicast socket, others, and the
-/// alarm.
-pub(super) fn sleep(sockets: &mut [PollFd<'_>]) -> io::Result<Ready> {
+/// Sockets besides the unicast one, alarm and waker.
+const OTHERS: usize = 4;
+
+/// Sleeps until one of them is readable or a signal arrives: the unicast socket, others, the alarm
+/// and the waker, which then forgets.
+pub(super) fn sleep<S: AsFd>(
+    own: BorrowedFd<'_>,
+    others: [Option<&S>; 2],
+    alarm: &Alarm,
+    waker: Option<&Waker>,
+) -> io::Result<Ready> {
+    let others = others.map(|other| other.map(AsFd::as_fd));
+    let count = 1 + others.iter().flatten().count();
+    let bells = [Some(alarm.as_fd()), waker.map(AsFd::as_fd)];
+    let given = others.into_iter().chain(bells).flatten();
+    let mut all: [PollFd<'_>; 1 + OTHERS] =
+        std::array::from_fn(|_| PollFd::from_borrowed_fd(own, PollFlags::IN));
+    let mut last = 0;
+    for (place, fd) in all.iter_mut().skip(1).zip(given) {
+        *place = PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        last += 1;
+    }
+    let sockets = all.get_mut(..=last).unwrap_or_default();
     match poll(sockets, None) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => {
@@ -52,11 +76,15 @@ pub(super) fn sleep(sockets: &mut [PollFd<'_>]) -> io::Result<Ready> {
         Err(error) => return Err(error.into()),
     }
     // An error is readable, too.
-    let mut is_ready = sockets.iter().map(|socket| !socket.revents().is_empty());
-    let own = is_ready.next().unwrap_or(false);
-    let _alarm = is_ready.next_back();
+    let is_ready = |socket: &PollFd<'_>| !socket.revents().is_empty();
+    if let Some(waker) = waker
+        && sockets.last().is_some_and(is_ready)
+    {
+        waker.rest();
+    }
+    let mut sockets = sockets.iter().take(count);
     Ok(Ready {
-        own,
-        group: is_ready.any(|is| is),
+        own: sockets.next().is_some_and(is_ready),
+        group: sockets.any(is_ready),
     })
 }

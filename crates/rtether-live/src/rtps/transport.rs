@@ -11,6 +11,7 @@ use super::alarm::Alarm;
 use super::ethernet::Ethernet;
 use super::socket::{Ready, Source};
 use super::udp::Udp;
+use super::waker::Waker;
 use super::watch::Envelope;
 use super::{DomainError, DomainOptions};
 
@@ -108,12 +109,12 @@ impl Transport {
         }
     }
 
-    /// Sleeps until a datagram arrives, the alarm rings or a signal arrives; returns what there is
-    /// to receive.
-    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
+    /// Sleeps until a datagram arrives, the alarm rings, the waker wakes or a signal arrives;
+    /// returns what there is to receive.
+    pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
         match self {
-            Self::Udp(udp) => udp.sleep(alarm),
-            Self::Ethernet(ethernet) => ethernet.sleep(alarm),
+            Self::Udp(udp) => udp.sleep(alarm, waker),
+            Self::Ethernet(ethernet) => ethernet.sleep(alarm, waker),
         }
     }
 }

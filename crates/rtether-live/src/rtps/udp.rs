@@ -10,7 +10,6 @@ use rtether_rtps::discovery::v1;
 use rtether_rtps::engine::{Config, Protocol as Version};
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::wire::v1::Role;
-use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain as Family, Protocol, Socket, Type};
 
@@ -18,6 +17,7 @@ use super::alarm::Alarm;
 use super::options::failed;
 use super::sieve::only_from;
 use super::socket::{Ready, Source, sleep};
+use super::waker::Waker;
 use super::{DomainError, DomainOptions};
 use crate::host::address::{Interface, interfaces};
 use crate::link::ready;
@@ -221,19 +221,10 @@ impl Udp {
         }
     }
 
-    pub(super) fn sleep(&self, alarm: &Alarm) -> io::Result<Ready> {
-        let (own, alarm) = (wait(&self.unicast), wait(alarm));
-        match (&self.group, &self.local) {
-            (Some(group), Some(local)) => sleep(&mut [own, wait(group), wait(local), alarm]),
-            (Some(one), None) | (None, Some(one)) => sleep(&mut [own, wait(one), alarm]),
-            (None, None) => sleep(&mut [own, alarm]),
-        }
+    pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
+        let others = [self.group.as_ref(), self.local.as_ref()];
+        sleep(self.unicast.as_fd(), others, alarm, waker)
     }
-}
-
-/// Returns what to wait for at a socket or alarm.
-fn wait(at: &impl AsFd) -> PollFd<'_> {
-    PollFd::new(at, PollFlags::IN)
 }
 
 /// A socket.

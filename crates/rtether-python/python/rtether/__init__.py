@@ -1,5 +1,7 @@
 """How long packets take over standard Ethernet: predicted, proved and explained.
 
+`Participant` publishes and subscribes over RTPS.
+
 >>> plant = rtether.load("plant.yaml")
 >>> result = plant.check(set={"flows.trip.period": "2 ms"}, runs=4)
 >>> result.ok, polars.DataFrame(result)
@@ -16,13 +18,19 @@ import sys
 from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _rtether
+from ._live import Counts, Participant, Publisher, Sample, Subscriber
 from ._rtether import Result, ScenarioError, __version__
 
 __all__ = [
+    "Counts",
+    "Participant",
     "Plan",
     "Plant",
+    "Publisher",
     "Result",
+    "Sample",
     "ScenarioError",
+    "Subscriber",
     "__version__",
     "import_",
     "load",

@@ -1,7 +1,7 @@
 //! Topics of a domain over RTPS: publish, subscribe, and list who else does.
 //!
 //! Everything runs in the calling thread, including the callbacks: a slow callback falsifies the
-//! latency it reports.
+//! latency it reports. Only [`threaded`] has a thread of its own.
 
 mod announced;
 mod delay;
@@ -22,6 +22,7 @@ mod spy;
 mod spy_output;
 mod subscribe;
 mod text;
+pub mod threaded;
 mod topic_type;
 mod trace;
 mod values;
