@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from typing import Any
@@ -19,6 +20,8 @@ import rtether
 
 ROOT = pathlib.Path(os.environ["RTETHER_ROOT"]).resolve()
 NIGHTLY = os.environ.get("RTETHER_NIGHTLY") == "1"
+# Clusters whose workers are killed, each by dice of its own.
+SEEDS = int(os.environ.get("RTETHER_KILL_SEEDS", "100" if NIGHTLY else "2"))
 
 STUDY = """study: 1
 scenario: plant.yaml
@@ -163,7 +166,7 @@ class Clusters(Base):
         from distributed import Client, LocalCluster
 
         kills = 0
-        for seed in range(20 if NIGHTLY else 1):
+        for seed in range(SEEDS):
             dice = random.Random(seed)
             out = self.path / f"killed-{seed}"
             cluster = LocalCluster(  # type: ignore[no-untyped-call]
@@ -185,8 +188,43 @@ class Clusters(Base):
                 )
             kills += len(killed)
             self.assertEqual(files(out), self.expected, f"seed {seed}")
-        print(f"{kills} workers killed")
+        print(f"{kills} workers killed in {SEEDS} clusters, no byte changed")
         self.assertGreater(kills, 0)
+
+    def test_workers_that_dask_gives_up_are_replaced(self) -> None:
+        import distributed
+
+        clusters: list[Any] = []
+
+        class Cluster(distributed.LocalCluster):
+            def __init__(self, **options: Any) -> None:
+                super().__init__(silence_logs=50, **options)  # type: ignore[no-untyped-call]
+                clusters.append(self)
+
+        def told(there: int, of: int) -> None:
+            if there == 3:
+                for nanny in list(clusters[0].workers.values()):
+                    clusters[0].sync(nanny.close)
+
+        out = self.path / "given-up"
+        watch = mock.patch.multiple("rtether._sweep", LOOK=0.2, PATIENCE=1.0)
+        with watch, mock.patch("distributed.LocalCluster", Cluster):
+            rtether.sweep(self.path / "study.yaml", out, progress=told)
+        self.assertEqual(files(out), self.expected)
+
+    def test_a_cluster_without_workers_is_told_of(self) -> None:
+        from distributed import Client, LocalCluster
+
+        cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=0, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        )
+        with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
+            watch = mock.patch.multiple("rtether._sweep", LOOK=0.2, PATIENCE=1.0)
+            later = threading.Timer(3, cluster.scale, (1,))
+            later.start()
+            with watch, self.assertWarnsRegex(RuntimeWarning, "no worker"):
+                rtether.sweep(self.path / "study.yaml", self.path / "late", client=client)
+        self.assertEqual(files(self.path / "late"), self.expected)
 
     def test_two_workers_are_as_fast_as_two_processes(self) -> None:
         if os.environ.get("RTETHER_MEASURE") != "1" and not NIGHTLY:

@@ -8,6 +8,8 @@ import itertools
 import os
 import shutil
 import tempfile
+import threading
+import warnings
 from typing import Any, Callable, Iterator, Optional, Union
 
 from ._rtether import Result, Study
@@ -19,6 +21,10 @@ TRIES = 10
 AHEAD = 8
 # Rows of one file of the data set.
 ROWS = 1_000_000
+
+# Seconds between two looks at the workers, and without any until something is done about it.
+LOOK = 5.0
+PATIENCE = 30.0
 
 # Of Dask, whose types are those of untyped functions.
 Client = Any
@@ -59,12 +65,52 @@ def _dask() -> Any:
 @contextlib.contextmanager
 def _client(dask: Any, given: Optional[Client]) -> Iterator[Client]:
     if given is not None:
-        yield given
+        with _watched(given, _tell):
+            yield given
         return
     # Each worker runs one point at a time, in one thread; nobody asked for a page on a port.
-    cluster = dask.LocalCluster(threads_per_worker=1, n_workers=_cores(), dashboard_address=None)
-    with cluster, dask.Client(cluster) as client:
+    count = _cores()
+    cluster = dask.LocalCluster(threads_per_worker=1, n_workers=count, dashboard_address=None)
+
+    def replace() -> None:
+        cluster.scale(0)
+        cluster.scale(count)
+
+    with cluster, dask.Client(cluster) as client, _watched(client, replace):
         yield client
+
+
+def _tell() -> None:
+    # Others may come yet, as where jobs wait for a queue.
+    message = "the cluster has no worker: the study waits for one"
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
+
+
+@contextlib.contextmanager
+def _watched(client: Client, remedy: Callable[[], None]) -> Iterator[None]:
+    """Does something if there is no worker for a while: Dask starts one again that was killed, but
+    may give it up if that fails, too, and nothing would ever end then."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        without = 0.0
+        while not is_over.wait(LOOK):
+            try:
+                without = 0.0 if client.nthreads() else without + LOOK
+                if without >= PATIENCE:
+                    without = 0.0
+                    remedy()
+            except Exception:
+                # The client is closed or cannot ask now; whoever waits for points will hear.
+                continue
+
+    watching = threading.Thread(target=watch, name="rtether sweep", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watching.join(LOOK)
 
 
 def _cores() -> int:
