@@ -101,7 +101,7 @@ def _watched(client: Client, remedy: Callable[[], None]) -> Iterator[None]:
                     without = 0.0
                     remedy()
             except Exception:
-                # The client is closed or cannot ask now; whoever waits for points will hear.
+                # The client is closed, or cannot ask now: the thread that takes results will hear of it.
                 continue
 
     watching = threading.Thread(target=watch, name="rtether sweep", daemon=True)
