@@ -35,7 +35,7 @@ impl TestRun<'_> {
             let mut options = long.packages();
             options.push(program::RELEASE.to_owned());
             program::build(self.repo, &self.logs, &options, false)?.map(Rc::from)
-        } else if long.needs_page() && self.programs.is_none() {
+        } else if self.programs.is_none() {
             // Alone, it needs no other programs.
             program::build(self.repo, &self.logs, &long.packages(), false)?.map(Rc::from)
         } else {
