@@ -3,8 +3,10 @@
 
 const at = (id) => document.getElementById(id);
 const [editor, under, lines] = ["editor", "under", "lines"].map(at);
-/** Longer runs are ended, in milliseconds. */
+/** Questions that tell nothing for longer are ended, in milliseconds. */
 const PATIENCE = 60_000;
+/** After this time the page shows how far a question is, in milliseconds. */
+const SHORT = 400;
 /** Runs that take no longer are made again for `why` without being asked for, in milliseconds. */
 const QUICK = 1_500;
 /** The largest scenario of a link, and the largest file to import, in octets. */
@@ -25,13 +27,50 @@ function hire() {
   URL.revokeObjectURL(place);
 }
 
-/** Asks one question; a new one ends the one before. Resolves to `null` if it was ended. */
-function ask(head, files = []) {
-  if (current) {
-    worker.terminate();
-    worker = null;
-    current.done(null);
+/** Ends what the worker does; its answer is `null`. */
+function end() {
+  if (!current) return;
+  worker.terminate();
+  worker = null;
+  current.done(null);
+}
+
+/** Shows how far the question is: percent simulated, or a word for what no percent is known of. */
+function far(progress) {
+  const percent = /^\d+$/.test(progress) ? Number(progress) : null;
+  const text = percent === null ? progress : `simulated ${percent} %`;
+  if (percent === null) at("bar").removeAttribute("value");
+  else at("bar").value = percent;
+  at("far").textContent = text;
+  // A voice that read each percent would say nothing else.
+  if (!at("busy").hidden && (percent === null || Math.floor(percent / 25) > far.quarter)) at("heard").textContent = text;
+  far.quarter = Math.floor((percent ?? 0) / 25);
+}
+
+function cancel() {
+  const isJudging = document.body.dataset.state !== "verdict";
+  end();
+  if (isJudging && hasVerdict) {
+    document.body.dataset.state = "verdict";
+    say("cancelled");
+  } else if (isJudging) {
+    document.body.dataset.state = "cancelled";
+    banner("neutral", "Cancelled", "change the scenario, or run it again");
+    at("again").hidden = false;
+    at("again").focus();
+  } else {
+    stale(false);
+    if (!at("report").querySelector("iframe")) at("whole").open = false;
+    say("cancelled");
   }
+}
+
+/**
+ * Asks one question; a new one ends the one before. Resolves to `null` if it was ended. `first` is called
+ * with a verdict that comes before the answer.
+ */
+function ask(head, files = [], first = () => {}) {
+  end();
   if (!worker) {
     hire();
     worker.postMessage({ program });
@@ -43,13 +82,27 @@ function ask(head, files = []) {
   pieces.reduce((place, piece) => (question.set(piece, place), place + piece.length), 0);
   const own = { id: (ask.count = (ask.count ?? 0) + 1) };
   own.ended = new Promise((resolve) => {
-    const late = setTimeout(() => {
+    const giveUp = () => {
       worker.terminate();
       worker = null;
-      own.done({ error: `ended after ${PATIENCE / 1000} s: shorten \`run\`, or use the command` });
-    }, PATIENCE);
+      own.done({ error: `ended after ${PATIENCE / 1000} s without progress: use the command` });
+    };
+    let late = setTimeout(giveUp, PATIENCE);
+    far("working");
+    at("heard").textContent = "";
+    const shown = setTimeout(() => (at("busy").hidden = false), SHORT);
+    own.hear = (progress) => {
+      clearTimeout(late);
+      late = setTimeout(giveUp, PATIENCE);
+      if (progress.startsWith("verdict ")) {
+        first(JSON.parse(progress.slice(8)));
+        far("looking for what would help");
+      } else far(progress);
+    };
     own.done = (answer) => {
       clearTimeout(late);
+      clearTimeout(shown);
+      at("busy").hidden = true;
       current = null;
       resolve(answer);
     };
@@ -59,7 +112,11 @@ function ask(head, files = []) {
       own.done({ error: event.message || "the worker has failed" });
     };
     worker.onerror = broken;
-    worker.onmessage = ({ data }) => data.id === own.id && own.done(data.answer);
+    worker.onmessage = ({ data }) => {
+      if (data.id !== own.id) return;
+      if (data.progress) own.hear(data.progress);
+      else own.done(data.answer);
+    };
     worker.postMessage({ id: own.id, question }, [question.buffer]);
   });
   return own.ended;
@@ -263,9 +320,13 @@ function nameFlows() {
 
 const scenario = () => ({ name: file, text: editor.value });
 
+/** Whether the verdict is shown of what is still worked on. */
+let hasVerdict = false;
+
 /** Loads, judges, and explains; what is typed meanwhile ends it. */
 async function work() {
   const begin = performance.now();
+  at("again").hidden = true;
   const { name, text } = scenario();
   const found = await ask({ do: "load", name, text });
   if (!found) return;
@@ -284,8 +345,14 @@ async function work() {
     return;
   }
   stale(true);
-  const wait = setTimeout(() => banner("neutral", "…", "simulating and proving"), 400);
-  const checked = await ask({ do: "check", ...scenario() });
+  const wait = setTimeout(() => banner("neutral", "…", "simulating and proving"), SHORT);
+  hasVerdict = false;
+  const checked = await ask({ do: "check", ...scenario() }, [], (first) => {
+    clearTimeout(wait);
+    hasVerdict = true;
+    showVerdict(first);
+    document.body.dataset.first ??= Math.round(performance.now());
+  });
   clearTimeout(wait);
   if (!checked) return;
   if (checked.error) {
@@ -295,7 +362,6 @@ async function work() {
   showVerdict(checked);
   const took = performance.now() - begin;
   document.body.dataset.took = Math.round(took);
-  document.body.dataset.first ??= Math.round(performance.now());
   document.body.dataset.state = "verdict";
   if (took < QUICK || wantsWhy) await why(false);
   else at("why").replaceChildren(node("p", { className: "note" }, "Choose a flow."));
@@ -409,6 +475,8 @@ function listen() {
     await take(target.files);
     target.value = "";
   });
+  at("cancel").addEventListener("click", cancel);
+  at("again").addEventListener("click", work);
   at("link").addEventListener("click", copyLink);
   at("save").addEventListener("click", save);
   at("stream").addEventListener("change", () => why(false));

@@ -4,8 +4,14 @@
 
 const BAD = 8;
 
-/** Starts the program with octets as its input; returns the octets that it wrote. */
-function start(module, input) {
+/** What the program writes to standard error to tell how far it is. */
+const FAR = /^progress (.*)\n$/;
+
+/**
+ * Starts the program with octets as its input; returns the octets that it wrote. `hear` is called with
+ * how far it is.
+ */
+function start(module, input, hear = () => {}) {
   let memory;
   let at = 0;
   const written = { 1: [], 2: [] };
@@ -37,7 +43,9 @@ function start(module, input) {
       if (!written[file]) return BAD;
       let size = 0;
       for (const part of parts(list, count)) {
-        written[file].push(part.slice());
+        const far = file === 2 && FAR.exec(new TextDecoder().decode(part));
+        if (far) hear(far[1]);
+        else written[file].push(part.slice());
         size += part.length;
       }
       view().setUint32(wrote, size, true);

@@ -19,7 +19,7 @@ self.onmessage = ({ data }) => {
   const { id, question } = data;
   let answer;
   try {
-    answer = JSON.parse(new TextDecoder().decode(start(program, question)));
+    answer = JSON.parse(new TextDecoder().decode(start(program, question, (progress) => self.postMessage({ id, progress }))));
   } catch (error) {
     answer = { error: error.message };
   }

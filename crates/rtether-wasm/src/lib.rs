@@ -7,14 +7,20 @@
 //! ([decision 29](../../../docs/decisions/0029-the-browser-starts-a-program.md)).
 //!
 //! A question is one line of JSON, followed by the octets of its files. The answer is one JSON
-//! object; a member `json` is the text that the command prints with `--json`, to the byte.
+//! object; a member `json` is the text that the command prints with `--json`, to the byte. Meanwhile
+//! lines of standard error that begin with `progress` tell how far it is.
 
 mod question;
 mod work;
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use question::Question;
+
+/// What hears how far an answer is.
+type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Answers a question; what cannot be answered is told in the member `error`.
 ///
@@ -23,7 +29,14 @@ use question::Question;
 /// assert!(rtether_wasm::answer(question).contains("diagnostics"));
 /// ```
 pub fn answer(question: &[u8]) -> String {
-    let answer = Question::read(question).and_then(|question| work::answer(&question));
+    answer_telling(question, |_| ())
+}
+
+/// Like [`answer`]; `tell` is called with how far it is: the percent that are simulated, a word for
+/// what follows, and `verdict` with the answer without what would help.
+pub fn answer_telling(question: &[u8], tell: impl Fn(&str) + Send + Sync + 'static) -> String {
+    let told: Tell = Arc::new(tell);
+    let answer = Question::read(question).and_then(|question| work::answer(&question, &told));
     let answer = answer.unwrap_or_else(|message: String| json!({ "error": message }));
     Value::to_string(&answer)
 }

@@ -1,26 +1,30 @@
 //! The answers, each by functions of `rtether`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
 use rtether::bound::{self, Bounds, Duration};
 use rtether::check::{self, Options};
 use rtether::import::{self, Imported};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::report::{Checked, Verdicts, html};
-use rtether::run::Progress;
+use rtether::run::{self, Progress};
 use rtether::scenario::mend::mend;
 use rtether::scenario::{self, Diagnostic, Scenario, Written};
 use rtether::why::{self, Choice, Explainer, Stream};
 use serde_json::{Map, Value, json};
 
+use crate::Tell;
 use crate::question::Question;
 
 /// Answers a question by its member `do`.
-pub(crate) fn answer(question: &Question<'_>) -> Result<Value, String> {
+pub(crate) fn answer(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     match question.text("do") {
         "load" => Ok(load(question)),
-        "check" => check(question),
+        "check" => check(question, tell),
         "bound" => bounds(question),
-        "why" => explain(question),
+        "why" => explain(question, tell),
         "import" => import(question),
         other => Err(format!("there is no question `{other}`")),
     }
@@ -123,32 +127,60 @@ fn shown(result: &dyn Render) -> Map<String, Value> {
     shown
 }
 
+/// Least number of steps of a simulation between two words of it; a step is milliseconds of work.
+const STEPS: u32 = 64;
+
+/// Returns the progress of a simulation of that many runs, which tells each percent, and meanwhile that
+/// it goes on.
+fn progress(scenario: &Scenario, runs: u32, tell: &Tell) -> Progress {
+    let run = scenario.run.duration.as_ps();
+    let whole = i128::from(run.saturating_mul(runs.into()).max(1));
+    let (tell, told, steps) = (Arc::clone(tell), AtomicI64::new(0), AtomicU32::new(0));
+    Progress::telling(move |simulated| {
+        let percent = i64::try_from(i128::from(simulated.as_ps()) * 100 / whole);
+        let percent = percent.unwrap_or(100).min(100);
+        let is_new = told.swap(percent, Ordering::Relaxed) != percent;
+        if is_new || steps.fetch_add(1, Ordering::Relaxed).is_multiple_of(STEPS) {
+            tell(&percent.to_string());
+        }
+    })
+}
+
 /// Simulates, proves and judges; with `report`, the page of `check --report` is made as well.
-fn check(question: &Question<'_>) -> Result<Value, String> {
+fn check(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     let (mut scenario, written) = plant(question)?;
     let has_report = question.is("report");
     if !has_report {
         scenario.run.bucket = Duration::ZERO;
     }
     let options = Options {
-        source: Some(written),
         explains: has_report,
         ..Options::default()
     };
-    let checked = check::check(&scenario, options).map_err(|error| error.to_string())?;
-    let mut shown = shown(&Verdicts::from(&checked));
-    shown.insert(
-        "verdict".to_owned(),
-        html::verdict(&checked).as_str().into(),
-    );
-    let notes = checked.notes.iter().map(|note| note.text.as_str());
-    shown.insert("notes".to_owned(), notes.collect());
-    shown.insert("streams".to_owned(), streams(&checked));
-    shown.insert("plan".to_owned(), html::plan(&checked).as_str().into());
+    let progress = progress(&scenario, scenario.run.runs, tell);
+    let results = run::simulate(&scenario, &progress).map_err(|error| error.to_string())?;
+    tell("proving");
+    let mut checked = check::conclude(&scenario, results, options);
+    if !has_report {
+        tell(&format!("verdict {}", Value::from(judged(&checked))));
+    }
+    check::add_help(&mut checked, written);
+    let mut shown = judged(&checked);
     if has_report {
         shown.insert("report".to_owned(), html::render(&checked).into());
     }
     Ok(shown.into())
+}
+
+/// Returns a verdict in the forms that the page uses.
+fn judged(checked: &Checked) -> Map<String, Value> {
+    let mut shown = shown(&Verdicts::from(checked));
+    shown.insert("verdict".to_owned(), html::verdict(checked).as_str().into());
+    let notes = checked.notes.iter().map(|note| note.text.as_str());
+    shown.insert("notes".to_owned(), notes.collect());
+    shown.insert("streams".to_owned(), streams(checked));
+    shown.insert("plan".to_owned(), html::plan(checked).as_str().into());
+    shown
 }
 
 /// Lists the streams, worst first, with what became of each.
@@ -175,7 +207,7 @@ fn bounds(question: &Question<'_>) -> Result<Value, String> {
 }
 
 /// Explains the slowest packet of a stream, or with `bound` its proved bound.
-fn explain(question: &Question<'_>) -> Result<Value, String> {
+fn explain(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     let (scenario, written) = plant(question)?;
     let flow = question.text("flow");
     let stream = Stream::named(&scenario, flow);
@@ -190,7 +222,8 @@ fn explain(question: &Question<'_>) -> Result<Value, String> {
             "late" => Choice::Late,
             _ => Choice::Worst,
         };
-        let found = why::explain(&scenario, stream, choice, &Progress::default());
+        let progress = progress(&scenario, 1, tell);
+        let found = why::explain(&scenario, stream, choice, &progress);
         let found = found.map_err(|error| error.to_string())?.ok_or_else(none)?;
         (shown(&found), Some(found.draw()))
     };
@@ -216,7 +249,39 @@ fn import(question: &Question<'_>) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+
+    /// Oracle: percents in order, up to all of it, then the proof and the verdict.
+    #[test]
+    fn it_is_told_how_far_the_runs_are() {
+        let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+            links: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
+            flows: [{ name: x, from: a, to: b, period: 2 ms, size: 64 B, deadline: 1 ms }]\n\
+            run: { for: 10 s, seeds: 2 }\n";
+        let line = json!({ "do": "check", "name": "x.yaml", "text": text }).to_string();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&heard);
+        let answer = crate::answer_telling(line.as_bytes(), move |far| {
+            hears.lock().unwrap().push(far.to_owned());
+        });
+        assert!(answer.contains("verdict"), "{answer}");
+        let mut heard = heard.lock().unwrap().clone();
+        let verdict = heard.pop().unwrap();
+        let verdict = verdict.strip_prefix("verdict ").unwrap();
+        let (verdict, answer): (Value, Value) = (
+            serde_json::from_str(verdict).unwrap(),
+            serde_json::from_str(&answer).unwrap(),
+        );
+        // Nothing is late here, so that nothing would help.
+        assert_eq!(verdict, answer);
+        assert_eq!(heard.pop().as_deref(), Some("proving"));
+        let percents: Vec<u32> = heard.iter().map(|far| far.parse().unwrap()).collect();
+        assert!(percents.is_sorted(), "{percents:?}");
+        assert_eq!(percents.last(), Some(&100));
+        assert!(percents.len() > 20, "{percents:?}");
+    }
 
     #[test]
     fn a_difference_is_as_short_as_can_be() {

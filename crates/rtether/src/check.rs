@@ -77,10 +77,9 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
     if let Some(analysis) = analysis {
         checked = checked.with_analysis(analysis);
     }
-    checked.help = source
-        .as_ref()
-        .and_then(|written| worst_above(&checked, written));
-    checked.source = source.map(|written| written.text);
+    if let Some(written) = source {
+        add_help(&mut checked, written);
+    }
     let Evidence {
         streams,
         error,
@@ -113,6 +112,15 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
         checked.explained = why::worst_with(&checked, explainer.as_ref());
     }
     checked
+}
+
+/// Adds the scenario file, and what would help the worst stream whose bound exceeds its deadline.
+///
+/// That may take longer than all else: a caller who shows the verdict first concludes without
+/// [`Options::source`], and adds it then.
+pub fn add_help(checked: &mut Checked, written: Written) {
+    checked.help = worst_above(checked, &written);
+    checked.source = Some(written.text);
 }
 
 /// Returns what would help the worst stream whose bound exceeds its deadline.

@@ -1,5 +1,6 @@
 //! Simulates a scenario: parallel replications, merged in seed order.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use rayon::prelude::*;
@@ -29,13 +30,44 @@ pub struct Results {
 }
 
 /// Progress of a run, shared with the caller, who can also cancel it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Progress {
     simulated_ps: AtomicI64,
     is_cancelled: AtomicBool,
+    tell: Option<Box<Tell>>,
+}
+
+/// What is called with the time simulated so far, summed over replications.
+type Tell = dyn Fn(Duration) + Send + Sync;
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress")
+            .field("simulated", &self.simulated())
+            .field("is_cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Progress {
+    /// Returns one that calls `tell` with the time simulated so far, summed over replications: for
+    /// callers without a thread that looks. It is called where a replication runs, after each of its
+    /// steps, which are milliseconds of work, and must not take long.
+    pub fn telling(tell: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        Self {
+            tell: Some(Box::new(tell)),
+            ..Self::default()
+        }
+    }
+
+    /// Counts simulated time.
+    fn advance(&self, by: Duration) {
+        self.simulated_ps.fetch_add(by.as_ps(), Ordering::Relaxed);
+        if let Some(tell) = &self.tell {
+            tell(self.simulated());
+        }
+    }
+
     /// Returns the time simulated so far, summed over replications.
     pub fn simulated(&self) -> Duration {
         Duration::from_ps(self.simulated_ps.load(Ordering::Relaxed))
@@ -167,9 +199,7 @@ fn replicate(
         let next = Ord::min(step, duration - reached) + reached;
         let before = simulation.events();
         goes_on = advance(&mut simulation, Instant::ZERO + next);
-        progress
-            .simulated_ps
-            .fetch_add((next - reached).as_ps(), Ordering::Relaxed);
+        progress.advance(next - reached);
         reached = next;
         step = match simulation.events() - before {
             MANY_EVENTS.. => Ord::max(step / 2, Duration::from_ps(1)),

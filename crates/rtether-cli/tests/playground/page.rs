@@ -198,11 +198,33 @@ fn what_takes_too_long_gives_way_to_what_is_typed() {
     let Some(mut tab) = open("playground-busy", Screen::DESKTOP) else {
         return;
     };
-    let long = "open('long.yaml', editor.value.replace(/for: .*/, 'for: 100000 s')), 0";
+    let long = "open('long.yaml', editor.value.replace(/for: [^,]*/, 'for: 2000 s')), 0";
     assert_eq!(tab.number(long), 0);
     std::thread::sleep(Duration::from_millis(500));
+    // Meanwhile a bar tells how far it is, by its role and in words.
+    wait(&mut tab, "!document.getElementById('busy').hidden");
+    wait(&mut tab, "document.getElementById('bar').value > 0");
+    assert_eq!(
+        tab.text("document.getElementById('bar').localName"),
+        "progress"
+    );
+    wait(
+        &mut tab,
+        "/^simulated \\d+ %$/.test(document.getElementById('far').textContent)",
+    );
+    tab.picture("playground-busy");
+
+    // It can be cancelled, and run again.
+    tab.click("#cancel");
+    assert_eq!(tab.text("document.body.dataset.state"), "cancelled");
+    assert_eq!(tab.eval("document.getElementById('busy').hidden"), true);
+    assert_eq!(tab.text("document.activeElement.id"), "again");
+    tab.click("#again");
+    wait(&mut tab, "document.getElementById('bar').value > 0");
+    wait(&mut tab, "!document.getElementById('busy').hidden");
     tab.eval("open('short.yaml', examples.find((own) => own.name === 'prp.yaml').text)");
     wait(&mut tab, "document.body.dataset.state === 'verdict'");
     let shown = tab.text("document.getElementById('banner').textContent");
     assert!(shown.contains("Proved"), "{shown}");
+    wait(&mut tab, "document.getElementById('busy').hidden");
 }
