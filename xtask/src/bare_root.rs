@@ -61,7 +61,7 @@ pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
         return Ok(Outcome::Skipped(reason.to_owned()));
     };
     let toolchain = Toolchain::find()?;
-    let root = Root::make(repo)?;
+    let root = Root::make(repo, "bare-root")?;
     println!("a bare {suite} in {}", root.0.display());
     let mut make = Command::new("debootstrap");
     make.args(["--variant=minbase", &format!("--include={PACKAGES}")]);
@@ -102,7 +102,7 @@ impl Toolchain {
 }
 
 /// Returns the package mirror and release of this machine, from its own lists.
-fn mirror() -> Option<(String, String)> {
+pub(crate) fn mirror() -> Option<(String, String)> {
     let mut lists = vec![PathBuf::from("/etc/apt/sources.list")];
     let folder = fs::read_dir("/etc/apt/sources.list.d")
         .into_iter()
@@ -159,16 +159,17 @@ fn read_stanzas(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// The folder of the system, removed on drop.
-struct Root(PathBuf);
+/// The folder of a system, removed on drop.
+pub(crate) struct Root(PathBuf);
 
 impl Root {
-    fn make(repo: &Repo) -> Result<Self> {
+    /// Makes an empty folder of this name where builds go.
+    pub(crate) fn make(repo: &Repo, name: &str) -> Result<Self> {
         let target = repo.metadata()?;
         let target = target["target_directory"]
             .as_str()
             .context("no target directory")?;
-        let folder = Path::new(target).join("bare-root");
+        let folder = Path::new(target).join(name);
         let root = Self(folder);
         // Left by an earlier run that was killed: nothing is mounted there outside of its
         // namespace, which has gone with it.
@@ -192,7 +193,8 @@ impl Root {
         Ok(())
     }
 
-    fn path(&self, inside: &str) -> PathBuf {
+    /// Returns where a path inside is outside.
+    pub(crate) fn path(&self, inside: &str) -> PathBuf {
         self.0.join(inside.trim_start_matches('/'))
     }
 

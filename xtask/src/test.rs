@@ -222,9 +222,18 @@ impl TestRun<'_> {
             Part::Sanitizers => self.sanitizers(),
             Part::Licenses => self.licenses(),
             Part::Packages => self.packages(),
-            Part::Wheel => wheel::build_and_prove(self.repo),
+            Part::Wheel => self.wheel(),
             Part::BareRoot => self.bare_root(),
         }
+    }
+
+    /// Builds the wheel, and tries it here and on an older system.
+    fn wheel(&mut self) -> Result<bool> {
+        let proved = wheel::build_and_prove(self.repo)?;
+        if let Some(reason) = &proved.skipped {
+            self.tally.skip(reason);
+        }
+        Ok(proved.is_good)
     }
 
     /// Compiles what is said to run elsewhere: what a browser loads, and in a long run the library without any system,

@@ -211,8 +211,8 @@ impl Participant {
 impl Publisher {
     /// Writes octets; their number, or `None` if there was no room.
     #[pyo3(signature = (data, timeout))]
-    fn write(&self, py: Python<'_>, data: Vec<u8>, timeout: Option<f64>) -> PyResult<Option<i64>> {
-        let content = Content::Octets(data);
+    fn write(&self, py: Python<'_>, data: &[u8], timeout: Option<f64>) -> PyResult<Option<i64>> {
+        let content = Content::Octets(data.to_vec());
         patiently(py, timeout, |left| self.0.write(&content, left))
     }
 

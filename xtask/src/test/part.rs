@@ -113,7 +113,7 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::Wheel,
         "wheel",
-        "the wheel for Python in an empty environment: results, Arrow, types, time of a call",
+        "the wheel for Python in an empty environment and on Debian 11: results, Arrow, types, time of a call",
     ),
     (
         Part::BareRoot,
