@@ -10,6 +10,7 @@
 #   COUNT    round trips of a run; programs that know only times run for a second (default 20000)
 #   SIZE     octets of payload (default 64)
 #   CORE     the core (default 0)
+#   PRIORITY of SCHED_FIFO for both ends, which other programs then do not interrupt (default: ordinary)
 #   PROGRAMS of c, rtether, base, sockperf, netperf, qperf, rtps, base-rtps, zenoh-pico, cyclone
 #            (default: those that are there)
 #   RTETHER  the program (default target/dist/rtether)
@@ -30,6 +31,8 @@ runs=${RUNS:-9}
 count=${COUNT:-20000}
 size=${SIZE:-64}
 core=${CORE:-0}
+place=(taskset -c "$core")
+[[ -z ${PRIORITY:-} ]] || place+=(chrt --fifo "$PRIORITY")
 rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/dist/rtether}
 base=${BASE:-}
 netperf=${NETPERF:-$(dirname "$(command -v netperf || echo none/netperf)")}
@@ -67,7 +70,7 @@ done
 serve() {
     local of=()
     if ((${#watch[@]})); then of=("${watch[@]}" -o "$scratch/perf.serve"); fi
-    taskset -c "$core" "${of[@]}" "$@" >"$scratch/ready" 2>&1 &
+    "${place[@]}" "${of[@]}" "$@" >"$scratch/ready" 2>&1 &
     server=$!
 }
 
@@ -75,7 +78,7 @@ serve() {
 ask() {
     local of=()
     if ((${#watch[@]})); then of=("${watch[@]}" -o "$scratch/perf.ask"); fi
-    taskset -c "$core" "${of[@]}" "$@" 2>/dev/null
+    "${place[@]}" "${of[@]}" "$@" 2>/dev/null
 }
 
 # Ends the answering end, which perf starts as its child.

@@ -81,6 +81,12 @@ impl Duration {
         Self(self.0.saturating_mul(2))
     }
 
+    /// Returns half the span.
+    #[must_use]
+    pub const fn halved(self) -> Self {
+        Self(self.0 / 2)
+    }
+
     /// Returns the wire format: seconds, and the fraction in units of 2^-32 s (9.3.2).
     ///
     /// Rounds up, so that a span read from the wire is written back unchanged.

@@ -45,6 +45,8 @@ const DATAGRAM_MAX: usize = 65_507;
 const HEAD_MAX: usize = 32;
 /// Datagrams received before any are sent, so that a flood does not delay answers.
 const RECEIVED_IN_A_ROW: usize = 64;
+/// What waits longer has slept.
+const AT_ONCE: Duration = Duration::from_us(3);
 /// How often the wall clock is read.
 const WALL_PERIOD: Duration = Duration::from_s(1);
 /// How often a spinning thread polls its own socket per poll of the group's.
@@ -269,7 +271,7 @@ impl Domain {
         let now = self.now();
         let left = until - now;
         if left <= Duration::ZERO || self.late.is_some() {
-            let came = self.receive(Ready::PERHAPS)?;
+            let came = self.receive(Ready::PERHAPS, self.in_a_row)?;
             if came || left <= Duration::ZERO {
                 return Ok(came);
             }
@@ -280,7 +282,14 @@ impl Domain {
         let awake_at = self.now();
         self.alarm.pass(awake_at);
         self.rests.on_slept(now, awake_at);
-        self.receive(ready)
+        // What ends a sleep comes mostly alone, and a look for more would find nothing; what is there
+        // before a sleep has others behind it.
+        let most = if awake_at - now > AT_ONCE {
+            1
+        } else {
+            self.in_a_row
+        };
+        self.receive(ready, most)
     }
 
     fn step_awake(&mut self, until: Instant) -> io::Result<bool> {
@@ -301,11 +310,12 @@ impl Domain {
         }
     }
 
-    /// Receives waiting datagrams from the sockets named; returns whether there were any.
-    fn receive(&mut self, ready: Ready) -> io::Result<bool> {
+    /// Receives waiting datagrams from the sockets named, at most `most` of each; returns whether
+    /// there were any.
+    fn receive(&mut self, ready: Ready, most: usize) -> io::Result<bool> {
         let mut came = false;
         for source in ready.sources() {
-            for _ in 0..self.in_a_row {
+            for _ in 0..most {
                 if !self.receive_from(source)? {
                     break;
                 }

@@ -354,7 +354,11 @@ impl Participant {
             let writer = &mut local.writer;
             if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
                 let priority = writer.qos.transport_priority;
-                return Some((Transmit { to, priority }, writer.entity.is_built_in()));
+                let is_built_in = writer.entity.is_built_in();
+                if !is_built_in && !to.is_multicast() {
+                    self.acknowledge_along(now, to, buffer);
+                }
+                return Some((Transmit { to, priority }, is_built_in));
             }
         }
         for local in self.readers.iter_mut().flatten() {
@@ -369,6 +373,16 @@ impl Participant {
             return Some((Transmit { to, priority: 0 }, true));
         }
         None
+    }
+
+    /// Adds acknowledgments to a datagram of a writer that goes where they do.
+    fn acknowledge_along(&mut self, now: Instant, to: Locator, buffer: &mut Vec<u8>) {
+        let all = self.readers.iter_mut().flatten();
+        let all = all.filter(|local| !local.reader.entity.is_built_in());
+        for local in all {
+            let reader = &mut local.reader;
+            reader.acknowledge_along(now, to, &self.sending, buffer);
+        }
     }
 
     fn write_announcement(&self, buffer: &mut Vec<u8>) {

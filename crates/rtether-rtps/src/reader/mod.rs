@@ -52,6 +52,7 @@ const SPARE_MAX: usize = 64;
 const GONE_MAX: usize = 64;
 
 /// A reader.
+#[allow(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Reader {
     pub(crate) entity: EntityId,
     pub(crate) qos: Qos,
@@ -72,6 +73,8 @@ pub(crate) struct Reader {
     queue: VecDeque<Sample>,
     /// Not later than the next timer of a writer; avoids scanning all of many.
     next_at: Instant,
+    /// Whether an acknowledgment may have to travel along.
+    owes_many: bool,
     /// Not later than the next timer of an instance.
     timer_at: Option<Instant>,
     key: Vec<u8>,
@@ -125,6 +128,7 @@ impl Reader {
             by_key: BTreeMap::new(),
             queue: VecDeque::new(),
             next_at: Instant::NEVER,
+            owes_many: false,
             timer_at: None,
             key: Vec::new(),
             spare: Vec::new(),
@@ -230,6 +234,7 @@ impl Reader {
                 Turn::Take => {
                     proxy.pass(arrived.sequence);
                     proxy.advance(now);
+                    self.owes_many |= proxy.owes_many();
                     self.accept(now, index, arrived);
                 }
             }
@@ -253,6 +258,7 @@ impl Reader {
     fn advance(&mut self, now: Instant, index: usize) {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.advance(now);
+            self.owes_many |= proxy.owes_many();
         }
         self.deliver_held(now, index);
     }
@@ -273,6 +279,7 @@ impl Reader {
                 return;
             }
             proxy.advance(now);
+            self.owes_many |= proxy.owes_many();
         }
     }
 

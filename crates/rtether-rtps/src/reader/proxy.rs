@@ -21,6 +21,8 @@ use crate::writer::Count;
 const HELD_MAX: usize = 512;
 /// Number of samples after which an acknowledgment is sent at once.
 const ACKNOWLEDGE_AFTER: u32 = 64;
+/// Number of samples after which it may travel with a sample of ours.
+const ACKNOWLEDGE_ALONG: u32 = 32;
 /// Number of contradicting heartbeats after which they are believed.
 const CONTRADICTIONS_MAX: u8 = 3;
 
@@ -157,6 +159,11 @@ impl WriterProxy {
         if self.remote.is_reliable && self.since_ack >= ACKNOWLEDGE_AFTER {
             self.ack_at = Some(now);
         }
+    }
+
+    /// Returns whether an acknowledgment should travel along, though none is due soon.
+    pub(super) fn owes_many(&self) -> bool {
+        self.remote.is_reliable && self.since_ack >= ACKNOWLEDGE_ALONG
     }
 
     /// Advances to a later number; earlier samples will not arrive. Returns how many were skipped.

@@ -5,7 +5,11 @@ use alloc::vec::Vec;
 use super::{Reader, WriterProxy};
 use crate::locator::Locator;
 use crate::time::Instant;
+use crate::wire::Builder;
 use crate::writer::Sending;
+
+/// Octets of an acknowledgment of samples that have all arrived, with its destination.
+const ALONG: usize = 16 + 28;
 
 impl Reader {
     /// Returns the next timer of all writers.
@@ -57,6 +61,36 @@ impl Reader {
         let more = i32::try_from(nacks.len().saturating_sub(1)).unwrap_or(0);
         self.count = self.count.wrapping_add(more);
         Some(locator)
+    }
+
+    /// Adds the acknowledgments to a message that are due there within half of their delay, or for
+    /// half as many samples as one is sent for at once: in datagrams of their own they would wake the
+    /// other side once more. Requests for what is missing go alone, at their time.
+    pub(crate) fn acknowledge_along(
+        &mut self,
+        now: Instant,
+        to: Locator,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) {
+        let soon = now + self.timing.ack_delay.halved();
+        if self.next_at > soon && !self.owes_many || sending.v1.is_some() {
+            return;
+        }
+        self.owes_many = false;
+        for proxy in &mut self.proxies {
+            let mut message = Builder::resume(buffer, sending.datagram_max);
+            let is_due = proxy.owes_many() || proxy.ack_at.is_some_and(|at| at <= soon);
+            let is_there = proxy.remote.unicast.first() == Some(&to) && message.room() >= ALONG;
+            if !is_due || !is_there || !proxy.lacks_nothing() {
+                self.owes_many |= proxy.owes_many();
+                continue;
+            }
+            self.count = self.count.wrapping_add(1);
+            let (ack, _) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
+            message.info_destination(proxy.remote.guid.prefix);
+            message.ack_nack(&ack);
+        }
     }
 
     /// Returns the next timer of an instance.

@@ -118,6 +118,15 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Continues a message of RTPS 2.5.
+    pub(crate) const fn resume(buffer: &'a mut Vec<u8>, limit: usize) -> Self {
+        Self {
+            octets: buffer,
+            limit,
+            v1: None,
+        }
+    }
+
     /// Returns what writes the submessages of RTPS 1.0, if the message is one.
     fn v1(&mut self) -> Option<v1::Builder<'_>> {
         let most = self.v1?;

@@ -30,6 +30,12 @@ impl WriterProxy {
         next <= self.announced
     }
 
+    /// Returns whether all samples have arrived whole of which the writer has told.
+    pub(crate) fn lacks_nothing(&self) -> bool {
+        let is_whole = self.reassembly.partials().is_empty();
+        is_whole && !self.heartbeat_count.is_none() && !self.is_missing()
+    }
+
     /// Returns the acknowledgment, and requests for the missing fragments of incomplete samples;
     /// `count` tells the writer which is new. Whole samples are requested up to the first
     /// incomplete one, and no more samples in fragments than can be reassembled.
