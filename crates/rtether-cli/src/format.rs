@@ -1,5 +1,7 @@
 //! Formats of results on the command line.
 
+use std::io::Write;
+
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rtether::report::format::{Format, Render};
@@ -43,6 +45,11 @@ impl FormatArgs {
 
     /// Prints a result.
     pub(crate) fn print(self, result: &(impl Render + ?Sized)) -> Exit {
+        if self.format() == Format::Json {
+            let mut out = std::io::stdout().lock();
+            let written = result.write_json(&mut out).and_then(|()| out.flush());
+            return terminal::is_written(written);
+        }
         terminal::print(&result.render(self.format(), self.screen()))
     }
 

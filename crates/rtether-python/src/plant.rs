@@ -165,7 +165,7 @@ impl Plant {
         let checked = work::run(py, jobs, listener.as_ref(), move |progress| {
             let results = run::simulate(&scenario, progress);
             let results = results.map_err(|error| error.to_string())?;
-            Ok::<_, String>(check::conclude(&scenario, results, options))
+            Ok::<_, String>(check::conclude(scenario, results, options))
         })?;
         let checked = checked.map_err(PyValueError::new_err)?;
         Ok(Outcome(Found::Checked(Box::new(checked))))

@@ -1,5 +1,9 @@
 //! Formats of results, the same for every verb.
 
+use std::io::{self, Write};
+
+use serde::Serialize;
+
 use super::markup::{Markup, element};
 use super::openmetrics;
 use super::table::{Screen, Table, escape_markdown};
@@ -88,6 +92,14 @@ pub trait Render {
     /// Returns one JSON document with a line end.
     fn json(&self) -> String;
 
+    /// Writes the same document; one that is large is not made in memory first.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.json().as_bytes())
+    }
+
     /// Returns text and tables for documents, whose lines begin with `# ` where they are titles.
     fn document(&self) -> Vec<Part> {
         self.parts(Screen::default())
@@ -121,6 +133,27 @@ pub trait Render {
             Format::OpenMetrics => openmetrics::write(subject(&self.json()), &self.rows()),
         }
     }
+}
+
+/// Returns a document as indented JSON with a line end.
+///
+/// # Panics
+/// If it has a map whose keys are no text.
+pub fn indented(document: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("names are text");
+    text.push('\n');
+    text
+}
+
+/// Writes the same, piece by piece.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_indented(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, out);
+    serde_json::to_writer_pretty(&mut out, document)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// Returns what a result is of: the word of its schema, such as `bound` of `rtether.bound/1`.

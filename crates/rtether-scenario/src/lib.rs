@@ -314,6 +314,7 @@ fn lower_all(
     if plant_is_whole {
         check::check(reader, &plant, overload);
     }
+    plant.shrink();
     let places = DeclarationSpans {
         nodes: plant.node_spans,
         links: plant.link_spans,

@@ -93,6 +93,13 @@ pub(super) struct Plant {
 }
 
 impl Plant {
+    /// Frees the places that vectors have because they grew: a plant lives as long as its run.
+    pub(super) fn shrink(&mut self) {
+        self.network.nodes.shrink_to_fit();
+        self.network.links.shrink_to_fit();
+        self.flows.shrink_to_fit();
+    }
+
     /// Adds a node; returns `None`, after reporting it, if the name is taken or the plant is full.
     pub(super) fn add_node(
         &mut self,

@@ -160,7 +160,7 @@ fn check(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     let progress = progress(&scenario, scenario.run.runs, tell);
     let results = run::simulate(&scenario, &progress).map_err(|error| error.to_string())?;
     tell("proving");
-    let mut checked = check::conclude(&scenario, results, options);
+    let mut checked = check::conclude(scenario, results, options);
     if !has_report {
         tell(&format!("verdict {}", Value::from(judged(&checked))));
     }

@@ -3,6 +3,8 @@
 //! [`check`] does all of it. [`conclude`] is its second half, for callers that run the simulation
 //! and the test bed themselves, for example to show progress and write traces.
 
+use std::sync::Arc;
+
 use rtether_sim::BuildError;
 
 use crate::bound;
@@ -46,11 +48,16 @@ impl Default for Options {
 /// If the plant cannot be simulated.
 pub fn check(scenario: &Scenario, options: Options) -> Result<Checked, BuildError> {
     let results = run::simulate(scenario, &Progress::default())?;
-    Ok(conclude(scenario, results, options))
+    Ok(conclude(scenario.clone(), results, options))
 }
 
 /// Judges the results of a simulation, with bounds and measurements.
-pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Checked {
+pub fn conclude(scenario: impl Into<Arc<Scenario>>, results: Results, options: Options) -> Checked {
+    let scenario = scenario.into();
+    judge(&scenario, results, options)
+}
+
+fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checked {
     let Options {
         proves,
         source,
@@ -73,7 +80,7 @@ pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Chec
     });
     let bounds = analysis.as_ref().map(bound::latencies).unwrap_or_default();
     let exceeded = measured::contradictions(&bounds, &evidence.streams, evidence.tolerance);
-    let mut checked = Checked::new(scenario.clone(), results, assessments);
+    let mut checked = Checked::new(Arc::clone(scenario), results, assessments);
     if let Some(analysis) = analysis {
         checked = checked.with_analysis(analysis);
     }

@@ -210,7 +210,7 @@ fn conclude(
         explains: arguments.output.report.is_some(),
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
-    let mut checked = check::conclude(&loaded.scenario, results, options);
+    let mut checked = check::conclude(loaded.scenario, results, options);
     checked.what_if = what_if;
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));

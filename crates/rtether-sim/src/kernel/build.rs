@@ -43,6 +43,9 @@ struct Numbers {
     /// By node: its station or switch, and its first port.
     owner: Vec<Owner>,
     first_port: Vec<u32>,
+    /// How many there are: a vector that grows has up to half of its places free.
+    stations: u32,
+    ports: u32,
 }
 
 impl Numbers {
@@ -73,7 +76,12 @@ impl Numbers {
                 .filter(|&ports| ports < 1 << crate::packet::PLACE_INDEX_BITS)
                 .ok_or(BuildError::TooLarge)?;
         }
-        Ok(Self { owner, first_port })
+        Ok(Self {
+            owner,
+            first_port,
+            stations,
+            ports,
+        })
     }
 
     fn port(&self, id: PortId) -> u32 {
@@ -131,13 +139,13 @@ impl Simulation {
             queues: ports.queues,
             shared: media.shared,
             attachments: media.attachments,
-            flows: Vec::new(),
+            flows: Vec::with_capacity(flows.len()),
             bulk: Vec::new(),
             conversations: Vec::new(),
             publications: Publications::default(),
             fragmented: Vec::new(),
             reassemblies: Vec::new(),
-            streams: Vec::new(),
+            streams: Vec::with_capacity(flows.iter().map(|flow| flow.listeners.len()).sum()),
             flooded_from: u32::MAX,
             visitors: Vec::new(),
         };
@@ -417,7 +425,6 @@ fn numbered(count: usize) -> Range<u32> {
 }
 
 /// End stations, split into three parts.
-#[derive(Default)]
 struct Stations {
     hot: Vec<Station>,
     stacks: Vec<StackState>,
@@ -431,7 +438,12 @@ fn build_stations(
     numbers: &Numbers,
     config: &Config,
 ) -> Result<Stations, BuildError> {
-    let mut all = Stations::default();
+    let count = numbers.stations as usize;
+    let mut all = Stations {
+        hot: Vec::with_capacity(count),
+        stacks: Vec::with_capacity(count),
+        layers: Vec::new(),
+    };
     for (node, definition) in network.iter_nodes() {
         let NodeKind::EndStation(station) = &definition.kind else {
             continue;

@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
-use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment, StreamRecord};
+use rtether_model::record::{AccessRecord, NodeRecord, PortRecord, Record, Segment, StreamRecord};
 
 use super::Simulation;
+use crate::agenda::Agenda;
 use crate::arp::ArpState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS, TWIN};
 use crate::servers::StackState;
@@ -20,14 +21,7 @@ impl Simulation {
         self.settle();
         self.settle_media();
         self.book_overdue();
-        let rests = self.port_rests.iter().zip(&self.queues);
-        let ports = self.ports.iter().zip(rests);
-        let ports = ports.filter(|(port, _)| port.peer() != NONE);
-        let ports = ports.map(|(port, (rest, queues))| {
-            let access = port.attachment().map(|number| self.access(number));
-            port.record(rest, queues, access, self.now)
-        });
-        let ports = ports.collect();
+        let ports = self.port_records();
         let nodes = self.node_records();
         let media = self.shared.iter().map(|shared| {
             shared.record(|number| self.port_id(self.attachments[number as usize].port()))
@@ -38,26 +32,47 @@ impl Simulation {
             let stream = self.flows[bulk.flow() as usize].first_stream();
             self.streams[stream as usize].set_transfers(bulk.finish());
         }
-        let streams = core::mem::take(&mut self.streams);
-        let seed = self.config.seed;
-        let released = self.flows.iter();
-        let released = released.flat_map(|flow| flow.listeners().iter().map(|_| flow.counted()));
-        let streams = streams.into_iter().zip(released);
         Record {
             duration: Duration::from_ps(self.now),
             observed: Duration::from_ps(self.now),
             warmup: self.config.warmup,
             bucket: self.config.bucket,
             runs: 1,
-            streams: streams
-                .map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)))
-                .map(|stream| self.with_channel(stream))
-                .collect(),
+            streams: self.stream_records(),
             ports,
             nodes,
             media,
             events: self.events,
         }
+    }
+
+    fn port_records(&self) -> Vec<PortRecord> {
+        let rests = self.port_rests.iter().zip(&self.queues);
+        let ports = self.ports.iter().zip(rests);
+        let ports = ports.filter(|(port, _)| port.peer() != NONE);
+        let mut records = Vec::with_capacity(ports.clone().count());
+        records.extend(ports.map(|(port, (rest, queues))| {
+            let access = port.attachment().map(|number| self.access(number));
+            port.record(rest, queues, access, self.now)
+        }));
+        records
+    }
+
+    /// Turns the state of streams into records. They are the most memory of a large plant: what comes
+    /// before them makes room.
+    fn stream_records(&mut self) -> Vec<StreamRecord> {
+        (self.agenda, self.actions) = (Agenda::new(0, [0, 0]), Vec::new());
+        self.queues = Vec::new();
+        let states = core::mem::take(&mut self.streams);
+        let mut records = Vec::with_capacity(states.len());
+        let released = self.flows.iter();
+        let released = released.flat_map(|flow| flow.listeners().iter().map(|_| flow.counted()));
+        let seed = self.config.seed;
+        let both = states.into_iter().zip(released);
+        let finished =
+            both.map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)));
+        records.extend(finished.map(|stream| self.with_channel(stream)));
+        records
     }
 
     /// Adds what became of the request for a channel.
@@ -170,7 +185,7 @@ impl Simulation {
 
     /// Returns the counters of all nodes, by number.
     pub(super) fn node_records(&self) -> Vec<NodeRecord> {
-        let mut records = Vec::new();
+        let mut records = Vec::with_capacity(self.network.nodes.len());
         let (mut stations, mut switches) = (
             (0u32..).zip(self.stations.iter().zip(&self.stacks)),
             self.switches.iter(),

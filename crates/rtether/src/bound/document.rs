@@ -22,7 +22,7 @@ use crate::sums;
 use rtether_report::number::Ns;
 
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     schema: &'static str,
     scenario: &'a str,
     is_cyclic: bool,
@@ -134,8 +134,12 @@ struct Stack<'a> {
     state: &'static str,
 }
 
-/// Returns the whole analysis as one JSON document, schema `rtether.bound/1`.
-pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
+/// Makes one document of the whole analysis, schema `rtether.bound/1`, and returns what becomes of it.
+pub(super) fn with<R>(
+    scenario: &Scenario,
+    analysis: &Analysis,
+    then: impl FnOnce(&Document<'_>) -> R,
+) -> R {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
     let network = &scenario.network;
@@ -186,10 +190,7 @@ pub(super) fn json(scenario: &Scenario, analysis: &Analysis) -> String {
             })
             .collect(),
     };
-    // Strings, numbers and lists: serialization cannot fail.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
-    text.push('\n');
-    text
+    then(&document)
 }
 
 /// Returns the names of all places on the paths of streams, computed once per place.

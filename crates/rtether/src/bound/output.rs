@@ -1,6 +1,7 @@
 //! Bounds in all formats.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use rtether_bounds::{Analysis, Bound, PortBound, StreamBound};
 use rtether_model::flow::Flow;
@@ -9,7 +10,7 @@ use rtether_model::quantity::Duration;
 use super::document;
 use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
-use crate::report::format::{Part, Render};
+use crate::report::format::{Part, Render, indented, write_indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
@@ -63,7 +64,13 @@ impl Render for Bounds<'_> {
     }
 
     fn json(&self) -> String {
-        document::json(self.scenario, self.analysis)
+        document::with(self.scenario, self.analysis, |document| indented(document))
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        document::with(self.scenario, self.analysis, |document| {
+            write_indented(document, out)
+        })
     }
 }
 

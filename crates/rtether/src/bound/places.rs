@@ -5,7 +5,7 @@ use rtether_bounds::Analysis;
 use super::document;
 use super::names::Names;
 use super::ports::{State, ports, stacks};
-use crate::report::format::{Part, Render};
+use crate::report::format::{Part, Render, indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plural};
 use crate::scenario::Scenario;
@@ -40,7 +40,7 @@ impl Render for Places<'_> {
     }
 
     fn json(&self) -> String {
-        document::json(self.scenario, self.analysis)
+        document::with(self.scenario, self.analysis, |document| indented(document))
     }
 }
 

@@ -193,7 +193,7 @@ pub fn judge(
 /// Simulates, proves and judges.
 fn checked(scenario: &Scenario, progress: &Progress) -> Result<Checked, BuildError> {
     let results = run::simulate(scenario, progress)?;
-    Ok(conclude(scenario, results, Options::default()))
+    Ok(conclude(scenario.clone(), results, Options::default()))
 }
 
 fn names(checked: &Checked) -> Vec<Name> {

@@ -1,6 +1,7 @@
 //! Scenario, results and verdicts together, in the order and wording of a report.
 
 use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, NodeKind, PortId};
@@ -25,7 +26,7 @@ use crate::verdict::{Assessment, Column, Conclusion, Standing, Verdict};
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The plant.
-    pub scenario: Scenario,
+    pub scenario: Arc<Scenario>,
     /// Text of the scenario file, to be shown with the results.
     pub source: Option<String>,
     /// Where the page lets a reader change the plant, by [`playground::link`](super::playground::link).
@@ -104,7 +105,12 @@ pub struct Group {
 
 impl Checked {
     /// Creates the result of a simulation, without bounds and measurements.
-    pub fn new(scenario: Scenario, results: Results, assessments: Vec<Assessment>) -> Self {
+    pub fn new(
+        scenario: impl Into<Arc<Scenario>>,
+        results: Results,
+        assessments: Vec<Assessment>,
+    ) -> Self {
+        let scenario = scenario.into();
         let judged = assessments.into_iter().map(|assessment| Judged {
             assessment,
             bound: None,

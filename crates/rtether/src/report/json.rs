@@ -8,6 +8,7 @@
     reason = "the type of a member of `object` has the member's name"
 )]
 
+use std::io::{self, Write};
 use std::sync::LazyLock;
 
 use rtether_model::admission::Refusal;
@@ -41,6 +42,7 @@ use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 use crate::scenario::Override;
+use rtether_report::format::{indented, write_indented};
 use rtether_report::number::Ns;
 pub use rtether_report::number::ns;
 pub(super) use shared::{bulk_wait, mean_wait};
@@ -157,10 +159,15 @@ fn totals(record: &Record) -> impl Serialize {
 /// # Panics
 /// Never: its members have text as names.
 pub fn text(checked: &Checked, options: Options) -> String {
-    let document = Document { checked, options };
-    let mut text = serde_json::to_string_pretty(&document).expect("names are text");
-    text.push('\n');
-    text
+    indented(&Document { checked, options })
+}
+
+/// Writes the same text, without making all of it in memory first.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(checked: &Checked, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    write_indented(&Document { checked, options }, out)
 }
 
 fn maybe_ns(span: Option<Duration>) -> Option<Ns> {

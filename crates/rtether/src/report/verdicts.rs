@@ -3,6 +3,8 @@
 mod cells;
 mod shared;
 
+use std::io::{self, Write};
+
 use rtether_model::quantity::Duration;
 
 use super::about::BESIDE;
@@ -132,6 +134,10 @@ impl Render for Verdicts<'_> {
 
     fn json(&self) -> String {
         json::text(self.checked, self.json)
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        json::write(self.checked, self.json, out)
     }
 }
 

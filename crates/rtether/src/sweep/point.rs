@@ -128,7 +128,7 @@ impl Study {
             proves: self.proves,
             ..Options::default()
         };
-        let checked = check::conclude(&scenario, results, options);
+        let checked = check::conclude(scenario, results, options);
         let members = [
             ("conclusion", concluded(checked.conclusion).into()),
             ("groups", self.groups(&checked)),

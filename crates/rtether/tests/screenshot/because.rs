@@ -110,7 +110,10 @@ fn timelines_open_by_keyboard_and_close_with_other_rows() {
 fn the_page_of_six_thousand_streams_stays_small() {
     let mut checked = large();
     // The stack of the control centre is overloaded, and an overloaded plant has no bounds.
-    for node in &mut checked.scenario.network.nodes {
+    for node in &mut std::sync::Arc::make_mut(&mut checked.scenario)
+        .network
+        .nodes
+    {
         if let NodeKind::EndStation(station) = &mut node.kind {
             station.stack = Stack::Zero;
         }

@@ -19,7 +19,6 @@ use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 
 /// All ports in node order, split into three parts.
-#[derive(Default)]
 pub(super) struct Ports {
     pub(super) hot: Vec<Port>,
     pub(super) rests: Vec<PortRest>,
@@ -32,7 +31,12 @@ pub(super) fn build_ports(
     numbers: &Numbers,
     config: &Config,
 ) -> Result<Ports, BuildError> {
-    let mut all = Ports::default();
+    let count = numbers.ports as usize;
+    let mut all = Ports {
+        hot: Vec::with_capacity(count),
+        rests: Vec::with_capacity(count),
+        queues: Vec::with_capacity(count),
+    };
     let by_class = ports_by_class(network, routing);
     for (node, definition) in network.iter_nodes() {
         for port in (0u16..).take(ports_of(&definition.kind)) {
