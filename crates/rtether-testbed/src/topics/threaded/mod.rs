@@ -1,6 +1,6 @@
 //! A participant with a thread of its own, for programs that have other things to do.
 //!
-//! The thread answers others and takes in what arrives, whether anybody calls or not. A call of
+//! The thread answers others and takes in what arrives, also between calls. A call of
 //! another thread wakes it and has the domain for as long as it takes. Samples stay in the histories
 //! of the engine until they are taken, so the limits of [`Qos`] are the only ones.
 
