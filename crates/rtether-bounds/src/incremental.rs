@@ -166,12 +166,11 @@ impl Analyzer {
             self.ways = None;
             return self.update(&edit);
         }
-        let own = self.atlas.follow(&self.network, by.as_slice());
-        if let Some(changes) = self.edit_in_place(&edit, by.as_ref(), &own) {
+        if let Some(changes) = self.edit_in_place(&edit, by.as_ref()) {
             return changes;
         }
         if let Some(ways) = &mut self.ways {
-            edit.apply(ways, own);
+            edit.apply(ways, self.atlas.follow(&self.network, by.as_slice()));
         }
         self.flows.splice(edit.flows.clone(), by);
         self.update(&edit)

@@ -23,21 +23,14 @@ use crate::solution::Solution;
 use crate::solve::{impatient, search_on};
 
 impl Analyzer {
-    /// Makes an edit in place, if that is all there is to it; `own` has the ways of the new flow.
-    pub(super) fn edit_in_place(
-        &mut self,
-        edit: &Edit,
-        by: Option<&Flow>,
-        own: &Plant,
-    ) -> Option<Changes> {
+    /// Makes an edit in place, if that is all there is to it.
+    pub(super) fn edit_in_place(&mut self, edit: &Edit, by: Option<&Flow>) -> Option<Changes> {
         if self.stages.len() != 1 || self.network.selects_by_deadline() || !is_plain(&self.plant) {
             return None;
         }
-        let own = Plant::complete(
-            own.clone(),
-            &self.network,
-            by.map_or(&[], core::slice::from_ref),
-        );
+        let flow = by.map_or(&[][..], core::slice::from_ref);
+        let own = self.atlas.follow(&self.network, flow);
+        let own = Plant::complete(own, &self.network, flow);
         // Loops make obstacles of all places.
         if !is_plain(&own) || own.servers != self.plant.servers {
             return None;
