@@ -40,9 +40,6 @@ pub(crate) fn run(repo: &Repo, options: &args::Dist) -> Result<bool> {
         return Ok(true);
     }
     let proofs = prove(repo, &folder, &targets)?;
-    for proof in &proofs {
-        println!("{proof}");
-    }
     Ok(proofs.iter().all(Proof::is_good))
 }
 

@@ -174,7 +174,6 @@ impl TestRun<'_> {
         let folder = self.logs.with_file_name("packages");
         let proofs = dist::prove(self.repo, &folder, &dist::targets(None)?)?;
         for proof in &proofs {
-            println!("{proof}");
             match proof.skipped() {
                 Some(reason) => self.tally.skip(&reason),
                 None if proof.is_good() => self.tally.pass(),
