@@ -150,6 +150,16 @@ fn patiently<T: Send>(
     })
 }
 
+/// The same for what holds or does not; returns whether it does in time.
+fn holds(
+    py: Python<'_>,
+    timeout: Option<f64>,
+    look: impl Fn(Duration) -> Result<bool, Failure> + Send,
+) -> PyResult<bool> {
+    let met = patiently(py, timeout, move |left| Ok(look(left)?.then_some(())))?;
+    Ok(met.is_some())
+}
+
 #[pymethods]
 impl Participant {
     /// Joins a domain.
@@ -230,18 +240,12 @@ impl Publisher {
 
     #[pyo3(signature = (count, timeout))]
     fn await_readers(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<bool> {
-        let met = patiently(py, timeout, |left| {
-            Ok(self.0.await_readers(count, left)?.then_some(()))
-        })?;
-        Ok(met.is_some())
+        holds(py, timeout, |left| self.0.await_readers(count, left))
     }
 
     #[pyo3(signature = (timeout))]
     fn await_acknowledged(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        let met = patiently(py, timeout, |left| {
-            Ok(self.0.await_acknowledged(left)?.then_some(()))
-        })?;
-        Ok(met.is_some())
+        holds(py, timeout, |left| self.0.await_acknowledged(left))
     }
 
     #[getter]
@@ -279,10 +283,7 @@ impl Subscriber {
 
     #[pyo3(signature = (count, timeout))]
     fn await_writers(&self, py: Python<'_>, count: usize, timeout: Option<f64>) -> PyResult<bool> {
-        let met = patiently(py, timeout, |left| {
-            Ok(self.0.await_writers(count, left)?.then_some(()))
-        })?;
-        Ok(met.is_some())
+        holds(py, timeout, |left| self.0.await_writers(count, left))
     }
 
     #[getter]

@@ -44,6 +44,14 @@ def threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
+def has_at_most(count: int) -> bool:
+    """Whether no more threads are left: Linux lists one for a moment after it was joined."""
+    until = time.monotonic() + SOON
+    while threads() > count and time.monotonic() < until:
+        time.sleep(0.01)
+    return threads() <= count
+
+
 @unittest.skipUnless(sys.platform == "linux", "needs Linux")
 class Live(unittest.TestCase):
     # A domain for each test: others may run beside.
@@ -81,7 +89,7 @@ class Pairs(Live):
                 self.assertEqual((publisher.readers, subscriber.writers), (1, 1))
                 self.assertEqual(publisher.unacknowledged, 0)
                 self.assertEqual(subscriber.counts, rtether.Counts(4, 0, 0, 0, 0, 0))
-        self.assertEqual(threads(), before)
+        self.assertTrue(has_at_most(before))
 
     def test_a_full_history_holds_the_writer_back(self) -> None:
         one, two = self.participant(), self.participant()
@@ -157,6 +165,9 @@ class Pairs(Live):
         self.assertEqual(sample.data, payload)
         with self.assertRaisesRegex(TypeError, "four octets"):
             publisher.write(b"1")
+        # `bytes(8)` are eight zeros, which nobody means.
+        with self.assertRaises(TypeError):
+            publisher.write(8)  # type: ignore[arg-type]
 
 
 class Ends(Live):
@@ -183,14 +194,14 @@ class Ends(Live):
             with self.assertRaisesRegex(ValueError, "closed"):
                 call()
         del participant, subscriber, publisher
-        self.assertEqual(threads(), before)
+        self.assertTrue(has_at_most(before))
 
     def test_what_nobody_closes_leaves_no_thread(self) -> None:
         before = threads()
         participant = rtether.Participant(self.domain, interface=HOST)
         publisher = participant.publisher("t")
         del participant
-        self.assertEqual(threads(), before)
+        self.assertTrue(has_at_most(before))
         with self.assertRaisesRegex(ValueError, "closed"):
             publisher.write(b"")
 

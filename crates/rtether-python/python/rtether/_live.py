@@ -78,7 +78,7 @@ class Publisher:
         if isinstance(data, Mapping):
             number = self._inner.write_json(json.dumps(dict(data), default=list), timeout)
         else:
-            number = self._inner.write(bytes(data), timeout)
+            number = self._inner.write(bytes(memoryview(data)), timeout)
         if number is None:
             raise TimeoutError("a reliable subscriber has not acknowledged the oldest sample yet")
         return number

@@ -5,6 +5,7 @@
 //! of the engine until they are taken, so the limits of [`Qos`] are the only ones.
 
 mod bell;
+mod hold;
 mod kind;
 mod publisher;
 mod shared;

@@ -1,6 +1,5 @@
 //! The writing side.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
@@ -11,6 +10,7 @@ use rtether_rtps::typed::{Publication, PublishError};
 use rtether_rtps::types::Octets;
 use rtether_rtps::writer::{ChangeKind, WriteError};
 
+use super::hold::Hold;
 use super::kind::{Content, Kind, value_of};
 use super::shared::{Endpoint, Shared, Turn};
 use super::{Failure, Qos};
@@ -20,10 +20,9 @@ const HEADER: usize = 4;
 
 /// A writer of a [`Participant`](super::Participant); dropping it deletes it.
 pub struct Publisher {
-    shared: Arc<Shared>,
+    hold: Hold,
     outlet: Mutex<Option<Outlet>>,
     id: WriterId,
-    is_closed: AtomicBool,
 }
 
 /// A writer of each kind.
@@ -70,10 +69,9 @@ impl Publisher {
         let id = outlet.id();
         drop(turn);
         Ok(Self {
-            shared,
+            hold: Hold::new(shared),
             outlet: Mutex::new(Some(outlet)),
             id,
-            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -91,29 +89,12 @@ impl Publisher {
         let mut outlet = self.outlet();
         let outlet = outlet.as_mut().ok_or(Failure::Closed)?;
         let value = outlet.value(content)?;
-        let until = WallInstant::now() + patience;
-        let bell = self.shared.bell();
-        loop {
-            let mut turn = self.turn()?;
-            // What comes later rings again.
-            let rings = bell.rings();
-            match turn.write(outlet, &value) {
-                Ok(number) => return Ok(Some(number)),
-                Err(Failure::Refused(PublishError::Write(WriteError::Full))) => {}
-                Err(other) => return Err(other),
-            }
-            drop(turn);
-            if !bell.wait(rings, until) {
-                return Ok(None);
-            }
-        }
-    }
-
-    fn turn(&self) -> Result<Turn<'_>, Failure> {
-        if self.is_closed.load(Ordering::Relaxed) {
-            return Err(Failure::Closed);
-        }
-        self.shared.turn()
+        self.hold
+            .wait(patience, |turn| match turn.write(outlet, &value) {
+                Ok(number) => Ok(Some(number)),
+                Err(Failure::Refused(PublishError::Write(WriteError::Full))) => Ok(None),
+                Err(other) => Err(other),
+            })
     }
 
     /// Waits until `is_it` holds, but not longer than `patience`; returns whether it does.
@@ -122,19 +103,10 @@ impl Publisher {
         patience: WallDuration,
         mut is_it: impl FnMut(&mut Turn<'_>) -> Result<bool, Failure>,
     ) -> Result<bool, Failure> {
-        let until = WallInstant::now() + patience;
-        let bell = self.shared.bell();
-        loop {
-            let mut turn = self.turn()?;
-            let rings = bell.rings();
-            if is_it(&mut turn)? {
-                return Ok(true);
-            }
-            drop(turn);
-            if !bell.wait(rings, until) {
-                return Ok(false);
-            }
-        }
+        let met = self
+            .hold
+            .wait(patience, |turn| Ok(is_it(turn)?.then_some(())))?;
+        Ok(met.is_some())
     }
 
     /// Waits until this many readers are matched and had half a second to learn of it; returns
@@ -151,7 +123,7 @@ impl Publisher {
             return Ok(false);
         }
         // No event tells that they know.
-        let left = self.turn()?.settles_in(self.id)?;
+        let left = self.hold.turn()?.settles_in(self.id)?;
         if left <= Duration::ZERO {
             return Ok(true);
         }
@@ -177,7 +149,12 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn readers(&self) -> Result<usize, Failure> {
-        Ok(self.turn()?.domain()?.participant().readers_of(self.id))
+        Ok(self
+            .hold
+            .turn()?
+            .domain()?
+            .participant()
+            .readers_of(self.id))
     }
 
     /// Returns how many samples of the history lack the acknowledgment of a reliable reader.
@@ -185,7 +162,12 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn unacknowledged(&self) -> Result<u64, Failure> {
-        Ok(self.turn()?.domain()?.participant().unacknowledged(self.id))
+        Ok(self
+            .hold
+            .turn()?
+            .domain()?
+            .participant()
+            .unacknowledged(self.id))
     }
 
     /// Returns why readers of the topic are not matched, each reason once.
@@ -193,23 +175,15 @@ impl Publisher {
     /// # Errors
     /// It is closed.
     pub fn mismatches(&self) -> Result<Vec<String>, Failure> {
-        Ok(self.turn()?.reasons(Endpoint::Writer(self.id)))
+        Ok(self.hold.turn()?.reasons(Endpoint::Writer(self.id)))
     }
 
     /// Deletes the writer; has no effect if it or its participant is closed.
     pub fn close(&self) {
-        if self.is_closed.swap(true, Ordering::Relaxed) {
-            return;
+        if self.hold.end() {
+            drop(self.outlet().take());
+            self.hold.delete(Endpoint::Writer(self.id));
         }
-        drop(self.outlet().take());
-        let Ok(mut turn) = self.shared.turn() else {
-            return;
-        };
-        if let Ok(domain) = turn.domain() {
-            let now = domain.now();
-            domain.participant_mut().delete_writer(now, self.id);
-        }
-        turn.forget(Endpoint::Writer(self.id));
     }
 }
 

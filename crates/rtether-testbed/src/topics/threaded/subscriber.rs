@@ -1,6 +1,5 @@
 //! The reading side.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
@@ -13,17 +12,17 @@ use rtether_rtps::typed::Subscription;
 use rtether_rtps::types::Octets;
 
 use super::bell::Bell;
+use super::hold::Hold;
 use super::kind::{Content, Kind, json_of};
-use super::shared::{Endpoint, Shared, Turn};
+use super::shared::{Endpoint, Shared};
 use super::{Failure, Qos};
 
 /// A reader of a [`Participant`](super::Participant); dropping it deletes it.
 pub struct Subscriber {
-    shared: Arc<Shared>,
+    hold: Hold,
     inlet: Mutex<Option<Inlet>>,
     id: ReaderId,
     bell: Arc<Bell>,
-    is_closed: AtomicBool,
 }
 
 /// A reader of each kind, and how many samples were taken from it.
@@ -127,23 +126,15 @@ impl Subscriber {
         turn.listen(id, Arc::clone(&bell));
         drop(turn);
         Ok(Self {
-            shared,
+            hold: Hold::new(shared),
             inlet: Mutex::new(Some(Inlet { source, taken: 0 })),
             id,
             bell,
-            is_closed: AtomicBool::new(false),
         })
     }
 
     fn inlet(&self) -> MutexGuard<'_, Option<Inlet>> {
         self.inlet.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn turn(&self) -> Result<Turn<'_>, Failure> {
-        if self.is_closed.load(Ordering::Relaxed) {
-            return Err(Failure::Closed);
-        }
-        self.shared.turn()
     }
 
     /// Takes the next sample, waiting for it no longer than `patience`.
@@ -166,7 +157,7 @@ impl Subscriber {
     fn take_now(&self) -> Result<Option<Taken>, Failure> {
         let mut inlet = self.inlet();
         let inlet = inlet.as_mut().ok_or(Failure::Closed)?;
-        let mut turn = self.turn()?;
+        let mut turn = self.hold.turn()?;
         let domain = turn.domain()?;
         let now = domain.now();
         let taken = inlet.source.take(domain.participant_mut(), now);
@@ -179,19 +170,11 @@ impl Subscriber {
     /// # Errors
     /// It is closed.
     pub fn await_writers(&self, count: usize, patience: WallDuration) -> Result<bool, Failure> {
-        let until = WallInstant::now() + patience;
-        let bell = self.shared.bell();
-        loop {
-            let mut turn = self.turn()?;
-            let rings = bell.rings();
-            if turn.domain()?.participant().writers_of(self.id) >= count {
-                return Ok(true);
-            }
-            drop(turn);
-            if !bell.wait(rings, until) {
-                return Ok(false);
-            }
-        }
+        let met = self.hold.wait(patience, |turn| {
+            let count_now = turn.domain()?.participant().writers_of(self.id);
+            Ok((count_now >= count).then_some(()))
+        })?;
+        Ok(met.is_some())
     }
 
     /// Returns how many writers are matched.
@@ -199,7 +182,7 @@ impl Subscriber {
     /// # Errors
     /// It is closed.
     pub fn writers(&self) -> Result<usize, Failure> {
-        let mut turn = self.turn()?;
+        let mut turn = self.hold.turn()?;
         Ok(turn.domain()?.participant().writers_of(self.id))
     }
 
@@ -210,7 +193,7 @@ impl Subscriber {
     pub fn counts(&self) -> Result<Counts, Failure> {
         let inlet = self.inlet();
         let inlet = inlet.as_ref().ok_or(Failure::Closed)?;
-        let mut turn = self.turn()?;
+        let mut turn = self.hold.turn()?;
         let participant = turn.domain()?.participant();
         let counters = participant.reader_counters(self.id);
         let malformed = inlet.source.malformed();
@@ -231,23 +214,15 @@ impl Subscriber {
     /// # Errors
     /// It is closed.
     pub fn mismatches(&self) -> Result<Vec<String>, Failure> {
-        Ok(self.turn()?.reasons(Endpoint::Reader(self.id)))
+        Ok(self.hold.turn()?.reasons(Endpoint::Reader(self.id)))
     }
 
     /// Deletes the reader; has no effect if it or its participant is closed.
     pub fn close(&self) {
-        if self.is_closed.swap(true, Ordering::Relaxed) {
-            return;
+        if self.hold.end() {
+            drop(self.inlet().take());
+            self.hold.delete(Endpoint::Reader(self.id));
         }
-        drop(self.inlet().take());
-        let Ok(mut turn) = self.shared.turn() else {
-            return;
-        };
-        if let Ok(domain) = turn.domain() {
-            let now = domain.now();
-            domain.participant_mut().delete_reader(now, self.id);
-        }
-        turn.forget(Endpoint::Reader(self.id));
     }
 }
 

@@ -151,3 +151,25 @@ fn closing_ends_waits_and_may_be_repeated() {
         Err(Failure::Topic)
     ));
 }
+
+/// Oracle: the clock.
+#[test]
+fn closing_a_publisher_ends_its_write() {
+    let (here, there) = (participant(224), participant(224));
+    let qos = qos(Reliability::Reliable, History::KeepAll, 2);
+    let (publisher, _subscriber) = ends(&here, &there, qos.clone(), qos);
+    let patience = Duration::from_millis(300);
+    let mut written = 0;
+    while publisher.write(&octets(0), patience).unwrap().is_some() {
+        written += 1;
+        assert!(written < 100, "there is no limit");
+    }
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| publisher.write(&octets(0), SOON));
+        thread::sleep(Duration::from_millis(50));
+        let begun = Instant::now();
+        publisher.close();
+        assert!(begun.elapsed() < SOON / 4, "{:?}", begun.elapsed());
+        assert_eq!(waiting.join().unwrap(), Err(Failure::Closed));
+    });
+}
