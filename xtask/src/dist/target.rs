@@ -124,6 +124,13 @@ impl Target {
             remap(&cargo.join("registry/src"), "/registry"),
         ];
         flags.extend(self.flags.iter().map(|flag| (*flag).to_owned()));
+        if !self.linker[0].is_empty() {
+            // By themselves these tools let paths of this machine into the program.
+            for tool in ["linker", "dlltool"] {
+                let script = repo.root.join(format!("xtask/src/dist/{tool}.sh"));
+                flags.push(format!("-C{tool}={}", script.display()));
+            }
+        }
         if let Some(spaced) = flags.iter().find(|flag| flag.contains(' ')) {
             bail!("a folder of this machine has a blank in its name: {spaced}");
         }
