@@ -39,9 +39,12 @@
 //! program whose optimum would have to be repaired. `e = 0` and some fractions of the burst are
 //! tried.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::RangeInclusive;
 
 use crate::curve::{Affine, ONE};
 use crate::tandem::path::{Cross, Tandem, time};
@@ -49,48 +52,9 @@ use crate::tandem::path::{Cross, Tandem, time};
 /// Divisors of a burst to try as its extra delay.
 const FRACTIONS: [i128; 3] = [8, 2, 1];
 
-/// Zero up to `delay`, then the minimum of the parts as functions of the time since.
-struct Service {
-    delay: i64,
-    parts: Vec<Affine>,
-}
-
-impl Service {
-    /// Appends another service, `gap` later.
-    fn then(mut self, gap: i64, next: Self) -> Self {
-        self.delay += gap + next.delay;
-        self.parts.extend(next.parts);
-        self
-    }
-
-    /// Returns the time after which this much work has begun.
-    fn busy(&self, work: i128) -> i64 {
-        let parts = self
-            .parts
-            .iter()
-            .map(|part| time(work - part.burst, part.rate));
-        self.delay + parts.max().unwrap_or(0)
-    }
-
-    /// Leaves out a flow whose packets get `extra` time.
-    fn without(&self, flow: Affine, extra: i64) -> Option<Self> {
-        let delay = self.busy(flow.burst) + extra;
-        let later = i128::from(delay - self.delay);
-        let parts = self.parts.iter().map(|part| {
-            let rate = part.rate - flow.rate;
-            (rate > 0).then(|| Affine {
-                burst: part.burst + part.rate * later - flow.burst,
-                rate,
-            })
-        });
-        let parts = parts.collect::<Option<Vec<Affine>>>()?;
-        Some(Self { delay, parts })
-    }
-}
-
 /// Cross flows with the same ports; no two of these overlap in part.
-struct Nested {
-    cross: Cross,
+struct Nested<'a> {
+    cross: Cow<'a, Cross>,
     extra: i64,
 }
 
@@ -101,13 +65,14 @@ pub(crate) fn nested(tandem: &Tandem) -> Option<i64> {
         return None;
     }
     let mut all = nest(&tandem.equal);
-    let mut best = delay(tandem, &all)?;
+    let mut services = Services::new(tandem);
+    let mut best = services.delay(&all)?;
     for index in 0..all.len() {
         let burst = all[index].cross.bursts[0];
         for part in FRACTIONS {
             let before = all[index].extra;
             all[index].extra = time(burst / part, ONE);
-            match delay(tandem, &all) {
+            match services.delay(&all) {
                 Some(found) if found < best => best = found,
                 _ => all[index].extra = before,
             }
@@ -116,20 +81,14 @@ pub(crate) fn nested(tandem: &Tandem) -> Option<i64> {
     Some(best)
 }
 
+/// Flows that are not nested yet, by their first and last port; outer ones first.
+type Left<'a> = BTreeMap<(usize, Reverse<usize>), Cow<'a, Cross>>;
+
 /// Cuts flows so that of two with a common port one has all ports of the other; outer ones first.
-fn nest(flows: &[Cross]) -> Vec<Nested> {
-    let mut left: BTreeMap<(usize, Reverse<usize>), Cross> = BTreeMap::new();
-    let put = |left: &mut BTreeMap<_, Cross>, flow: Cross| {
-        let key = (flow.first, Reverse(flow.last()));
-        match left.get_mut(&key) {
-            Some(same) => same.add(&flow),
-            None => {
-                left.insert(key, flow);
-            }
-        }
-    };
+fn nest(flows: &[Cross]) -> Vec<Nested<'_>> {
+    let mut left = Left::new();
     for flow in flows {
-        put(&mut left, flow.clone());
+        put(&mut left, Cow::Borrowed(flow));
     }
     let (mut open, mut all): (Vec<usize>, Vec<Nested>) = (Vec::new(), Vec::new());
     while let Some((_, cross)) = left.pop_first() {
@@ -139,8 +98,8 @@ fn nest(flows: &[Cross]) -> Vec<Nested> {
         let (first, last) = (cross.first, cross.last());
         match open.last() {
             Some(&end) if end < last => {
-                put(&mut left, cross.part(first, end));
-                put(&mut left, cross.part(end + 1, last));
+                put(&mut left, Cow::Owned(cross.part(first, end)));
+                put(&mut left, Cow::Owned(cross.part(end + 1, last)));
             }
             _ => {
                 open.push(last);
@@ -151,60 +110,123 @@ fn nest(flows: &[Cross]) -> Vec<Nested> {
     all
 }
 
-fn delay(tandem: &Tandem, flows: &[Nested]) -> Option<i64> {
-    let gaps: Vec<i64> = tandem.gaps.iter().map(|gap| gap[1]).collect();
-    let service = service(tandem, 0, tandem.ports.len() - 1, flows, &gaps)?;
-    let rate = service.parts.iter().map(|part| part.rate).min()?;
-    tandem.longest(rate, |own| Some(service.busy(own)))
-}
-
-/// Returns the service of ports `first..=last` without the flows, all of which are inside, for the
-/// remaining flows with `gaps` between ports.
-fn service(
-    tandem: &Tandem,
-    first: usize,
-    last: usize,
-    flows: &[Nested],
-    gaps: &[i64],
-) -> Option<Service> {
-    let (mut at, mut rest) = (first, flows);
-    let mut all: Option<Service> = None;
-    while at <= last {
-        let (next, end) = match rest.first() {
-            Some(own) if own.cross.first == at => {
-                let end = own.cross.last();
-                let inside = rest
-                    .iter()
-                    .take_while(|flow| flow.cross.first <= end)
-                    .count();
-                let mut longer = gaps.to_vec();
-                for (gap, own) in longer[at..].iter_mut().zip(&own.cross.gaps) {
-                    *gap = own.longest.max(*gap);
-                }
-                let inner = service(tandem, at, end, &rest[1..inside], &longer)?;
-                rest = &rest[inside..];
-                let flow = Affine {
-                    burst: own.cross.bursts[0],
-                    rate: own.cross.rate,
-                };
-                (inner.without(flow, own.extra)?, end)
-            }
-            _ => (port(tandem, at)?, at),
-        };
-        all = Some(match all {
-            Some(before) => before.then(gaps[at - 1], next),
-            None => next,
-        });
-        at = end + 1;
+/// Puts a flow to those with the same ports.
+fn put<'a>(left: &mut Left<'a>, flow: Cow<'a, Cross>) {
+    match left.entry((flow.first, Reverse(flow.last()))) {
+        Entry::Occupied(mut same) => same.get_mut().to_mut().add(&flow),
+        Entry::Vacant(place) => {
+            place.insert(flow);
+        }
     }
-    all
 }
 
-fn port(tandem: &Tandem, at: usize) -> Option<Service> {
-    let port = &tandem.ports[at];
-    let rate = port.rate - port.high.rate;
-    (rate > 0).then(|| Service {
-        delay: time(port.high.burst + port.blocking, rate),
-        parts: alloc::vec![Affine { burst: 0, rate }],
-    })
+/// A service: zero up to `delay`, then the minimum of the parts from `first` on as functions of the
+/// time since.
+struct Service {
+    delay: i64,
+    first: usize,
+}
+
+/// Memory for the services of a tandem, which are evaluated often: nothing is allocated for one.
+struct Services<'a> {
+    tandem: &'a Tandem,
+    /// Parts of all services that are not complete yet, outer ones first.
+    parts: Vec<Affine>,
+    /// Gaps between the ports of each of them, in the same order.
+    gaps: Vec<i64>,
+}
+
+impl<'a> Services<'a> {
+    fn new(tandem: &'a Tandem) -> Self {
+        Self {
+            tandem,
+            parts: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// Returns the longest time to the beginning of the last transmission, with the extra times of
+    /// these flows.
+    fn delay(&mut self, flows: &[Nested<'_>]) -> Option<i64> {
+        self.parts.clear();
+        self.gaps.clear();
+        let own = self.tandem.gaps.iter().map(|gap| gap[1]);
+        self.gaps.extend(own);
+        let service = self.of(0..=self.tandem.ports.len() - 1, flows, 0)?;
+        let rate = self.parts.iter().map(|part| part.rate).min()?;
+        let busy = |own| Some(self.busy(&service, own));
+        self.tandem.longest(rate, busy)
+    }
+
+    /// Returns the service of some ports without the flows, all of which are inside, for the
+    /// remaining flows, whose gaps between these ports begin at `gaps`.
+    fn of(
+        &mut self,
+        ports: RangeInclusive<usize>,
+        flows: &[Nested<'_>],
+        gaps: usize,
+    ) -> Option<Service> {
+        let (first, last) = ports.into_inner();
+        let (mut at, mut rest) = (first, flows);
+        let mut service = Service {
+            delay: 0,
+            first: self.parts.len(),
+        };
+        while at <= last {
+            if at > first {
+                service.delay += self.gaps[gaps + at - 1 - first];
+            }
+            let own = rest.first().filter(|own| own.cross.first == at);
+            let end = if let Some(own) = own {
+                let end = own.cross.last();
+                let is_inside = |flow: &&Nested<'_>| flow.cross.first <= end;
+                let inside = rest.iter().take_while(is_inside).count();
+                let longer = self.gaps.len();
+                for (gap, own) in own.cross.gaps.iter().enumerate() {
+                    let before = self.gaps[gaps + at - first + gap];
+                    self.gaps.push(own.longest.max(before));
+                }
+                let inner = self.of(at..=end, &rest[1..inside], longer)?;
+                self.gaps.truncate(longer);
+                service.delay += self.leave_out(&inner, own)?;
+                rest = &rest[inside..];
+                end
+            } else {
+                service.delay += self.add_port(at)?;
+                at
+            };
+            at = end + 1;
+        }
+        Some(service)
+    }
+
+    /// Adds the part of a port alone, and returns its delay.
+    fn add_port(&mut self, at: usize) -> Option<i64> {
+        let port = &self.tandem.ports[at];
+        let rate = port.rate - port.high.rate;
+        self.parts.push(Affine { burst: 0, rate });
+        (rate > 0).then(|| time(port.high.burst + port.blocking, rate))
+    }
+
+    /// Returns the time after which this much work has begun.
+    fn busy(&self, service: &Service, work: i128) -> i64 {
+        let parts = self.parts[service.first..].iter();
+        let parts = parts.map(|part| time(work - part.burst, part.rate));
+        service.delay + parts.max().unwrap_or(0)
+    }
+
+    /// Leaves flows out of the last service, and returns its delay.
+    fn leave_out(&mut self, service: &Service, flows: &Nested<'_>) -> Option<i64> {
+        let (burst, rate) = (flows.cross.bursts[0], flows.cross.rate);
+        let delay = self.busy(service, burst) + flows.extra;
+        let later = i128::from(delay - service.delay);
+        for part in &mut self.parts[service.first..] {
+            part.burst += part.rate * later - burst;
+            part.rate -= rate;
+            if part.rate <= 0 {
+                return None;
+            }
+        }
+        Some(delay)
+    }
 }

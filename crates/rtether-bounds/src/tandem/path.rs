@@ -169,8 +169,8 @@ pub(crate) struct Tandem {
     pub(crate) gaps: Vec<[i64; 2]>,
     /// Cross flows of the flow's own class.
     pub(crate) equal: Vec<Cross>,
-    /// Cross flows of its class or a higher one.
-    pub(crate) any: Vec<Cross>,
+    /// Cross flows of its class or a higher one; `None` if these are `equal`.
+    pub(crate) any: Option<Vec<Cross>>,
     /// Whether all packets of the class stay in order from port to port.
     pub(crate) is_in_order: bool,
     /// Work of a packet of the flow.
@@ -220,7 +220,7 @@ impl Tandem {
             ports: Vec::with_capacity(run.len()),
             gaps: visits.skip(1).map(|v| [v.gap.min, v.gap.max]).collect(),
             equal: Vec::new(),
-            any: Vec::new(),
+            any: None,
             is_in_order: true,
             cost: costs?.into_iter().max()?,
             source: builder.source(run[0]),
@@ -232,12 +232,15 @@ impl Tandem {
         }
         let has_higher = scratch.met.iter().any(|met| !met.is_equal);
         tandem.equal = crosses(scratch, run.len(), |met| met.is_equal)?;
-        tandem.any = if has_higher {
-            crosses(scratch, run.len(), |_| true)?
-        } else {
-            tandem.equal.clone()
-        };
+        if has_higher {
+            tandem.any = Some(crosses(scratch, run.len(), |_| true)?);
+        }
         Some(tandem)
+    }
+
+    /// Returns the cross flows of the flow's own class or a higher one.
+    pub(crate) fn any(&self) -> &[Cross] {
+        self.any.as_ref().unwrap_or(&self.equal)
     }
 
     /// Returns the longest time that the packets in front of a packet take, counted from its latest

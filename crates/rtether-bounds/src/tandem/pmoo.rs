@@ -38,14 +38,14 @@ use crate::tandem::path::{Tandem, time};
 /// of its last transmission; `None` if it has no bound.
 pub(crate) fn once(tandem: &Tandem) -> Option<i64> {
     let mut gaps: alloc::vec::Vec<i64> = tandem.gaps.iter().map(|gap| gap[1]).collect();
-    for cross in &tandem.any {
+    for cross in tandem.any() {
         for (gap, own) in gaps[cross.first..].iter_mut().zip(&cross.gaps) {
             *gap = own.longest.max(*gap);
         }
     }
     let mut left: alloc::vec::Vec<i128> = tandem.ports.iter().map(|port| port.rate).collect();
     let mut work = 0;
-    for cross in &tandem.any {
+    for cross in tandem.any() {
         work += cross.bursts[0];
         for (gap, own) in gaps[cross.first..].iter().zip(&cross.gaps) {
             work += cross.rate * i128::from(*gap) - own.early;
