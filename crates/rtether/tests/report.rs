@@ -263,6 +263,23 @@ fn json_parses_back_with_exact_sums() {
     }
 }
 
+/// Oracle: the document that is made in memory.
+#[test]
+fn json_written_piece_by_piece_is_the_same() {
+    let same = |result: &dyn Render| {
+        let mut written = Vec::new();
+        result.write_json(&mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), result.json());
+    };
+    for plant in [plants::line(), plants::workshop(), plants::hostile()] {
+        with(&plant, |checked| same(&Verdicts::from(checked)));
+        same(&Bounds {
+            scenario: &plant.scenario,
+            analysis: &rtether::bound::analyze(&plant.scenario),
+        });
+    }
+}
+
 #[test]
 fn pages_are_well_formed_offline_and_small() {
     let plants = [
