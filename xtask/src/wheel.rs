@@ -33,12 +33,15 @@ const READERS: &[&str] = &[
 ];
 const TESTS: &[&str] = &[
     "test_rtether.py",
+    "test_questions.py",
     "test_live.py",
     "test_sweep.py",
     "test_plot.py",
     "test_notebooks.py",
     "test_recipes.py",
 ];
+/// Measures what it adds; tried in short, so that it keeps running.
+const BENCH: &str = "benches/python.py";
 
 /// Builds the wheel; with `proves`, tries it, too.
 pub(crate) fn run(repo: &Repo, options: &args::Wheel) -> Result<bool> {
@@ -143,6 +146,7 @@ fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
     let package = repo.root.join(PACKAGE);
     let mut types = environment.program("mypy");
     types.args(["--strict", "python/rtether", "tests"]);
+    types.arg(repo.root.join(BENCH));
     must(types.current_dir(&package))?;
     for name in TESTS {
         let mut tests = environment.program("python");
@@ -157,6 +161,8 @@ fn prove(repo: &Repo, wheel: &Path) -> Result<Proved> {
             });
         }
     }
+    let mut bench = environment.program("python");
+    must(bench.arg(repo.root.join(BENCH)).arg("--quick"))?;
     old::prove(repo, wheel)
 }
 

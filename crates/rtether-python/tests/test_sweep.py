@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 from typing import Any
 from unittest import mock
@@ -225,51 +224,6 @@ class Clusters(Base):
             with watch, self.assertWarnsRegex(RuntimeWarning, "no worker"):
                 rtether.sweep(self.path / "study.yaml", self.path / "late", client=client)
         self.assertEqual(files(self.path / "late"), self.expected)
-
-    def test_two_workers_are_as_fast_as_two_processes(self) -> None:
-        if os.environ.get("RTETHER_MEASURE") != "1" and not NIGHTLY:
-            self.skipTest("a figure of a machine at rest")
-        from distributed import Client, LocalCluster
-
-        def study(points: int, seconds: int) -> pathlib.Path:
-            text = STUDY.replace("points: 10\nseeds: 2", f"points: {points}")
-            text = text.replace("sample:", f"  run.for: [{seconds} s]\nsample:")
-            (self.path / "figure.yaml").write_text(text, encoding="utf-8")
-            return self.path / "figure.yaml"
-
-        def shards(points: int, seconds: int, out: str) -> float:
-            words = [sys.executable, "-m", "rtether", "sweep", str(study(points, seconds))]
-            words += ["--out", str(self.path / out), "-j", "1", "--no-progress"]
-            begun = time.perf_counter()
-            parts = [
-                subprocess.Popen([*words, "--shard", f"{shard}/2"], stdout=subprocess.DEVNULL)
-                for shard in (1, 2)
-            ]
-            self.assertEqual([part.wait() for part in parts], [0, 0])
-            return time.perf_counter() - begun
-
-        # As many simulated seconds as take one second.
-        seconds = int(1000 / shards(2, 1000, "scale"))
-        ratios = []
-        cluster = LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        )
-        with cluster, Client(cluster) as client:  # type: ignore[no-untyped-call]
-
-            def workers(points: int, seconds: int, out: str) -> float:
-                file = study(points, seconds)
-                begun = time.perf_counter()
-                rtether.sweep(file, self.path / out, client=client)
-                return time.perf_counter() - begun
-
-            workers(2, 1, "warm")
-            small = workers(400, 1, "small-workers") - shards(400, 1, "small-shards")
-            for turn in range(3):
-                plain = shards(20, seconds, f"shards-{turn}")
-                ratios.append(plain / workers(20, seconds, f"workers-{turn}"))
-        print(f"points of a second: {sorted(ratios)[1]:.0%} of two processes {ratios}")
-        print(f"{1e3 * small / 400:.1f} ms more for a point")
-        self.assertGreater(sorted(ratios)[1], 0.9)
 
 
 if __name__ == "__main__":
