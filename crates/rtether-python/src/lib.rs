@@ -10,6 +10,7 @@ mod diagnose;
 mod live;
 mod outcome;
 mod plant;
+mod questions;
 mod study;
 mod work;
 
@@ -43,5 +44,15 @@ fn _rtether(module: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     module.add_function(wrap_pyfunction!(plant::load, module)?)?;
     module.add_function(wrap_pyfunction!(plant::import_, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::admit, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::bound_of, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::compare_schemes, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::diff, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::export, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::fail, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::limit, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::sensitivity, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::waits, module)?)?;
+    module.add_function(wrap_pyfunction!(questions::what_if, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)
 }

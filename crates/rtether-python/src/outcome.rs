@@ -6,8 +6,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use rtether::against::{self, Against};
-use rtether::bound::{Analysis, Bounds};
+use rtether::bound::{self, Analysis, Bounds};
+use rtether::compare::{self, ByFlow, Comparison};
 use rtether::import::Plan;
+use rtether::limit::{self, Answer, End, Limit};
 use rtether::report::format::{Format, Part, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, html, json};
@@ -26,6 +28,9 @@ pub(crate) enum Found {
     Bounds(Box<(Scenario, Analysis)>),
     /// With what it is compared with a plan.
     Against(Box<(Against, Arc<Plan>)>),
+    Limit(Box<(Arc<Scenario>, Limit)>),
+    /// With whether streams are shown.
+    Schemes(Box<(Comparison, bool)>),
     /// Shown already.
     Shown(Box<Shown>),
 }
@@ -37,6 +42,8 @@ pub(crate) struct Shown {
     document: Vec<Part>,
     rows: Table,
     json: String,
+    /// Whether what is judged holds.
+    ok: Option<bool>,
 }
 
 impl Shown {
@@ -46,7 +53,13 @@ impl Shown {
             document: result.document(),
             rows: result.rows(),
             json: result.json(),
+            ok: None,
         }
+    }
+
+    /// Says whether what it judges holds.
+    pub(crate) fn judged(self, ok: Option<bool>) -> Self {
+        Self { ok, ..self }
     }
 }
 
@@ -76,17 +89,45 @@ impl Outcome {
                 all: false,
                 json: json::Options::default(),
             }),
-            Found::Bounds(both) => show(&Bounds {
-                scenario: &both.0,
-                analysis: &both.1,
-            }),
+            Found::Bounds(both) => show(&bounds(both)),
             Found::Against(both) => show(&both.0),
+            Found::Limit(both) => show(&Answer {
+                scenario: &both.0,
+                limit: &both.1,
+            }),
+            Found::Schemes(both) if both.1 => show(&ByFlow(&both.0)),
+            Found::Schemes(both) => show(&both.0),
             Found::Shown(shown) => show(&**shown),
         })
     }
 
     fn form(&self, py: Python<'_>, format: Format) -> String {
         self.with(py, |result| result.render(format, Screen::default()))
+    }
+}
+
+/// Returns whether a conclusion is that all requirements hold; `None` if it is no answer.
+pub(crate) const fn holds(conclusion: Conclusion) -> Option<bool> {
+    match conclusion {
+        Conclusion::Met => Some(true),
+        Conclusion::NoAnswer => None,
+        Conclusion::Failed
+        | Conclusion::Unmeasured
+        | Conclusion::Interrupted
+        | Conclusion::Contradiction => Some(false),
+    }
+}
+
+const fn bounds((scenario, analysis): &(Scenario, Analysis)) -> Bounds<'_> {
+    Bounds { scenario, analysis }
+}
+
+/// Returns whether the present load is within a limit.
+fn is_within(limit: &Limit) -> Option<bool> {
+    match limit.end {
+        End::Found { .. } | End::Unlimited { .. } => Some(limit.present_load_passes()),
+        End::Never => Some(false),
+        End::TooFew { .. } | End::Interrupted => None,
     }
 }
 
@@ -116,19 +157,24 @@ impl Outcome {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
             Found::Checked(checked) => Ok(py.detach(|| html::render(checked))),
-            Found::Bounds(both) => Ok(py.detach(|| rtether::bound::html(&both.0, &both.1))),
+            Found::Bounds(both) => Ok(py.detach(|| bound::html(&both.0, &both.1))),
             Found::Against(both) => Ok(py.detach(|| against::html(&both.0, &both.1))),
+            Found::Limit(both) => Ok(py.detach(|| limit::html(&both.0, &both.1))),
+            Found::Schemes(both) => Ok(py.detach(|| compare::html(&both.0))),
             Found::Shown(_) => Err(PyValueError::new_err("this result has no page")),
         }
     }
 
-    /// Whether every requirement holds; `None` if the result judges nothing.
+    /// Whether what is judged holds; `None` if there is no answer, or nothing to judge.
     #[getter]
     fn ok(&self) -> Option<bool> {
         match &self.0 {
-            Found::Checked(checked) => Some(checked.conclusion == Conclusion::Met),
+            Found::Checked(checked) => holds(checked.conclusion),
             Found::Against(both) => Some(!both.0.deviates()),
-            Found::Bounds(_) | Found::Shown(_) => None,
+            Found::Bounds(both) => bounds(both).meet_limits(),
+            Found::Limit(both) => is_within(&both.1),
+            Found::Schemes(both) => Some(both.0.has_answer()),
+            Found::Shown(shown) => shown.ok,
         }
     }
 

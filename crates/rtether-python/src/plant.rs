@@ -33,7 +33,7 @@ pub(crate) struct Plant {
 /// Changes to a scenario, as the flags of the command.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Changes {
+pub(crate) struct Changes {
     set: Option<Py<PyDict>>,
     seed: Option<u64>,
     runs: Option<u32>,
@@ -79,7 +79,11 @@ impl Plant {
     }
 
     /// Returns the scenario after changes, and how it is written.
-    fn changed(&self, py: Python<'_>, changes: &Changes) -> PyResult<(Arc<Scenario>, Written)> {
+    pub(crate) fn changed(
+        &self,
+        py: Python<'_>,
+        changes: &Changes,
+    ) -> PyResult<(Arc<Scenario>, Written)> {
         let changes = changes.overrides(py)?;
         if changes.is_empty() {
             return Ok((Arc::clone(&self.scenario), self.written.clone()));
@@ -95,7 +99,7 @@ impl Plant {
 }
 
 impl Changes {
-    fn overrides(&self, py: Python<'_>) -> PyResult<Vec<Override>> {
+    pub(crate) fn overrides(&self, py: Python<'_>) -> PyResult<Vec<Override>> {
         let mut all = Vec::new();
         for (path, value) in self.set.iter().flat_map(|set| set.bind(py)) {
             let value = match value.extract::<String>() {

@@ -61,6 +61,11 @@ fn what_python_sees_is_what_the_command_says() {
 }
 
 #[test]
+fn questions_have_the_answers_of_the_command() {
+    run("test_questions.py");
+}
+
+#[test]
 fn a_study_makes_the_files_of_the_command() {
     run("test_sweep.py");
 }

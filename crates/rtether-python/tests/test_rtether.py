@@ -83,7 +83,8 @@ class Results(unittest.TestCase):
         path = "flows.f.deadline"
         self.assertIs(plant.check().ok, True)
         self.assertIs(plant.check(set={path: "1 us"}).ok, False)
-        self.assertIsNone(plant.bound().ok)
+        self.assertIs(plant.bound().ok, True)
+        self.assertIs(plant.bound(set={path: "1 us"}).ok, False)
 
     def test_every_form(self) -> None:
         result = rtether.load(TINY).check(report=True)
@@ -248,18 +249,6 @@ class Work(unittest.TestCase):
         if child == 0:
             os._exit(0 if rtether.load(TINY).check().ok else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
-
-    def test_a_call_costs_less_than_a_millisecond(self) -> None:
-        if not NIGHTLY:
-            self.skipTest("a figure of the build that users get")
-        plant = rtether.load(TINY)
-        times = []
-        for _ in range(200):
-            begun = time.perf_counter()
-            plant.check()
-            times.append(time.perf_counter() - begun)
-        print(f"a check of ten packets: {1e6 * sorted(times)[100]:.0f} us")
-        self.assertLess(sorted(times)[100], 1e-3)
 
 
 if __name__ == "__main__":

@@ -46,8 +46,13 @@ impl Written {
 
     /// Reads the scenario, as it is written here.
     pub fn load(&self) -> Loaded {
+        self.load_and_add(&[])
+    }
+
+    /// Reads the scenario with more flows; [`Loaded::added`] has their numbers.
+    pub fn load_and_add(&self, flows: &[Source]) -> Loaded {
         let read = |path: &str| self.read(path);
-        load_from(&self.name, &self.text, &read, &self.changes, &[])
+        load_from(&self.name, &self.text, &read, &self.changes, flows)
     }
 
     /// Returns how a scenario was written that has been read from a file.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
 use rtether::report::format::Render;
-use rtether::verdict::Standing;
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -111,17 +110,12 @@ fn print(arguments: &BoundArgs, result: &impl Render, exit: Exit) -> Exit {
     if printed == Exit::Ok { exit } else { printed }
 }
 
-/// Returns the exit code for these bounds.
-fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> Exit {
-    let counts = bound::counts(scenario, analysis);
-    let sums = rtether::sums::proved(scenario, analysis);
-    let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
-    if counts.late > 0 || any(Standing::NotProved) {
-        Exit::Failed
-    } else if counts.unknown > 0 || any(Standing::NoBound) {
-        Exit::NoAnswer
-    } else {
-        Exit::Ok
+/// Returns the exit code for an answer.
+const fn exit(meets: Option<bool>) -> Exit {
+    match meets {
+        Some(true) => Exit::Ok,
+        Some(false) => Exit::Failed,
+        None => Exit::NoAnswer,
     }
 }
 
@@ -138,21 +132,17 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
             .write(&page)
             .map_err(|message| terminal::fail(&message))?;
     }
-    let exit = judge(scenario, &analysis);
     let analysis = &analysis;
+    let bounds = Bounds { scenario, analysis };
+    let own = exit(bounds.meet_limits());
     if arguments.diameter {
         let found = ByDiameter::new(scenario, analysis);
-        let exit = match found.meets_deadlines() {
-            Some(true) => Exit::Ok,
-            Some(false) => Exit::Failed,
-            None => Exit::NoAnswer,
-        };
-        return Ok(print(arguments, &found, exit));
+        return Ok(print(arguments, &found, exit(found.meets_deadlines())));
     }
     Ok(if arguments.ports {
-        print(arguments, &Places { scenario, analysis }, exit)
+        print(arguments, &Places { scenario, analysis }, own)
     } else {
-        print(arguments, &Bounds { scenario, analysis }, exit)
+        print(arguments, &bounds, own)
     })
 }
 
@@ -171,7 +161,11 @@ fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
         &arguments.what_if,
     )?;
     let found = bound::what_if(&before, &after, &changes);
-    Ok(print(arguments, &found, judge(&after, &found.after)))
+    let bounds = Bounds {
+        scenario: &after,
+        analysis: &found.after,
+    };
+    Ok(print(arguments, &found, exit(bounds.meet_limits())))
 }
 
 fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {

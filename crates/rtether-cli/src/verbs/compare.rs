@@ -45,18 +45,11 @@ const NOTES: &str = "Example: rtether compare plant.yaml --access csma-cd,tdma\n
 scheme keeps every deadline, 1 none does.";
 
 fn schemes(text: &str) -> Result<Schemes, String> {
-    let all = Candidate::all();
     if text == "all" {
-        return Ok(Schemes(all));
+        return Ok(Schemes(Candidate::all()));
     }
     let names = text.split(',').map(str::trim);
-    let found = names.map(|name| {
-        let mut own = all.iter().filter(|own| own.name() == name);
-        own.next().copied().ok_or_else(|| {
-            let known: Vec<&str> = all.iter().map(|own| own.name()).collect();
-            format!("no access scheme `{name}`; known are {}", known.join(", "))
-        })
-    });
+    let found = names.map(Candidate::named);
     found.collect::<Result<_, _>>().map(Schemes)
 }
 

@@ -15,7 +15,7 @@ import html
 import json
 import os
 import sys
-from typing import Any, Callable, Iterable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _rtether
 from ._live import Counts, Participant, Publisher, Sample, Subscriber
@@ -23,6 +23,7 @@ from ._rtether import Result, ScenarioError, __version__
 
 __all__ = [
     "Counts",
+    "Export",
     "Participant",
     "Plan",
     "Plant",
@@ -32,6 +33,7 @@ __all__ = [
     "ScenarioError",
     "Subscriber",
     "__version__",
+    "diff",
     "import_",
     "load",
     "main",
@@ -106,9 +108,126 @@ class Plant:
         changes = _changes(set, seed, runs, duration, warmup)
         return self._inner._judge(changes, False, report, jobs or 0, progress)
 
-    def bound(self, *, set: Optional[Mapping[str, Any]] = None) -> Result:
-        """Prove how long packets can take at most, without simulation."""
+    def bound(
+        self,
+        *,
+        set: Optional[Mapping[str, Any]] = None,
+        ports: bool = False,
+        diameter: bool = False,
+    ) -> Result:
+        """Prove how long packets can take at most, without simulation.
+
+        `ports` shows ports and stacks instead of streams, `diameter` what the plant's longest way and
+        busiest place alone prove.
+        """
+        if ports and diameter:
+            raise ValueError("`ports` and `diameter` are different results")
+        if ports or diameter:
+            shows = "ports" if ports else "diameter"
+            return _rtether.bound_of(self._inner, _changes(set), shows)
         return self._inner._bound(_changes(set))
+
+    def what_if(
+        self, change: Mapping[str, Any], *, set: Optional[Mapping[str, Any]] = None
+    ) -> Result:
+        """Prove what a change would do to the bounds; `change` has values by their path, as `set`."""
+        return _rtether.what_if(self._inner, _changes(set), _changes(change))
+
+    def sensitivity(
+        self, flow: Optional[str] = None, *, set: Optional[Mapping[str, Any]] = None
+    ) -> Result:
+        """Try single changes, and rank them by what they gain for a flow, by default that with the
+        least slack. Raises `LookupError` if there is no such flow.
+        """
+        return _rtether.sensitivity(self._inner, _changes(set), flow)
+
+    def waits(self, longer_than: str, *, set: Optional[Mapping[str, Any]] = None) -> Result:
+        """How likely frames of aperiodic flows wait longer than a time at ports of switches; a model,
+        not a bound.
+        """
+        return _rtether.waits(self._inner, _changes(set), longer_than)
+
+    def admit(
+        self, *flows: Union[str, Mapping[str, Any]], set: Optional[Mapping[str, Any]] = None
+    ) -> Result:
+        """Decide whether flows may be added with all deadlines proved: each a mapping or a text as
+        under `flows` of a scenario. `ok` is `None` if a flow with a deadline would have no bound.
+        """
+        if not flows:
+            raise TypeError("name a flow at least")
+        texts = [flow if isinstance(flow, str) else json.dumps(dict(flow)) for flow in flows]
+        return _rtether.admit(self._inner, _changes(set), texts)
+
+    def limit(
+        self,
+        flows: Optional[str] = None,
+        *,
+        miss: float = 1e-3,
+        confidence: float = 0.95,
+        tolerance: float = 0.02,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+    ) -> Result:
+        """Find the highest load of other traffic at which deadlines hold; `ok` says whether the
+        present load is within it, `None` that there are too few packets to say.
+
+        `flows` are those whose load is scaled: name, class or a pattern with ``*``, by default all
+        without a deadline. `miss` is the largest ratio of late or lost packets of a flow.
+        """
+        changes = _changes(set, seed, runs, duration, warmup)
+        shares = (miss, confidence, tolerance)
+        return _rtether.limit(self._inner, changes, flows, shares, jobs or 0)
+
+    def compare(
+        self,
+        access: Optional[Sequence[str]] = None,
+        *,
+        by_flow: bool = False,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+    ) -> Result:
+        """Compare access schemes on the hubs of the plant, by default all; `ok` says whether one of
+        them keeps every deadline.
+        """
+        changes = _changes(set, seed, runs, duration, warmup)
+        names = [access] if isinstance(access, str) else access
+        return _rtether.compare_schemes(self._inner, changes, names, by_flow, jobs or 0)
+
+    def fail(
+        self,
+        elements: str = "both",
+        *,
+        recovery: Optional[str] = None,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        runs: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        jobs: Optional[int] = None,
+        progress: Optional[Progress] = None,
+    ) -> Result:
+        """Judge the plant again for every single failure of ``"links"``, ``"trunks"``,
+        ``"switches"`` or ``"both"``, links and switches; `recovery` is the time until the network has
+        reconverged.
+        """
+        changes = _changes(set, seed, runs, duration, warmup)
+        return _rtether.fail(self._inner, changes, elements, recovery, jobs or 0, progress)
+
+    def export(self, tool: str, *, set: Optional[Mapping[str, Any]] = None) -> Export:
+        """Write the plant for another tool: ``"inet"``, ``"saihu"``, ``"tc"`` or ``"tsnkit"``.
+
+        Raises `ValueError` with every reason why that tool cannot express it.
+        """
+        files, notes = _rtether.export(self._inner, _changes(set), tool)
+        return Export(dict(files), notes)
 
     def why(
         self,
@@ -143,6 +262,22 @@ class Plant:
             + (f"<ul>{''.join(warnings)}</ul>" if warnings else "")
             + f"<details><summary>Scenario</summary><pre>{html.escape(self.text)}</pre></details>"
         )
+
+
+class Export(NamedTuple):
+    """A plant as another tool reads it."""
+
+    #: Contents by the names of the files.
+    files: dict[str, str]
+    #: What the tool is not told, or told otherwise.
+    notes: list[str]
+
+    def write(self, folder: Path) -> None:
+        """Write the files into a folder; those that are there are replaced."""
+        os.makedirs(folder, exist_ok=True)
+        for name, text in self.files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8", newline="") as file:
+                file.write(text)
 
 
 class Plan:
@@ -204,6 +339,24 @@ def import_(
         "switches": [os.fspath(file) for file in cabling],
     }
     return Plan(_rtether.import_([os.fspath(file) for file in files], choices))
+
+
+def diff(
+    old: Union[Result, Path, Mapping[str, Any]], new: Union[Result, Path, Mapping[str, Any]]
+) -> Result:
+    """Compare two results of `check` or `sim`: margins gained and lost, new failures; `ok` says that
+    there are none of these. Each is a `Result`, its `to_dict()`, or the path of a file with its JSON.
+    """
+
+    def text(result: Union[Result, Path, Mapping[str, Any]]) -> str:
+        if isinstance(result, Result):
+            return result.json()
+        if isinstance(result, Mapping):
+            return json.dumps(result)
+        with open(result, encoding="utf-8") as file:
+            return file.read()
+
+    return _rtether.diff(text(old), text(new))
 
 
 def sweep(

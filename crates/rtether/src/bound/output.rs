@@ -15,6 +15,7 @@ use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
 use crate::sums;
+use crate::verdict::Standing;
 
 /// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
@@ -75,6 +76,21 @@ impl Render for Bounds<'_> {
 }
 
 impl Bounds<'_> {
+    /// Returns whether every bound, and every sum of bounds, meets its limit; `None` if none exceeds
+    /// it, but a flow with a deadline has no bound.
+    pub fn meet_limits(&self) -> Option<bool> {
+        let counts = counts(self.scenario, self.analysis);
+        let sums = sums::proved(self.scenario, self.analysis);
+        let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
+        if counts.late > 0 || any(Standing::NotProved) {
+            Some(false)
+        } else if counts.unknown > 0 || any(Standing::NoBound) {
+            None
+        } else {
+            Some(true)
+        }
+    }
+
     /// Returns a row per stream.
     fn streams(&self) -> Table {
         let Self { scenario, analysis } = *self;

@@ -49,6 +49,19 @@ impl Candidate {
         schemes.chain([Self::VirtualLinks]).collect()
     }
 
+    /// Returns the one of a name.
+    ///
+    /// # Errors
+    /// If there is none; the message has all names.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let all = Self::all();
+        let found = all.iter().find(|own| own.name() == name);
+        found.copied().ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|own| own.name()).collect();
+            format!("no access scheme `{name}`; known are {}", known.join(", "))
+        })
+    }
+
     /// Returns the name in commands and reports.
     pub const fn name(self) -> &'static str {
         match self {

@@ -24,6 +24,9 @@ pub enum Which {
 }
 
 impl Which {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Links, Self::Trunks, Self::Switches, Self::Both];
+
     /// Returns the word used on the command line and in files.
     pub const fn name(self) -> &'static str {
         match self {
