@@ -2,6 +2,7 @@
 //! there is nothing else, their results are those of this machine's own build, and crates can be
 //! published.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::target::{Built, Target};
+use super::target::{Built, Target, cargo_home};
 use super::{Made, debian, make};
 use crate::child::succeeds;
 use crate::generate;
@@ -380,10 +381,70 @@ fn repeat(repo: &Repo, made: &Made, targets: &[&'static Target]) -> Result<()> {
 }
 
 /// Packs every crate, and builds it of what was packed.
+///
+/// Cargo takes crates with one name and version for the same: where an earlier run has packed them,
+/// it would build those.
 fn publish(repo: &Repo) -> Result<()> {
+    let scratch = Scratch::new("publish")?;
+    let registries = Registries::of(cargo_home()?);
     let arguments = ["publish", "--workspace", "--dry-run", "--allow-dirty"];
-    if !succeeds(repo.cargo(&arguments).arg("--quiet"))? {
+    let mut publish = repo.cargo(&arguments);
+    let is_good = succeeds(publish.arg("--quiet").env("CARGO_TARGET_DIR", &scratch.0))?;
+    drop(registries);
+    if !is_good {
         bail!("`cargo {}` fails; see above", arguments.join(" "));
     }
     Ok(())
+}
+
+/// What Cargo keeps of each registry. On drop, it forgets those that have come since and have no
+/// host: they were folders that are gone.
+struct Registries {
+    cargo: PathBuf,
+    before: BTreeSet<PathBuf>,
+}
+
+impl Registries {
+    fn of(cargo: PathBuf) -> Self {
+        let before = Self::all(&cargo);
+        Self { cargo, before }
+    }
+
+    fn all(cargo: &Path) -> BTreeSet<PathBuf> {
+        let kinds = ["cache", "index", "src"].map(|kind| cargo.join("registry").join(kind));
+        let entries = kinds.into_iter().flat_map(fs::read_dir).flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+}
+
+impl Drop for Registries {
+    fn drop(&mut self) {
+        for folder in Self::all(&self.cargo).difference(&self.before) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            // It begins with the host.
+            if name.starts_with('-') {
+                drop(fs::remove_dir_all(folder));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registries_in_folders_are_forgotten() {
+        let cargo = Scratch::new("registries").unwrap();
+        let source = |name: &str| cargo.0.join("registry/src").join(name);
+        let make = |name: &str| fs::create_dir_all(source(name).join("crate-1.0.0")).unwrap();
+        make("-before");
+        let registries = Registries::of(cargo.0.clone());
+        make("-since");
+        make("index.crates.io-since");
+        drop(registries);
+        assert!(source("-before").exists());
+        assert!(!source("-since").exists());
+        assert!(source("index.crates.io-since").exists());
+    }
 }

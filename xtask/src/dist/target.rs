@@ -115,9 +115,7 @@ impl Target {
 
     /// Returns its flags; none of the folders of this machine is named in the program.
     fn all_flags(&self, repo: &Repo) -> Result<String> {
-        let home = || env::home_dir().map(|home| home.join(".cargo"));
-        let cargo = env::var_os("CARGO_HOME").map(PathBuf::from);
-        let cargo = cargo.or_else(home).context("there is no CARGO_HOME")?;
+        let cargo = cargo_home()?;
         let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
         let mut flags = vec![
             remap(&repo.root, "/rtether"),
@@ -136,6 +134,13 @@ impl Target {
         }
         Ok(flags.join(" "))
     }
+}
+
+/// Returns the folder of Cargo.
+pub(super) fn cargo_home() -> Result<PathBuf> {
+    let home = || env::home_dir().map(|home| home.join(".cargo"));
+    let cargo = env::var_os("CARGO_HOME").map(PathBuf::from);
+    cargo.or_else(home).context("there is no CARGO_HOME")
 }
 
 #[cfg(test)]
