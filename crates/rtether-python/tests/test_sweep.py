@@ -178,8 +178,11 @@ class Clusters(Base):
                     # Others are under way when a point is there, as long as some are left.
                     pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
                     if pids and there <= of - 4 and (there == 1 or dice.random() < 0.3):
-                        killed.append(dice.choice(pids))
-                        os.kill(killed[-1], signal.SIGKILL)
+                        pid = dice.choice(pids)
+                        # It may just have been killed, and its nanny not know yet.
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid, signal.SIGKILL)
+                            killed.append(pid)
 
                 plant = rtether.load(self.path / "plant.yaml")
                 rtether.sweep(
