@@ -14,7 +14,7 @@ use rtether::scenario::Source;
 use rtether_testbed::topics::threaded::{
     self, Content, DomainError, DomainOptions, Failure, Kind, OpenError, Taken,
 };
-use rtether_testbed::topics::{Durability, History, Qos, Reliability};
+use rtether_testbed::topics::{Discovery, Durability, History, Qos, Reliability};
 
 use crate::diagnose;
 
@@ -164,7 +164,7 @@ fn holds(
 impl Participant {
     /// Joins a domain.
     #[new]
-    #[pyo3(signature = (domain, interface, peers, multicast, name))]
+    #[pyo3(signature = (domain, interface, peers, multicast, name, discovery))]
     fn new(
         py: Python<'_>,
         domain: u16,
@@ -172,7 +172,16 @@ impl Participant {
         peers: Vec<String>,
         multicast: bool,
         name: String,
+        discovery: &str,
     ) -> PyResult<Self> {
+        let discovery = match discovery {
+            "all" => Discovery::All,
+            "on-demand" => Discovery::OnDemand,
+            other => {
+                let message = format!("`discovery` is \"all\" or \"on-demand\", not `{other}`");
+                return Err(PyValueError::new_err(message));
+            }
+        };
         let address = |text: &str| {
             text.parse::<Ipv4Addr>().map_err(|_| {
                 PyValueError::new_err(format!("`{text}` is no address, such as 10.0.0.2"))
@@ -187,6 +196,7 @@ impl Participant {
                 .collect::<PyResult<_>>()?,
             multicast,
             name,
+            discovery,
             ..DomainOptions::default()
         };
         let opened = py.detach(|| threaded::Participant::open(&options));

@@ -259,6 +259,28 @@ pub(crate) fn waits(
     Ok(shown(found))
 }
 
+/// Says what discovery over RTPS takes.
+#[pyfunction]
+pub(crate) fn discovery(
+    py: Python<'_>,
+    plant: &Plant,
+    changes: Changes,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let (scenario, _) = plant.changed(py, &changes)?;
+    let listener = progress.map(|callback| Listener {
+        callback,
+        whole: scenario.run.duration,
+    });
+    let found = work::run(py, 1, listener.as_ref(), move |progress| {
+        let found = rtether::discovery::discovery(&scenario, progress);
+        found.map(|found| found.as_ref().map(Shown::of))
+    })?;
+    let found = found.map_err(wrong)?;
+    let none = || PyLookupError::new_err("no flow of the scenario is `over: rtps`");
+    Ok(shown(found.ok_or_else(none)?))
+}
+
 /// Names and contents of files, and what they do not tell.
 type Files = (Vec<(String, String)>, Vec<String>);
 

@@ -91,6 +91,17 @@ class Pairs(Live):
                 self.assertEqual(subscriber.counts, rtether.Counts(4, 0, 0, 0, 0, 0))
         self.assertTrue(has_at_most(before))
 
+    def test_endpoints_are_discovered_on_demand(self) -> None:
+        one, two = (self.participant(discovery="on-demand") for _ in range(2))
+        subscriber, publisher = two.subscriber("level"), one.publisher("level")
+        self.assertTrue(publisher.wait_for_readers(timeout=SOON))
+        publisher.write(b"7")
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None
+        self.assertEqual(sample.data, b"7")
+        with self.assertRaisesRegex(ValueError, "on-demand"):
+            self.participant(discovery="static")
+
     def test_a_full_history_holds_the_writer_back(self) -> None:
         one, two = self.participant(), self.participant()
         subscriber = two.subscriber("held", limit=3)

@@ -168,6 +168,13 @@ class Questions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "new result"):
             rtether.diff(old, {})
 
+    def test_what_discovery_takes(self) -> None:
+        words = ["--set", "flows.trip.over=rtps", "--for", "5 s"]
+        found = self.ring.discovery(set={"flows.trip.over": "rtps"}, duration="5 s")
+        self.agree(found, "sim", "ring.yaml", "--discovery", *words, judges=False)
+        with self.assertRaisesRegex(LookupError, "rtps"):
+            self.ring.discovery()
+
     def test_a_plant_is_exported(self) -> None:
         exported = self.ring.export("saihu", set={"flows.bulk.size": "1000 B"})
         exported.write("python")

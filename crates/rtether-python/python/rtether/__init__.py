@@ -221,6 +221,21 @@ class Plant:
         changes = _changes(set, seed, runs, duration, warmup)
         return _rtether.fail(self._inner, changes, elements, recovery, jobs or 0, progress)
 
+    def discovery(
+        self,
+        *,
+        set: Optional[Mapping[str, Any]] = None,
+        seed: Optional[int] = None,
+        duration: Optional[str] = None,
+        warmup: Optional[str] = None,
+        progress: Optional[Progress] = None,
+    ) -> Result:
+        """Simulate what discovery over RTPS takes on each link, in the first seed. Raises
+        `LookupError` if no flow is over RTPS.
+        """
+        changes = _changes(set, seed, None, duration, warmup)
+        return _rtether.discovery(self._inner, changes, progress)
+
     def export(self, tool: str, *, set: Optional[Mapping[str, Any]] = None) -> Export:
         """Write the plant for another tool: ``"inet"``, ``"saihu"``, ``"tc"`` or ``"tsnkit"``.
 

@@ -202,7 +202,8 @@ class Participant:
 
     `interface` is the address of this host that selects the network, by default the first that is
     not loopback; `peers` are addresses of hosts that multicast does not reach; `name` is what others
-    see. Waits release the interpreter, and Ctrl-C ends them; any thread may call. Other processes need
+    see. With ``discovery="on-demand"`` it exchanges endpoints only with participants that share a
+    topic. Waits release the interpreter, and Ctrl-C ends them; any thread may call. Other processes need
     participants of their own: that of a parent raises `RuntimeError` in a child that was forked.
 
     Raises `ValueError` if there can be no such domain or address, `OSError` if this host has no such
@@ -217,13 +218,16 @@ class Participant:
         peers: Sequence[str] = (),
         multicast: bool = True,
         name: str = "rtether for Python",
+        discovery: str = "all",
     ) -> None:
         inner = getattr(_rtether, "Participant", None)
         if inner is None:
             raise NotImplementedError("publish-subscribe needs Linux; all else of rtether does not")
         if not 0 <= domain < 1 << 16:
             raise ValueError(f"domain {domain} does not exist")
-        self._inner: _rtether.Participant = inner(domain, interface, list(peers), multicast, name)
+        self._inner: _rtether.Participant = inner(
+            domain, interface, list(peers), multicast, name, discovery
+        )
         self._publishers: weakref.WeakSet[Publisher] = weakref.WeakSet()
         # Says good-bye also if nobody closes it.
         self._finalizer = weakref.finalize(self, self._inner.close)

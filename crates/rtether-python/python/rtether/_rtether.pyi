@@ -108,6 +108,7 @@ class Participant:
         peers: Sequence[str],
         multicast: bool,
         name: str,
+        discovery: str,
     ) -> None: ...
     @property
     def address(self) -> str: ...
@@ -160,6 +161,11 @@ def compare_schemes(
     jobs: int,
 ) -> Result: ...
 def diff(old: str, new: str) -> Result: ...
+def discovery(
+    plant: Plant,
+    changes: Mapping[str, Any],
+    progress: Optional[Callable[[float], object]],
+) -> Result: ...
 def export(
     plant: Plant, changes: Mapping[str, Any], tool: str
 ) -> tuple[list[tuple[str, str]], list[str]]: ...
