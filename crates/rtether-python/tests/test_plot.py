@@ -76,7 +76,7 @@ class Others(unittest.TestCase):
 
     def test_progress_grows_to_the_end(self) -> None:
         parts: list[float] = []
-        plant().sim(duration="60 s", runs=2, progress=parts.append)
+        plant().sim(duration="600 s", runs=2, progress=parts.append)
         self.assertGreater(len(parts), 1)
         self.assertEqual(parts, sorted(parts))
         self.assertTrue(0 <= parts[0] and parts[-1] == 1, parts)
