@@ -28,6 +28,10 @@ impl Analyzer {
         if self.stages.len() != 1 || self.network.selects_by_deadline() || !is_plain(&self.plant) {
             return None;
         }
+        // Which of several flows is named for a missing bound depends on all places.
+        if self.solution().has_causes() {
+            return None;
+        }
         let flow = by.map_or(&[][..], core::slice::from_ref);
         let own = self.atlas.follow(&self.network, flow);
         let own = Plant::complete(own, &self.network, flow);
@@ -41,7 +45,8 @@ impl Analyzer {
         self.ways = None;
         let was_cyclic = self.solution().is_cyclic;
         self.exchange(edit, own);
-        if !impatient(&self.plant, self.solution()).is_empty() {
+        let solution = self.solution();
+        if solution.has_causes() || !impatient(&self.plant, solution).is_empty() {
             let network = take(&mut self.network);
             return Some(self.begin_anew(network, edit));
         }
@@ -160,6 +165,12 @@ fn edges(all: &[Visit], some: &[Visit]) -> Vec<(u32, u32)> {
 }
 
 impl Solution {
+    /// Returns whether a wait or a jitter has no bound.
+    fn has_causes(&self) -> bool {
+        let mut causes = self.cause.iter().chain(&self.jitter_cause);
+        causes.any(Option::is_some)
+    }
+
     /// Exchanges visits for as many new ones, of which nothing is known.
     fn exchange(&mut self, gone: Range<usize>, came: usize, edit: &Edit) {
         let zeros = || core::iter::repeat_n(0, came);
