@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use rtether::scenario::render::Style;
-use rtether::scenario::{self, FlowId, Override, Scenario, Source, Written};
+use rtether::scenario::{self, Override, Scenario, Source, Written};
 
 use crate::exit::Exit;
 use crate::terminal::MessageFormat;
@@ -136,8 +136,7 @@ pub(crate) fn load_both(
     Ok((old, new, own))
 }
 
-/// Loads a scenario file with additional flows, from a file or from arguments; returns their
-/// numbers.
+/// Loads a scenario file without and with additional flows, from a file or from arguments.
 ///
 /// An overload is an answer here, not a mistake.
 pub(crate) fn load_and_add(
@@ -145,7 +144,7 @@ pub(crate) fn load_and_add(
     overrides: &Overrides,
     file: Option<&Path>,
     flows: &[String],
-) -> Result<(Scenario, Vec<FlowId>), Exit> {
+) -> Result<(Scenario, Scenario), Exit> {
     terminal::choose_form(overrides.message_format);
     if file == Some(path) && path == Path::new("-") {
         terminal::complain("scenario and flow cannot both come from standard input");
@@ -167,9 +166,8 @@ pub(crate) fn load_and_add(
     let name = path.display().to_string();
     let loaded = scenario::load_from(&name, &text, &further, &all, &added);
     show(&loaded, overrides.message_format);
-    let added = loaded.added();
-    let scenario = loaded.scenario.ok_or(Exit::WrongInput)?;
-    Ok((scenario, added))
+    let both = loaded.without_added.zip(loaded.scenario);
+    both.ok_or(Exit::WrongInput)
 }
 
 fn read(path: &Path) -> Result<String, Exit> {

@@ -61,12 +61,11 @@ pub(crate) fn admit(
         })
         .collect();
     let loaded = py.detach(|| written.load_and_add(&added));
-    let Some(scenario) = loaded.scenario.clone() else {
+    let Some((before, after)) = loaded.without_added.clone().zip(loaded.scenario.clone()) else {
         return Err(diagnose::error(py, &loaded));
     };
-    let added = loaded.added();
     let found = work::run(py, 0, None, move |_| {
-        let admission = bound::admit(&scenario, &added);
+        let admission = bound::admit(&before, &after);
         let ok = match admission.decision {
             Decision::Yes => Some(true),
             Decision::No => Some(false),

@@ -4,8 +4,11 @@
 //! syntax. Its flows are put into the scenario's tree before lowering, so every check of the loader
 //! applies and points into the text.
 
-use super::codes;
+use super::codes::{self, Severity};
 use super::diagnostic::{Diagnostic, Sink, Source, Span};
+use super::lower_all;
+use super::plan::Scenario;
+use super::reader::Reader;
 use super::tree::{self, Data, Entry, Value};
 
 /// Adds the flows of a text to those of the scenario.
@@ -42,6 +45,28 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
                 data: Data::List(added),
             },
         }),
+    }
+}
+
+/// Reads the file without added flows. It may have no flow at all, and its `accept`, which may name a
+/// flow that is to be added, is left out.
+pub(super) fn without(
+    mut file: Value,
+    sources: &[Source],
+    source_name: &str,
+) -> Result<Scenario, Vec<Diagnostic>> {
+    if let Data::Map(entries) = &mut file.data {
+        entries.retain(|entry| entry.key != "accept");
+    }
+    let mut reader = Reader::new(Sink::default(), sources);
+    let lowered = lower_all(&mut reader, &file, source_name);
+    let is_mistake = |own: &Diagnostic| {
+        own.severity == Severity::Error && own.code != codes::NOTHING_TO_RUN.name
+    };
+    let mistakes = reader.sink.finish().into_iter().filter(is_mistake);
+    match (lowered, mistakes.collect::<Vec<_>>()) {
+        (Some((scenario, _)), mistakes) if mistakes.is_empty() => Ok(scenario),
+        (_, mistakes) => Err(mistakes),
     }
 }
 

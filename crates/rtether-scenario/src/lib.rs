@@ -107,6 +107,10 @@ pub fn size(text: &str) -> Result<rtether_model::quantity::Bytes, String> {
 pub struct Loaded {
     /// The scenario; `None` if there are errors.
     pub scenario: Option<Scenario>,
+    /// The scenario without the flows that were added, with everything that follows from its flows
+    /// (turns at hubs, VLANs that ports register) as that file alone has it; `None` if no flows were
+    /// added, or if there are errors.
+    pub without_added: Option<Scenario>,
     /// All diagnostics, in file order; a scenario can still have warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that spans point into: the file, one for each override, added flows, and the files
@@ -114,8 +118,6 @@ pub struct Loaded {
     pub sources: Vec<Source>,
     /// Where nodes, links and flows of the scenario were declared.
     pub places: DeclarationSpans,
-    /// Index of the first source with added flows.
-    first_added: usize,
     /// Index of the first file that is included.
     first_included: usize,
 }
@@ -144,14 +146,6 @@ impl Loaded {
     pub fn into_scenario(self) -> Result<Scenario, String> {
         let words = self.text(render::Style::Plain);
         self.scenario.ok_or(words)
-    }
-
-    /// Returns the flows that were added to those of the file.
-    pub fn added(&self) -> Vec<FlowId> {
-        let flows = (0u32..).map(FlowId).zip(&self.places.flows);
-        let sources = self.first_added..self.first_included;
-        let added = flows.filter(|(_, span)| sources.contains(&(span.source as usize)));
-        added.map(|(flow, _)| flow).collect()
     }
 
     /// Returns the files that were included, with the names that messages give them.
@@ -194,7 +188,7 @@ pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loade
 }
 
 /// Reads a scenario after replacing values and adding flows. Each text in `flows` is one flow or a
-/// list of flows; [`Loaded::added`] returns those flows.
+/// list of flows; [`Loaded::without_added`] is the scenario without them.
 pub fn load_and_add(
     source_name: &str,
     text: &str,
@@ -221,7 +215,6 @@ pub fn load_from(
         text: text.to_owned(),
     }];
     sources.extend(overrides.iter().map(Override::source));
-    let first_added = sources.len();
     sources.extend(flows.iter().cloned());
     let first_included = sources.len();
     let mut sink = Sink::default();
@@ -231,6 +224,10 @@ pub fn load_from(
         for (source, change) in (1..).zip(overrides) {
             change.apply(&mut root, source, &mut sink);
         }
+        root
+    });
+    let file = root.clone().filter(|_| !flows.is_empty());
+    let root = root.map(|mut root| {
         for (source, text) in (1..).zip(&sources[1..first_included]).skip(overrides.len()) {
             additions::apply(&mut root, source, text, &mut sink);
         }
@@ -239,17 +236,28 @@ pub fn load_from(
     let mut reader = Reader::new(sink, &sources);
     let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
     let errors = reader.sink.errors();
-    let diagnostics = reader.sink.finish();
-    let (scenario, places) = match lowered {
+    let mut diagnostics = reader.sink.finish();
+    let (mut scenario, places) = match lowered {
         Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
         None => (None, DeclarationSpans::default()),
     };
+    let mut without_added = None;
+    // Mistakes of the whole are likely those of the file as well.
+    if let (Some(file), Some(_)) = (file, &scenario) {
+        match additions::without(file, &sources, source_name) {
+            Ok(alone) => without_added = Some(alone),
+            Err(mistakes) => {
+                diagnostics.extend(mistakes);
+                scenario = None;
+            }
+        }
+    }
     Loaded {
         scenario,
+        without_added,
         diagnostics,
         sources,
         places,
-        first_added,
         first_included,
     }
 }

@@ -49,7 +49,7 @@ impl Written {
         self.load_and_add(&[])
     }
 
-    /// Reads the scenario with more flows; [`Loaded::added`] has their numbers.
+    /// Reads the scenario with more flows; [`Loaded::without_added`] is the one without them.
     pub fn load_and_add(&self, flows: &[Source]) -> Loaded {
         let read = |path: &str| self.read(path);
         load_from(&self.name, &self.text, &read, &self.changes, flows)

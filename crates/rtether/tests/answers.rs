@@ -55,8 +55,7 @@ fn admit(text: &str, added: &str) -> Admission {
     }];
     let overload = Override::parse("run.overload=allow").unwrap();
     let loaded = scenario::load_and_add("star.yaml", text, &[overload], &added);
-    let flows = loaded.added();
-    bound::admit(&loaded.scenario.unwrap(), &flows)
+    bound::admit(&loaded.without_added.unwrap(), &loaded.scenario.unwrap())
 }
 
 /// Oracle: `f` alone takes 18.24 us, behind a frame of `g` 28.32 us.
@@ -130,6 +129,17 @@ fn several_flows_are_admitted_together() {
         bound::latencies(&admission.analysis)
     );
     assert_eq!(bound::latencies(&analysis)[0], Some(us(38.4)));
+}
+
+/// Oracle: by hand. `g` alone takes 18.24 us.
+#[test]
+fn a_file_may_have_no_flow_yet_and_requirements_for_it() {
+    let new = "{ name: g, from: c, to: b, period: 1 ms, size: 60 B, deadline: 19 us }";
+    let empty = plant("").replace("flows:\n", "");
+    assert_eq!(admit(&empty, new).decision, Decision::Yes);
+    let text = empty + "accept: [{ flow: g, sim: deadline }]\n";
+    let admission = admit(&text, new);
+    assert!(admission.headline().contains("takes at most 18.24 us"));
 }
 
 fn what_if(text: &str, changes: &[&str]) -> WhatIf {

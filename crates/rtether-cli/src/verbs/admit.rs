@@ -39,11 +39,11 @@ pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
         file,
         &arguments.flow,
     );
-    let (scenario, added) = match loaded {
+    let (before, after) = match loaded {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let admission = admit(&scenario, &added);
+    let admission = admit(&before, &after);
     let printed = arguments.format.print(&admission);
     if printed != Exit::Ok {
         return printed;

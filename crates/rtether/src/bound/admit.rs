@@ -1,13 +1,11 @@
 //! Decides whether flows may be added to a plant.
 
-use rtether_bounds::{Analysis, Analyzer};
-use rtether_model::flow::FlowId;
+use rtether_bounds::Analysis;
 use rtether_model::quantity::Duration;
 use serde_json::json;
 
-use super::NOT_PROVED;
 use super::compare::{Answer, Comparison, Difference, Side, compare};
-use super::differences;
+use super::{NOT_PROVED, analyze, differences};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -40,7 +38,7 @@ impl Decision {
 pub struct Admission {
     /// The decision.
     pub decision: Decision,
-    /// The plant with the added flows, which come last.
+    /// The plant with the added flows.
     pub scenario: Scenario,
     /// Bounds with the flows added.
     pub analysis: Analysis,
@@ -48,30 +46,21 @@ pub struct Admission {
     pub comparison: Comparison,
 }
 
-/// Decides whether the flows `added` of a scenario can be admitted.
+/// Decides whether flows can be admitted: `before` is the scenario without them and `after` with
+/// them, each read as a file of its own. What a scenario derives from all of its flows, as the turns
+/// of stations at a hub, may differ for flows that are in both.
 ///
 /// Flows that already miss their deadlines without them do not count.
-pub fn admit(scenario: &Scenario, added: &[FlowId]) -> Admission {
-    let is_new = |index: u32| added.contains(&FlowId(index));
-    let mut base = scenario.clone();
-    let flows = (0u32..).zip(std::mem::take(&mut base.flows));
-    let (new, old): (Vec<_>, Vec<_>) = flows.partition(|&(index, _)| is_new(index));
-    base.flows = old.into_iter().map(|(_, flow)| flow).collect();
-    let mut analyzer = Analyzer::new(base.network.clone(), base.flows.clone());
-    let before = analyzer.analysis();
-    for (_, flow) in new {
-        analyzer.add(flow);
-    }
-    let mut with = base.clone();
-    with.flows = analyzer.flows().to_vec();
-    let analysis = analyzer.analysis();
+pub fn admit(before: &Scenario, after: &Scenario) -> Admission {
+    let bounds = analyze(before);
+    let analysis = analyze(after);
     let comparison = compare(
         Answer {
-            scenario: &base,
-            analysis: &before,
+            scenario: before,
+            analysis: &bounds,
         },
         Answer {
-            scenario: &with,
+            scenario: after,
             analysis: &analysis,
         },
     );
@@ -83,7 +72,7 @@ pub fn admit(scenario: &Scenario, added: &[FlowId]) -> Admission {
     });
     Admission {
         decision,
-        scenario: with,
+        scenario: after.clone(),
         analysis,
         comparison,
     }
@@ -143,11 +132,7 @@ impl Render for Admission {
         let shown = self.comparison.differences.iter();
         let shown = shown.filter(|d| d.before.is_none() || decide(d) != Decision::Yes);
         let shown: Vec<Difference> = shown.cloned().collect();
-        let end = format!(
-            "\n{}\n{}\n",
-            differences::summary(&self.comparison),
-            differences::METHOD_NOTE
-        );
+        let end = format!("\n{}\n", differences::summary(&self.comparison));
         vec![
             format!("{}\n{}\n\n", self.scenario.name, self.headline()).into(),
             differences::rows(&shown).into(),
@@ -169,7 +154,6 @@ impl Render for Admission {
             "schema": "rtether.admit/1",
             "scenario": self.scenario.name,
             "answer": self.decision.name(),
-            "method": differences::METHOD,
             "summary": self.headline(),
             "objections": objections.collect::<Vec<_>>(),
             "unchanged_streams": self.comparison.same,

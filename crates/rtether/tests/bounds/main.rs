@@ -11,6 +11,7 @@
 )]
 
 mod access;
+mod admitted;
 mod asking;
 mod composition;
 mod counterexamples;
