@@ -2,6 +2,7 @@
 //! the end.
 
 mod changed;
+mod kernel;
 mod long;
 pub(crate) mod needs;
 pub(crate) mod part;
@@ -324,7 +325,9 @@ impl TestRun<'_> {
     /// Looks for the system programs that tests run, once.
     fn provide(&mut self) -> Result<()> {
         if self.tools.is_none() {
-            self.tools = Some(needs::provide(self.repo)?);
+            let mut tools = needs::provide(self.repo)?;
+            tools.extend(kernel::provide(self.repo));
+            self.tools = Some(tools);
         }
         Ok(())
     }

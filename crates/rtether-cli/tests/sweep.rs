@@ -182,7 +182,9 @@ impl Slurm {
             socket.local_addr().unwrap().port()
         };
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
-        let (host, place) = (host.trim(), folder.display());
+        // Slurm knows a host by its name without the domain.
+        let host = host.trim().split('.').next().unwrap();
+        let place = folder.display();
         let (one, other) = (port(), port());
         let text = format!(
             "ClusterName=one\nSlurmctldHost={host}(127.0.0.1)\nAuthType=auth/none\n\

@@ -87,11 +87,20 @@ const TOOLS: &[Tool] = &[
     Tool::named(&["python3"], &["python3"], "to call the module from Python")
         .given_in("RTETHER_PYTHON"),
     Tool::named(
-        &["linux.uml"],
-        &["user-mode-linux", "kmod", "iproute2"],
-        "to try settings in a kernel in user mode",
-    )
-    .given_in("RTETHER_UML"),
+        &["qemu-system-x86_64"],
+        &["qemu-system-x86"],
+        "to try settings in an emulated machine",
+    ),
+    Tool::named(
+        &["cpio"],
+        &["cpio"],
+        "to fill the memory of an emulated machine",
+    ),
+    Tool::named(
+        &["depmod"],
+        &["kmod"],
+        "to give modules to the kernel of an emulated machine",
+    ),
     Tool::named(
         &["parallel"],
         &["parallel"],
@@ -146,6 +155,7 @@ const TOOLS: &[Tool] = &[
 /// Programs that every Debian system has (in essential packages, or part of a shell).
 #[cfg(test)]
 const ESSENTIAL: &[&str] = &[
+    "apt-cache",
     "apt-config",
     "apt-get",
     "cat",
@@ -159,6 +169,7 @@ const ESSENTIAL: &[&str] = &[
     "mount",
     "prlimit",
     "rm",
+    "setarch",
     "setpriv",
     "sh",
     "sha256sum",
@@ -340,7 +351,7 @@ pub(crate) fn is_root() -> bool {
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-fn apt_get(args: &[&str]) -> bool {
+pub(super) fn apt_get(args: &[&str]) -> bool {
     let mut command = Command::new("apt-get");
     command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
     let Ok(output) = command.output() else {

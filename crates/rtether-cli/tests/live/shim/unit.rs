@@ -9,12 +9,19 @@ use super::bed::{Bed, CONFIG, finish, until_at_work};
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/rtether-shim@.service");
 
-/// Runs `systemd-analyze` on the unit, with its program replaced by an existing one.
-fn analyze(arguments: &[&str]) -> Option<Ended> {
+/// Runs `systemd-analyze` on the text of the unit, with its program replaced by an existing one, on a
+/// host whose every service has a mistake.
+fn analyze(arguments: &[&str], text: &str) -> Option<Ended> {
     let folder = Folder::new("unit");
-    let text = UNIT.replace("/usr/bin/rtether", env!("CARGO_BIN_EXE_rtether"));
+    let text = text.replace("/usr/bin/rtether", env!("CARGO_BIN_EXE_rtether"));
     let path = folder.write("rtether-shim@.service", text);
+    folder.write(
+        "host/sysinit.target.wants/foreign.service",
+        "[Service]\nExecStart=/bin/true\nNoSuchKey=1\n",
+    );
     let mut command = Command::new("systemd-analyze");
+    // An empty name at the end stands for the folders of the host.
+    command.env("SYSTEMD_UNIT_PATH", folder.file("host") + ":");
     let output = command.args(arguments).arg(&path).output();
     if output.is_err() {
         skip("needs systemd-analyze");
@@ -22,11 +29,33 @@ fn analyze(arguments: &[&str]) -> Option<Ended> {
     output.ok().map(Ended::from)
 }
 
+/// What `systemd-analyze verify` says of the unit; with it, it reads all units that the unit needs,
+/// directly or not, and tells their mistakes, too.
+fn mistakes(text: &str) -> Option<Vec<String>> {
+    let said = analyze(&["verify"], text)?.err;
+    let of_ours = said.lines().filter(|line| line.contains("rtether-shim@"));
+    Some(of_ours.map(str::to_owned).collect())
+}
+
 #[test]
 fn the_unit_has_no_mistake() {
-    if let Some(output) = analyze(&["verify"]) {
-        output.exits(0);
-        assert_eq!(output.err, "");
+    if let Some(said) = mistakes(UNIT) {
+        assert!(said.is_empty(), "{said:#?}");
+    }
+}
+
+#[test]
+fn a_mistake_of_the_unit_is_found() {
+    let keys = UNIT.replace("[Service]", "[Service]\nNoSuchKey=1");
+    let program = UNIT.replace("/usr/bin/rtether", "/usr/bin/no-such-program");
+    for text in [keys, program] {
+        if let Some(said) = mistakes(&text) {
+            assert!(
+                said.iter()
+                    .any(|line| line.contains("o-such-program") || line.contains("NoSuchKey")),
+                "{said:#?}"
+            );
+        }
     }
 }
 
@@ -34,7 +63,7 @@ fn the_unit_has_no_mistake() {
 fn the_unit_has_little_in_its_reach() {
     // 0 is the least exposure, 10 the most; a unit without restrictions has 9.6.
     let wish = ["security", "--offline=true", "--threshold=36", "--no-pager"];
-    if let Some(output) = analyze(&wish) {
+    if let Some(output) = analyze(&wish, UNIT) {
         output.exits(0).shows("Overall exposure level");
     }
 }

@@ -1,15 +1,17 @@
-//! Settings of Linux, read by Linux: a kernel of its own in user mode runs the scripts on devices
+//! Settings of Linux, read by Linux: the kernel of an emulated machine runs the scripts on devices
 //! without wires, and shows what it has been told. Oracle: that kernel, and numbers worked out by
 //! hand.
 
+mod machine;
+
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use rtether::export::{Exported, Reasons, Target, export};
 use rtether::scenario::load;
-use rtether_testkit::{Folder, Run, skip};
+use rtether_testkit::{Folder, Run};
 use serde_json::{Value, json};
 
 /// Shaped, strict and plain ports, VLANs, default priorities, stations with queues and in two
@@ -53,72 +55,49 @@ fn exported(text: &str) -> Result<Exported, Reasons> {
 /// What a kernel says of each host: name and answers.
 type Told = Vec<(String, Value)>;
 
-/// Returns what a kernel says of the plant; `None` without one. It starts once for all tests.
+/// Returns what a kernel says of the plants; `None` without one. It starts once for all tests.
 fn kernel() -> Option<&'static Told> {
     static TOLD: OnceLock<Told> = OnceLock::new();
-    let Some(kernel) = std::env::var_os("RTETHER_UML").map(PathBuf::from) else {
-        skip("RTETHER_UML names no kernel in user mode");
-        return None;
-    };
+    let kernel = machine::kernel()?;
     Some(TOLD.get_or_init(|| {
-        let scripts = exported(PLANT).expect("Linux can express it");
-        told(&kernel, &scripts, 5)
+        let mut files = exported(PLANT).expect("Linux can express it").files;
+        let others = exported(&by_octets()).expect("Linux can express it").files;
+        let switch = others.into_iter().find(|(name, _)| name == "s1.sh");
+        files.extend(switch.map(|(_, text)| ("drr.sh".to_owned(), text)));
+        told(&kernel, files, 5)
     }))
 }
 
-/// Runs scripts of hosts twice in a kernel in user mode, each with devices of its own, and returns
+/// Runs scripts of hosts twice in an emulated machine, each with devices of its own, and returns
 /// what the kernel then says of each: its queues, VLANs, links and filters.
-fn told(kernel: &Path, scripts: &Exported, devices: u16) -> Told {
-    let folder = Folder::new("export_tc");
-    let at = folder.path().display().to_string();
-    // Speeds are for devices with wires. Rings that are as they should be are an error of its own.
-    folder.script(
-        "bin/ethtool",
-        "case \"$1 $(cat /run/ethtool 2> /dev/null)\" in \"-G \"*\"-G \"*) exit 80 ;; esac\n\
-         echo \"ethtool $*\" >> /run/ethtool",
-    );
-    let mut init = format!(
-        "export PATH={at}/bin:/usr/sbin:/usr/bin:/sbin:/bin\nmount -t proc proc /proc\n\
-         mount -t sysfs sys /sys\nmount -t tmpfs tmp /run\nmkdir -p /run/m/lib\n\
-         ln -s /usr/lib/uml/modules /run/m/lib/modules\n\
-         for m in 8021q bridge hsr dummy sch_prio sch_cbs sch_etf sch_ingress cls_flower \
-         cls_matchall act_skbedit act_vlan; do modprobe -d /run/m $m; done\n"
-    );
-    for (name, text) in &scripts.files {
-        folder.write(name, text);
-        for device in 0..devices {
-            _ = writeln!(init, "ip link add eth{device} type dummy");
-        }
+fn told(kernel: &Path, scripts: Vec<(String, String)>, devices: u16) -> Told {
+    let mut all = String::new();
+    let each = |does: &str| -> String {
+        let lines =
+            (0..devices).map(|device| format!("link {}\n", does.replace('N', &device.to_string())));
+        format!("ip -batch - << .\n{}.\n", lines.collect::<String>())
+    };
+    for (name, _) in &scripts {
+        all += &each("add ethN type dummy");
         _ = write!(
-            init,
-            "rm -f /run/ethtool\necho BEGIN {name}\n(sh {at}/{name} 2>&1) || echo FAILED\n\
-             (sh {at}/{name} 2>&1) || echo FAILED AGAIN\necho SAYS\n\
+            all,
+            "rm -f /run/ethtool\necho BEGIN {name}\n(sh ./{name} 2>&1) || echo FAILED\n\
+             (sh ./{name} 2>&1) || echo FAILED AGAIN\necho SAYS\n\
              tc -j qdisc show\necho SAYS\nbridge -j vlan show\necho SAYS\nip -j -d link show\n\
              echo SAYS\ntc -j filter show dev eth2 ingress\necho SAYS\ncat /run/ethtool\necho END\n\
              for d in br0 prp0; do ip link del $d 2> /dev/null; done\n"
         );
-        for device in 0..devices {
-            _ = writeln!(init, "ip link del eth{device}");
-        }
+        all += &each("del ethN");
     }
-    init.push_str("poweroff -f || halt -f\n");
-    folder.script("init", &init);
-    let ended = Command::new("timeout")
-        .arg("240")
-        .arg(kernel)
-        .args([
-            "mem=256M",
-            "root=/dev/root",
-            "rootfstype=hostfs",
-            "rootflags=/",
-            "ro",
-            "quiet",
-        ])
-        .args([&format!("init={at}/init"), "con=null", "con0=null,fd:1"])
-        .env("HOME", folder.path())
-        .run();
+    let count = scripts.len();
+    let mut files = scripts;
+    // Speeds are for devices with wires. Rings that are as they should be are an error of its own.
+    let ethtool = "case \"$1 $(cat /run/ethtool 2> /dev/null)\" in \"-G \"*\"-G \"*) exit 80 ;; esac\n\
+                   echo \"ethtool $*\" >> /run/ethtool";
+    files.push(("bin/ethtool".to_owned(), ethtool.to_owned()));
+    let out = machine::run(kernel, &files, &all);
     let mut all = Vec::new();
-    for part in ended.out.split("BEGIN ").skip(1) {
+    for part in out.split("BEGIN ").skip(1) {
         let (name, rest) = part.split_once('\n').expect("a name");
         let rest = rest.split("\nEND").next().unwrap_or_default();
         let mut says = rest.split("SAYS");
@@ -128,7 +107,7 @@ fn told(kernel: &Path, scripts: &Exported, devices: u16) -> Told {
             .map(|part| serde_json::from_str(part.trim()).unwrap_or_else(|_| json!(part.trim())));
         all.push((name.trim().to_owned(), parts.collect()));
     }
-    assert_eq!(all.len(), scripts.files.len(), "{}{}", ended.out, ended.err);
+    assert_eq!(all.len(), count, "{out}");
     all
 }
 
@@ -284,13 +263,18 @@ fn vlans_and_priorities_of_ports_are_those_of_the_plant() {
     );
 }
 
+/// The plant with round robin by octets in place of shapers.
+fn by_octets() -> String {
+    PLANT.replace(
+        "selection: cbs\n    idle_slopes: [0 bit/s, 0 bit/s, 20 Mbit/s, 10 Mbit/s]",
+        "selection: drr\n    quanta: [1522, 3044, 6088, 9000]",
+    )
+}
+
 /// Oracle: the format of `ets` in tc-ets(8): quanta are those of the bands, the first band first.
 #[test]
 fn round_robin_by_octets_is_ets() {
-    let plant = PLANT.replace(
-        "selection: cbs\n    idle_slopes: [0 bit/s, 0 bit/s, 20 Mbit/s, 10 Mbit/s]",
-        "selection: drr\n    quanta: [1522, 3044, 6088, 9000]",
-    );
+    let plant = by_octets();
     let scripts = exported(&plant).expect("Linux can express it");
     let (_, text) = scripts
         .files
@@ -299,6 +283,20 @@ fn round_robin_by_octets_is_ets() {
         .expect("it");
     let line = "ets bands 4 quanta 9000 6088 3044 1522 priomap 3 3 2 2 1 1 0 0 3 3 2 2 1 1 0 0";
     assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn a_kernel_takes_round_robin_by_octets() {
+    let Some(all) = kernel() else {
+        return;
+    };
+    let (_, says) = all.iter().find(|(name, _)| name == "drr.sh").expect("it");
+    let map = json!([3, 3, 2, 2, 1, 1, 0, 0, 3, 3, 2, 2, 1, 1, 0, 0]);
+    let (kind, options) = queue(says, "eth1", None);
+    assert_eq!(
+        (kind, &options["quanta"], &options["priomap"]),
+        ("ets", &json!([9000, 6088, 3044, 1522]), &map)
+    );
 }
 
 #[test]
