@@ -1,5 +1,7 @@
 //! Exit codes, the same for every verb.
 
+use rtether::verdict::Conclusion;
+
 /// Outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -23,13 +25,26 @@ impl Exit {
     /// Returns the number.
     pub(crate) const fn code(self) -> u8 {
         match self {
-            Self::Ok => 0,
-            Self::Failed => 1,
+            Self::Ok => Conclusion::Met.code(),
+            Self::Failed => Conclusion::Failed.code(),
             Self::WrongInput => 2,
-            Self::NoAnswer => 3,
-            Self::Unfit => 4,
-            Self::Contradiction => 5,
-            Self::Interrupted => 130,
+            Self::NoAnswer => Conclusion::NoAnswer.code(),
+            Self::Unfit => Conclusion::Unmeasured.code(),
+            Self::Contradiction => Conclusion::Contradiction.code(),
+            Self::Interrupted => Conclusion::Interrupted.code(),
+        }
+    }
+}
+
+impl From<Conclusion> for Exit {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Met => Self::Ok,
+            Conclusion::Failed => Self::Failed,
+            Conclusion::NoAnswer => Self::NoAnswer,
+            Conclusion::Unmeasured => Self::Unfit,
+            Conclusion::Interrupted => Self::Interrupted,
+            Conclusion::Contradiction => Self::Contradiction,
         }
     }
 }

@@ -65,7 +65,7 @@ fn admission_is_in_the_exit_code() {
     plant.write("g.yaml", &format!("- {G}\n"));
     let Ended { code, out, err, .. } = plant.line("admit plant.yaml g.yaml");
     assert_eq!((code, err.as_str()), (Some(1), ""));
-    let first = "no: `f` to b would take up to 28.32 us instead of 18.24 us";
+    let first = "FAIL. No: `f` to b would take up to 28.32 us instead of 18.24 us";
     assert_eq!(out.lines().nth(1).unwrap()[..first.len()], *first);
     let yes = plant.line("admit plant.yaml g.yaml --set flows.f.deadline=29us --json");
     assert_eq!(yes.exits(0).json()["answer"], "yes");
@@ -539,7 +539,7 @@ fn results_are_compared() {
     };
     let Ended { code, out, err, .. } = diff("loose", "loose", &[]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
+    assert!(out.ends_with("PASS. No change: 1 stream.\n"), "{out}");
     let Ended { code, out, .. } = diff("loose", "tight", &["--csv"]);
     assert_eq!(code, Some(0));
     assert!(
@@ -563,12 +563,12 @@ fn results_are_compared() {
     // What failed in the baseline does not fail the check.
     let Ended { code, out, .. } = check("again", "18 us", &["--baseline", "late/result.json"]);
     assert_eq!(code, Some(0), "{out}");
-    assert!(out.ends_with("No change: 1 stream.\n"), "{out}");
+    assert!(out.ends_with("PASS. No change: 1 stream.\n"), "{out}");
     let baseline = ["--baseline", "tight/result.json", "--json"];
     let worse = check("worse", "18 us", &baseline);
     worse
         .exits(1)
-        .says("compared with the baseline: 1 new failure");
+        .says("compared with the baseline: FAIL. 1 new failure");
     assert_eq!(worse.json()["schema"], "rtether.result/1");
 
     let quiet = ["--baseline", "tight/result.json", "--quiet"];
@@ -608,7 +608,7 @@ fn single_failures_are_told_in_every_form() {
         "{out}"
     );
     assert!(
-        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,0,,f,b,cut-off,,failed"),
+        rows[1].starts_with("a - sw:1,link,,1,0,0,0,0,0,0,,f,b,cut-off,,FAIL"),
         "{out}"
     );
     assert!(rows[3].starts_with("c - sw:3,link,,0,0,"), "{out}");
@@ -620,10 +620,10 @@ fn single_failures_are_told_in_every_form() {
     assert_eq!(document["schema"], "rtether.failures/1");
     assert_eq!(document["recovery_ns"], 5_000_000);
     assert_eq!(document["failures"][0]["cut_off"][0]["name"], "f");
-    assert_eq!(document["intact"]["verdict"], "met");
+    assert_eq!(document["intact"]["conclusion"], "PASS");
     let Ended { code, out, .. } = fail("trunks", &["-q"]);
     assert_eq!(code, Some(0));
-    assert!(out.starts_with("There is nothing to fail."), "{out}");
+    assert!(out.starts_with("PASS. There is nothing to fail."), "{out}");
     fail("links", &[])
         .exits(1)
         .shows("3 single failures: 1 proved, 2 failed; 2 cut streams off.");

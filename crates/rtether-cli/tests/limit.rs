@@ -72,7 +72,10 @@ fn the_limit_is_found_and_told_in_every_form() {
         "page.html",
     ]);
     let table = table.out;
-    assert!(table.starts_with("plant\nThe limit is 98."), "{table}");
+    assert!(
+        table.starts_with("plant\nPASS. The limit is 98."),
+        "{table}"
+    );
     let page = plant.0.read("page.html");
     assert!(page.contains("Input limit of the network"));
     let csv = plant.line("--miss 10000ppm --csv");

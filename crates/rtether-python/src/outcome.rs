@@ -9,7 +9,7 @@ use rtether::against::{self, Against};
 use rtether::bound::{self, Analysis, Bounds};
 use rtether::compare::{self, ByFlow, Comparison};
 use rtether::import::Plan;
-use rtether::limit::{self, Answer, End, Limit};
+use rtether::limit::{self, Answer, Limit};
 use rtether::report::format::{Format, Part, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, html, json};
@@ -42,8 +42,8 @@ pub(crate) struct Shown {
     document: Vec<Part>,
     rows: Table,
     json: String,
-    /// Whether what is judged holds.
-    ok: Option<bool>,
+    /// The verdict, if anything is judged.
+    conclusion: Option<Conclusion>,
 }
 
 impl Shown {
@@ -53,13 +53,16 @@ impl Shown {
             document: result.document(),
             rows: result.rows(),
             json: result.json(),
-            ok: None,
+            conclusion: None,
         }
     }
 
-    /// Says whether what it judges holds.
-    pub(crate) fn judged(self, ok: Option<bool>) -> Self {
-        Self { ok, ..self }
+    /// Adds the verdict.
+    pub(crate) fn judged(self, conclusion: Conclusion) -> Self {
+        Self {
+            conclusion: Some(conclusion),
+            ..self
+        }
     }
 }
 
@@ -101,34 +104,25 @@ impl Outcome {
         })
     }
 
+    /// Returns the verdict, if anything is judged.
+    fn judged(&self) -> Option<Conclusion> {
+        Some(match &self.0 {
+            Found::Checked(checked) => checked.conclusion,
+            Found::Against(both) => both.0.conclusion(),
+            Found::Bounds(both) => bounds(both).conclusion(),
+            Found::Limit(both) => both.1.conclusion(),
+            Found::Schemes(both) => both.0.conclusion(),
+            Found::Shown(shown) => return shown.conclusion,
+        })
+    }
+
     fn form(&self, py: Python<'_>, format: Format) -> String {
         self.with(py, |result| result.render(format, Screen::default()))
     }
 }
 
-/// Returns whether a conclusion is that all requirements hold; `None` if it is no answer.
-pub(crate) const fn holds(conclusion: Conclusion) -> Option<bool> {
-    match conclusion {
-        Conclusion::Met => Some(true),
-        Conclusion::NoAnswer => None,
-        Conclusion::Failed
-        | Conclusion::Unmeasured
-        | Conclusion::Interrupted
-        | Conclusion::Contradiction => Some(false),
-    }
-}
-
 const fn bounds((scenario, analysis): &(Scenario, Analysis)) -> Bounds<'_> {
     Bounds { scenario, analysis }
-}
-
-/// Returns whether the present load is within a limit.
-fn is_within(limit: &Limit) -> Option<bool> {
-    match limit.end {
-        End::Found { .. } | End::Unlimited { .. } => Some(limit.present_load_passes()),
-        End::Never => Some(false),
-        End::TooFew { .. } | End::Interrupted => None,
-    }
 }
 
 #[pymethods]
@@ -168,14 +162,14 @@ impl Outcome {
     /// Whether what is judged holds; `None` if there is no answer, or nothing to judge.
     #[getter]
     fn ok(&self) -> Option<bool> {
-        match &self.0 {
-            Found::Checked(checked) => holds(checked.conclusion),
-            Found::Against(both) => Some(!both.0.deviates()),
-            Found::Bounds(both) => bounds(both).meet_limits(),
-            Found::Limit(both) => is_within(&both.1),
-            Found::Schemes(both) => Some(both.0.has_answer()),
-            Found::Shown(shown) => shown.ok,
-        }
+        self.judged()?.holds()
+    }
+
+    /// The first word of the verdict: `PASS`, `FAIL`, `NO ANSWER` or `CONTRADICTION`; `None` if there is
+    /// nothing to judge.
+    #[getter]
+    fn conclusion(&self) -> Option<&'static str> {
+        Some(self.judged()?.word())
     }
 
     /// The columns of the CSV, typed: `polars.DataFrame(result)`, `pyarrow.table(result)`.

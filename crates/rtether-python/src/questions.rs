@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
-use rtether::bound::{self, Bounds, ByDiameter, Decision, Places, SensitivityError, Steps, Waits};
+use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError, Steps, Waits};
 use rtether::compare::{self, Candidate};
 use rtether::export::Target;
 use rtether::fail::{Element, FailError, Question as Failing, Which};
@@ -18,7 +18,7 @@ use rtether::limit::Question;
 use rtether::scenario::{self, Override, Source};
 
 use crate::diagnose;
-use crate::outcome::{Found, Outcome, Shown, holds};
+use crate::outcome::{Found, Outcome, Shown};
 use crate::plant::{Changes, Plant};
 use crate::work::{self, Listener};
 
@@ -66,12 +66,7 @@ pub(crate) fn admit(
     };
     let found = work::run(py, 0, None, move |_| {
         let admission = bound::admit(&before, &after);
-        let ok = match admission.decision {
-            Decision::Yes => Some(true),
-            Decision::No => Some(false),
-            Decision::Unknown => None,
-        };
-        Shown::of(&admission).judged(ok)
+        Shown::of(&admission).judged(admission.decision.conclusion())
     })?;
     Ok(shown(found))
 }
@@ -162,7 +157,7 @@ pub(crate) fn fail(
     });
     let found = work::run(py, jobs, listener.as_ref(), move |progress| {
         let failures = rtether::fail::judge(&scenario, question, progress)?;
-        Ok::<_, FailError>(Shown::of(&failures).judged(holds(failures.conclusion())))
+        Ok::<_, FailError>(Shown::of(&failures).judged(failures.conclusion()))
     })?;
     found.map(shown).map_err(wrong)
 }
@@ -185,11 +180,7 @@ pub(crate) fn what_if(
     };
     let found = work::run(py, 0, None, move |_| {
         let found = bound::what_if(&before, &after, &own);
-        let bounds = Bounds {
-            scenario: &after,
-            analysis: &found.after,
-        };
-        Shown::of(&found).judged(bounds.meet_limits())
+        Shown::of(&found).judged(found.conclusion)
     })?;
     Ok(shown(found))
 }
@@ -231,10 +222,10 @@ pub(crate) fn bound_of(
         let (scenario, analysis) = (&*scenario, &bound::analyze(&scenario));
         if by_diameter {
             let found = ByDiameter::new(scenario, analysis);
-            return Shown::of(&found).judged(found.meets_deadlines());
+            return Shown::of(&found).judged(found.conclusion());
         }
         let bounds = Bounds { scenario, analysis };
-        Shown::of(&Places { scenario, analysis }).judged(bounds.meet_limits())
+        Shown::of(&Places { scenario, analysis }).judged(bounds.conclusion())
     })?;
     Ok(shown(found))
 }
@@ -313,7 +304,5 @@ pub(crate) fn diff(py: Python<'_>, old: &str, new: &str) -> PyResult<Outcome> {
         rtether::diff::diff(&old, &new)
     });
     let found = found.map_err(wrong)?;
-    Ok(shown(
-        Shown::of(&found).judged(Some(!found.has_new_failure())),
-    ))
+    Ok(shown(Shown::of(&found).judged(found.conclusion())))
 }

@@ -51,6 +51,7 @@ run: { for: 1 s, seeds: 2 }
 """
 NEW = {"name": "new", "from": "b", "to": "a", "period": "1 ms", "size": "100 B", "deadline": "1 ms"}
 OK: dict[int, Optional[bool]] = {0: True, 1: False, 3: None}
+WORD = {0: "PASS", 1: "FAIL", 3: "NO ANSWER"}
 
 
 class Questions(unittest.TestCase):
@@ -75,6 +76,8 @@ class Questions(unittest.TestCase):
         self.assertEqual(result.json(), ended.stdout)
         if judges:
             self.assertIs(result.ok, OK[ended.returncode])
+            self.assertEqual(result.conclusion, WORD[ended.returncode])
+            self.assertEqual(result.to_dict()["conclusion"], result.conclusion)
         return result.to_dict()
 
     def test_flows_are_admitted(self) -> None:

@@ -20,6 +20,7 @@ use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 
 pub use page::html;
 
@@ -477,8 +478,18 @@ impl Against {
         self.rows.iter().any(|row| !row.deviations.is_empty())
     }
 
-    /// Says how many flows match, and how many deviate in each way.
+    /// Returns the verdict: failed if anything deviates.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::meets(Some(!self.deviates()))
+    }
+
+    /// Returns the verdict in a sentence.
     pub fn summary(&self) -> String {
+        self.conclusion().sentence(&self.said())
+    }
+
+    /// Says how many flows match, and how many deviate in each way.
+    pub fn said(&self) -> String {
         let mut counts: BTreeMap<Deviation, usize> = BTreeMap::new();
         for deviation in self.rows.iter().flat_map(|row| &row.deviations) {
             *counts.entry(*deviation).or_default() += 1;
@@ -583,6 +594,7 @@ impl Render for Against {
             "schema": SCHEMA,
             "plan": self.plan,
             "seen": self.seen,
+            "conclusion": self.conclusion().word(),
             "summary": self.summary(),
             "deviates": self.deviates(),
             "flows": rows.collect::<Vec<Value>>(),

@@ -10,6 +10,7 @@ use crate::report::Stream;
 use crate::report::format::{Part, Render};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{plural, time};
+use crate::verdict::Conclusion;
 use rtether_report::number::ns;
 
 /// The documents that can be compared.
@@ -276,13 +277,17 @@ impl Diff {
         all.filter(|difference| difference.change == change).count()
     }
 
-    /// Returns whether a stream fails that did not.
-    pub fn has_new_failure(&self) -> bool {
-        self.count(Change::NewFailure) > 0
+    /// Returns the verdict: failed if a stream fails that did not.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::meets(Some(self.count(Change::NewFailure) == 0))
     }
 
-    /// Returns the result in a sentence.
+    /// Returns the verdict in a sentence.
     pub fn summary(&self) -> String {
+        self.conclusion().sentence(&self.said())
+    }
+
+    fn said(&self) -> String {
         if self.differences.is_empty() {
             return format!("No change: {}.", plural(self.same, "stream"));
         }
@@ -379,6 +384,7 @@ impl Diff {
         json!({
             "schema": "rtether.diff/1",
             "scenarios": self.scenarios,
+            "conclusion": self.conclusion().word(),
             "summary": self.summary(),
             "new_failures": self.count(Change::NewFailure),
             "unchanged_streams": self.same,
@@ -481,7 +487,7 @@ mod tests {
         let result = json!({ "schema": SCHEMA, "scenario": "x", "flows": [] });
         assert_eq!(
             diff(&result, &result).unwrap().summary(),
-            "No change: 0 streams."
+            "PASS. No change: 0 streams."
         );
         let other = json!({ "schema": "rtether.bound/1" });
         let error = diff(&result, &other).unwrap_err();

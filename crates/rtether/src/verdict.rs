@@ -75,7 +75,7 @@ impl Column {
 /// What the verdict on a stream rests on, in one column or over all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// No requirement applies to this column.
+    /// No requirement on latency applies to this column.
     #[default]
     Unjudged,
     /// The bound is within the deadline and all limits: no packet can be late.
@@ -85,6 +85,9 @@ pub enum Standing {
         /// Number of packets delivered.
         packets: u64,
     },
+    /// There is neither a deadline nor another limit on its latency that could fail; what else is
+    /// required of the stream holds.
+    NoDeadline,
     /// Nothing was delivered or due.
     NoAnswer,
     /// There is no bound.
@@ -104,6 +107,7 @@ impl Standing {
             Self::Unjudged => "unjudged",
             Self::Proved => "proved",
             Self::Held { .. } => "held",
+            Self::NoDeadline => "no-deadline",
             Self::NoAnswer => "no-answer",
             Self::NoBound => "no-bound",
             Self::NotProved => "not-proved",
@@ -112,9 +116,9 @@ impl Standing {
         }
     }
 
-    /// Returns the word; `None` if the column was not judged.
+    /// Returns the word; `None` if the column did not judge a latency.
     pub fn said(self) -> Option<&'static str> {
-        (self != Self::Unjudged).then(|| self.name())
+        (!matches!(self, Self::Unjudged | Self::NoDeadline)).then(|| self.name())
     }
 
     /// Returns the number of packets in which requirements held.
@@ -130,28 +134,50 @@ impl Standing {
     pub const fn rank(self) -> u8 {
         match self {
             Self::Unjudged => 0,
-            Self::Proved => 1,
-            Self::Held { .. } => 2,
-            Self::NoAnswer => 3,
-            Self::NoBound => 4,
-            Self::NotProved => 5,
-            Self::Lost => 6,
-            Self::Late => 7,
+            Self::NoDeadline => 1,
+            Self::Proved => 2,
+            Self::Held { .. } => 3,
+            Self::NoAnswer => 4,
+            Self::NoBound => 5,
+            Self::NotProved => 6,
+            Self::Lost => 7,
+            Self::Late => 8,
         }
     }
 
-    fn seen(verdict: Verdict, stream: &StreamRecord) -> Self {
-        match verdict {
-            Verdict::Unjudged => Self::Unjudged,
-            Verdict::Ok => Self::Held {
+    /// Returns the standing by packets; without a requirement on latency a stream cannot be held.
+    fn seen(verdict: Verdict, stream: &StreamRecord, judged: Judged) -> Self {
+        match (verdict, judged) {
+            (Verdict::Ok, Judged::Latency) => Self::Held {
                 packets: stream.delivered,
             },
+            (Verdict::Ok | Verdict::Unjudged, Judged::NoLimit) => Self::NoDeadline,
+            (Verdict::Ok | Verdict::Unjudged, _) => Self::Unjudged,
+            (verdict, _) => Self::failed(verdict),
+        }
+    }
+
+    /// Returns the standing of a verdict that is no success.
+    const fn failed(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Unjudged | Verdict::Ok => Self::Unjudged,
             Verdict::NoAnswer => Self::NoAnswer,
             Verdict::NotProved => Self::NotProved,
             Verdict::Lost => Self::Lost,
             Verdict::Late => Self::Late,
         }
     }
+}
+
+/// What the requirements on packets say of the latency of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judged {
+    /// It was held against a limit.
+    Latency,
+    /// It has a limit, against which no requirement holds it.
+    Other,
+    /// It has no limit.
+    NoLimit,
 }
 
 /// The place with the largest share of a delay.
@@ -192,19 +218,18 @@ pub struct Assessment {
     pub reasons: Vec<String>,
     /// Whether the bound is within every limit on latency.
     is_proved: bool,
+    /// What was judged of its latency.
+    judged: Judged,
 }
 
 impl Assessment {
     /// Returns what the verdict rests on, over all columns.
     pub fn standing(&self) -> Standing {
-        match self.verdict {
-            Verdict::Unjudged => Standing::Unjudged,
-            Verdict::NoAnswer => Standing::NoAnswer,
-            Verdict::NotProved => Standing::NotProved,
-            Verdict::Lost => Standing::Lost,
-            Verdict::Late => Standing::Late,
-            Verdict::Ok if self.is_proved => Standing::Proved,
-            Verdict::Ok => Standing::Held {
+        let is_good = matches!(self.verdict, Verdict::Ok | Verdict::Unjudged);
+        match self.judged {
+            _ if !is_good => Standing::failed(self.verdict),
+            _ if self.verdict == Verdict::Ok && self.is_proved => Standing::Proved,
+            Judged::Latency => Standing::Held {
                 // If both exist, simulation has the broader base.
                 packets: self
                     .simulated
@@ -212,11 +237,14 @@ impl Assessment {
                     .or(self.measured.packets())
                     .unwrap_or(0),
             },
+            Judged::Other => Standing::Unjudged,
+            Judged::NoLimit => Standing::NoDeadline,
         }
     }
 }
 
-/// Result of a check: the requirements, and everything that contradicts the figures.
+/// Result of a verb that judges: the requirements, and everything that contradicts the figures. Its
+/// word is the first of every verdict, and its code the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// Every requirement holds.
@@ -235,6 +263,55 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
+    /// Returns the first word of a verdict, and the exit code that goes with it: the only place that
+    /// knows either.
+    const fn said(self) -> (&'static str, u8) {
+        match self {
+            Self::Met => ("PASS", 0),
+            Self::Failed => ("FAIL", 1),
+            Self::NoAnswer => ("NO ANSWER", 3),
+            Self::Unmeasured => ("NOT MEASURED", 4),
+            Self::Contradiction => ("CONTRADICTION", 5),
+            Self::Interrupted => ("INTERRUPTED", 130),
+        }
+    }
+
+    /// Returns the first word of a verdict, alike in every form.
+    pub const fn word(self) -> &'static str {
+        self.said().0
+    }
+
+    /// Returns the exit code of a command that ends with it.
+    pub const fn code(self) -> u8 {
+        self.said().1
+    }
+
+    /// Returns a verdict: the word, and what it rests on.
+    pub fn sentence(self, basis: &str) -> String {
+        format!("{}. {basis}", self.word()).trim_end().to_owned()
+    }
+
+    /// Returns what follows where everything meets its limit or something does not; `None` is no
+    /// answer.
+    pub const fn meets(answer: Option<bool>) -> Self {
+        match answer {
+            Some(true) => Self::Met,
+            Some(false) => Self::Failed,
+            None => Self::NoAnswer,
+        }
+    }
+
+    /// Returns whether what is judged holds; `None` if it is no answer.
+    pub const fn holds(self) -> Option<bool> {
+        match self {
+            Self::Met => Some(true),
+            Self::NoAnswer => None,
+            Self::Failed | Self::Unmeasured | Self::Interrupted | Self::Contradiction => {
+                Some(false)
+            }
+        }
+    }
+
     /// Returns the conclusion from the verdicts alone.
     pub fn of(verdicts: impl IntoIterator<Item = Verdict>, is_partial: bool) -> Self {
         match verdicts.into_iter().max() {
@@ -259,7 +336,7 @@ pub fn assess_with(
 ) -> Vec<Assessment> {
     // Bounds assume that no buffer overflows.
     let is_void =
-        analysis.is_some() && crate::bound::broken_assumption(scenario, results).is_some();
+        analysis.is_some() && crate::bound::loss::broken_assumption(scenario, results).is_some();
     let streams = results.record.streams.iter().enumerate();
     streams
         .map(|(index, stream)| {
@@ -302,6 +379,9 @@ pub fn add_measured(assessments: &mut [Assessment], measured: &[Assessment]) {
             own.reasons.extend(reasons);
         }
         own.verdict = own.verdict.max(other.verdict);
+        if other.judged == Judged::Latency {
+            own.judged = Judged::Latency;
+        }
     }
 }
 

@@ -108,7 +108,10 @@ fn each_deviation_is_found() {
 fn formats() {
     let compared = against(&plan(), &seen(PLAN, &["flows.setpoint.period=4 ms"]));
     assert!(compared.deviates());
-    assert_eq!(compared.summary(), "5 of 6 planned flows match, 1 slower");
+    assert_eq!(
+        compared.summary(),
+        "FAIL. 5 of 6 planned flows match, 1 slower"
+    );
     let json: serde_json::Value = serde_json::from_str(&compared.json()).expect("JSON");
     assert_eq!(json["schema"], "rtether.against/1");
     assert_eq!(json["flows"][0]["deviations"][0], "slower");
@@ -161,7 +164,9 @@ fn the_page_has_what_deviates_and_all_flows() {
     assert!(text("meaning")[1].contains("less often"));
     assert_eq!(text("flows").len(), 7);
     assert!(text("findings")[1].contains("two <frames> & no more"));
-    assert!(page.contains("It deviates from the plan"));
+    assert!(page.contains("FAIL: \u{2717} it deviates from the plan"));
     let same = html(&against(&plan(), &seen(PLAN, &[])), &imported);
-    assert!(same.contains("All is as planned") && !same.contains("id=\"deviations\""));
+    assert!(
+        same.contains("PASS: \u{2713} all is as planned") && !same.contains("id=\"deviations\"")
+    );
 }

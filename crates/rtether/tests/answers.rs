@@ -72,7 +72,7 @@ fn a_flow_is_admitted_if_no_deadline_suffers() {
     );
     assert_eq!(
         admission.headline(),
-        "yes: `g` to b takes at most 28.32 us (slack 680 ns); 1 bound of other flows grows and no \
+        "PASS. Yes: `g` to b takes at most 28.32 us (slack 680 ns); 1 bound of other flows grows and no \
          other deadline is missed"
     );
     let text = plant(&flow("f", "a", ", deadline: 28.31 us"));
@@ -80,7 +80,7 @@ fn a_flow_is_admitted_if_no_deadline_suffers() {
     assert_eq!(admission.decision, Decision::No);
     assert_eq!(
         admission.headline(),
-        "no: `f` to b would take up to 28.32 us instead of 18.24 us; its deadline is 28.31 us"
+        "FAIL. No: `f` to b would take up to 28.32 us instead of 18.24 us; its deadline is 28.31 us"
     );
     // A stream that is late anyway does not count against admission.
     let text = plant(&flow("f", "a", ", deadline: 18 us"));

@@ -173,7 +173,7 @@ fn an_interrupted_comparison_has_one_scheme() {
     assert!(found.partial);
     assert_eq!(found.rows.len(), 1);
     assert_eq!(found.rows[0].faults, Faults::default());
-    assert!(html(&found).contains("Interrupted"));
+    assert!(html(&found).contains("INTERRUPTED"));
 }
 
 #[test]

@@ -538,7 +538,7 @@ fn an_interrupted_judgment_says_so() {
     assert!(
         failures
             .summary()
-            .starts_with("Interrupted: 0 of 5 failures judged.")
+            .starts_with("INTERRUPTED. 0 of 5 failures judged.")
     );
 }
 
@@ -605,7 +605,7 @@ flows:
     };
     let (summary, basis) = said("");
     assert!(
-        summary.starts_with("Requirements after 1 single failure: 1 proved. "),
+        summary.starts_with("PASS. Requirements after 1 single failure: 1 proved. "),
         "{summary}"
     );
     assert_eq!((basis.proved, basis.held), (1, 0));
@@ -613,7 +613,7 @@ flows:
     let (summary, basis) = said(random);
     assert_eq!((basis.proved, basis.held), (1, 1));
     let expected = format!(
-        "Requirements after 1 single failure: 1 held in {} packets (not proved). ",
+        "PASS. Requirements after 1 single failure: 1 held in {} packets (not proved). ",
         basis.packets
     );
     assert!(summary.starts_with(&expected), "{summary}");

@@ -334,7 +334,7 @@ fn every_end_has_its_sentence() {
             "use `--runs 7` or a longer `--for`",
         ),
         (End::TooFew { runs: None }, "released no packets"),
-        (End::Interrupted, "Interrupted"),
+        (End::Interrupted, "The limit was not found"),
     ] {
         let limit = Limit {
             end,

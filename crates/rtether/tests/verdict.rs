@@ -229,7 +229,7 @@ fn what_held_does_not_look_like_a_proof() {
     let counts = checked.counts();
     assert_eq!((counts.ok, counts.proved, counts.held), (2, 1, 1));
     let summary = checked.summary();
-    let head = "2 streams: 1 proved, 1 held in 200 packets of 2 runs of 1 s (not proved). ";
+    let head = "PASS. 2 streams: 1 proved, 1 held in 200 packets of 2 runs of 1 s (not proved). ";
     assert!(summary.starts_with(head), "{summary}");
     let page = rtether::report::html::render(&checked);
     assert!(!page.contains("All requirements hold"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::bound::{Decision, admit};
+use rtether::bound::admit;
 
 use crate::exit::Exit;
 use crate::format::FormatArgs;
@@ -48,9 +48,5 @@ pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    match admission.decision {
-        Decision::Yes => Exit::Ok,
-        Decision::No => Exit::Failed,
-        Decision::Unknown => Exit::NoAnswer,
-    }
+    admission.decision.conclusion().into()
 }

@@ -110,15 +110,6 @@ fn print(arguments: &BoundArgs, result: &impl Render, exit: Exit) -> Exit {
     if printed == Exit::Ok { exit } else { printed }
 }
 
-/// Returns the exit code for an answer.
-const fn exit(meets: Option<bool>) -> Exit {
-    match meets {
-        Some(true) => Exit::Ok,
-        Some(false) => Exit::Failed,
-        None => Exit::NoAnswer,
-    }
-}
-
 fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
     let scenario = &loaded.scenario;
@@ -134,10 +125,10 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     }
     let analysis = &analysis;
     let bounds = Bounds { scenario, analysis };
-    let own = exit(bounds.meet_limits());
+    let own = Exit::from(bounds.conclusion());
     if arguments.diameter {
         let found = ByDiameter::new(scenario, analysis);
-        return Ok(print(arguments, &found, exit(found.meets_deadlines())));
+        return Ok(print(arguments, &found, found.conclusion().into()));
     }
     Ok(if arguments.ports {
         print(arguments, &Places { scenario, analysis }, own)
@@ -161,11 +152,7 @@ fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
         &arguments.what_if,
     )?;
     let found = bound::what_if(&before, &after, &changes);
-    let bounds = Bounds {
-        scenario: &after,
-        analysis: &found.after,
-    };
-    Ok(print(arguments, &found, exit(bounds.meet_limits())))
+    Ok(print(arguments, &found, found.conclusion.into()))
 }
 
 fn sensitivity(arguments: &BoundArgs) -> Result<Exit, Exit> {

@@ -183,7 +183,7 @@ fn compare(old: &Value, checked: &Checked, output: &Output) -> Exit {
     } else {
         terminal::tell(&format!("compared with the baseline: {}", found.summary()));
     }
-    diff::exit(&found)
+    found.conclusion().into()
 }
 
 /// Judges, writes and prints the observations.
@@ -306,11 +306,7 @@ fn exit(conclusion: Conclusion, is_unwritten: bool) -> Exit {
     match conclusion {
         Conclusion::Contradiction => Exit::Contradiction,
         _ if is_unwritten => Exit::Unfit,
-        Conclusion::Met => Exit::Ok,
-        Conclusion::Failed => Exit::Failed,
-        Conclusion::NoAnswer => Exit::NoAnswer,
-        Conclusion::Unmeasured => Exit::Unfit,
-        Conclusion::Interrupted => Exit::Interrupted,
+        judged => judged.into(),
     }
 }
 

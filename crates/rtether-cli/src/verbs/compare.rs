@@ -88,11 +88,5 @@ pub(crate) fn run(arguments: &CompareArgs) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    if comparison.partial {
-        Exit::Interrupted
-    } else if comparison.has_answer() {
-        Exit::Ok
-    } else {
-        Exit::Failed
-    }
+    comparison.conclusion().into()
 }

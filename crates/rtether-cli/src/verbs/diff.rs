@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtether::diff::{self, Diff, diff};
+use rtether::diff::{self, diff};
 use rtether::report::text::plain_line;
 use serde_json::Value;
 
@@ -41,18 +41,9 @@ pub(crate) fn run(arguments: &DiffArgs) -> Exit {
     };
     let printed = arguments.format.print(&found);
     if printed == Exit::Ok {
-        exit(&found)
+        found.conclusion().into()
     } else {
         printed
-    }
-}
-
-/// Returns the exit code of a comparison.
-pub(crate) fn exit(found: &Diff) -> Exit {
-    if found.has_new_failure() {
-        Exit::Failed
-    } else {
-        Exit::Ok
     }
 }
 

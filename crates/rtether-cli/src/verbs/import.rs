@@ -176,8 +176,8 @@ fn compare(planned: &Path, plan: &Plan, arguments: &ImportArgs) -> Exit {
         terminal::remark(&format!("report written to {}", path.display()));
     }
     let printed = arguments.format.print(&found);
-    if printed == Exit::Ok && found.deviates() {
-        Exit::Failed
+    if printed == Exit::Ok {
+        found.conclusion().into()
     } else {
         printed
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::limit::{self, Answer, End, Limit, Question};
+use rtether::limit::{self, Answer, Question};
 
 use crate::drafts;
 use crate::exit::Exit;
@@ -88,16 +88,7 @@ pub(crate) fn run(arguments: &LimitArgs) -> Exit {
     };
     match written {
         Err(message) => terminal::fail(&message),
-        Ok(()) if printed == Exit::Ok => conclude(&limit),
+        Ok(()) if printed == Exit::Ok => limit.conclusion().into(),
         Ok(()) => printed,
-    }
-}
-
-fn conclude(limit: &Limit) -> Exit {
-    match limit.end {
-        End::Found { .. } | End::Unlimited { .. } if limit.present_load_passes() => Exit::Ok,
-        End::Found { .. } | End::Unlimited { .. } | End::Never => Exit::Failed,
-        End::TooFew { .. } => Exit::NoAnswer,
-        End::Interrupted => Exit::Interrupted,
     }
 }

@@ -7,6 +7,7 @@ mod files;
 mod gates;
 mod library;
 mod values;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

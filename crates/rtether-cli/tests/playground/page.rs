@@ -225,6 +225,6 @@ fn what_takes_too_long_gives_way_to_what_is_typed() {
     tab.eval("open('short.yaml', examples.find((own) => own.name === 'prp.yaml').text)");
     wait(&mut tab, "document.body.dataset.state === 'verdict'");
     let shown = tab.text("document.getElementById('banner').textContent");
-    assert!(shown.contains("Proved"), "{shown}");
+    assert!(shown.contains("PASS: \u{2713} proved"), "{shown}");
     wait(&mut tab, "document.getElementById('busy').hidden");
 }

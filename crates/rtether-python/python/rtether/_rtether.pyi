@@ -35,6 +35,9 @@ class Result:
     @property
     def ok(self) -> Optional[bool]:
         """Whether what is judged holds; `None` if there is no answer, or nothing to judge."""
+    @property
+    def conclusion(self) -> Optional[str]:
+        """`PASS`, `FAIL`, `NO ANSWER` or `CONTRADICTION`; `None` if there is nothing to judge."""
     def json(self) -> str:
         """What the command prints with `--json`, to the byte."""
     def to_dict(self) -> dict[str, Any]:

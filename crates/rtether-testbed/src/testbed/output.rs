@@ -6,8 +6,9 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream, layers, profile, ssh};
+use super::{Backend, Emulation, Measured, MeasuredStream, layers, profile, ssh};
 use rtether::measured::Evidence;
+use rtether::report::Checked;
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Screen, Table};
 use rtether::report::text::{plain_line, plural, time, time_or_dash};
@@ -15,7 +16,7 @@ use rtether::run::Results;
 use rtether::scenario::Scenario;
 use rtether::stages::Stages;
 use rtether::sums::{self, OneSum};
-use rtether::verdict::{self, Assessment, Standing, Verdict};
+use rtether::verdict::{self, Assessment, Conclusion, Standing, Verdict};
 
 impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
@@ -117,6 +118,7 @@ impl Render for Run<'_> {
             parts.extend(["\n".to_owned().into(), table.into()]);
         }
         parts.extend([format!("\n{footer}").into(), sums::said(&sums).into()]);
+        parts.push((self.said() + "\n").into());
         parts
     }
 
@@ -128,11 +130,38 @@ impl Render for Run<'_> {
     }
 
     fn json(&self) -> String {
-        json(self.scenario, self.measured, self.assessments)
+        json(self)
     }
 }
 
 impl Run<'_> {
+    /// Returns the verdict on what was measured.
+    pub fn conclusion(&self) -> Conclusion {
+        let Self { measured, .. } = *self;
+        // Each host hears of the request to stop at a moment of its own: the first to end breaks the
+        // connections of the others.
+        let is_stopped = measured.is_partial && measured.backend == Backend::Ssh;
+        if !measured.errors.is_empty() && !is_stopped {
+            // An error also ends a run early, without a request to stop.
+            return Conclusion::Unmeasured;
+        }
+        let worst = worst(self.assessments, &measured.sums(self.scenario));
+        Conclusion::of([worst], measured.is_partial)
+    }
+
+    /// Returns the verdict in a line: its word, and what it rests on.
+    fn said(&self) -> String {
+        let Self {
+            scenario, measured, ..
+        } = *self;
+        let results = measured.results(scenario);
+        let checked = Checked::new(scenario.clone(), results, self.assessments.to_vec());
+        let counts = checked.counts();
+        let streams = plural(counts.streams, "stream");
+        self.conclusion()
+            .sentence(&format!("{streams}: {}.", counts.words()))
+    }
+
     /// Returns a row per stream.
     fn streams(&self) -> Table {
         let name = |id: NodeId| self.scenario.network.node(id).name.as_str();
@@ -401,7 +430,12 @@ fn number(time: Option<Duration>) -> Value {
 }
 
 /// Returns the measurement as one JSON document (`rtether.live/1`), times in nanoseconds.
-fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+fn json(run: &Run<'_>) -> String {
+    let Run {
+        scenario,
+        measured,
+        assessments,
+    } = *run;
     let streams: Vec<Value> = rows(scenario, measured, assessments)
         .map(|row| stream_json(scenario, &row))
         .collect();
@@ -412,6 +446,7 @@ fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) ->
         "duration_ns": measured.duration.as_ns_floor(),
         "warmup_ns": measured.warmup.as_ns_floor(),
         "partial": measured.is_partial,
+        "conclusion": run.conclusion().word(),
         "verdict": worst(assessments, &measured.sums(scenario)).name(),
         "stalls": {
             "count": measured.stalls,

@@ -59,6 +59,7 @@ fn lead(checked: &Checked, measured: &Measured) -> Markup {
     let tiles = [
         (counts.streams.to_string(), "streams"),
         (counts.held.to_string(), "held, not proved"),
+        (counts.no_deadline.to_string(), "without a deadline"),
         (counts.late.to_string(), "late"),
         (counts.lost.to_string(), "with losses"),
         (sum(|stream| stream.delivered), "packets delivered"),

@@ -18,13 +18,14 @@ const FINDINGS_NOTE: &str = "What else the files show, by line or number of the 
 /// Returns the page; `seen` is what was imported.
 pub fn html(against: &Against, seen: &Plan) -> String {
     let (tone, word) = if against.deviates() {
-        (Tone::Bad, "\u{2717} It deviates from the plan")
+        (Tone::Bad, "\u{2717} it deviates from the plan")
     } else {
-        (Tone::Good, "\u{2713} All is as planned")
+        (Tone::Good, "\u{2713} all is as planned")
     };
+    let word = format!("{}: {word}", against.conclusion().word());
     let mut page = Page::new(&against.plan)
         .kicker(format!("The plan against {}", against.seen))
-        .lead(page::banner(tone, word, &against.summary()))
+        .lead(page::banner(tone, &word, &against.said()))
         .lead(page::figures(&figures(against)));
     if against.deviates() {
         let table = against.apart().html(|_| true);

@@ -10,6 +10,7 @@ use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 
 /// Whether flows may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,24 @@ impl Decision {
             Self::Yes => "yes",
             Self::No => "no",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the word that begins a sentence.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "Yes",
+            Self::No => "No",
+            Self::Unknown => "Unknown",
+        }
+    }
+
+    /// Returns what it is as a verdict.
+    pub const fn conclusion(self) -> Conclusion {
+        match self {
+            Self::Yes => Conclusion::Met,
+            Self::No => Conclusion::Failed,
+            Self::Unknown => Conclusion::NoAnswer,
         }
     }
 }
@@ -108,7 +127,11 @@ impl Admission {
 
     /// Returns the decision in one sentence, which names the first objection.
     pub fn headline(&self) -> String {
-        let word = self.decision.name();
+        self.decision.conclusion().sentence(&self.said())
+    }
+
+    fn said(&self) -> String {
+        let word = self.decision.word();
         let Some(first) = self.objections().next() else {
             let own: Vec<String> = self.own().map(own_words).collect();
             let others = self.comparison.differences.len() - own.len();
@@ -153,6 +176,7 @@ impl Render for Admission {
         let document = json!({
             "schema": "rtether.admit/1",
             "scenario": self.scenario.name,
+            "conclusion": self.decision.conclusion().word(),
             "answer": self.decision.name(),
             "summary": self.headline(),
             "objections": objections.collect::<Vec<_>>(),

@@ -11,6 +11,7 @@ use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plain_line, time};
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 use rtether_report::number::ns;
 
 /// Name and version of the JSON format.
@@ -37,9 +38,13 @@ impl<'a> ByDiameter<'a> {
         }
     }
 
-    /// Returns whether all deadlines are met by the diameter alone; `None` if it says nothing of a
+    /// Returns whether all deadlines are met by the diameter alone; no answer if it says nothing of a
     /// stream with a deadline.
-    pub fn meets_deadlines(&self) -> Option<bool> {
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::meets(self.meets_deadlines())
+    }
+
+    pub(crate) fn meets_deadlines(&self) -> Option<bool> {
         let mut rows = self.rows_of().into_iter();
         rows.try_fold(true, |all, row| match (row.flow.deadline, row.latency()) {
             (None, _) => Some(all),
@@ -158,7 +163,7 @@ impl Render for ByDiameter<'_> {
         vec![
             format!("{}\n", plain_line(&self.scenario.name)).into(),
             self.table().into(),
-            format!("\n{}\n", self.said()).into(),
+            format!("\n{}\n", self.conclusion().sentence(&self.said())).into(),
         ]
     }
 
@@ -182,6 +187,7 @@ impl Render for ByDiameter<'_> {
         let document = json!({
             "schema": SCHEMA,
             "scenario": self.scenario.name,
+            "conclusion": self.conclusion().word(),
             "places": found.map(|found| found.places),
             "utilization_ratio": found.map(|found| share(found.utilization_ppm)),
             "burst_ns": found.map(|found| ns(found.burst)),

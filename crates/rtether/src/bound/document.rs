@@ -14,6 +14,7 @@ use rtether_model::route::Routing;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::conclusion::conclusion;
 use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
@@ -25,6 +26,7 @@ use rtether_report::number::Ns;
 pub(super) struct Document<'a> {
     schema: &'static str,
     scenario: &'a str,
+    conclusion: &'static str,
     is_cyclic: bool,
     streams: Vec<Stream<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +165,7 @@ pub(super) fn with<R>(
     let document = Document {
         schema: "rtether.bound/1",
         scenario: &scenario.name,
+        conclusion: conclusion(scenario, analysis).word(),
         is_cyclic: analysis.effort.is_cyclic,
         streams: streams
             .map(|(own, said)| {

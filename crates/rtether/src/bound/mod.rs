@@ -5,9 +5,11 @@
 
 mod admit;
 mod compare;
+mod conclusion;
 mod diameter;
 mod differences;
 mod document;
+pub(crate) mod loss;
 mod names;
 mod output;
 mod page;
@@ -32,6 +34,7 @@ pub use admit::{Admission, Decision, admit};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use diameter::ByDiameter;
 pub(crate) use document::said;
+pub use loss::broken_assumption;
 pub use output::Bounds;
 pub use page::html;
 pub(crate) use page::{NOTE, section};
@@ -83,28 +86,6 @@ pub fn contradictions(analysis: &Analysis, results: &Results) -> Vec<usize> {
     let exceeds = streams.map(|(stream, bound)| bound.is_some_and(|b| stream.latency.max > b));
     let found = exceeds.enumerate().filter(|&(_, exceeds)| exceeds);
     found.map(|(index, _)| index).collect()
-}
-
-/// Returns, in words, where a full buffer dropped frames or packets, so that bounds need not hold:
-/// they assume no loss for lack of memory. `None` if they must hold.
-pub fn broken_assumption(scenario: &Scenario, results: &Results) -> Option<String> {
-    let network = &scenario.network;
-    let name = |id: NodeId| network.node(id).name.as_str();
-    let record = &results.record;
-    let ports = record.ports.iter().filter(|port| port.dropped > 0);
-    let mut ports = ports.map(|port| {
-        let to = peer(scenario, port.port).map_or("nowhere", name);
-        let from = name(port.port.node);
-        (port.dropped, format!("the port of {from} to {to}"))
-    });
-    let nodes = record.nodes.iter();
-    let nodes = nodes.filter(|node| node.stack_dropped + node.layer_dropped > 0);
-    let mut nodes = nodes.map(|node| {
-        let dropped = node.stack_dropped + node.layer_dropped;
-        (dropped, format!("the stack of {}", name(node.node)))
-    });
-    let (dropped, place) = ports.next().or_else(|| nodes.next())?;
-    Some(format!("{place} dropped {dropped} for lack of memory"))
 }
 
 /// Number of streams by verdict.

@@ -7,6 +7,7 @@ use rtether_bounds::{Analysis, Bound, PortBound, StreamBound};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 
+use super::conclusion::conclusion;
 use super::document;
 use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
@@ -15,7 +16,7 @@ use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
 use crate::sums;
-use crate::verdict::Standing;
+use crate::verdict::Conclusion;
 
 /// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
@@ -45,7 +46,7 @@ impl Render for Bounds<'_> {
             busiest(scenario, analysis),
             open_flows(scenario, analysis),
             policers(scenario, analysis),
-            summary(scenario, analysis)
+            self.conclusion().sentence(&summary(scenario, analysis))
         );
         let title = format!("{}\n", plain_line(&scenario.name));
         let mut parts = vec![title.into(), self.streams().into()];
@@ -76,19 +77,10 @@ impl Render for Bounds<'_> {
 }
 
 impl Bounds<'_> {
-    /// Returns whether every bound, and every sum of bounds, meets its limit; `None` if none exceeds
+    /// Returns whether every bound, and every sum of bounds, meets its limit; no answer if none exceeds
     /// it, but a flow with a deadline has no bound.
-    pub fn meet_limits(&self) -> Option<bool> {
-        let counts = counts(self.scenario, self.analysis);
-        let sums = sums::proved(self.scenario, self.analysis);
-        let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
-        if counts.late > 0 || any(Standing::NotProved) {
-            Some(false)
-        } else if counts.unknown > 0 || any(Standing::NoBound) {
-            None
-        } else {
-            Some(true)
-        }
+    pub fn conclusion(&self) -> Conclusion {
+        conclusion(self.scenario, self.analysis)
     }
 
     /// Returns a row per stream.

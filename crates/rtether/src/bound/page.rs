@@ -4,6 +4,7 @@ use rtether_bounds::{Analysis, Bound, HopBound, PortBound, StackBound, StreamBou
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
 
+use super::conclusion::conclusion;
 use super::output::{port_name, share, signed};
 use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
@@ -31,11 +32,13 @@ pub(crate) const NOTE: &str = "Proved for any phases and any seed, if nothing is
 pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     let found = counts(scenario, analysis);
     let (tone, word) = match found {
-        super::Counts { late: 1.., .. } => (Tone::Bad, "\u{2717} A bound exceeds its deadline"),
-        super::Counts { unknown: 1.., .. } => (Tone::Neutral, "? A deadline has no bound"),
-        super::Counts { ok: 1.., .. } => (Tone::Good, "\u{2713} Every bound meets its deadline"),
-        super::Counts { .. } => (Tone::Neutral, "No deadlines"),
+        super::Counts { late: 1.., .. } => (Tone::Bad, "\u{2717} a bound exceeds its deadline"),
+        super::Counts { unknown: 1.., .. } => (Tone::Neutral, "? a deadline has no bound"),
+        super::Counts { ok: 1.., .. } => (Tone::Good, "\u{2713} every bound meets its deadline"),
+        super::Counts { .. } => (Tone::Neutral, "no deadlines"),
     };
+    let conclusion = conclusion(scenario, analysis);
+    let word = format!("{}: {word}", conclusion.word());
     let closest = analysis.streams.iter();
     let closest = closest.filter_map(|s| Some((s.bound.as_ref().ok()?.slack?, s)));
     let sentence = closest.min_by_key(|(slack, _)| *slack).map(|(slack, s)| {
@@ -52,7 +55,7 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     let tiles = tiles.map(|(number, meaning)| (number.to_string(), meaning.to_owned()));
     Page::new(&scenario.name)
         .kicker("Proved bounds on the delay from application to application")
-        .lead(page::banner(tone, word, &sentence.unwrap_or_default()))
+        .lead(page::banner(tone, &word, &sentence.unwrap_or_default()))
         .lead(page::figures(&tiles))
         .section("bounds", "Bounds", NOTE, streams(scenario, analysis))
         .section("ports", "Ports", PORTS_NOTE, ports(scenario, analysis))

@@ -2,6 +2,7 @@
 
 use rtether_bounds::Analysis;
 
+use super::conclusion::conclusion;
 use super::document;
 use super::names::Names;
 use super::ports::{State, ports, stacks};
@@ -31,7 +32,10 @@ impl Render for Places<'_> {
         if !stacks.is_empty() {
             parts.extend([stacks.into(), blank()]);
         }
-        parts.push(summary(self.scenario, self.analysis).into());
+        let Self { scenario, analysis } = *self;
+        let conclusion = conclusion(scenario, analysis);
+        let sentence = conclusion.sentence(&summary(scenario, analysis));
+        parts.push((sentence + "\n").into());
         parts
     }
 
@@ -107,7 +111,7 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
         (count > 0).then(|| format!("{count} {word}"))
     });
     format!(
-        "{}, {}: {}.\n",
+        "{}, {}: {}.",
         plural(analysis.ports.len(), "port"),
         plural(analysis.stacks.len(), "stack"),
         words.collect::<Vec<_>>().join(", ")

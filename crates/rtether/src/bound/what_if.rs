@@ -4,10 +4,12 @@ use rtether_bounds::Analysis;
 use serde_json::json;
 
 use super::compare::{Answer, Comparison, compare};
+use super::conclusion::conclusion;
 use super::{analyze, differences};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::scenario::{Override, Scenario};
+use crate::verdict::Conclusion;
 
 /// Comparison of the bounds of a scenario with those of a changed one.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct WhatIf {
     pub after: Analysis,
     /// The differences.
     pub comparison: Comparison,
+    /// That of the changed scenario.
+    pub conclusion: Conclusion,
 }
 
 /// Computes the bounds of both scenarios and compares them.
@@ -37,6 +41,7 @@ pub fn what_if(before: &Scenario, after: &Scenario, changes: &[Override]) -> Wha
         },
     );
     WhatIf {
+        conclusion: conclusion(after, &new),
         scenario: before.name.clone(),
         changes: changes.iter().map(Override::text).collect(),
         after: new,
@@ -51,7 +56,8 @@ impl Render for WhatIf {
         if !self.comparison.differences.is_empty() {
             parts.extend([self.rows().into(), "\n".to_owned().into()]);
         }
-        parts.push((differences::summary(&self.comparison) + "\n").into());
+        let said = differences::summary(&self.comparison);
+        parts.push((self.conclusion.sentence(&said) + "\n").into());
         parts
     }
 
@@ -64,6 +70,7 @@ impl Render for WhatIf {
         let document = json!({
             "schema": "rtether.what-if/1",
             "scenario": self.scenario,
+            "conclusion": self.conclusion.word(),
             "changes": self.changes,
             "unchanged_streams": self.comparison.same,
             "streams": differences::list(&self.comparison.differences),

@@ -22,6 +22,7 @@ use rtether_sim::BuildError;
 
 use crate::run::{Progress, simulate};
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 use virtual_links::with_virtual_links;
 
 pub use fault::{Fault, Faults};
@@ -176,6 +177,15 @@ impl Stream {
 }
 
 impl Comparison {
+    /// Returns the verdict: met if some scheme keeps every deadline.
+    pub fn conclusion(&self) -> Conclusion {
+        if self.partial {
+            Conclusion::Interrupted
+        } else {
+            Conclusion::meets(Some(self.has_answer()))
+        }
+    }
+
     /// Returns whether some scheme keeps every deadline.
     pub fn has_answer(&self) -> bool {
         self.rows

@@ -126,9 +126,13 @@ impl Comparison {
         }
     }
 
-    /// Returns the result in a few sentences.
+    /// Returns the verdict in a few sentences.
     pub fn summary(&self) -> String {
-        let partial = if self.partial { "Interrupted. " } else { "" };
+        self.conclusion().sentence(&self.said())
+    }
+
+    /// Returns what it rests on.
+    pub(super) fn said(&self) -> String {
         let with = |is: &dyn Fn(&Row) -> bool| {
             let rows = self.rows.iter().filter(|row| row.is_run());
             let names: Vec<&str> = rows.filter(|row| is(row)).map(|row| row.scheme).collect();
@@ -139,7 +143,7 @@ impl Comparison {
             }
         };
         format!(
-            "{partial}{} with a deadline, under {}. Every packet in time: {}. Proved: {}.",
+            "{} with a deadline, under {}. Every packet in time: {}. Proved: {}.",
             plural(self.judged, "stream"),
             self.compared(),
             with(&|row| row.kept == self.judged),
@@ -287,6 +291,7 @@ impl Render for Comparison {
             "scenario": self.scenario,
             "partial": self.partial,
             "streams_with_deadline": self.judged,
+            "conclusion": self.conclusion().word(),
             "summary": self.summary(),
             "schemes": rows,
         });

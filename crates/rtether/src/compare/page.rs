@@ -23,14 +23,15 @@ pub fn html(comparison: &Comparison) -> String {
     let keeping = run.iter().filter(|row| row.kept == judged).count();
     let proving = run.iter().filter(|row| row.proved == judged).count();
     let (tone, word) = match keeping {
-        _ if comparison.partial => (Tone::Neutral, "? Interrupted"),
-        0 => (Tone::Bad, "\u{2717} No scheme keeps every deadline"),
-        _ => (Tone::Good, "\u{2713} Some scheme keeps every deadline"),
+        _ if comparison.partial => (Tone::Neutral, ""),
+        0 => (Tone::Bad, ": \u{2717} no scheme keeps every deadline"),
+        _ => (Tone::Good, ": \u{2713} some scheme keeps every deadline"),
     };
+    let word = format!("{}{word}", comparison.conclusion().word());
     let schemes = comparison.rows.len();
     let mut page = Page::new(&comparison.scenario)
         .kicker("Access schemes on the hubs of this plant")
-        .lead(page::banner(tone, word, &comparison.summary()))
+        .lead(page::banner(tone, &word, &comparison.said()))
         .lead(page::figures(&[
             (judged.to_string(), "streams with a deadline".into()),
             (schemes.to_string(), "ways of access".into()),

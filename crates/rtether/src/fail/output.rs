@@ -59,18 +59,6 @@ impl Row {
     }
 }
 
-/// Returns the word used in files.
-const fn word(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Met => "met",
-        Conclusion::Failed => "failed",
-        Conclusion::NoAnswer => "no-answer",
-        Conclusion::Contradiction => "contradiction",
-        // Such rows are left out.
-        Conclusion::Unmeasured | Conclusion::Interrupted => "interrupted",
-    }
-}
-
 impl Failures {
     fn table(&self) -> Table {
         let name = |stream: usize| &self.streams[stream];
@@ -117,7 +105,7 @@ impl Failures {
             })
             .rank(6)
             .both("verdict", "verdict", |row| {
-                let word = word(row.conclusion);
+                let word = row.conclusion.word();
                 let shown = row
                     .basis()
                     .map_or_else(|| word.to_uppercase(), str::to_owned);
@@ -131,11 +119,16 @@ impl Failures {
             .done()
     }
 
-    /// Returns the result in a few sentences.
+    /// Returns the verdict in a few sentences.
     pub fn summary(&self) -> String {
+        self.conclusion().sentence(&self.said())
+    }
+
+    /// Returns what it rests on.
+    fn said(&self) -> String {
         let partial = if self.partial {
             format!(
-                "Interrupted: {} of {} judged. ",
+                "{} of {} judged. ",
                 self.failures().len(),
                 plural(self.planned, "failure")
             )
@@ -264,7 +257,7 @@ impl Failures {
             "fail": self.question.which.name(),
             "recovery_ns": self.question.recovery.map(ns),
             "summary": self.summary(),
-            "verdict": word(self.conclusion()),
+            "conclusion": self.conclusion().word(),
             "planned": self.planned,
             "intact": self.intact().map(|row| self.row(row)),
             "failures": failures.collect::<Vec<_>>(),
@@ -301,7 +294,7 @@ impl Failures {
             "worse": row.worse,
             "interrupted": interrupted.collect::<Vec<_>>(),
             "worst": worst,
-            "verdict": word(row.conclusion),
+            "conclusion": row.conclusion.word(),
             "basis": row.basis(),
             "proved": row.basis.proved,
             "held": row.basis.held,

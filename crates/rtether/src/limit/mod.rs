@@ -23,6 +23,7 @@ pub use split::{DEPTH, Share, Station};
 
 use crate::run::Progress;
 use crate::scenario::{Requirement, Scenario};
+use crate::verdict::Conclusion;
 
 /// Parameters of the search.
 #[derive(Clone, Debug, PartialEq)]
@@ -187,6 +188,18 @@ impl Limit {
         match self.end {
             End::Found { failing, .. } => self.trials.get(failing),
             End::Unlimited { .. } | End::Never | End::TooFew { .. } | End::Interrupted => None,
+        }
+    }
+
+    /// Returns whether the present load is within the limit.
+    pub fn conclusion(&self) -> Conclusion {
+        match self.end {
+            End::Found { .. } | End::Unlimited { .. } => {
+                Conclusion::meets(Some(self.present_load_passes()))
+            }
+            End::Never => Conclusion::Failed,
+            End::TooFew { .. } => Conclusion::NoAnswer,
+            End::Interrupted => Conclusion::Interrupted,
         }
     }
 

@@ -66,7 +66,7 @@ fn sentence(limit: &Limit) -> String {
              longer `--for`, or start the flow earlier."
         ),
         (End::Interrupted | End::Found { .. } | End::Unlimited { .. }, _) => {
-            "Interrupted: the limit was not found; the loads below were tried.".into()
+            "The limit was not found; the loads below were tried.".into()
         }
     }
 }
@@ -149,9 +149,14 @@ fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
     ]
 }
 
-/// Returns the result in one line.
+/// Returns the verdict: its word, and what was found.
+fn verdict(limit: &Limit) -> String {
+    limit.conclusion().sentence(&sentence(limit))
+}
+
+/// Returns the verdict in one line.
 pub fn summary(limit: &Limit) -> String {
-    sentence(limit) + "\n"
+    verdict(limit) + "\n"
 }
 
 /// The limit of a scenario, in all formats.
@@ -169,7 +174,7 @@ impl Render for Answer<'_> {
         let head = format!(
             "{}\n{}\nscaled         {}\n",
             plain_line(&scenario.name),
-            plain_line(&sentence(limit)),
+            plain_line(&verdict(limit)),
             plain_line(&flow_names(scenario, limit))
         );
         let mut parts = vec![Part::Lines(head)];
@@ -315,7 +320,8 @@ fn json(scenario: &Scenario, limit: &Limit) -> String {
             "tolerance": question.tolerance,
         },
         "end": end_name(limit.end),
-        "summary": sentence(limit),
+        "conclusion": limit.conclusion().word(),
+        "summary": verdict(limit),
         "present_load_bps": rounded(limit.present_bps),
         "limit": found(limit.passing()),
         "too_much": found(limit.failing()),

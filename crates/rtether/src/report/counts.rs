@@ -11,7 +11,8 @@ pub struct Counts {
     pub ok: usize,
     /// Of these, with a bound within every limit.
     pub proved: usize,
-    /// Of these, streams without a packet that violates a requirement; this is not a proof.
+    /// Of these, streams held to a limit on their latency without a packet beyond it; this is not a
+    /// proof.
     pub held: usize,
     /// Packets delivered in these held streams.
     pub packets: u64,
@@ -23,7 +24,9 @@ pub struct Counts {
     pub not_proved: usize,
     /// Streams with nothing delivered or due.
     pub no_answer: usize,
-    /// Streams without an applicable requirement.
+    /// Streams without a deadline or another limit on their latency, of which nothing failed.
+    pub no_deadline: usize,
+    /// Streams whose deadline no requirement judges.
     pub unjudged: usize,
 }
 
@@ -33,44 +36,53 @@ impl Counts {
         self.late + self.lost + self.not_proved
     }
 
-    pub(super) fn add(&mut self, assessment: &Assessment) {
-        self.streams += 1;
-        let standing = assessment.standing();
-        self.proved += usize::from(standing == Standing::Proved);
-        self.hold(standing);
-        match assessment.verdict {
-            Verdict::Ok => self.ok += 1,
-            Verdict::Late => self.late += 1,
-            Verdict::Lost => self.lost += 1,
-            Verdict::NotProved => self.not_proved += 1,
-            Verdict::NoAnswer => self.no_answer += 1,
-            Verdict::Unjudged => self.unjudged += 1,
-        }
+    /// Returns the number of streams whose latency was held against a limit, and not found beyond it.
+    pub const fn judged(&self) -> usize {
+        self.proved + self.held
     }
 
-    pub(super) fn hold(&mut self, standing: Standing) {
-        if let Some(packets) = standing.packets() {
-            self.held += 1;
-            self.packets += packets;
-        }
+    pub(super) fn add(&mut self, assessment: &Assessment) {
+        self.streams += 1;
+        self.ok += usize::from(assessment.verdict == Verdict::Ok);
+        self.stand(assessment.standing());
+    }
+
+    /// Counts the standing of a stream, over all columns or in one.
+    pub(super) fn stand(&mut self, standing: Standing) {
+        let slot = match standing {
+            Standing::Proved => &mut self.proved,
+            Standing::Held { packets } => {
+                self.packets += packets;
+                &mut self.held
+            }
+            Standing::NoDeadline => &mut self.no_deadline,
+            Standing::Unjudged => &mut self.unjudged,
+            Standing::NoAnswer | Standing::NoBound => &mut self.no_answer,
+            Standing::NotProved => &mut self.not_proved,
+            Standing::Lost => &mut self.lost,
+            Standing::Late => &mut self.late,
+        };
+        *slot += 1;
     }
 
     /// Returns the nonzero counts, worst last:
-    /// `12 proved, 688 held in 34400 packets (not proved), 2 late`.
+    /// `12 proved, 148 held in 34400 packets (not proved), 540 without a deadline, 2 late`.
     pub fn words(&self) -> String {
-        self.words_of("")
+        self.words_of(&Basis::default())
     }
 
-    /// Like [`Self::words`], with the source of the packets: ` of 8 runs`.
-    pub(super) fn words_of(&self, runs: &str) -> String {
+    /// Like [`Self::words`], with what the words rest on.
+    pub(super) fn words_of(&self, basis: &Basis) -> String {
         let packets = match self.packets {
             1 => "1 packet".to_owned(),
             packets => format!("{packets} packets"),
         };
-        let held = format!("held in {packets}{runs} (not proved)");
+        let proved = format!("proved{}", basis.proved);
+        let held = format!("held in {packets}{} (not proved)", basis.held);
         let parts = [
-            (self.proved, "proved"),
+            (self.proved, proved.as_str()),
             (self.held, held.as_str()),
+            (self.no_deadline, "without a deadline"),
             (self.unjudged, "unjudged"),
             (self.no_answer, "no-answer"),
             (self.not_proved, "not proved"),
@@ -84,4 +96,13 @@ impl Counts {
             .collect();
         words.join(", ")
     }
+}
+
+/// What the words of a verdict rest on, said behind each: empty, or text that begins with a blank.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Basis {
+    /// Behind *proved*: what the proofs assume.
+    pub(super) proved: String,
+    /// Behind *held in N packets*: the runs, and what was varied in them.
+    pub(super) held: String,
 }

@@ -338,7 +338,16 @@ pub fn junit(checked: &Checked) -> String {
             output: figures(&stream),
         }
     });
-    suite_of(suite, &cases.chain(further(checked)).collect::<Vec<_>>())
+    let cases: Vec<Case> = cases.chain(further(checked)).collect();
+    let word = checked.conclusion.word();
+    suite_of(
+        suite,
+        &cases,
+        &[
+            ("conclusion", word.to_owned()),
+            ("summary", checked.summary()),
+        ],
+    )
 }
 
 /// Returns the mistakes of a scenario that cannot be run as `JUnit` XML: a case for each error.
@@ -357,10 +366,10 @@ pub fn junit_of_mistakes(scenario: &str, mistakes: &[Finding]) -> String {
             output: String::new(),
         }
     });
-    suite_of(scenario, &cases.collect::<Vec<_>>())
+    suite_of(scenario, &cases.collect::<Vec<_>>(), &[])
 }
 
-fn suite_of(name: &str, cases: &[Case]) -> String {
+fn suite_of(name: &str, cases: &[Case], properties: &[(&str, String)]) -> String {
     let count = |kind: &str| {
         let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
         outcomes.filter(|(own, ..)| *own == kind).count()
@@ -371,6 +380,14 @@ fn suite_of(name: &str, cases: &[Case]) -> String {
         element.attr("errors", count(ERROR))
     };
     let suite = counted(element("testsuite")).attr("skipped", count("skipped"));
+    let said = properties.iter();
+    let said =
+        said.map(|(name, value)| element("property").attr("name", *name).attr("value", value));
+    let suite = if properties.is_empty() {
+        suite
+    } else {
+        suite.child(element("properties").children(said))
+    };
     let suite = suite.children(cases.iter().map(Case::element));
     let all: Markup = counted(element("testsuites")).child(suite).into();
     format!(

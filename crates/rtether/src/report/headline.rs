@@ -4,7 +4,7 @@ use crate::run::Results;
 use crate::verdict::{Blame, Column, Standing, Verdict};
 
 use super::checked::{Checked, Stream};
-use super::counts::Counts;
+use super::counts::{Basis, Counts};
 use super::text;
 
 /// Returns the source of the packets: ` of 8 runs of 10 s`; empty if they were measured.
@@ -47,11 +47,24 @@ impl Checked {
         Some(format!("{share} of it in the {}", self.place_name(place)))
     }
 
-    /// Returns the overall verdict in a few sentences.
+    /// Returns the overall verdict in a few sentences: its word, then what it rests on.
     pub fn summary(&self) -> String {
+        self.conclusion.sentence(&self.said())
+    }
+
+    /// Returns what the words of the verdict rest on.
+    fn basis(&self) -> Basis {
+        Basis {
+            proved: String::new(),
+            held: runs(&self.results),
+        }
+    }
+
+    /// Returns what the verdict rests on: counts per standing, and the worst stream.
+    pub fn said(&self) -> String {
         let counts = self.counts();
         let partial = if self.results.partial {
-            " Interrupted: the results are partial."
+            " The results are partial."
         } else {
             ""
         };
@@ -65,7 +78,7 @@ impl Checked {
         let head = format!(
             "{}: {}.",
             text::plural(counts.streams, "stream"),
-            counts.words_of(&runs(&self.results))
+            counts.words_of(&self.basis())
         );
         let first = self.worst_first().first().map(|&index| self.stream(index));
         let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
@@ -82,10 +95,9 @@ impl Checked {
         let mut counts = Counts::default();
         for judged in &self.judged {
             let standing = judged.assessment.measured;
-            counts.hold(standing);
-            counts.late += usize::from(standing == Standing::Late);
-            counts.lost += usize::from(standing == Standing::Lost);
-            counts.no_answer += usize::from(standing == Standing::NoAnswer);
+            if !matches!(standing, Standing::Unjudged | Standing::NoDeadline) {
+                counts.stand(standing);
+            }
         }
         match counts.words() {
             words if words.is_empty() => words,

@@ -97,6 +97,7 @@ impl Serialize for Document<'_> {
         map.serialize_entry("schema", SCHEMA)?;
         map.serialize_entry("version", env!("CARGO_PKG_VERSION"))?;
         map.serialize_entry("scenario", &checked.scenario.name)?;
+        map.serialize_entry("conclusion", checked.conclusion.word())?;
         map.serialize_entry("seeds", &results.seeds)?;
         map.serialize_entry("partial", &results.partial)?;
         map.serialize_entry("duration_ns", &ns(record.duration))?;
@@ -186,6 +187,7 @@ fn verdict(checked: &Checked) -> Value {
         "late": counts.late,
         "lost": counts.lost,
         "no-answer": counts.no_answer,
+        "no-deadline": counts.no_deadline,
         "unjudged": counts.unjudged,
         "summary": checked.summary(),
     })

@@ -12,7 +12,6 @@ use super::study::{Grouping, Sampling, Study};
 use crate::check::{self, Options};
 use crate::report::Checked;
 use crate::run::{self, Progress};
-use crate::verdict::Conclusion;
 use rtether_report::number::ns;
 
 /// Schema of the result of a point.
@@ -130,7 +129,7 @@ impl Study {
         };
         let checked = check::conclude(scenario, results, options);
         let members = [
-            ("conclusion", concluded(checked.conclusion).into()),
+            ("conclusion", checked.conclusion.word().into()),
             ("groups", self.groups(&checked)),
         ];
         Some(document(point, &members))
@@ -174,16 +173,6 @@ fn document(point: &Point, members: &[(&str, Value)]) -> String {
         document[*name] = value.clone();
     }
     format!("{document}\n")
-}
-
-/// Returns the word for a conclusion.
-const fn concluded(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Met => "met",
-        Conclusion::Failed => "failed",
-        Conclusion::Contradiction => "contradiction",
-        Conclusion::NoAnswer | Conclusion::Unmeasured | Conclusion::Interrupted => "no-answer",
-    }
 }
 
 /// Streams that are looked at together.

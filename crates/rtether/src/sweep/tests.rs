@@ -117,7 +117,7 @@ fn a_point_has_the_figures_of_its_run() {
     let (fast, slow) = (run(&points[0]), run(&points[1]));
     assert_eq!(fast["groups"][0]["name"], "fast");
     assert_eq!(fast["groups"][0]["delivered_packets"], 10);
-    assert_eq!(fast["conclusion"], "met");
+    assert_eq!(fast["conclusion"], "PASS");
     let max =
         |document: &serde_json::Value| document["groups"][0]["delay_max_ns"].as_f64().unwrap();
     let more = max(&slow) - max(&fast);

@@ -5,7 +5,7 @@ use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 use rtether_model::record::StreamRecord;
 
-use super::{Assessment, Blame, Column, Standing, Verdict, name_of};
+use super::{Assessment, Blame, Column, Judged, Standing, Verdict, name_of};
 use crate::scenario::{Limit, Requirement, Statistic};
 
 /// Requirements of one stream and their results so far.
@@ -20,6 +20,8 @@ pub(super) struct Judge<'a> {
     proved: Verdict,
     /// The requirement that failed worst.
     worst: Option<Failure>,
+    /// Whether a requirement on packets is one on latency.
+    has_latency: bool,
     /// Lowest limit on latency.
     limit: Option<Duration>,
     /// Lowest limit on the bound.
@@ -65,6 +67,7 @@ impl<'a> Judge<'a> {
             seen: Verdict::Unjudged,
             proved: Verdict::Unjudged,
             worst: None,
+            has_latency: false,
             limit: flow.deadline,
             to_prove: None,
             reasons: Vec::new(),
@@ -105,6 +108,7 @@ impl<'a> Judge<'a> {
         for &(statistic, limit) in statistics {
             if let Some(limit) = resolve(limit, self.flow) {
                 self.limit = Some(self.limit.map_or(limit, |least| Ord::min(least, limit)));
+                self.has_latency = true;
                 self.statistic(statistic, limit);
             }
         }
@@ -112,6 +116,7 @@ impl<'a> Judge<'a> {
             self.lost(allowed);
         }
         if let Some((allowed, deadline)) = requirement.miss_per_billion.zip(self.flow.deadline) {
+            self.has_latency = true;
             self.missed(allowed, deadline);
         }
     }
@@ -214,7 +219,12 @@ impl<'a> Judge<'a> {
             Proof::Bound(bound) => Some(bound),
             Proof::Unasked | Proof::Missing => None,
         };
-        let seen = Standing::seen(self.seen, self.stream);
+        let judged = match self.limit.or(self.to_prove) {
+            _ if self.has_latency => Judged::Latency,
+            Some(_) => Judged::Other,
+            None => Judged::NoLimit,
+        };
+        let seen = Standing::seen(self.seen, self.stream, judged);
         let is_measured = self.column == Column::Measured;
         let is_within = |limit: Option<Duration>| {
             let both = known.zip(limit);
@@ -247,6 +257,7 @@ impl<'a> Judge<'a> {
             responsible: self.blame(failed, known),
             is_proved: said == Standing::Proved && is_within(self.limit),
             reasons: self.reasons,
+            judged,
         };
         if let Some(worst) = &self.worst {
             assessment.reasons[..=worst.reason].rotate_right(1);

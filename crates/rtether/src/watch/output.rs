@@ -10,6 +10,7 @@ use crate::against::Deviation;
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plain_line, plural};
+use crate::verdict::Conclusion;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.watch/1";
@@ -88,8 +89,18 @@ impl Outcome {
         self.flows.iter().any(|flow| !flow.deviations.is_empty())
     }
 
-    /// Says how many flows match, and what was counted.
+    /// Returns the verdict: failed if anything deviates, no answer without a frame.
+    pub fn conclusion(&self) -> Conclusion {
+        Conclusion::meets((self.counts.frames > 0).then(|| !self.deviates()))
+    }
+
+    /// Returns the verdict in a sentence.
     pub fn summary(&self) -> String {
+        self.conclusion().sentence(&self.said())
+    }
+
+    /// Says how many flows match, and what was counted.
+    fn said(&self) -> String {
         let planned = self.flows.iter().filter(|flow| flow.is_planned);
         let (planned, well) = planned.fold((0, 0), |(all, well), flow| {
             (all + 1, well + usize::from(flow.deviations.is_empty()))
@@ -151,7 +162,8 @@ impl Render for Outcome {
                 .shown("frames", |flow| flow.frames.to_string());
             parts.push(table.done().into());
         }
-        parts.push(format!("{}: {}\n", plain_line(&self.plan), self.summary()).into());
+        let said = format!("{}: {}", plain_line(&self.plan), self.said());
+        parts.push((self.conclusion().sentence(&said) + "\n").into());
         parts
     }
 
@@ -197,6 +209,7 @@ impl Render for Outcome {
         let document = json!({
             "schema": SCHEMA,
             "plan": self.plan,
+            "conclusion": self.conclusion().word(),
             "summary": self.summary(),
             "deviates": self.deviates(),
             "learning": self.is_learning,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtether::scenario::Scenario;
-use rtether::verdict::{Assessment, Standing, Verdict};
+use rtether::verdict::Assessment;
 use rtether_testbed::testbed::ssh::{self, HostError};
 use rtether_testbed::testbed::{
     self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, Run, TestbedError,
@@ -296,33 +296,10 @@ fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Meas
     if let Some(path) = &arguments.report {
         terminal::remark(&format!("report written to {}", path.display()));
     }
-    // An error also ends a run early, without a request to stop.
     if let Some(error) = measured.errors.first() {
-        let exit = terminal::fail(&format!("the measurement ended early: {error}"));
-        // Each host hears of the request at a moment of its own: the first to end breaks the
-        // connections of the others.
-        return if measured.backend == Backend::Ssh && measured.is_partial {
-            Exit::Interrupted
-        } else {
-            exit
-        };
+        terminal::complain(&format!("the measurement ended early: {error}"));
     }
-    if measured.is_partial {
-        return Exit::Interrupted;
-    }
-    let sums = measured.sums(scenario);
-    let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
-    let worst = assessments
-        .iter()
-        .map(|assessment| assessment.verdict)
-        .max();
-    match worst {
-        Some(verdict) if verdict.is_failure() => Exit::Failed,
-        _ if any(Standing::Late) => Exit::Failed,
-        Some(Verdict::NoAnswer) => Exit::NoAnswer,
-        _ if any(Standing::NoAnswer) => Exit::NoAnswer,
-        _ => Exit::Ok,
-    }
+    run.conclusion().into()
 }
 
 fn clean() -> Exit {

@@ -111,11 +111,7 @@ fn conclude(outcome: &Outcome, arguments: &WatchArgs, stop: &AtomicBool) -> Exit
         printed
     } else if arguments.duration.is_some() && stop.load(Ordering::Relaxed) {
         Exit::Interrupted
-    } else if outcome.counts.frames == 0 {
-        Exit::NoAnswer
-    } else if outcome.deviates() {
-        Exit::Failed
     } else {
-        Exit::Ok
+        outcome.conclusion().into()
     }
 }

@@ -1,8 +1,7 @@
 //! The limit as one self-contained page.
 
 use super::{
-    DEPTH, End, Limit, access_words, by_load, exact_percent, flow_names, loads, rate, sentence,
-    stations,
+    DEPTH, Limit, access_words, by_load, exact_percent, flow_names, loads, rate, sentence, stations,
 };
 use crate::limit::TrialVerdict;
 use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
@@ -10,22 +9,26 @@ use crate::report::markup::{Markup, element};
 use crate::report::page::{self, Page, Tone};
 use crate::report::text::real;
 use crate::scenario::Scenario;
+use crate::verdict::Conclusion;
 
 /// Returns the page.
 pub fn html(scenario: &Scenario, limit: &Limit) -> String {
-    let (tone, word) = match limit.end {
-        End::Found { .. } | End::Unlimited { .. } if limit.present_load_passes() => {
-            (Tone::Good, "\u{2713} The present load is within the limit")
+    let conclusion = limit.conclusion();
+    let (tone, word) = match conclusion.holds() {
+        Some(true) => (
+            Tone::Good,
+            ": \u{2713} the present load is within the limit",
+        ),
+        Some(false) if conclusion == Conclusion::Failed => {
+            (Tone::Bad, ": \u{2717} the present load exceeds the limit")
         }
-        End::Found { .. } | End::Unlimited { .. } | End::Never => {
-            (Tone::Bad, "\u{2717} The present load exceeds the limit")
-        }
-        End::TooFew { .. } | End::Interrupted => (Tone::Neutral, "? No answer"),
+        Some(false) | None => (Tone::Neutral, ""),
     };
+    let word = format!("{}{word}", conclusion.word());
     let question = &limit.question;
     let mut page = Page::new(&scenario.name)
         .kicker("Input limit of the network")
-        .lead(page::banner(tone, word, &sentence(limit)))
+        .lead(page::banner(tone, &word, &sentence(limit)))
         .lead(page::figures(&[
             (rate(limit.present_bps), "present load".into()),
             (

@@ -13,7 +13,7 @@ pub(super) fn mark(standing: Standing) -> (&'static str, String) {
         Standing::Held { .. } => ("mark held", "\u{25cb}"),
         Standing::Late | Standing::Lost | Standing::NotProved => ("mark bad", "\u{2717}"),
         Standing::NoAnswer | Standing::NoBound => ("mark warn", "?"),
-        Standing::Unjudged => ("mark none", "\u{2013}"),
+        Standing::NoDeadline | Standing::Unjudged => ("mark none", "\u{2013}"),
     };
     (class, format!("{sign} {}", word(standing)))
 }
@@ -32,7 +32,7 @@ pub fn mark_cell(standing: Standing) -> TableCell {
 
 /// Returns a time with the standing of its column below it.
 pub(super) fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
-    if standing == Standing::Unjudged {
+    if matches!(standing, Standing::Unjudged | Standing::NoDeadline) {
         return time_cell(span);
     }
     let held = standing.packets();

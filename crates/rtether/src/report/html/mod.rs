@@ -178,23 +178,24 @@ pub fn distributions(checked: &Checked) -> Markup {
 pub fn verdict(checked: &Checked) -> Markup {
     let counts = checked.counts();
     let is_late = checked.sums().iter().any(|sum| sum.failed.is_some());
-    let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
-        (0, ..) if is_late => (Tone::Bad, "\u{2717} A sum of delays is late".into()),
-        (0, 0, 0) => (Tone::Neutral, "Not judged".into()),
-        (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} Proved".into()),
-        (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "All held so far, none proved".into()),
+    let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.judged()) {
+        (0, ..) if is_late => (Tone::Bad, "\u{2717} a sum of delays is late".into()),
+        (0, 0, 0) => (Tone::Neutral, "no latency is judged".into()),
+        (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} proved".into()),
+        (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "all held so far, none proved".into()),
         (0, 0, _) => {
             let Counts { proved, held, .. } = counts;
             let word = format!("{proved} proved, {held} held so far, not proved");
             (Tone::Neutral, word)
         }
-        (0, _, _) => (Tone::Neutral, "? No answer".into()),
+        (0, _, _) => (Tone::Neutral, "? nothing was delivered or due".into()),
         _ if counts.late + counts.lost == 0 => {
-            (Tone::Bad, "\u{2717} A proof is required and missing".into())
+            (Tone::Bad, "\u{2717} a proof is required and missing".into())
         }
-        _ => (Tone::Bad, "\u{2717} A requirement does not hold".into()),
+        _ => (Tone::Bad, "\u{2717} a requirement does not hold".into()),
     };
-    banner(tone, &word, &checked.summary())
+    let word = format!("{}: {word}", checked.conclusion.word());
+    banner(tone, &word, &checked.said())
 }
 
 fn lead(checked: &Checked) -> Markup {
@@ -208,6 +209,7 @@ fn lead(checked: &Checked) -> Markup {
         (counts.streams.to_string(), "streams"),
         (counts.proved.to_string(), "proved"),
         (counts.held.to_string(), "held, not proved"),
+        (counts.no_deadline.to_string(), "without a deadline"),
         (counts.late.to_string(), "late"),
         (counts.lost.to_string(), "with losses"),
         (sum(|stream| stream.delivered), "packets delivered"),

@@ -96,7 +96,7 @@ fn mark(standing: Standing) -> Mark {
         Standing::Held { .. } => ("v-held", ""),
         Standing::Late | Standing::Lost | Standing::NotProved => ("v-failed", "\u{2717} "),
         Standing::NoAnswer | Standing::NoBound => ("v-open", "? "),
-        Standing::Unjudged => ("v-none", ""),
+        Standing::NoDeadline | Standing::Unjudged => ("v-none", ""),
     };
     let word = standing.said();
     Mark { class, sign, word }

@@ -93,6 +93,7 @@ pub(super) fn shout(standing: Standing) -> String {
     match standing {
         Standing::Late | Standing::Lost => standing.name().to_uppercase(),
         Standing::NotProved => NOT_PROVED.into(),
+        Standing::NoDeadline => "no deadline".into(),
         Standing::Unjudged
         | Standing::Proved
         | Standing::Held { .. }

@@ -1,0 +1,197 @@
+//! The first word of every verdict. Oracle: the exit code of the same command, by the documented
+//! table.
+
+use rtether_testkit::{Ended, Folder, Run};
+use serde_json::Value;
+
+use super::{rtether, scenarios};
+
+/// Returns the word that goes with an exit code.
+fn word(ended: &Ended) -> &'static str {
+    match ended.code {
+        Some(0) => "PASS",
+        Some(1) => "FAIL",
+        Some(3) => "NO ANSWER",
+        Some(5) => "CONTRADICTION",
+        other => panic!("exit code {other:?}: {}", ended.err),
+    }
+}
+
+/// Runs the words of a line with more arguments behind, in a folder.
+fn with(folder: &Folder, line: &[&str], more: &[&str]) -> Ended {
+    let mut command = rtether();
+    command.args(line).args(more).current_dir(folder.path());
+    command.run()
+}
+
+/// Checks that the word begins a line of the text, and is in the document, by the exit code of each.
+fn agrees(folder: &Folder, line: &[&str]) -> &'static str {
+    let shown = with(folder, line, &[]);
+    let expected = word(&shown);
+    let text = shown.out.replace("\r\n", "\n");
+    let begins = |line: &&str| {
+        let rest = line.strip_prefix(expected);
+        rest.is_some_and(|rest| rest.starts_with(". ") || rest == ".")
+    };
+    let found = text.lines().filter(begins).count();
+    assert_eq!(found, 1, "{line:?} is {expected}, and says:\n{text}");
+    let document = with(folder, line, &["--json"]);
+    let value: Value = serde_json::from_str(&document.out).unwrap();
+    assert_eq!(value["conclusion"], word(&document), "{line:?}");
+    expected
+}
+
+/// A plant of two flows with `deadline`s of 1 ms, one with more than the link carries of 100 B.
+const PLANT: &str = "rtether: 1
+name: words
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: c, period: 1 ms, size: 100 B, deadline: DEADLINE }
+  - { name: g, from: b, to: c, period: 1 ms, size: 100 B }
+accept: [{ flow: \"*\", sim: deadline, lost: 0 }]
+run: { for: 100 ms }
+";
+
+/// Returns a folder with the plant: in time, late, and with a flow of which nothing is known.
+fn plants() -> Folder {
+    let folder = Folder::new("words");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("good.yaml", &PLANT.replace("DEADLINE", "1 ms"));
+    write("late.yaml", &PLANT.replace("DEADLINE", "20 us"));
+    let silent = PLANT.replace("DEADLINE", "1 ms");
+    let silent = silent.replacen("period: 1 ms", "period: 9 s, phase: 8 s", 1);
+    write("silent.yaml", &silent);
+    let unknown = PLANT.replace("DEADLINE", "1 ms");
+    write(
+        "unknown.yaml",
+        &unknown.replace(
+            "period: 1 ms, size: 100 B, deadline",
+            "kind: poisson, mean_gap: 9 ms, size: 100 B, deadline",
+        ),
+    );
+    folder
+}
+
+#[test]
+fn every_verb_says_its_exit_code() {
+    let folder = plants();
+    let new = |deadline: &str| {
+        format!("{{ name: x, from: a, to: c, period: 1 ms, size: 80 B, deadline: {deadline} }}")
+    };
+    let poisson =
+        "{ name: x, from: a, to: c, kind: poisson, mean_gap: 9 ms, size: 80 B, deadline: 1 ms }";
+    let (easy, hard) = (new("1 ms"), new("20 us"));
+    let lines: &[(&[&str], &str)] = &[
+        (&["check", "good.yaml"], "PASS"),
+        (&["check", "late.yaml"], "FAIL"),
+        (&["check", "silent.yaml"], "NO ANSWER"),
+        (&["sim", "good.yaml"], "PASS"),
+        (&["sim", "late.yaml"], "FAIL"),
+        (&["sim", "silent.yaml"], "NO ANSWER"),
+        (&["bound", "good.yaml"], "PASS"),
+        (&["bound", "late.yaml"], "FAIL"),
+        (&["bound", "unknown.yaml"], "NO ANSWER"),
+        (&["bound", "late.yaml", "--ports"], "FAIL"),
+        (&["bound", "good.yaml", "--diameter"], "PASS"),
+        (&["bound", "late.yaml", "--diameter"], "FAIL"),
+        (&["bound", "unknown.yaml", "--diameter"], "NO ANSWER"),
+        (
+            &["bound", "late.yaml", "--what-if", "flows.f.deadline=1ms"],
+            "PASS",
+        ),
+        (
+            &["bound", "good.yaml", "--what-if", "flows.f.deadline=20us"],
+            "FAIL",
+        ),
+        (&["check", "good.yaml", "--fail", "links"], "FAIL"),
+        (&["check", "good.yaml", "--fail", "trunks"], "PASS"),
+        (&["admit", "good.yaml", "--flow", &easy], "PASS"),
+        (&["admit", "good.yaml", "--flow", &hard], "FAIL"),
+        (&["admit", "good.yaml", "--flow", poisson], "NO ANSWER"),
+        (
+            &["limit", "good.yaml", "--miss", "50%", "--tolerance", "50%"],
+            "PASS",
+        ),
+        (&["limit", "good.yaml", "--miss", "1e-6"], "NO ANSWER"),
+    ];
+    for (line, expected) in lines {
+        assert_eq!(agrees(&folder, line), *expected, "{line:?}");
+    }
+    let json = |name: &str| {
+        let found = with(&folder, &["check", name], &["--json"]).out;
+        std::fs::write(folder.path().join(name).with_extension("json"), found).unwrap();
+    };
+    json("good.yaml");
+    json("late.yaml");
+    assert_eq!(agrees(&folder, &["diff", "good.json", "good.json"]), "PASS");
+    assert_eq!(agrees(&folder, &["diff", "good.json", "late.json"]), "FAIL");
+}
+
+/// A packet beyond its bound cannot be had from outside; `Conclusion` has its word and its code.
+#[test]
+fn every_form_of_a_check_says_it() {
+    let folder = plants();
+    for name in ["good.yaml", "late.yaml", "silent.yaml"] {
+        let files = ["--junit", "out.xml", "--report", "out.html"];
+        let ended = with(&folder, &["check", name, "--quiet"], &files);
+        let expected = word(&ended);
+        assert!(
+            ended.out.starts_with(&format!("{expected}. ")),
+            "{}",
+            ended.out
+        );
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let property = format!("<property name=\"conclusion\" value=\"{expected}\">");
+        assert!(read("out.xml").contains(&property), "{name}");
+        let page = read("out.html");
+        assert!(page.contains(&format!("<strong>{expected}: ")), "{name}");
+    }
+    for name in ["good.yaml", "late.yaml", "unknown.yaml"] {
+        let ended = with(&folder, &["bound", name], &["--report", "out.html"]);
+        let page = std::fs::read_to_string(folder.path().join("out.html")).unwrap();
+        let expected = format!("<strong>{}: ", word(&ended));
+        assert!(page.contains(&expected), "{name}");
+    }
+}
+
+/// Streams without a deadline are counted apart. Oracle: by hand; `g` has none, and is not late.
+#[test]
+fn what_has_no_deadline_is_not_held() {
+    let folder = plants();
+    let ended = with(&folder, &["sim", "good.yaml"], &["--quiet"]);
+    let start = "PASS. 2 streams: 1 held in 100 packets of 1 run of 100 ms (not proved), 1 without a deadline. ";
+    assert!(ended.out.starts_with(start), "{}", ended.out);
+    let json = with(&folder, &["sim", "good.yaml"], &["--json"]).out;
+    let value: Value = serde_json::from_str(&json).unwrap();
+    let counted = &value["verdict"];
+    assert_eq!(
+        (&counted["held"], &counted["no-deadline"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(value["flows"][1]["basis"]["word"], "no-deadline");
+}
+
+/// The examples, in every verb that takes a plant.
+#[test]
+fn the_examples_say_their_exit_codes() {
+    let folder = Folder::new("examples-words");
+    for entry in std::fs::read_dir(scenarios()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|own| own != "yaml") {
+            continue;
+        }
+        let name = path.display().to_string();
+        agrees(&folder, &["bound", &name, "--ports"]);
+        agrees(
+            &folder,
+            &[
+                "check", &name, "--for", "20ms", "--warmup", "0s", "--runs", "1",
+            ],
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! The verdict on the bounds of a plant.
+
+use rtether_bounds::Analysis;
+
+use super::counts;
+use crate::scenario::Scenario;
+use crate::sums;
+use crate::verdict::{Conclusion, Standing};
+
+/// Returns whether every bound, and every sum of bounds, meets its limit; no answer if none exceeds it,
+/// but a flow with a deadline has no bound.
+pub(super) fn conclusion(scenario: &Scenario, analysis: &Analysis) -> Conclusion {
+    let counts = counts(scenario, analysis);
+    let sums = sums::proved(scenario, analysis);
+    let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
+    if counts.late > 0 || any(Standing::NotProved) {
+        Conclusion::Failed
+    } else if counts.unknown > 0 || any(Standing::NoBound) {
+        Conclusion::NoAnswer
+    } else {
+        Conclusion::Met
+    }
+}
