@@ -19,6 +19,7 @@
 
 use alloc::vec::Vec;
 
+use crate::fraction;
 use crate::index::NONE;
 use crate::source::{INFINITE, add};
 
@@ -44,11 +45,40 @@ pub(crate) fn round_up(work: i128) -> i64 {
     i64::try_from(whole.clamp(-i128::from(INFINITE), i128::from(INFINITE))).unwrap_or(INFINITE)
 }
 
+/// By how much a work was rounded up to whole picoseconds: `parts / of`, below one. Kept so that a
+/// place that is exactly full is not taken for one that is overloaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Excess {
+    parts: i64,
+    pub(crate) of: i64,
+}
+
+impl Excess {
+    /// Of work in whole picoseconds.
+    pub(crate) const NONE: Self = Self { parts: 0, of: 1 };
+
+    /// Rounds `work / of` up; returns it with its excess. Where that is beyond 63 bits, the work counts
+    /// as exact once it is rounded.
+    pub(crate) fn round_up(work: i128, of: i128) -> (i64, Self) {
+        let divisor = fraction::divisor(work, of);
+        let (work, of) = (work / divisor, of / divisor);
+        let whole = fraction::round_up(work, of);
+        let cost = i64::try_from(whole).unwrap_or(INFINITE).min(INFINITE);
+        let parts = whole.saturating_mul(of).saturating_sub(work);
+        match (i64::try_from(parts), i64::try_from(of)) {
+            (Ok(parts), Ok(of)) if parts < of => (cost, Self { parts, of }),
+            _ => (cost, Self::NONE),
+        }
+    }
+}
+
 /// Arrivals of one flow at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// Most work of a packet in picoseconds.
+    /// Most work of a packet in picoseconds, rounded up.
     pub(crate) cost: i64,
+    /// What was rounded.
+    pub(crate) excess: Excess,
     /// Work counted for its smallest packet here: below `cost` where packets have two sizes.
     pub(crate) least: i64,
     pub(crate) period: i64,
@@ -79,6 +109,7 @@ impl Load {
     pub(crate) const fn periodic(cost: i64, period: i64) -> Self {
         Self {
             cost,
+            excess: Excess::NONE,
             least: cost,
             period,
             burst: 1,
@@ -121,6 +152,34 @@ impl Load {
             ratio: self.ratio + more,
             ..*self
         }
+    }
+
+    /// Returns the same with `extra / of` work added to each packet, exactly.
+    pub(crate) fn with_part(&self, extra: i128, of: i128) -> Self {
+        if extra == 0 {
+            return *self;
+        }
+        let (whole, _) = Excess::round_up(extra, of);
+        let heavier = self.with(whole);
+        if heavier.cost != add(self.cost, whole) {
+            return heavier;
+        }
+        let own = i128::from(self.excess.of);
+        let work = self.exact(own).saturating_mul(of);
+        let work = work.saturating_add(extra.saturating_mul(own));
+        let (cost, excess) = Excess::round_up(work, own.saturating_mul(of));
+        Self {
+            cost,
+            excess,
+            ..heavier
+        }
+    }
+
+    /// Returns the work of a packet before it was rounded, in parts of a picosecond, which are a multiple
+    /// of those of its excess.
+    pub(crate) fn exact(&self, parts: i128) -> i128 {
+        let excess = i128::from(self.excess.parts) * (parts / i128::from(self.excess.of));
+        i128::from(self.cost).saturating_mul(parts) - excess
     }
 
     /// Returns the long-run work in each picosecond, rounded up.

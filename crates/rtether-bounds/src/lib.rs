@@ -75,6 +75,7 @@ mod discipline;
 mod edit;
 mod evaluate;
 mod expand;
+mod fraction;
 mod frame;
 mod gap;
 mod held;

@@ -32,6 +32,7 @@ use rtether_model::network::{NodeId, Pcp, Switch};
 
 use crate::classify::Way;
 use crate::curve::JITTER_MAX;
+use crate::fraction::sum_up;
 use crate::frame::{Frame, Kind};
 use crate::output_limit::Limiter;
 use crate::passage::{Passage, Policer};
@@ -91,13 +92,16 @@ fn jitter(
     after(solution.jitter[passage.parent as usize])
 }
 
-/// What arrives at a policer.
+/// What arrives at a policer. Flows that bring exactly its rate keep it: what they bring is added up as
+/// fractions.
 #[derive(Default)]
 struct Arrivals {
-    /// Bits a second, rounded up for each flow.
-    rate: i128,
-    /// Octets.
-    burst: i128,
+    /// Octets of each flow in a period.
+    flows: Vec<(i128, i128)>,
+    /// Octets at once.
+    at_once: i128,
+    /// Octets times jitter of each flow, and its period.
+    early: Vec<(i128, i128)>,
     has_unlimited: bool,
     has_unknown: bool,
 }
@@ -118,16 +122,19 @@ pub(crate) fn exceeded(plant: &Plant, solution: &Solution) -> Vec<Policer> {
             let frames = i128::from(burst) * i128::from(passage.frames);
             let octets = frames * i128::from(passage.size);
             let period = i128::from(period);
-            let up = |work: i128| (work + period - 1) / period;
-            own.rate += up(octets * OCTET);
-            own.burst += octets + up(octets * i128::from(jitter));
+            own.flows.push((octets * OCTET, period));
+            own.at_once += octets;
+            own.early.push((octets * i128::from(jitter), period));
         }
     }
     let mut certain = Vec::new();
     let mut unknown = Vec::new();
     for (policer, (police, own)) in offered {
-        let is_kept = own.rate <= i128::from(police.rate.as_bps())
-            && own.burst <= i128::from(police.burst.get());
+        let burst = own
+            .at_once
+            .saturating_add(sum_up(own.early.iter().copied()));
+        let is_kept = sum_up(own.flows.iter().copied()) <= i128::from(police.rate.as_bps())
+            && burst <= i128::from(police.burst.get());
         if own.has_unlimited || !is_kept {
             certain.push(policer);
         } else if own.has_unknown {

@@ -15,7 +15,7 @@
 //! without a pause once it has begun: limits on the packets under way ([`crate::window`]), which
 //! count from any moment, are not used where there is a share.
 
-use crate::curve::{Load, ONE};
+use crate::curve::{Excess, Load, ONE};
 use crate::source::{INFINITE, add};
 
 /// What a server guarantees to a queue.
@@ -84,8 +84,15 @@ impl Share {
         }
         // The least own work is subtracted: rounded down.
         let least = i128::from(load.least) * i128::from(Self::DENOMINATOR) / i128::from(self.0);
+        let parts = i128::from(load.excess.of);
+        let (cost, excess) = Excess::round_up(
+            load.exact(parts)
+                .saturating_mul(i128::from(Self::DENOMINATOR)),
+            parts.saturating_mul(self.0.into()),
+        );
         Load {
-            cost: self.time(load.cost),
+            cost,
+            excess,
             least: i64::try_from(least).unwrap_or(INFINITE).min(INFINITE),
             ratio: self.stretch(load.ratio),
             in_flight: 0,

@@ -42,7 +42,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::components::Components;
-use crate::curve::{JITTER_MAX, Load, ONE};
+use crate::curve::{Excess, JITTER_MAX, Load, ONE};
 use crate::edit::Edit;
 use crate::evaluate::{Scratch, evaluate};
 use crate::index::NONE;
@@ -424,6 +424,7 @@ pub(crate) fn loads_among(
         let source = &plant.sources[visit.flow as usize];
         out.push(Load {
             cost: visit.service.max(),
+            excess: Excess::NONE,
             least: visit.service.least_max(),
             period: source.period,
             burst: source.burst * visit.frames,

@@ -31,8 +31,11 @@
 //! exceed the longest wait found: the result is the longest wait of any arrival, though few of
 //! thousands are looked at. Where `s(t)` takes too many rounds to find, a later solution stands for
 //! it, which only lengthens the wait.
+//!
+//! **A place that is full** has no end of a busy period: [`full`] has the waits there.
 
 mod backlog;
+mod full;
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -47,6 +50,7 @@ use crate::source::INFINITE;
 use crate::window::longest_stay;
 use backlog::distance;
 pub(crate) use backlog::{backlog, caught_up, wait_of_only};
+pub(crate) use full::{common_period, long_run as exact_rate};
 
 /// Largest number of staircase steps examined before token buckets are used instead.
 const STEPS_MAX: i64 = 1 << 14;
@@ -254,6 +258,11 @@ pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 
 /// The same, by the rates of all flows alone.
 fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
+    below_full(class).or_else(|reason| full::waits(class).ok_or(reason))
+}
+
+/// The same where less comes than can be served, by rates rounded up.
+fn below_full(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
         let most = class.base + distance(class.own, class.is_whole, None)?;
         return Ok(class

@@ -194,12 +194,12 @@ fn what_keeps_the_limit_is_proved_to() {
     assert!(kept(512_000, 80, 250));
     assert!(!kept(512_000, 79, 250));
     // Two flows need both shares, and their port makes one of them wait for the other: 0.672 us of a
-    // millisecond are less than an octet.
+    // millisecond are a part of an octet for each, and of one octet for both.
     let flows = [flow(1, every(1_000)), flow(1, every(1_000))];
     let pair = |rate, burst| is_kept(&star(vec![police(rate, burst, Exceed::Drop)]), &flows);
-    assert!(pair(1_024_000, 130));
-    assert!(!pair(1_024_000, 129));
-    assert!(!pair(1_023_999, 130));
+    assert!(pair(1_024_000, 129));
+    assert!(!pair(1_024_000, 128));
+    assert!(!pair(1_023_999, 129));
 }
 
 #[test]

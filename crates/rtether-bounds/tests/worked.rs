@@ -84,8 +84,8 @@ fn three_into_one_in_order_of_arrival() {
     assert_eq!(slack, Duration::from_ns(300_000 - 324_480));
     let port = analysis.ports.iter().find(|p| p.port.node == NodeId(4));
     let port = port.unwrap();
-    // Rounded up.
-    assert_eq!(port.utilization_ppm, Some(244_801));
+    // Three times 81.6 us of a millisecond, rounded once.
+    assert_eq!(port.utilization_ppm, Some(244_800));
     assert_eq!(port.backlog, Some(Bytes::new(3_000)));
 }
 

@@ -47,7 +47,7 @@ use super::port::{Port, Waits};
 use crate::curve::round_up;
 use crate::service_curve::{ServiceCurve, Share};
 use crate::source::add;
-use crate::wait::{Unbounded, affine_limit};
+use crate::wait::{Unbounded, affine_limit, exact_rate};
 
 /// Idle slopes in bit/s, by queue; zero without a shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +101,11 @@ impl Credit {
             let share = Share::of(left).ok_or_else(|| overload(left))?;
             return behind(share, share.time(front)).waits(queue, 0, is_before);
         }
-        let before = affine_limit(&mut port.of(is_before))?;
-        let left = left - Share::parts(before.rate);
+        let mut above = port.of(is_before);
+        let before = affine_limit(&mut above)?;
+        // Rounded once, so that a queue may have exactly what is left.
+        let brought = exact_rate(&mut above, whole);
+        let left = left - brought.unwrap_or_else(|| Share::parts(before.rate));
         let rest = Share::of(left).filter(|_| own <= left);
         let rest = rest.ok_or_else(|| overload(left))?;
         let latency = rest.time(add(front, round_up(before.burst)));

@@ -29,6 +29,14 @@
 //! a deadline while one waits: none waits longer than the longest busy period of these, behind the
 //! longest packet of the others.
 //!
+//! **A port that is exactly full** may never rest. With the jitters and periods of all flows let
+//! `A_j(x) <= B_j + p_j x`, and `sum p_j <= 1`, exactly. For a common multiple `T` of all periods,
+//! `A_j(x + T) = A_j(x) + p_j T` for `x >= 0`. So if `s` solves the condition for a `t` at which every flow
+//! counts, `t >= d(j) - d(i)` for all `j`, then `s + T` solves it for `t + T`, since no window but those
+//! that end at `s` or `t` grows: only `t` before `T` and the largest `d(j) - d(i)` count. Where these are too many, the sum
+//! is at most `sum (B_j + p_j max(d(i) - d(j), 0)) + t`, and no packet waits longer than that and `B`,
+//! less `t` and `c`. In any order a packet may then wait forever.
+//!
 //! Flows without a deadline are due last: at most one of their packets is in front. Where there are
 //! too many steps, the whole busy period bounds the wait. The rates of the links before the port
 //! are not used, so that the bound is pessimistic behind links with several flows.
@@ -43,9 +51,10 @@ use rtether_model::route::Routing;
 
 use super::port::{Port, Waits};
 use super::strict;
-use crate::curve::{JITTER_MAX, Load, ONE, steps_until};
-use crate::source::INFINITE;
-use crate::wait::{Unbounded, millionths};
+use crate::curve::{JITTER_MAX, Load, ONE, round_up, steps_until};
+use crate::index::NONE;
+use crate::source::{INFINITE, add};
+use crate::wait::{Unbounded, common_period, exact_rate, millionths};
 
 /// Queue of flows with a local deadline; the others are in queue 0, below it.
 pub(crate) const DUE: u8 = 1;
@@ -81,15 +90,20 @@ fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
         return Err(Unbounded::Visit(load.visit));
     }
     let rate: i128 = loads.iter().map(|(load, _)| load.rate()).sum();
+    let plain: Vec<Load> = loads.iter().map(|(load, _)| *load).collect();
+    let has_any_order = loads.iter().any(|(_, due)| *due == ANY_ORDER);
     if rate >= ONE {
-        return Err(Unbounded::Overload(millionths(rate)));
+        // Where the rate is above one only because it was rounded, or is one.
+        let exact = exact_rate(&mut alone(&plain), ONE);
+        return match exact {
+            Some(exact) if exact <= ONE && !has_any_order => Ok(full(loads, lower)),
+            _ => Err(Unbounded::Overload(millionths(rate))),
+        };
     }
     let end = busy_period(loads, lower, rate);
     if end > JITTER_MAX {
         return Err(Unbounded::Overload(millionths(rate)));
     }
-    let plain: Vec<Load> = loads.iter().map(|(load, _)| *load).collect();
-    let has_any_order = loads.iter().any(|(_, due)| *due == ANY_ORDER);
     if has_any_order || steps_until(plain.iter(), end) > STEPS_MAX {
         return Ok(vec![end; loads.len()]);
     }
@@ -101,11 +115,49 @@ fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
             .position(|(other, due)| due == deadline && other.cost == load.cost);
         let wait = match same {
             Some(same) => found[same],
-            None => wait(loads, lower, (load.cost, *deadline), end),
+            None => wait(loads, lower, (load.cost, *deadline), end).min(end),
         };
         found.push(wait);
     }
     Ok(found)
+}
+
+/// Returns loads each of which has no limit but its own: the links before the port do not count.
+fn alone(loads: &[Load]) -> Vec<Load> {
+    let each = loads.iter().map(|load| Load {
+        group: NONE,
+        ..*load
+    });
+    each.collect()
+}
+
+/// Returns the longest wait of each load where all of them bring exactly what the port sends.
+fn full(loads: &[(Load, i64)], lower: i64) -> Vec<i64> {
+    let plain = || loads.iter().map(|(load, _)| load);
+    let period = common_period(plain());
+    let each = loads.iter().map(|(load, deadline)| {
+        let later = loads.iter().map(|(_, due)| due - deadline).max();
+        let end = period.and_then(|period| period.checked_add(later?.max(0)));
+        let end = end.filter(|&end| steps_until(plain(), end) <= STEPS_MAX);
+        match end {
+            Some(end) => wait(loads, lower, (load.cost, *deadline), end),
+            None => by_bursts(loads, lower, (load.cost, *deadline)),
+        }
+    });
+    each.collect()
+}
+
+/// Returns a wait that holds wherever the loads bring no more than the port sends.
+fn by_bursts(loads: &[(Load, i64)], lower: i64, (cost, deadline): (i64, i64)) -> i64 {
+    let longest = loads.iter().map(|(load, _)| load.cost).max().unwrap_or(0);
+    let bursts = loads.iter().map(|(load, due)| {
+        let at_once = i128::from(load.cost) * i128::from(load.burst) * ONE;
+        let later = i128::from(load.jitter) + i128::from((deadline - due).max(0));
+        at_once.saturating_add(load.rate().saturating_mul(later))
+    });
+    let burst = bursts.fold(0, i128::saturating_add);
+    let before = lower.max(longest) - cost;
+    add(round_up(burst), before).max(0)
 }
 
 /// Returns the most work of a flow in a closed window.
@@ -163,7 +215,7 @@ fn wait(loads: &[(Load, i64)], lower: i64, own: (i64, i64), end: i64) -> i64 {
         let begin = begin(loads, in_front.max(lower) - cost, deadline, time);
         begin - time
     });
-    waits.max().unwrap_or(0).min(end)
+    waits.max().unwrap_or(0)
 }
 
 /// Returns the least time, at least `time`, at which all work that goes first has been served.
@@ -223,7 +275,10 @@ mod tests {
     #[test]
     fn what_has_no_limit_has_no_wait() {
         let full = [(load(1, 2, 0), 9), (load(1, 2, 0), 9)];
-        assert_eq!(waits(&full, 0), Err(Unbounded::Overload(1_000_000)));
+        // Full, but not more: one packet of the other flow is in front.
+        assert_eq!(waits(&full, 0), Ok(vec![1, 1]));
+        let more = [(load(1, 2, 0), 9), (load(2, 3, 0), 9)];
+        assert_eq!(waits(&more, 0), Err(Unbounded::Overload(1_166_667)));
         let endless = [(load(1, 2, INFINITE), 9)];
         assert_eq!(waits(&endless, 0), Err(Unbounded::Visit(0)));
         // Close to full load, the busy period is long but finite.

@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 
 use super::port::{Port, Waits, smaller};
 use crate::curve::Load;
+use crate::fraction::{round_up, sum, sum_up};
 use crate::frame::wire_octets;
 use crate::source::INFINITE;
 
@@ -79,17 +80,14 @@ impl Deficit {
             let wire = i128::from(port.curve.octet) * i128::from(wire_octets(sizes.shortest));
             let octets = quantum * (own - divisor) + own * (sizes.longest - sizes.divisor);
             let share = i128::from(own * sizes.shortest);
-            base += div_ceil(wire * i128::from(octets), share);
+            base += round_up(wire * i128::from(octets), share);
             each.push((wire * i128::from(quantum), share));
         }
         let extra = |load: &Load| {
             let octets = load.cost / port.curve.octet - wire_octets(0);
             let octets = i128::from(octets.max(0));
-            let each = each.iter();
-            clamped(
-                each.map(|(work, share)| div_ceil(work * octets, *share))
-                    .sum(),
-            )
+            let each = each.iter().map(|(work, share)| (work * octets, *share));
+            sum(each.clone()).unwrap_or_else(|| (sum_up(each), 1))
         };
         let by_turns = port.waits_brought(queue, clamped(base), extra, |_| false);
         smaller(until_empty, by_turns)
@@ -98,10 +96,6 @@ impl Deficit {
 
 fn clamped(work: i128) -> i64 {
     i64::try_from(work).unwrap_or(INFINITE).min(INFINITE)
-}
-
-const fn div_ceil(work: i128, by: i128) -> i128 {
-    (work + by - 1) / by
 }
 
 const fn greatest_common_divisor(mut one: i64, mut other: i64) -> i64 {

@@ -53,15 +53,15 @@ impl Port<'_> {
         extra: i64,
         is_higher: impl Fn(u8) -> bool,
     ) -> Waits {
-        self.waits_brought(queue, base, |_| extra, is_higher)
+        self.waits_brought(queue, base, |_| (extra.into(), 1), is_higher)
     }
 
-    /// The same with the work that each frame of a load brings.
+    /// The same with the work that each frame of a load brings, as a fraction.
     pub(crate) fn waits_brought(
         &self,
         queue: u8,
         base: i64,
-        extra: impl Fn(&Load) -> i64,
+        extra: impl Fn(&Load) -> (i128, i128),
         is_higher: impl Fn(u8) -> bool,
     ) -> Waits {
         let share = self.curve.share;
@@ -69,7 +69,11 @@ impl Port<'_> {
             loads.iter().map(|load| share.slow_down(load)).collect()
         };
         let own = self.of(|other| other == queue);
-        let heavier = own.iter().map(|load| load.with(extra(load))).collect();
+        let heavier = own.iter().map(|load| {
+            let (work, of) = extra(load);
+            load.with_part(work, of)
+        });
+        let heavier = heavier.collect();
         let (own, mut heavier) = (slow(own), slow(heavier));
         let mut higher = slow(self.of(is_higher));
         let base = add(base, self.curve.latency);

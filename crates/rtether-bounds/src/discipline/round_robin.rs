@@ -46,8 +46,9 @@ impl RoundRobin {
             return until_empty;
         }
         let base = port.longest(takes_turns) + round - round / own;
-        let extra = (round + own - 1) / own;
-        let by_turns = port.waits_with(queue, base, extra, |other| Some(other) == self.strict);
+        let extra = (i128::from(round), i128::from(own));
+        let by_turns =
+            port.waits_brought(queue, base, |_| extra, |other| Some(other) == self.strict);
         smaller(until_empty, by_turns)
     }
 }

@@ -10,10 +10,11 @@ use crate::analysis::StackBound;
 use crate::curve::Load;
 use crate::discipline::Discipline;
 use crate::frame::wire_octets;
+use crate::index::NONE;
 use crate::plant::{Plant, Server, ServerKind};
 use crate::solution::Solution;
 use crate::source::{INFINITE, add};
-use crate::wait::{Class, backlog, millionths, waits};
+use crate::wait::{Class, backlog, exact_rate, millionths, waits};
 
 /// Load offered to a place.
 pub(super) struct PlaceLoad {
@@ -34,10 +35,7 @@ impl PlaceLoad {
             let is_smoothed = limit.is_some_and(crate::output_limit::Limit::is_rate);
             plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
         };
-        let utilization_ppm = loads
-            .iter()
-            .all(is_limited)
-            .then(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)));
+        let utilization_ppm = loads.iter().all(is_limited).then(|| utilization(loads));
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
         let stays = stays(plant, solution, server, loads);
@@ -93,6 +91,22 @@ impl PlaceLoad {
             queueing: self.queueing,
         }
     }
+}
+
+/// Returns the work of loads in millionths of the time, rounded up once: a place that is exactly full is
+/// not above.
+fn utilization(loads: &mut [Load]) -> u64 {
+    let mut each: Vec<Load> = loads
+        .iter()
+        .map(|load| Load {
+            group: NONE,
+            ..*load
+        })
+        .collect();
+    let exact = exact_rate(&mut each, 1_000_000);
+    exact
+        .and_then(|ppm| u64::try_from(ppm).ok())
+        .unwrap_or_else(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)))
 }
 
 /// Returns how many packets of a visit may wait at once: the arrivals within its longest wait.

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{STEPS_MAX, Unbounded, first_horizon, meeting, tails};
+use super::{Class, STEPS_MAX, Unbounded, first_horizon, full, meeting, tails};
 use crate::curve::{
     Affine, Change, Load, ONE, Stairs, affordable, changes, group, round_up, stepped,
 };
@@ -11,7 +11,18 @@ use crate::source::INFINITE;
 /// Returns the largest work present at once, including the packet that arrives: `sup (a(t) - t)` in
 /// picoseconds, rounded up.
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
-    distance(loads, false, None)
+    distance(loads, false, None).or_else(|reason| {
+        // The packet that waits longest, less no work of its own, finds the most.
+        let mut class = Class {
+            base: 0,
+            own: loads,
+            higher: &mut [],
+            costs: &[0],
+            is_whole: false,
+        };
+        let found = full::waits(&mut class).ok_or(reason)?;
+        Ok(found[0])
+    })
 }
 
 /// Returns the longest wait behind these loads of a packet of another flow that is the only one of

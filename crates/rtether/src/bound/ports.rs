@@ -15,7 +15,7 @@ const FULL: u64 = 1_000_000;
 /// State of a port or a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The load is below the capacity, and the memory suffices.
+    /// The load is at most the capacity, and the memory suffices.
     Ok,
     /// More frames or packets may wait than the memory holds; bounds of streams that pass it then
     /// do not hold.
@@ -39,8 +39,8 @@ impl State {
 
     fn of(utilization_ppm: Option<u64>, waiting: Option<u64>, memory: u64) -> Self {
         match (utilization_ppm, waiting) {
-            // Bounds need some spare time: full utilization counts as overload.
-            (Some(ppm), _) if ppm >= FULL => Self::Overload,
+            // Rounded up: what is exactly full is not above.
+            (Some(ppm), _) if ppm > FULL => Self::Overload,
             (_, None) => Self::NoBound,
             (_, Some(waiting)) if waiting > memory => Self::Buffer,
             (_, Some(_)) => Self::Ok,

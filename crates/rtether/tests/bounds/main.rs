@@ -17,6 +17,7 @@ mod composition;
 mod counterexamples;
 mod deadlines;
 mod draw;
+mod full;
 mod incremental;
 mod layers;
 mod messages;
