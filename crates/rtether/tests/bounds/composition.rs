@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use rtether_bounds::{Composer, ShareCause};
+use rtether_bounds::{Composer, Composition, ShareCause};
 use rtether_model::flow::FlowId;
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::{Place, Segment};
+use rtether_model::wire::{self, Encapsulation};
 use rtether_sim::observe::{Delivery, PacketInfo};
 use rtether_sim::timeline::Trails;
 use rtether_sim::{Config, Simulation};
@@ -65,6 +67,7 @@ fn parts_add_up_to_the_bound() {
                     .flat_map(|s| &s.passages)
                     .all(|p| p.time >= Duration::ZERO)
             );
+            packets_are_their_flows(&plant, &found);
             streams += 1;
             other_method += u64::from(found.latency != bound.latency);
             rounded += u64::from(shares.clone().any(|s| s.cause == ShareCause::Rounding));
@@ -77,6 +80,40 @@ fn parts_add_up_to_the_bound() {
          {rounded} with rounding; {methods:?}; {timelines} timelines"
     );
     assert!(other_method * 100 <= streams, "{other_method} of {streams}");
+}
+
+/// Checks that the longest packet named beside a wait at a port is one that its flow, or its answers, may
+/// send over the link there.
+fn packets_are_their_flows(plant: &Plant, found: &Composition) {
+    for step in &found.steps {
+        let is_port =
+            |place: &Place| matches!(place.segment, Segment::SwitchQueue | Segment::DriverQueue);
+        let places = step.passages.iter().map(|passage| passage.place);
+        let ports: Vec<Place> = places.filter(is_port).collect();
+        let [place] = ports[..] else {
+            // Over a run of ports none is named; processors have their own times.
+            let mut shares = step.shares.iter();
+            assert!(ports.is_empty() || shares.all(|share| share.packet == Duration::ZERO));
+            continue;
+        };
+        let mut links = plant.network.links.iter();
+        let link = links.find(|link| link.ends.contains(&place.port)).unwrap();
+        for share in &step.shares {
+            let Some(flow) = share.flow else { continue };
+            let flow = &plant.flows[flow.index()];
+            let answer = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
+            let frame = |payload| flow.frames(payload).full.max(flow.frames(payload).last);
+            let is_cut = flow.is_published() || flow.encapsulation == Encapsulation::Tcp;
+            let most = if is_cut {
+                wire::HEADER + wire::MAX_FRAME_PAYLOAD + wire::FCS
+            } else {
+                frame(flow.payload).max(frame(answer))
+            };
+            // With a tag, and the trailer of two networks.
+            let longest = wire::occupancy(most + wire::TAG + Bytes::new(8), link.rate);
+            assert!(share.packet <= longest, "{share:?} at {place:?}: {longest}");
+        }
+    }
 }
 
 /// Checks that all timelines of one run add up to their latencies and keep to the limits; returns

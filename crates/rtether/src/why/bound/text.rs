@@ -70,21 +70,6 @@ const fn rest_name(hop: &Hop) -> &'static str {
     }
 }
 
-/// Returns how many packets make a wait.
-fn packets(share: &Share) -> Option<String> {
-    let (whole, each) = (share.time.as_ps(), share.packet.as_ps());
-    if each <= 0 {
-        return None;
-    }
-    let count = whole / each;
-    let words = match (count, whole % each) {
-        (0, _) => format!("part of {}", time(share.packet)),
-        (_, 0) => format!("{count} x {}", time(share.packet)),
-        _ => format!("{count} x {}, and a part", time(share.packet)),
-    };
-    Some(words)
-}
-
 /// Returns lines for waits; for people, the longest of many and one line for the others.
 fn waits(shares: &[Share], is_for_people: bool) -> Vec<Line<'_>> {
     let mut longest: Vec<&Share> = shares.iter().collect();
@@ -140,9 +125,7 @@ impl WhyBound<'_> {
             .amount("at", |row| is_part(row).then(|| time(row.hop.enter)))
             .rank(2)
             .number("time", "time_ns", Row::time)
-            .amount("share", |row| {
-                is_part(row).then(|| percent(share(row.time(), whole)))
-            })
+            .amount("share", |row| percent(share(row.time(), whole)))
             .rank(1)
             .shown("where, and behind which flow", |row| match row.line {
                 Line::Part => row.hop.name.clone(),
@@ -150,7 +133,10 @@ impl WhyBound<'_> {
                 Line::Others(count, _) => format!("  {count} more, each shorter"),
                 Line::Rest(_) => format!("  {}", rest_name(row.hop)),
             })
-            .shown("packets", |row| row.share().and_then(packets))
+            .shown("longest packet", |row| {
+                let packet = row.share()?.packet;
+                (packet > Duration::ZERO).then(|| time(packet))
+            })
             .rank(3)
             .both("cause", "cause", |row| match row.line {
                 Line::Wait(share) => Some(share.cause.name()),
