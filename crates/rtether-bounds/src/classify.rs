@@ -4,8 +4,7 @@
 //! priority, an untagged one by the first header rule that matches, else by the entry for untagged
 //! frames. A rule matches a frame that has every field it names. Header fields are as captures show
 //! them: station `n` has the address 10.x.y.z with the lower 24 bits of `n`, the group of flow `f`
-//! 239.x.y.z with those of `f`; ports are 49 152 plus the lower (talker) or the next (listener) 14
-//! bits of the flow's number.
+//! 239.x.y.z with those of `f`; ports are those that the flow sets, or follow from its number.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -13,20 +12,15 @@ use rtether_model::endnode::{HeaderMatch, Layer};
 use rtether_model::flow::Flow;
 use rtether_model::network::{NodeId, Pcp};
 use rtether_model::smoother;
-use rtether_model::wire::Encapsulation;
 
 use crate::frame::Frame;
 
 const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const IPV4: u16 = 0x0800;
 /// Port of the first participant of a host, and of discovery to the group 239.255.0.1 (DDSI-RTPS
 /// 2.5, 9.6.2).
 const RTPS_PORT: u16 = 7_410;
 const RTPS_GROUP_PORT: u16 = 7_400;
 const RTPS_GROUP: u32 = 0x00FF_0001;
-const FIRST_PORT: u16 = 49_152;
 
 /// One direction of a flow, as its headers show it.
 #[derive(Clone, Copy)]
@@ -91,17 +85,8 @@ impl Way<'_> {
         }
     }
 
-    fn protocol(&self) -> Option<u8> {
-        match self.flow.encapsulation {
-            Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(UDP),
-            Encapsulation::Tcp => Some(TCP),
-            Encapsulation::Icmp => Some(ICMP),
-            Encapsulation::Raw
-            | Encapsulation::Goose
-            | Encapsulation::SampledValues
-            | Encapsulation::Profinet
-            | Encapsulation::Arp => None,
-        }
+    const fn protocol(&self) -> Option<u8> {
+        self.flow.encapsulation.protocol()
     }
 
     /// Returns whether it is a flow of ICMP, which some devices do not classify.
@@ -128,7 +113,7 @@ impl Way<'_> {
         let ports = protocol.filter(|&own| own != ICMP).map(|_| self.ports());
         wanted
             .ethertype
-            .is_none_or(|want| want == self.ether_type())
+            .is_none_or(|want| want == self.flow.encapsulation.ethertype())
             && wanted.protocol.is_none_or(|want| protocol == Some(want))
             && wanted
                 .tos
@@ -144,21 +129,6 @@ impl Way<'_> {
                 .is_none_or(|want| ports.is_some_and(|own| want.contains(own[1])))
     }
 
-    /// `EtherType` numbers of the IEEE registry; 0x88B5 is for local experiments.
-    const fn ether_type(&self) -> u16 {
-        match self.flow.encapsulation {
-            Encapsulation::Udp
-            | Encapsulation::Rtps { .. }
-            | Encapsulation::Tcp
-            | Encapsulation::Icmp => IPV4,
-            Encapsulation::Raw => 0x88B5,
-            Encapsulation::Goose => 0x88B8,
-            Encapsulation::SampledValues => 0x88BA,
-            Encapsulation::Profinet => 0x8892,
-            Encapsulation::Arp => 0x0806,
-        }
-    }
-
     fn ports(&self) -> [u16; 2] {
         if self.flow.is_published() {
             return [
@@ -170,14 +140,7 @@ impl Way<'_> {
                 },
             ];
         }
-        let bits = |number: u32| u16::try_from(number & 0x3FFF).unwrap_or(0);
-        let talker = FIRST_PORT + bits(self.number);
-        let listener = FIRST_PORT + bits(self.number >> 14);
-        if self.is_answer {
-            [listener, talker]
-        } else {
-            [talker, listener]
-        }
+        self.flow.ports.of_frames(self.number, self.is_answer)
     }
 }
 

@@ -46,6 +46,8 @@ pub struct Flow {
     pub tag: Option<Tag>,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
+    /// Ports of UDP or TCP.
+    pub ports: Ports,
     /// When frames are released.
     pub traffic: Traffic,
     /// No frame is released before this time.
@@ -67,7 +69,7 @@ pub struct Flow {
 
 impl Flow {
     /// Creates a flow in plain UDP, to each listener in turn, from the start of the run to its end:
-    /// without class, description, routes, tag, gap, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
+    /// without class, description, routes, tag, ports, gap, reply and deadline. Others differ in fields: `Flow { tag, ..Flow::new() }`.
     pub const fn new(
         name: String,
         talker: NodeId,
@@ -87,6 +89,7 @@ impl Flow {
             payload,
             tag: None,
             dscp: 0,
+            ports: Ports::UNSET,
             traffic,
             start: Duration::ZERO,
             stop: None,
@@ -94,6 +97,44 @@ impl Flow {
             reply: None,
             connection: None,
             deadline: None,
+        }
+    }
+}
+
+/// Ports of UDP or TCP, as the talker sends them; answers and acknowledgments have them the other
+/// way round. One that is not set follows from the number of the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Ports {
+    /// Port of the talker.
+    pub source: Option<u16>,
+    /// Port of the listener.
+    pub destination: Option<u16>,
+}
+
+impl Ports {
+    /// First of the 2^14 dynamic ports (RFC 6335, 6), for which dissectors do not guess a protocol.
+    const FIRST_DYNAMIC: u16 = 49_152;
+
+    /// No port is set.
+    pub const UNSET: Self = Self {
+        source: None,
+        destination: None,
+    };
+
+    /// Returns source and destination port of the frames of flow number `flow`; those of a talker
+    /// that are not set are dynamic ports by the lower 14 bits of the number, those of a listener by
+    /// the next 14.
+    pub fn of_frames(self, flow: u32, is_answer: bool) -> [u16; 2] {
+        let dynamic = |number: u32| {
+            let [_, _, high, low] = number.to_be_bytes();
+            Self::FIRST_DYNAMIC + u16::from_be_bytes([high & 0x3F, low])
+        };
+        let talker = self.source.unwrap_or_else(|| dynamic(flow));
+        let listener = self.destination.unwrap_or_else(|| dynamic(flow >> 14));
+        if is_answer {
+            [listener, talker]
+        } else {
+            [talker, listener]
         }
     }
 }

@@ -114,6 +114,34 @@ impl Encapsulation {
         matches!(self, Self::Udp | Self::Tcp | Self::Icmp | Self::Rtps { .. })
     }
 
+    /// Returns the number of the protocol above IP (IANA); `None` for frames without IP.
+    pub const fn protocol(self) -> Option<u8> {
+        match self {
+            Self::Icmp => Some(1),
+            Self::Tcp => Some(6),
+            Self::Udp | Self::Rtps { .. } => Some(17),
+            Self::Raw | Self::Goose | Self::SampledValues | Self::Profinet | Self::Arp => None,
+        }
+    }
+
+    /// Returns the `EtherType` (IEEE registry; IEC 61850-8-1 and -9-2, annexes C and B; IEC
+    /// 61158-6-10). That of frames without a protocol is for local experiments (IEEE 802-2014, 9.2.4).
+    pub const fn ethertype(self) -> u16 {
+        match self {
+            Self::Icmp | Self::Tcp | Self::Udp | Self::Rtps { .. } => 0x0800,
+            Self::Arp => 0x0806,
+            Self::Raw => 0x88B5,
+            Self::Goose => 0x88B8,
+            Self::SampledValues => 0x88BA,
+            Self::Profinet => 0x8892,
+        }
+    }
+
+    /// Returns whether its frames have ports that a flow may set.
+    pub const fn has_ports(self) -> bool {
+        matches!(self, Self::Udp | Self::Tcp)
+    }
+
     /// Returns the largest payload that fits one frame.
     pub const fn max_payload(self) -> Bytes {
         Bytes::new(MAX_FRAME_PAYLOAD.get() - self.header_size().get())

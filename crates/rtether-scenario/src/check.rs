@@ -17,6 +17,7 @@ mod admission;
 mod deadline;
 mod domain;
 mod gap;
+mod idle;
 mod load;
 mod mirror;
 mod redundancy;
@@ -61,6 +62,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
     load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);
+        idle::check(reader, plant, &routing);
     }
 }
 
@@ -272,7 +274,9 @@ fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     for _ in 0..MOST {
         let Some(links) = found else { return };
         let network = opened.get_or_insert_with(|| plant.network.clone());
-        report_loop(reader, plant, &links, floods);
+        if !report_loop(reader, plant, &links, floods) {
+            return;
+        }
         let Some(last) = links.last() else { return };
         network.links[last.index()].standby = true;
         found = Routing::new(network).find_loop(network);
@@ -287,7 +291,8 @@ struct Floods {
     requests: bool,
 }
 
-fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: Floods) {
+/// Returns whether other loops of the plant are of interest.
+fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: Floods) -> bool {
     let network = &plant.network;
     let ends = links
         .iter()
@@ -308,7 +313,10 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
         let requests = "floods broadcasts, and stations with `arp` send them";
         free.requests.then_some((node, requests))
     });
-    let Some((node, why)) = culprit else { return };
+    let Some((node, why)) = culprit else {
+        unsaid(reader, plant, &members, links);
+        return false;
+    };
     let names: Vec<String> = members
         .iter()
         .take(8)
@@ -325,7 +333,7 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
     };
     let title = format!("{kinds} {} form a loop", names.join(", "));
     let Some((last, others)) = links.split_last() else {
-        return;
+        return false;
     };
     let label = "this link closes the loop";
     let mut diagnostic = Diagnostic::new(
@@ -347,6 +355,42 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], free: F
         diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
     }
     reader.report(diagnostic);
+    true
+}
+
+/// Warns of a ring of switches that do not say how they know addresses: those in a shop learn them,
+/// and then need a spanning tree, which leaves other ways than shortest ones.
+fn unsaid(reader: &mut Reader<'_>, plant: &Plant, members: &BTreeSet<NodeId>, links: &[LinkId]) {
+    let Some((last, node)) = links.last().zip(members.intersection(&plant.plain).next()) else {
+        return;
+    };
+    if plant.flows.iter().all(|flow| !flow.routes.is_empty()) {
+        return;
+    }
+    let names = members.iter().take(8);
+    let names: Vec<String> = names
+        .map(|&node| quote(&plant.network.node(node).name))
+        .collect();
+    let title = format!(
+        "switches {} form a ring, and no link of it is on standby",
+        names.join(", ")
+    );
+    let label = "frames take the shortest path over all links";
+    let why = "says nothing of `addresses`, which are then static";
+    reader.report(
+        Diagnostic::new(
+            &codes::OPEN_RING,
+            title,
+            plant.link_spans[last.index()],
+            label,
+        )
+        .also(plant.node_spans[node.index()], why)
+        .help("add `standby: true` to the link that the spanning tree or ring protocol blocks")
+        .help(
+            "or write `addresses: static` where frames do follow shortest paths, as in TSN or SDN",
+        )
+        .help("or give every flow a `route`"),
+    );
 }
 
 /// Returns the flow with this index.

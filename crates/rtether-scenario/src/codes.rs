@@ -296,6 +296,21 @@ pub(super) static NETWORK_LOOP: Code = error(
      tables and managed multicast follow shortest paths. Put one link on standby, as a spanning \
      tree would, or give every flow a `route`: then nothing is flooded.",
 );
+pub(super) static OPEN_RING: Code = warning(
+    "open-ring",
+    "Switches that do not say how they know addresses form a ring without a link on standby.",
+    "Plain switches learn addresses, and a spanning tree or ring protocol blocks a link, so that frames \
+     do not circulate. Without it the scenario sends them along shortest paths over all links, which is \
+     another plant. Set `standby: true` on the blocked link, or say `addresses: static` if the switches \
+     are set up for shortest paths, or give every flow a `route`.",
+);
+pub(super) static IDLE_RULE: Code = warning(
+    "idle-rule",
+    "A rule for frames, in a switch or an end station, meets no frame of any flow.",
+    "It marks, polices and sorts nothing, and what it was meant for is treated as any other frame. \
+     Frames have the `port`, `source_port`, `dscp` and tag that their flow says; ports that it does not \
+     say follow from the number of the flow.",
+);
 pub(super) static PAYLOAD_TOO_LARGE: Code = error(
     "payload-too-large",
     "The payload is larger than its protocol carries.",
@@ -477,6 +492,8 @@ pub static ALL: &[&Code] = &[
     &AMBIGUOUS_ROUTE,
     &VLAN_SEPARATION,
     &NETWORK_LOOP,
+    &OPEN_RING,
+    &IDLE_RULE,
     &PAYLOAD_TOO_LARGE,
     &LINK_OVERLOAD,
     &NODE_OVERLOAD,

@@ -1,8 +1,10 @@
 //! Lowers the tree to the model: the meaning of every key.
 
-use rtether_model::characters::is_unseen;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::rc::Rc;
 
+use rtether_model::characters::is_unseen;
 use rtether_model::flow::Flow;
 use rtether_model::network::{Link, Network, Node, NodeId, NodeKind, PortId};
 
@@ -60,6 +62,16 @@ pub(super) const MAX_STREAMS: usize = 1_000_000;
 /// Most transfers of all bulk flows together.
 pub(super) const MAX_TRANSFERS: usize = 1_000_000;
 
+/// A station or some ports of a switch with rules for frames.
+pub(super) struct Ruled {
+    pub(super) node: NodeId,
+    /// Ports of a switch that have these rules, from zero; empty for those without rules of their
+    /// own, none for the layer of a station.
+    pub(super) ports: Option<Range<usize>>,
+    /// Where each rule is written.
+    pub(super) spans: Rc<[Span]>,
+}
+
 /// The plant under construction.
 #[derive(Default)]
 pub(super) struct Plant {
@@ -71,6 +83,10 @@ pub(super) struct Plant {
     pub(super) link_spans: Vec<Span>,
     /// Where each flow was declared.
     pub(super) flow_spans: Vec<Span>,
+    /// Who has rules for frames, and where these are written.
+    pub(super) ruled: Vec<Ruled>,
+    /// Switches that do not say what they do with addresses.
+    pub(super) plain: BTreeSet<NodeId>,
     /// Where it says how deadlines are divided, if it does.
     pub(super) partition_span: Option<Span>,
     /// Where it says who grants channels.

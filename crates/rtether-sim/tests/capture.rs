@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use rtether_model::flow::Ports;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender};
@@ -65,6 +66,7 @@ fn description(encapsulation: Encapsulation) -> FrameDescription {
         payload: Bytes::new(100),
         dscp: 46,
         flow: 3,
+        ports: Ports::UNSET,
         reply: false,
         identification: 77,
         tcp: None,

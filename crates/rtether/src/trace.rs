@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use rtether_model::access::{Access, Domain};
-use rtether_model::flow::{Flow, Traffic};
+use rtether_model::flow::{Flow, Ports, Traffic};
 use rtether_model::network::{LinkId, Network, NodeId, PortId};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
@@ -200,6 +200,7 @@ fn describe_control(packet: &PacketInfo) -> FrameDescription {
         payload: Bytes::ZERO,
         dscp: 0,
         flow: packet.arp.map_or(0, |about| about.0),
+        ports: Ports::UNSET,
         reply: packet.is_reverse,
         identification: 0,
         tcp: None,
@@ -227,6 +228,7 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
         payload,
         dscp: flow.dscp,
         flow: packet.flow.0,
+        ports: flow.ports,
         reply: packet.is_reverse,
         // Sixteen bits on the wire, so the count wraps as in a real station.
         identification: u16::try_from(packet.number & 0xffff).unwrap_or(0),

@@ -51,6 +51,7 @@
 //!   preempted.
 
 mod classifier;
+mod headers;
 mod parse;
 mod preempt;
 mod queue;
@@ -63,6 +64,7 @@ use core::fmt;
 use rtether_model::quantity::{Duration, Instant};
 
 pub use classifier::{Basis, Classification, Classifier, FrameKey, Tag, matches};
+pub use headers::FlowFrame;
 pub use parse::{
     MAX_EXTENSIONS, MAX_TAGS, Malformed, MalformedCounters, MalformedReason, Parsed, parse,
 };

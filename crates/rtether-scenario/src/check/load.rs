@@ -415,7 +415,10 @@ mod tests {
              - {{ ends: [drive, 'far:2'], rate: 10 Mbit/s }}\n\
              flows:\n{flows}"
         );
-        load("test.yaml", &text).text(crate::render::Style::Plain)
+        let mut loaded = load("test.yaml", &text);
+        // Some rules here are meant to decide on nothing.
+        loaded.diagnostics.retain(|own| own.code != "idle-rule");
+        loaded.text(crate::render::Style::Plain)
     }
 
     /// 1518 octets every 125 us are 97.152 Mbit/s for a policer, and 98.432 Mbit/s on a link.

@@ -3,7 +3,6 @@
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::smoother::{Mode, Rule};
-use rtether_model::wire::Encapsulation;
 use rtether_proto::smoother::{Class, classify};
 
 use super::{Plant, codes, quote};
@@ -43,20 +42,10 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
 fn held(plant: &Plant, node: NodeId, flow: &Flow) -> Option<Rule> {
     let layer = plant.network.end_station(node)?.layer.as_ref()?;
     let smoothing = layer.smoother.filter(|it| it.config.mode != Mode::None)?;
-    let is_bulk = classify(smoothing.rule, flow.dscp << 2, protocol(flow)?) == Class::Bulk;
+    let is_bulk = classify(
+        smoothing.rule,
+        flow.dscp << 2,
+        flow.encapsulation.protocol()?,
+    ) == Class::Bulk;
     is_bulk.then_some(smoothing.rule)
-}
-
-/// Returns the protocol number (IANA); `None` for frames without IP, which bypass the smoother.
-const fn protocol(flow: &Flow) -> Option<u8> {
-    match flow.encapsulation {
-        Encapsulation::Icmp => Some(1),
-        Encapsulation::Tcp => Some(6),
-        Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(17),
-        Encapsulation::Raw
-        | Encapsulation::Goose
-        | Encapsulation::SampledValues
-        | Encapsulation::Profinet
-        | Encapsulation::Arp => None,
-    }
 }

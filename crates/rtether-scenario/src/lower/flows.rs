@@ -1,6 +1,6 @@
 //! Flows: talker, listeners, protocol.
 
-use rtether_model::flow::{Delivery, Flow, Reply, Tag, TcpParameters, Traffic};
+use rtether_model::flow::{Delivery, Flow, Ports, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, Vid};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
@@ -69,7 +69,7 @@ fn flow(
     let encapsulation = encapsulation(reader, fields);
     let kind = traffic::kind(reader, fields, encapsulation);
     let tag = tag(reader, fields);
-    let dscp = dscp(reader, fields, encapsulation);
+    let (dscp, ports) = ip(reader, fields, encapsulation);
     let start = reader.time(fields, "start");
     let stop = reader.time(fields, "stop");
     check_times(reader, start, stop, run);
@@ -110,6 +110,7 @@ fn flow(
         encapsulation,
         tag,
         dscp,
+        ports,
         start: start.map_or(Duration::ZERO, |time| time.value),
         stop: stop.map(|time| time.value),
         gap: gap.map(|time| time.value),
@@ -252,16 +253,37 @@ fn tag(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Tag> {
     })
 }
 
+/// Reads what headers of IP, UDP and TCP say.
+fn ip(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> (u8, Ports) {
+    (dscp(reader, fields, over), ports(reader, fields, over))
+}
+
 fn dscp(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> u8 {
-    let ip = matches!(
-        over,
-        Encapsulation::Udp | Encapsulation::Rtps { .. } | Encapsulation::Tcp | Encapsulation::Icmp
-    );
-    if !ip {
+    if !over.is_ip() {
         reader.misplaced(fields, &["dscp"], "a flow without IP");
     }
     let dscp = reader.count(fields, "dscp");
     dscp.map_or(0, |dscp| u8::try_from(dscp.value).unwrap_or(0))
+}
+
+fn ports(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Ports {
+    if !over.has_ports() {
+        let what = if matches!(over, Encapsulation::Rtps { .. }) {
+            "a flow over RTPS, whose participants choose their ports"
+        } else {
+            "a flow without UDP or TCP"
+        };
+        reader.misplaced(fields, &["port", "source_port"], what);
+        return Ports::UNSET;
+    }
+    let mut read = |key| {
+        let number = reader.count(fields, key)?;
+        u16::try_from(number.value).ok()
+    };
+    Ports {
+        source: read("source_port"),
+        destination: read("port"),
+    }
 }
 
 fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Delivery {

@@ -5,11 +5,11 @@ use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
 use rtether_proto::ingress::Ingress;
 
-use super::Plant;
 use super::flows::station;
 use super::links::head;
 use super::priorities::headers;
 use super::tags::pcp;
+use super::{Plant, Ruled};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::keys::table::{EXCEED, INGRESS};
@@ -20,6 +20,7 @@ use crate::units::{self, Quantity};
 /// A rule as it was written; its stations may be declared later.
 pub(super) struct Written {
     owner: String,
+    span: Span,
     rule: IngressRule,
     from: Vec<(String, Span)>,
     to: Vec<(String, Span)>,
@@ -32,7 +33,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<W
     for item in reader.items(fields, "ingress") {
         let owner = format!("a rule of {}", fields.owner);
         let inner = reader.fields(item, &INGRESS, owner, head(item));
-        rules.extend(inner.map(|inner| rule(reader, &inner)));
+        rules.extend(inner.map(|inner| rule(reader, &inner, head(item))));
     }
     let known: Vec<IngressRule> = rules.iter().map(|own| own.rule.clone()).collect();
     if let Err(error) = Ingress::new(&known, false) {
@@ -48,7 +49,7 @@ pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<W
     Some(rules)
 }
 
-fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Written {
+fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, span: Span) -> Written {
     let rule = IngressRule {
         from: Vec::new(),
         to: Vec::new(),
@@ -59,6 +60,7 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Written {
     };
     Written {
         owner: fields.owner.clone(),
+        span,
         rule,
         from: names(reader, fields, "from"),
         to: names(reader, fields, "to"),
@@ -138,6 +140,11 @@ pub(crate) fn ingress(reader: &mut Reader<'_>, plant: &mut Plant) {
         let Some(written) = own.rules.take() else {
             continue;
         };
+        plant.ruled.push(Ruled {
+            node: *node,
+            ports: Some(own.ports.clone()),
+            spans: written.iter().map(|written| written.span).collect(),
+        });
         let mut rules = Vec::new();
         for written in written {
             let mut rule = written.rule;

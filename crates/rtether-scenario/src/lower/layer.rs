@@ -1,5 +1,7 @@
 //! Priority queues between stack and driver.
 
+use std::rc::Rc;
+
 use rtether_model::endnode::{
     DEFAULT_IDLE_RELEASE, Layer, Receive, ReceiveConfig, ReceiveSelection, Smoothing,
     TransmitConfig, TransmitStrategy,
@@ -91,6 +93,12 @@ impl Parts {
     /// Returns whether any queue uses priorities.
     pub(super) const fn has_queues(&self) -> bool {
         self.receive.is_some() || self.transmit.is_some()
+    }
+
+    /// Returns where the header rules are written.
+    pub(super) fn rule_spans(&self) -> Option<Rc<[Span]>> {
+        let priorities = self.priorities.as_ref()?;
+        (!priorities.rules.is_empty()).then(|| Rc::clone(&priorities.spans))
     }
 
     /// Joins the parts; `None` if there are none, or after a mistake.

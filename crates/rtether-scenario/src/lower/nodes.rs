@@ -4,15 +4,16 @@ use rtether_model::network::{EndStation, NodeKind};
 use rtether_model::smoother::Mode;
 
 use super::stacks::{self, Declared, Station};
-use super::{Plant, check_name};
+use super::{Plant, Ruled, check_name};
 use crate::codes;
-use crate::diagnostic::{Diagnostic, quote};
+use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{NODE, STACK};
 use crate::profiles::{self, PROFILES};
 use crate::reader::{At, Fields, Reader};
 use crate::suggest;
 use crate::tree::Data;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(crate) use stacks::{default_interval, station_of_interval};
 
@@ -29,10 +30,17 @@ pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant
             .fields(&entry.value, &NODE, owner, entry.key_span)
             .and_then(|fields| station(reader, &fields, &mut declared));
         // A node with mistakes still has a name that links and flows may use.
-        let mut station = station.unwrap_or_else(stacks::zero);
+        let (mut station, spans) = station.unwrap_or_else(|| (stacks::zero(), None));
         seed_smoother(&mut station, plant.network.nodes.len());
         let kind = NodeKind::EndStation(station);
-        plant.add_node(reader, &entry.key, entry.key_span, kind);
+        let added = plant.add_node(reader, &entry.key, entry.key_span, kind);
+        plant
+            .ruled
+            .extend(added.zip(spans).map(|(node, spans)| Ruled {
+                node,
+                ports: None,
+                spans,
+            }));
     }
     // After a mistake the stack may belong to the node that has it.
     if reader.sink.errors() > 0 {
@@ -60,11 +68,12 @@ fn seed_smoother(station: &mut EndStation, position: usize) {
     }
 }
 
+/// Returns a station, and where its header rules are written if it has any.
 fn station(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
     declared: &mut BTreeMap<String, Declared>,
-) -> Option<EndStation> {
+) -> Option<(EndStation, Option<Rc<[Span]>>)> {
     let mut station = None;
     if !fields.has("stack") {
         let title = format!("{} has no `stack`", fields.owner);
@@ -98,7 +107,8 @@ fn station(
                 .help("or `receive_queues: { selection: highest-first }`"),
         );
     }
-    Some(result.model)
+    let spans = result.parts.rule_spans();
+    Some((result.model, spans))
 }
 
 /// Returns the stack with this name: declared, `zero`, or built in.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 use rtether_model::endnode::{HeaderMatch, PortRange, Prefix, PriorityTable, Rule, TosMatch};
 use rtether_proto::endnode::Classifier;
@@ -9,7 +10,7 @@ use rtether_proto::endnode::Classifier;
 use super::links::head;
 use super::tags::queues;
 use crate::codes;
-use crate::diagnostic::{Diagnostic, quote};
+use crate::diagnostic::{Diagnostic, Span, quote};
 use crate::keys::table::{PROTOCOL, RULE};
 use crate::reader::{At, Fields, Reader};
 use crate::units;
@@ -19,6 +20,8 @@ use crate::units;
 pub(super) struct Priorities {
     pub(super) table: PriorityTable,
     pub(super) rules: Vec<Rule>,
+    /// Where each of them is written.
+    pub(super) spans: Rc<[Span]>,
     pub(super) icmp_unclassified: bool,
 }
 
@@ -30,7 +33,8 @@ pub(super) fn priorities(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Priori
     if let (None, Some(queue)) = (table, untagged) {
         no_queue(reader, "untagged", queue, map.count());
     }
-    let rules = rules(reader, fields, map.count());
+    let (rules, spans): (Vec<Rule>, Vec<Span>) =
+        rules(reader, fields, map.count()).into_iter().unzip();
     let icmp_unclassified = reader.flag(fields, "icmp_unclassified").unwrap_or(false);
     let table = table.or(PriorityTable::new(map, 0));
     let table = table.unwrap_or(PriorityTable::HIGH_LOW);
@@ -48,6 +52,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Priori
     Priorities {
         table,
         rules,
+        spans: spans.into(),
         icmp_unclassified,
     }
 }
@@ -63,13 +68,14 @@ fn no_queue(reader: &mut Reader<'_>, key: &str, queue: At<u8>, count: u8) {
     reader.out_of_range(key, queue.span, &rule, &found, why);
 }
 
-/// Reads `rules:` for `queues` queues.
-fn rules(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Vec<Rule> {
+/// Reads `rules:` for `queues` queues, with the place of each.
+fn rules(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Vec<(Rule, Span)> {
     let mut list = Vec::new();
     for item in reader.items(fields, "rules") {
         let owner = format!("a rule of {}", fields.owner);
         let inner = reader.fields(item, &RULE, owner, head(item));
-        list.extend(inner.and_then(|inner| rule(reader, &inner, queues)));
+        let rule = inner.and_then(|inner| rule(reader, &inner, queues));
+        list.extend(rule.map(|rule| (rule, head(item))));
     }
     list
 }

@@ -42,6 +42,7 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         let owner = format!("switch {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &SWITCH, owner, entry.key_span);
         // A switch with mistakes still has a name and ports that links may use.
+        let is_plain = fields.as_ref().is_some_and(|own| !own.has(ADDRESSES.key));
         let (switch, pending) = match fields {
             Some(fields) => switch(reader, &fields),
             None => (plain(64, Duration::ZERO), Vec::new()),
@@ -50,6 +51,7 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         if let Some(node) = node {
             let pending = pending.into_iter().map(|own| (node, own));
             plant.pending.extend(pending);
+            plant.plain.extend(is_plain.then_some(node));
         }
     }
 }

@@ -365,6 +365,7 @@ fn limit_reason(key: &str) -> &'static str {
         "pcp" | "default_pcp" | "insert" | "mark" | "exceed" => "PCP is a 3-bit field",
         "vlan" | "access" | "trunk" | "native" => "VLAN identifiers 0 and 4095 are reserved",
         "dscp" => "DSCP is a 6-bit field",
+        "port" | "source_port" => "ports are 16-bit fields",
         "queues" | "pcp_map" => "a port has at most 8 queues, counted from 0",
         "queue" | "untagged" | "high_from" => "there are at most 8 queues, counted from 0",
         "priority" => "threads of the kernel have to go first",

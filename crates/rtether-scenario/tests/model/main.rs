@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rtether_model::flow::Traffic;
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_scenario::{Scenario, load};
+use rtether_scenario::{Loaded, Scenario, load};
 
 fn scenario(text: &str) -> Scenario {
     let loaded = load("test.yaml", text).into_scenario();
@@ -101,10 +101,15 @@ fn rings_without_flooding_need_no_standby() {
         - { ends: ['s3:2', 's1:3'], rate: 100 Mbit/s }\n\
         flows: [{ name: x, from: a, to: b, period: 2 ms, size: 64 B }]\n";
     let loaded = load("ring.yaml", text);
-    // Only s3 is on no path.
-    let codes: Vec<_> = loaded.diagnostics.iter().map(|d| d.code).collect();
-    assert_eq!(codes, ["unused-node"]);
+    // Only s3 is on no path, and none says how it knows addresses.
+    let codes = |loaded: &Loaded| -> Vec<_> {
+        let all = loaded.diagnostics.iter();
+        all.map(|own| own.code).collect()
+    };
+    assert_eq!(codes(&loaded), ["unused-node", "open-ring"]);
     assert!(loaded.scenario.is_some());
+    let said = text.replace("ports: 3", "ports: 3, addresses: static");
+    assert_eq!(codes(&load("ring.yaml", &said)), ["unused-node"]);
 }
 
 #[test]

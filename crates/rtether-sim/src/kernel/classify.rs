@@ -2,11 +2,11 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use rtether_model::network::{Pcp, Vid};
+use rtether_model::network::{NodeId, Pcp, Vid};
 use rtether_model::quantity::Bytes;
 use rtether_model::smoother::Rule;
 use rtether_model::wire::{self, Encapsulation};
-use rtether_proto::endnode::{FrameKey, Tag};
+use rtether_proto::endnode::{FlowFrame, FrameKey, Tag};
 use rtether_proto::ingress::Arrival;
 use rtether_proto::smoother;
 
@@ -16,24 +16,6 @@ use crate::kind::Kind;
 use crate::packet::{GROUP, REVERSE, TAGGED};
 use crate::trace::frame;
 use crate::visitor::Visitor;
-
-/// IANA protocol numbers.
-const ICMP: u8 = 1;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-
-const fn protocol(encapsulation: Encapsulation) -> Option<u8> {
-    match encapsulation {
-        Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(UDP),
-        Encapsulation::Tcp => Some(TCP),
-        Encapsulation::Icmp => Some(ICMP),
-        Encapsulation::Raw
-        | Encapsulation::Goose
-        | Encapsulation::SampledValues
-        | Encapsulation::Profinet
-        | Encapsulation::Arp => None,
-    }
-}
 
 fn address(first: u8, number: u32) -> IpAddr {
     Ipv4Addr::from(frame::ipv4(first, number)).into()
@@ -90,21 +72,13 @@ impl Simulation {
             };
         }
         let flow = &self.flow_list[packet.flow as usize];
-        let ethertype = Some(frame::ether_type(flow.encapsulation).0);
-        let Some(protocol) = protocol(flow.encapsulation) else {
-            return FrameKey {
-                tag,
-                ethertype,
-                ..FrameKey::default()
-            };
-        };
         let number = |station: u32| self.stations[station as usize].node().0;
         if let Some(message) = self.message(id) {
             return FrameKey {
                 tag,
-                ethertype,
+                ethertype: Some(flow.encapsulation.ethertype()),
                 tos: Some(message.dscp << 2),
-                protocol: Some(protocol),
+                protocol: flow.encapsulation.protocol(),
                 source: Some(address(10, number(packet.source))),
                 destination: Some(if packet.destination & GROUP == 0 {
                     address(10, number(packet.destination))
@@ -115,24 +89,22 @@ impl Simulation {
                 destination_port: Some(message.port),
             };
         }
-        let destination = if packet.destination & GROUP == 0 {
-            address(10, number(packet.destination))
-        } else {
-            address(239, packet.destination & !GROUP)
+        let frame = FlowFrame {
+            flow,
+            number: packet.flow,
+            from: NodeId(number(packet.source)),
+            to: (packet.destination & GROUP == 0).then(|| NodeId(number(packet.destination))),
+            is_answer: packet.has(REVERSE),
         };
-        let ports = frame::ports(packet.flow, packet.has(REVERSE)).map(Some);
+        let key = FrameKey { tag, ..frame.key() };
+        if packet.fragment == 0 {
+            return key;
+        }
         // Only the first fragment has a UDP header.
-        let has_ports = protocol != ICMP && packet.fragment == 0;
-        let [source_port, destination_port] = if has_ports { ports } else { [None; 2] };
         FrameKey {
-            tag,
-            ethertype,
-            tos: Some(flow.dscp << 2),
-            protocol: Some(protocol),
-            source: Some(address(10, number(packet.source))),
-            destination: Some(destination),
-            source_port,
-            destination_port,
+            source_port: None,
+            destination_port: None,
+            ..key
         }
     }
 
@@ -158,7 +130,7 @@ impl Simulation {
         }
         let packet = self.pool.get(id);
         let flow = &self.flow_list[packet.flow as usize];
-        let protocol = protocol(flow.encapsulation)?;
+        let protocol = flow.encapsulation.protocol()?;
         let message = self.message(id);
         let dscp = message.map_or(flow.dscp, |message| message.dscp);
         let class = smoother::classify(rule, dscp << 2, protocol);

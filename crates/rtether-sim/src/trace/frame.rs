@@ -2,8 +2,8 @@
 //!
 //! Addresses are derived from numbers, so that they can be recognized in a capture: station 258 is
 //! 02:00:00:00:01:02 and 10.0.1.2, group 7 is 239.0.0.7 and 01:00:5e:00:00:07 over IP (RFC 1112,
-//! 6.4) and 03:00:00:00:00:07 otherwise (locally administered, IEEE 802-2014, 8.4). Ports lie in
-//! the dynamic range (RFC 6335, 6), where dissectors do not guess a protocol. The payload is zeros.
+//! 6.4) and 03:00:00:00:00:07 otherwise (locally administered, IEEE 802-2014, 8.4). Ports are those
+//! of the flow ([`Ports::of_frames`]). The payload is zeros.
 //! The size is that of [`rtether_model::wire::frame_size`] less the FCS, which captures lack.
 
 use alloc::vec::Vec;
@@ -13,6 +13,7 @@ use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpFragOffset,
     IpNumber, Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
 };
+use rtether_model::flow::Ports;
 use rtether_model::mac::MacAddress;
 use rtether_model::network::Redundancy;
 use rtether_model::quantity::Bytes;
@@ -22,17 +23,6 @@ use rtether_proto::arp::{Address, Message, Operation};
 use crate::observe::Trailer;
 use crate::tcp::Segment;
 
-/// IEEE registry; IEC 61850-8-1, annex C.
-const ETHERTYPE_GOOSE: EtherType = EtherType(0x88B8);
-/// IEEE registry; IEC 61850-9-2, annex B.
-const ETHERTYPE_SAMPLED_VALUES: EtherType = EtherType(0x88BA);
-/// IEEE registry; IEC 61158-6-10.
-const ETHERTYPE_PROFINET: EtherType = EtherType(0x8892);
-/// IEEE 802-2014, 9.2.4: local experiments.
-const ETHERTYPE_RAW: EtherType = EtherType(0x88B5);
-/// First of the 2^14 dynamic ports (RFC 6335, 6).
-const FIRST_PORT: u16 = 49_152;
-const PORT_BITS: u32 = 14;
 const TIME_TO_LIVE: u8 = 64;
 /// Minimum frame size without FCS and tag, in octets.
 const MIN_LENGTH: usize = 60;
@@ -91,10 +81,12 @@ pub struct FrameDescription {
     pub payload: Bytes,
     /// Differentiated services code point of IP, 0 to 63.
     pub dscp: u8,
-    /// Flow number: its lower 14 bits give the talker's port, the next 14 the listener's; also the
-    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits. In a request
-    /// of ARP the number of the station asked for.
+    /// Flow number: it gives the ports that are not set; also the ICMP identifier, the APPID and the
+    /// PROFINET frame id, truncated to their bits. In a request of ARP the number of the station asked
+    /// for.
     pub flow: u32,
+    /// Ports of the flow.
+    pub ports: Ports,
     /// The frame goes from the flow's listener to its talker: ports are swapped, an ICMP echo is a
     /// reply.
     pub reply: bool,
@@ -247,7 +239,7 @@ impl FrameDescription {
     }
 
     fn append_link_header(&self, out: &mut Vec<u8>) {
-        let ether_type = ether_type(self.encapsulation);
+        let ether_type = EtherType(self.encapsulation.ethertype());
         let destination = match self.destination {
             Destination::Station(number) => mac(2, number),
             Destination::Group(number) if self.is_ip() => {
@@ -380,37 +372,11 @@ impl FrameDescription {
 
     /// Returns source and destination port.
     fn ports(&self) -> [u16; 2] {
-        ports(self.flow, self.reply)
+        self.ports.of_frames(self.flow, self.reply)
     }
 
     fn flow_bits(&self) -> u16 {
         dynamic_bits(self.flow)
-    }
-}
-
-/// Returns the `EtherType` of an encapsulation.
-pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
-    match encapsulation {
-        Encapsulation::Raw => ETHERTYPE_RAW,
-        Encapsulation::Udp
-        | Encapsulation::Rtps { .. }
-        | Encapsulation::Tcp
-        | Encapsulation::Icmp => EtherType::IPV4,
-        Encapsulation::Goose => ETHERTYPE_GOOSE,
-        Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
-        Encapsulation::Profinet => ETHERTYPE_PROFINET,
-        Encapsulation::Arp => EtherType::ARP,
-    }
-}
-
-/// Returns source and destination port of a flow's packets, in the direction `is_reply`.
-pub(crate) fn ports(flow: u32, is_reply: bool) -> [u16; 2] {
-    let talker = FIRST_PORT + dynamic_bits(flow);
-    let listener = FIRST_PORT + dynamic_bits(flow >> PORT_BITS);
-    if is_reply {
-        [listener, talker]
-    } else {
-        [talker, listener]
     }
 }
 

@@ -17,6 +17,11 @@ pub(crate) static DELIVERY: Words<Delivery> = Words::new(
     ],
 );
 
+const PORT: Kind = Kind::Count {
+    min: 0,
+    max: 65_535,
+};
+
 const fn rtps(version: RtpsVersion, is_reliable: bool) -> Encapsulation {
     Encapsulation::Rtps {
         version,
@@ -227,6 +232,20 @@ pub(crate) static FLOW: Section = Section {
             Default("0"),
             "46",
             "Differentiated services code point, over IP only.",
+        ),
+        key(
+            "port",
+            PORT,
+            Optional,
+            "5000",
+            "Destination port over UDP and TCP, by which rules recognize its frames; answers and acknowledgments come from it. A port from 49152 on, by the number of the flow, if not given.",
+        ),
+        key(
+            "source_port",
+            PORT,
+            Optional,
+            "5001",
+            "Source port over UDP and TCP, likewise.",
         ),
         key(
             "start",

@@ -21,6 +21,7 @@ fn description(encapsulation: Encapsulation, payload: u64) -> FrameDescription {
         payload: Bytes::new(payload),
         dscp: 0,
         flow: 3,
+        ports: Ports::UNSET,
         reply: false,
         identification: 0,
         tcp: None,
@@ -154,6 +155,7 @@ fn a_tcp_segment_reads_back() {
     };
     let frame = bytes(&FrameDescription {
         flow: 5 << 14 | 7,
+        ports: Ports::UNSET,
         reply: true,
         tcp: Some(segment),
         ..description(Encapsulation::Tcp, 100)
