@@ -54,6 +54,9 @@ pub struct Flow {
     pub start: Duration,
     /// No frame is released from this time on.
     pub stop: Option<Duration>,
+    /// When its first packets are released, from the start of the run; what is not listed is drawn.
+    /// Only what the traffic allows ([`Self::obstacle_to_releases`]), so that no bound depends on it.
+    pub releases: Vec<Duration>,
     /// The talker holds its frames behind the stack until this long after the one before: the
     /// bandwidth allocation gap of a virtual link (ARINC 664, part 7).
     pub gap: Option<Duration>,
@@ -93,6 +96,7 @@ impl Flow {
             traffic,
             start: Duration::ZERO,
             stop: None,
+            releases: Vec::new(),
             gap: None,
             reply: None,
             connection: None,
@@ -463,6 +467,72 @@ impl Flow {
             Some("its station has tasks, or queues or a smoother above its port")
         } else {
             None
+        }
+    }
+
+    /// Returns the first point of its grid if its first packets are released at these times, in
+    /// order; zero for traffic without a grid.
+    ///
+    /// # Errors
+    /// Why its traffic does not allow these times.
+    pub fn grid_of(&self, times: &[Duration]) -> Result<Duration, &'static str> {
+        if times.windows(2).any(|pair| pair[1] < pair[0]) {
+            return Err("they are not in order of time");
+        }
+        let is_early = times.iter().any(|&time| time < self.start);
+        if is_early
+            || self
+                .stop
+                .is_some_and(|stop| times.iter().any(|&time| time >= stop))
+        {
+            return Err("nothing is released before the start of the flow, or from its stop on");
+        }
+        let (period, phase, jitter) = match self.traffic {
+            Traffic::Periodic {
+                period,
+                phase,
+                release_jitter,
+            } => (period, phase, release_jitter),
+            Traffic::Flood { interval } => (interval, Phase::Random, Duration::ZERO),
+            Traffic::Sporadic { min_gap, .. } => {
+                let is_close = times.windows(2).any(|pair| pair[1] - pair[0] < min_gap);
+                return if is_close {
+                    Err("two of them are closer than `min_gap`")
+                } else {
+                    Ok(Duration::ZERO)
+                };
+            }
+            Traffic::Poisson { .. } => return Ok(Duration::ZERO),
+            Traffic::Adaptive { .. } => return Err("its requests follow the answers"),
+            Traffic::Bulk(_) => return Err("its files have times of their own"),
+        };
+        let base = self.start.as_ps();
+        // The grid begins nowhere before the first of these two, nor behind the second.
+        let (mut least, mut most) = match phase {
+            Phase::Fixed(phase) => (base + phase.as_ps(), base + phase.as_ps()),
+            Phase::Random => (base, base.saturating_add(period.as_ps() - 1)),
+        };
+        for (number, time) in (0i64..).zip(times) {
+            let point = time
+                .as_ps()
+                .saturating_sub(period.as_ps().saturating_mul(number));
+            least = least.max(point.saturating_sub(jitter.as_ps()));
+            most = most.min(point);
+        }
+        if least > most {
+            return Err("no grid within its period, phase and jitter has them");
+        }
+        Ok(Duration::from_ps(most))
+    }
+
+    /// Returns why its first packets cannot be released at [`Self::releases`]; `None` if they can.
+    pub fn obstacle_to_releases(&self, network: &Network) -> Option<&'static str> {
+        if self.releases.is_empty() {
+            None
+        } else if self.asks(network) {
+            Some("it begins when its channel is granted")
+        } else {
+            self.grid_of(&self.releases).err()
         }
     }
 

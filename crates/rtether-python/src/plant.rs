@@ -203,7 +203,7 @@ impl Plant {
             if bound {
                 let mut found = Explainer::new(&scenario).explain(stream);
                 if let Some(found) = &mut found {
-                    found.look_for_pattern(&written);
+                    found.look_for_pattern();
                 }
                 return Ok::<_, String>(found.map(|found| Shown::of(&found)));
             }

@@ -278,6 +278,13 @@ pub(super) static BAD_ROUTE: Code = error(
      several links join two nodes, name a port, as in `s1:3`. With several listeners it is a list \
      of such lists, one for each, and those of a multicast flow form a tree.",
 );
+pub(super) static BAD_RELEASES: Code = error(
+    "bad-releases",
+    "Releases that the traffic of a flow does not allow.",
+    "`releases` chooses among the times that a run might draw: on the grid of a periodic flow, within \
+     its phase and jitter, and `min_gap` apart in a sporadic one. Other times are another flow: \
+     change its `period`, `phase`, `jitter` or `min_gap`.",
+);
 pub(super) static AMBIGUOUS_ROUTE: Code = error(
     "ambiguous-route",
     "The shortest path leaves the VLAN of a flow, and several ways inside it are equally short.",
@@ -489,6 +496,7 @@ pub static ALL: &[&Code] = &[
     &FLOW_TO_ITSELF,
     &NO_ROUTE,
     &BAD_ROUTE,
+    &BAD_RELEASES,
     &AMBIGUOUS_ROUTE,
     &VLAN_SEPARATION,
     &NETWORK_LOOP,

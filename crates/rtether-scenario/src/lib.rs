@@ -306,8 +306,7 @@ fn lower_all(
     if let Some(generated) = &generated {
         generate::flows(reader, &mut plant, generated, &run);
     }
-    lower::access(reader, &top, &mut plant);
-    lower::admission(reader, &top, &mut plant);
+    lower::with_flows(reader, &top, &mut plant);
     let flows_are_complete = reader.sink.errors() == 0;
     lower::register(reader, &mut plant);
     if plant.flows.is_empty() && flows_are_complete {

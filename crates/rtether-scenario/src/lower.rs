@@ -26,6 +26,7 @@ mod links;
 mod nodes;
 mod priorities;
 mod registration;
+mod releases;
 mod routers;
 mod routes;
 mod run;
@@ -38,8 +39,6 @@ mod tags;
 mod traffic;
 
 pub(super) use accept::accept;
-pub(super) use access::access;
-pub(super) use admission::admission;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;
@@ -330,4 +329,11 @@ pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> S
     let stem = file.trim_end_matches(".yaml").trim_end_matches(".yml");
     let seen = |c| if is_unseen(c) { '_' } else { c };
     stem.chars().map(seen).collect()
+}
+
+/// Reads what is about flows, once all of them are known.
+pub(super) fn with_flows(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
+    access::access(reader, top, plant);
+    admission::admission(reader, top, plant);
+    releases::releases(reader, top, plant);
 }

@@ -1,10 +1,12 @@
 //! A scenario as it was written, to be read again with one more change.
 
+use std::fmt::Write as _;
+
 use crate::diagnostic::{Sink, Source};
 use crate::overrides::{self, Override};
 use crate::plan::Scenario;
 use crate::render::position;
-use crate::tree::{self, Data, Value};
+use crate::tree::{self, Data, Entry, Value};
 use crate::{Loaded, include, load_from};
 
 /// Text of a scenario file, and the values replaced in it.
@@ -83,6 +85,42 @@ impl Written {
         Some((root, sources))
     }
 
+    /// Returns one file that is read as the same scenario: with what other files hold, and with all
+    /// changes. Comments are lost. `None` if something is no YAML.
+    pub fn whole(&self) -> Option<String> {
+        let (mut root, _) = self.merged()?;
+        let mut sink = Sink::default();
+        for (source, change) in (1..).zip(&self.changes) {
+            change.apply(&mut root, source, &mut sink);
+        }
+        let Data::Map(entries) = root.data else {
+            return None;
+        };
+        let is_own = |entry: &&Entry| !["include", "changes"].contains(&entry.key.as_str());
+        let mut text = String::new();
+        for entry in entries.iter().filter(is_own) {
+            let key = scalar(&entry.key);
+            match &entry.value.data {
+                Data::Map(parts) if !parts.is_empty() => {
+                    writeln!(text, "{key}:").ok()?;
+                    for part in parts {
+                        writeln!(text, "  {}: {}", scalar(&part.key), inline(&part.value)).ok()?;
+                    }
+                }
+                Data::List(items) if !items.is_empty() => {
+                    writeln!(text, "{key}:").ok()?;
+                    for item in items {
+                        writeln!(text, "  - {}", inline(item)).ok()?;
+                    }
+                }
+                Data::Null | Data::Scalar(_) | Data::Map(_) | Data::List(_) => {
+                    writeln!(text, "{key}: {}", inline(&entry.value)).ok()?;
+                }
+            }
+        }
+        Some(text)
+    }
+
     /// Returns the file and the line where a change is to be written: that of the value that it
     /// replaces, or of what it adds a value to. Lines count from 1.
     pub fn place(&self, change: &Override) -> Option<(String, usize)> {
@@ -106,6 +144,39 @@ impl Written {
             Data::Null | Data::List(_) | Data::Map(_) => None,
         }
     }
+}
+
+/// Returns a value on one line.
+fn inline(value: &Value) -> String {
+    match &value.data {
+        Data::Null => "null".to_owned(),
+        Data::Scalar(text) => scalar(text),
+        Data::List(items) => {
+            let items: Vec<String> = items.iter().map(inline).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Data::Map(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|entry| format!("{}: {}", scalar(&entry.key), inline(&entry.value)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}
+
+/// Returns a text as a scalar, in quotation marks unless it is plain beyond doubt.
+fn scalar(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " _./-".contains(c);
+    let ends = [text.chars().next(), text.chars().last()];
+    let begins = ends
+        .iter()
+        .all(|end| end.is_some_and(|c| c.is_ascii_alphanumeric()));
+    let is_word = !["null", "Null", "NULL"].contains(&text);
+    if begins && is_word && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    serde_json::Value::from(text).to_string()
 }
 
 fn entry<'v>(at: &'v Value, key: &str) -> Option<&'v Value> {

@@ -47,6 +47,7 @@ pub mod medium;
 mod message;
 pub mod observe;
 mod packet;
+pub mod passages;
 mod port;
 mod publication;
 mod queues;

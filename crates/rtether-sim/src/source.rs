@@ -4,6 +4,7 @@
 //! never happen.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, Phase, Traffic};
 
@@ -17,7 +18,14 @@ pub(crate) struct Source {
     /// Last point of the grid of a periodic flow; before the first release, the start of the flow.
     grid: i64,
     /// Boxed, since strictly periodic flows do not need it after the first release.
-    draw: Box<Draw>,
+    chance: Box<Chance>,
+}
+
+/// What is drawn, and what is given instead.
+struct Chance {
+    draw: Draw,
+    /// First releases, the next one last.
+    given: Vec<i64>,
 }
 
 /// [`Traffic`] in picoseconds.
@@ -26,7 +34,7 @@ enum Timing {
     Periodic {
         period: i64,
         jitter: i64,
-        has_random_phase: bool,
+        begin: Begin,
     },
     Sporadic {
         min_gap: i64,
@@ -43,9 +51,26 @@ enum Timing {
     Idle,
 }
 
+/// How the grid of a periodic flow begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    Fixed,
+    Drawn,
+    /// Its first releases are given.
+    Given,
+}
+
 impl Source {
     /// Creates the source of a flow; for a bulk flow one that never releases.
     pub(crate) fn new(flow: &Flow, seed: u64) -> Self {
+        // Times that the traffic does not allow are refused by whoever reads them.
+        let given = flow.grid_of(&flow.releases).ok();
+        let given = given.filter(|_| !flow.releases.is_empty());
+        let begin = |is_random: bool| match given {
+            Some(_) => Begin::Given,
+            None if is_random => Begin::Drawn,
+            None => Begin::Fixed,
+        };
         let traffic = match flow.traffic {
             Traffic::Periodic {
                 period,
@@ -54,12 +79,12 @@ impl Source {
             } => Timing::Periodic {
                 period: period.as_ps(),
                 jitter: release_jitter.as_ps(),
-                has_random_phase: phase == Phase::Random,
+                begin: begin(phase == Phase::Random),
             },
             Traffic::Flood { interval } => Timing::Periodic {
                 period: interval.as_ps(),
                 jitter: 0,
-                has_random_phase: true,
+                begin: begin(true),
             },
             Traffic::Sporadic {
                 min_gap,
@@ -91,13 +116,20 @@ impl Source {
             | Traffic::Adaptive { .. }
             | Traffic::Bulk(_) => 0,
         };
+        let drawn = flow.start.as_ps().saturating_add(offset);
         Self {
             traffic,
-            draw: Box::new(Draw::new(seed, &flow.name, Purpose::Release)),
+            chance: Box::new(Chance {
+                draw: Draw::new(seed, &flow.name, Purpose::Release),
+                given: given.map_or_else(Vec::new, |_| {
+                    let latest_first = flow.releases.iter().rev();
+                    latest_first.map(|time| time.as_ps()).collect()
+                }),
+            }),
             stop: flow
                 .stop
                 .map_or(NEVER, rtether_model::quantity::Duration::as_ps),
-            grid: flow.start.as_ps().saturating_add(offset),
+            grid: given.map_or(drawn, rtether_model::quantity::Duration::as_ps),
         }
     }
 
@@ -107,7 +139,7 @@ impl Source {
             if let Timing::Periodic {
                 period,
                 jitter: 0,
-                has_random_phase: false,
+                begin: Begin::Fixed,
             } = own.traffic
             {
                 return Some(period);
@@ -125,29 +157,38 @@ impl Source {
             traffic: Timing::Idle,
             stop: 0,
             grid: 0,
-            draw: Box::new(Draw::new(0, "", Purpose::Release)),
+            chance: Box::new(Chance {
+                draw: Draw::new(0, "", Purpose::Release),
+                given: Vec::new(),
+            }),
         }
     }
 
     /// Returns the time of the first release, or [`NEVER`].
     pub(crate) fn first(&mut self) -> i64 {
+        if let Some(at) = self.chance.given.pop() {
+            return self.unless_stopped(at);
+        }
         let at = match self.traffic {
             Timing::Periodic {
                 period,
                 jitter,
-                has_random_phase,
+                begin,
             } => {
-                if has_random_phase {
-                    self.grid = self.grid.saturating_add(self.draw.up_to(period - 1));
+                if begin == Begin::Drawn {
+                    let phase = self.chance.draw.up_to(period - 1);
+                    self.grid = self.grid.saturating_add(phase);
                 }
                 self.grid.saturating_add(self.draw_jitter(jitter))
             }
             Timing::Sporadic { min_gap, extra, .. } => {
                 // Uniform in the first mean gap, so that flows do not start in step.
                 let mean = min_gap.saturating_add(extra);
-                self.grid.saturating_add(self.draw.up_to(mean))
+                self.grid.saturating_add(self.chance.draw.up_to(mean))
             }
-            Timing::Poisson { mean } => self.grid.saturating_add(self.draw.exponential(mean)),
+            Timing::Poisson { mean } => {
+                self.grid.saturating_add(self.chance.draw.exponential(mean))
+            }
             Timing::Adaptive { .. } => self.grid,
             Timing::Idle => NEVER,
         };
@@ -164,20 +205,34 @@ impl Source {
     #[inline]
     pub(crate) fn next(&mut self, now: i64) -> i64 {
         let at = match self.traffic {
-            Timing::Periodic { period, jitter, .. } => {
+            Timing::Periodic {
+                period,
+                jitter,
+                begin,
+            } => {
                 self.grid = self.grid.saturating_add(period);
+                if begin == Begin::Given
+                    && let Some(at) = self.chance.given.pop()
+                {
+                    return self.unless_stopped(at);
+                }
                 // A late release does not overtake the next one.
                 now.max(self.grid.saturating_add(self.draw_jitter(jitter)))
             }
+            Timing::Sporadic { .. } | Timing::Poisson { .. }
+                if let Some(at) = self.chance.given.pop() =>
+            {
+                at
+            }
             Timing::Sporadic { min_gap, extra, .. } => {
                 let random = if extra > 0 {
-                    self.draw.exponential(extra)
+                    self.chance.draw.exponential(extra)
                 } else {
                     0
                 };
                 now.saturating_add(min_gap).saturating_add(random)
             }
-            Timing::Poisson { mean } => now.saturating_add(self.draw.exponential(mean)),
+            Timing::Poisson { mean } => now.saturating_add(self.chance.draw.exponential(mean)),
             // Release after the timeout, unless the answer comes first.
             Timing::Adaptive { timeout, .. } => now.saturating_add(timeout),
             Timing::Idle => NEVER,
@@ -216,7 +271,7 @@ impl Source {
 
     fn draw_jitter(&mut self, jitter: i64) -> i64 {
         if jitter > 0 {
-            self.draw.up_to(jitter)
+            self.chance.draw.up_to(jitter)
         } else {
             0
         }

@@ -215,7 +215,7 @@ fn explain(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
     let none = || format!("`{flow}` has no such packet, or no bound");
     let (mut shown, picture) = if question.is("bound") {
         let mut found = Explainer::new(&scenario).explain(stream).ok_or_else(none)?;
-        found.look_for_pattern(&written);
+        found.look_for_pattern();
         (shown(&found), found.draw())
     } else {
         let choice = match question.text("packet") {

@@ -6,6 +6,7 @@
 //!
 //! The library does not print, exit or read arguments: that is left to the command line.
 
+pub mod adversary;
 pub mod against;
 pub mod bound;
 pub mod check;

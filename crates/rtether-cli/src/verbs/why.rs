@@ -87,7 +87,7 @@ fn explain_bound(arguments: &WhyArgs) -> Result<Exit, Exit> {
     let Some(mut found) = Explainer::new(scenario).explain(stream) else {
         return Err(Exit::NoAnswer);
     };
-    found.look_for_pattern(&loaded.written);
+    found.look_for_pattern();
     if let Some((draft, svg)) = draft.zip(found.draw()) {
         let text = format!("{}\n", svg.as_str());
         draft

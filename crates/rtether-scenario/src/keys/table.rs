@@ -107,6 +107,7 @@ pub(crate) static SECTIONS: &[&Section] = &[
     &TCP,
     &BULK_TRANSFER,
     &BURSTS,
+    &RELEASES,
     &RUN,
     &STAGE,
     &ACCEPT,
@@ -212,6 +213,13 @@ pub(crate) static SCENARIO: Section = Section {
             "Nodes, links and flows made from parameters, in addition to those that are written out.",
         ),
         key(
+            "releases",
+            Kind::List(&RELEASES),
+            Optional,
+            "[{ flow: setpoint, at: [150 us] }]",
+            "When flows release their first packets, generated flows too, where that would be drawn: only times that their traffic allows, so that no bound depends on it. `check --adversarial` finds such times.",
+        ),
+        key(
             "run",
             Kind::One(&RUN),
             Optional,
@@ -260,6 +268,28 @@ pub(crate) static STATISTIC: Words<Statistic> = Words::new(
         ("max", Statistic::Max),
     ],
 );
+
+pub(crate) static RELEASES: Section = Section {
+    name: "release",
+    noun: "releases",
+    description: "First releases of a flow. What comes after them follows its traffic: the grid of a periodic flow, gaps of others.",
+    keys: &[
+        key(
+            "flow",
+            Kind::Name("flow"),
+            Required,
+            "setpoint",
+            "Name of the flow; one with files or adaptive requests has no times to choose.",
+        ),
+        key(
+            "at",
+            Kind::Values(&TIME),
+            Required,
+            "[150 us]",
+            "Times from the start of the run, in order: of a periodic flow on one grid within its `phase` and `jitter`, of a sporadic one `min_gap` apart.",
+        ),
+    ],
+};
 
 pub(crate) static RUN: Section = Section {
     name: "run",

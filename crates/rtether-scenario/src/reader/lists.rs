@@ -10,14 +10,18 @@ impl Reader<'_> {
         if let &Kind::Values(&Kind::Count { min, max }) = kind {
             return self.counts(fields, key, (min, max));
         }
-        let &Kind::Values(&Kind::Quantity(want @ (Quantity::BitRate | Quantity::Size))) = kind
+        let &Kind::Values(&Kind::Quantity(
+            want @ (Quantity::BitRate | Quantity::Size | Quantity::Time),
+        )) = kind
         else {
             unreachable!("`{key}` is not a list of numbers");
         };
-        let expected = if matches!(want, Quantity::Size) {
-            "a list of sizes"
-        } else {
-            "a list of bit rates"
+        let expected = match want {
+            Quantity::Size => "a list of sizes",
+            Quantity::Time => "a list of times",
+            Quantity::BitRate | Quantity::PacketRate | Quantity::Length | Quantity::Ratio => {
+                "a list of bit rates"
+            }
         };
         self.numbers(fields, key, expected, |reader, (text, span)| {
             reader.quantity_of(fields, key, text, span, want)

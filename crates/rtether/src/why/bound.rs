@@ -14,9 +14,9 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use super::Stream;
-use super::attain::{Pattern, pattern};
+use crate::adversary::{self, Found, Plant, Target};
 use crate::report::place::place_name;
-use crate::scenario::{Scenario, Written};
+use crate::scenario::Scenario;
 
 /// Why a bound is as large as it is, or why there is none.
 #[derive(Clone, Debug)]
@@ -28,16 +28,25 @@ pub struct WhyBound<'a> {
     /// The bound with its parts, or why there is none.
     pub found: Result<Parts, Reason>,
     /// A pattern of arrivals that comes near the bound, if one was looked for and found.
-    pub pattern: Option<Pattern>,
+    pub pattern: Option<Found>,
 }
 
 impl WhyBound<'_> {
     /// Looks for a pattern of arrivals that comes near the bound, by simulation.
-    pub fn look_for_pattern(&mut self, written: &Written) {
-        let bound = self.found.as_ref().ok().map(|parts| parts.bound.latency);
-        self.pattern = bound.and_then(|bound| pattern(self.scenario, written, self.stream, bound));
+    pub fn look_for_pattern(&mut self) {
+        let Ok(parts) = &self.found else { return };
+        let Stream { flow, listener } = self.stream;
+        let listeners = &self.scenario.flows[flow.index()].listeners;
+        let listener = listeners.iter().position(|own| *own == listener);
+        self.pattern = listener.and_then(|listener| {
+            let (plant, target) = (Plant::of(self.scenario), Target { flow, listener });
+            adversary::search(plant, target, Some(parts.bound.latency), PLANTS)
+        });
     }
 }
+
+/// Plants that are tried to come near a bound.
+const PLANTS: u64 = 800;
 
 /// A bound and its parts.
 #[derive(Clone, Debug)]

@@ -4,7 +4,6 @@
 //! parts follow each other without a gap: the first begins at the release, the last ends at the
 //! delivery, and their sum is the latency to the picosecond.
 
-mod attain;
 mod bars;
 mod bound;
 mod fate;
@@ -20,7 +19,6 @@ use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
 pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
 
-pub use attain::Pattern;
 pub use bound::{Explainer, Hop, Parts, WhyBound};
 pub use fate::{Fate, fate};
 pub use worst::{worst, worst_with};

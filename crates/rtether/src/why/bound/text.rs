@@ -211,6 +211,11 @@ impl WhyBound<'_> {
 /// Most flows whose releases are named for people.
 const MANY: usize = 12;
 
+/// Returns the first of the releases of a flow.
+fn first(releases: &[Duration]) -> Duration {
+    releases.first().copied().unwrap_or_default()
+}
+
 impl WhyBound<'_> {
     /// Returns the lines on the pattern of arrivals.
     fn pattern(&self, parts: &Parts) -> String {
@@ -232,7 +237,7 @@ impl WhyBound<'_> {
         let name = |flow: FlowId| &self.scenario.flows[flow.index()].name;
         let releases = pattern.releases.iter().take(MANY);
         let mut releases: Vec<String> = releases
-            .map(|&(flow, at)| format!("`{}` {}", name(flow), time(at)))
+            .map(|(flow, at)| format!("`{}` {}", name(*flow), time(first(at))))
             .collect();
         match pattern.releases.len().saturating_sub(MANY) {
             0 => {}
@@ -242,15 +247,12 @@ impl WhyBound<'_> {
             "{near}, with these first releases: {}.\n",
             releases.join(", ")
         );
-        match &pattern.edits {
-            Some(edits) if edits.len() <= MANY => {
-                let edits: Vec<String> = edits.iter().map(Override::argument).collect();
-                let _ = writeln!(text, "As edits: {}", edits.join(" "));
-            }
-            Some(_) => text.push_str("The edits that make it are in JSON (`--json`).\n"),
-            None => text.push_str(
-                "No edits make it: some of these flows are not written out in the file.\n",
-            ),
+        if pattern.releases.len() <= MANY {
+            let edits = pattern.edits(self.scenario);
+            let edits: Vec<String> = edits.iter().map(Override::argument).collect();
+            let _ = writeln!(text, "As edits: {}", edits.join(" "));
+        } else {
+            text.push_str("The edits that make it are in JSON (`--json`).\n");
         }
         text
     }
@@ -261,12 +263,10 @@ impl WhyBound<'_> {
             return Value::Null;
         };
         let releases = pattern.releases.iter().map(
-            |&(flow, at)| json!({ "flow": self.scenario.flows[flow.index()].name, "ns": ns(at) }),
+            |(flow, at)| json!({ "flow": self.scenario.flows[flow.index()].name, "ns": ns(first(at)) }),
         );
-        let edits = pattern.edits.as_ref().map(|edits| {
-            let edits = edits.iter().map(Override::text);
-            edits.collect::<Vec<_>>()
-        });
+        let edits = pattern.edits(self.scenario);
+        let edits: Vec<String> = edits.iter().map(Override::text).collect();
         json!({
             "latency_ns": ns(pattern.latency),
             "is_attained": pattern.latency == parts.bound.latency,
