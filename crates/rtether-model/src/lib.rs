@@ -27,6 +27,7 @@ mod priority;
 pub mod quantity;
 pub mod record;
 mod redundancy;
+pub mod registration;
 pub mod route;
 mod scheme;
 mod second;

@@ -33,6 +33,8 @@ pub struct Network {
     pub partition: Partition,
     /// Who grants flows with a deadline before they begin; `None` if they need not ask.
     pub admission: Option<Admission>,
+    /// Trunks whose VLANs follow from what is declared behind them ([`crate::registration`]).
+    pub registering: Vec<PortId>,
 }
 
 /// An end station, a switch or a hub.

@@ -325,6 +325,46 @@ fn ports_say_how_busy_they_are() {
     assert_eq!(state(&poisson).3, State::NoBound);
 }
 
+/// Oracle: the loader, which refuses a link of a hub with another rate, and plans turns for frames with a
+/// tag.
+#[test]
+fn no_trial_leaves_turns_as_they_were() {
+    let text = "rtether: 1\nname: hub\n\
+        nodes: { a: { stack: { service: 5 us } }, b: { stack: zero }, c: { stack: zero } }\n\
+        switches: { sw: { ports: 2, queues: 2 } }\n\
+        hubs: { h: { ports: 3, rate: 10 Mbit/s, access: { scheme: tdma } } }\n\
+        links:\n\
+        \x20 - { ends: [a, \"h:1\"] }\n\
+        \x20 - { ends: [b, \"h:2\"] }\n\
+        \x20 - { ends: [\"sw:1\", \"h:3\"] }\n\
+        \x20 - { ends: [c, \"sw:2\"], rate: 10 Mbit/s }\n\
+        flows:\n\
+        \x20 - { name: f, from: a, to: c, period: 10 ms, size: 60 B, deadline: 9 ms }\n\
+        \x20 - { name: g, from: b, to: c, period: 10 ms, size: 60 B }\n\
+        run: { for: 10 ms, seeds: 1 }\n";
+    let written = scenario::Written::from(text.to_owned());
+    let scenario = load(text);
+    let mut found = sensitivity(&scenario, None);
+    found.find_edits(&scenario, &written);
+    let words: Vec<&str> = found.trials.iter().map(|trial| &trial.change[..]).collect();
+    assert!(words.contains(&"stack of a: half the cost"), "{words:?}");
+    let hub = words
+        .iter()
+        .filter(|words| words.contains("- h") || words.contains(" h -"));
+    assert_eq!(hub.count(), 0, "{words:?}");
+    for trial in &found.trials {
+        let edited = written.with(trial.edit.as_ref().unwrap()).unwrap();
+        let only = bound::Methods::TotalFlow;
+        let analysis = bound::analyze_with(&edited, only);
+        assert_eq!(
+            trial.bound,
+            bound::latencies(&analysis)[0],
+            "{}",
+            trial.change
+        );
+    }
+}
+
 /// Oracle: reviewed by eye; the numbers are those of the tests above.
 #[test]
 fn answers_look_as_agreed() {

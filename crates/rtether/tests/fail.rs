@@ -619,3 +619,32 @@ flows:
     assert!(summary.starts_with(&expected), "{summary}");
     assert!((60..140).contains(&basis.packets), "{}", basis.packets);
 }
+
+/// Oracle: the plant without the link, read from a file in which the link on standby is in use. Ports that
+/// register VLANs hear what is declared behind them after the failure.
+#[test]
+fn ports_register_anew_after_a_failure() {
+    let text = |links: &str| {
+        format!(
+            "rtether: 1\nnodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}\nswitches:\n\
+             \x20 w0: {{ ports: 3, port_settings: {{ 1-2: {{ trunk: registered }}, 3: {{ trunk: [10] }} }} }}\n\
+             \x20 w1: {{ ports: 3, port_settings: {{ 1-2: {{ trunk: registered }}, 3: {{ trunk: [10] }} }} }}\n\
+             \x20 w2: {{ ports: 3, port_settings: {{ 1-2: {{ trunk: registered }} }} }}\n\
+             links:\n{links}\
+             \x20 - {{ ends: [a, \"w0:3\"], rate: 100 Mbit/s }}\n\
+             \x20 - {{ ends: [b, \"w1:3\"], rate: 100 Mbit/s }}\n\
+             flows:\n\
+             \x20 - {{ name: f, from: a, to: b, period: 1 ms, size: 100 B, vlan: 10, deadline: 1 ms }}\n\
+             run: {{ for: 20 ms, seeds: 1 }}\n"
+        )
+    };
+    let first = "  - { ends: [\"w0:1\", \"w1:1\"], rate: 100 Mbit/s }\n";
+    let others = "  - { ends: [\"w1:2\", \"w2:1\"], rate: 100 Mbit/s }\n\
+                  \x20 - { ends: [\"w2:2\", \"w0:2\"], rate: 100 Mbit/s, standby: true }\n";
+    let failures = judge(&read(&text(&[first, others].concat())), Which::Trunks, None);
+    let absent = read(&text(&others.replace(", standby: true", "")));
+    let row = &failures.rows[1];
+    assert_eq!(row.name(), "w0:1 - w1:1");
+    let after = compare(&failures, row, &absent);
+    assert_eq!(after.len(), 1);
+}

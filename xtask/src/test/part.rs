@@ -158,12 +158,14 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-bounds",
-        purpose: "bounds against the simulator: 10 000 random plants of each kind",
+        purpose: "bounds against the simulator: 10 000 random plants of each kind; flows admitted to them, and places that are exactly full",
         tests: &[
+            "rtether bounds::admitted::",
             "rtether bounds::bounds_of_plain_plants",
             "rtether bounds::nothing_simulated",
             "rtether bounds::deficit_round_robin",
             "rtether bounds::flows_with_routes",
+            "rtether bounds::full::",
             "rtether bounds::layers_keep",
             "rtether bounds::shaped_ports",
             "rtether bounds::switches_of_varying_latency",

@@ -6,6 +6,7 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{Link, LinkId, Network, NodeId, NodeKind, PortId};
+use rtether_model::registration;
 use rtether_model::route::{Hop, Routing};
 
 use crate::scenario::Scenario;
@@ -139,13 +140,16 @@ pub fn without(scenario: &Scenario, element: Element) -> Damaged {
         .filter(|(id, link)| !element.takes(*id, link))
         .collect();
     let activated = take_over(&mut links, network.nodes.len());
-    let damaged = Network {
+    let mut damaged = Network {
         nodes: network.nodes.clone(),
         links: links.into_iter().map(|(_, link)| link).collect(),
         access: network.access.clone(),
         partition: network.partition,
         admission: network.admission,
+        registering: network.registering.clone(),
     };
+    // The ports register what is behind them now.
+    registration::register(&mut damaged, &scenario.flows);
     let before = Ways::new(network);
     let after = Ways::new(&damaged);
     let (mut streams, mut cut_off, mut rerouted) = (Vec::new(), Vec::new(), Vec::new());

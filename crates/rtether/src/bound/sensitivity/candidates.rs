@@ -54,6 +54,23 @@ impl Candidate {
         }
     }
 
+    /// Returns whether stations at a hub would have other turns than those of this network, or a link of a
+    /// hub another rate than the hub: bounds of such a plant need its file.
+    fn changes_turns(self, scenario: &Scenario) -> bool {
+        let network = &scenario.network;
+        match self {
+            Self::Stack(_) => false,
+            Self::Link(link) => {
+                let mut ends = network.links[link.index()].ends.iter();
+                ends.any(|end| network.hub(end.node).is_some())
+            }
+            // A tag makes the largest frame of a station longer.
+            Self::Priority(flow, _) => {
+                !network.access.is_empty() && scenario.flows[flow.index()].tag.is_none()
+            }
+        }
+    }
+
     fn network(self, scenario: &Scenario) -> Network {
         let mut network = scenario.network.clone();
         match self {
@@ -122,9 +139,12 @@ pub(super) fn find(scenario: &Scenario, stream: &StreamBound, bound: &Bound) -> 
             | Segment::ReceiveQueue
             | Segment::Application => None,
         };
-        found.extend(candidate.filter(|candidate| !found.contains(candidate)));
+        let is_new = |own: &Candidate| !found.contains(own) && !own.changes_turns(scenario);
+        let candidate = candidate.filter(is_new);
+        found.extend(candidate);
     }
-    found.extend(priorities(scenario, stream.flow, &ports));
+    let priorities = priorities(scenario, stream.flow, &ports).into_iter();
+    found.extend(priorities.filter(|own| !own.changes_turns(scenario)));
     found
 }
 
