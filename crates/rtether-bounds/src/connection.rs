@@ -1,11 +1,13 @@
 //! Ways of the segments of a connection whose messages leave at once; [`crate::prompt`] proves that
 //! they do.
 
-use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::flow::{Delivery, Flow, TcpParameters, Traffic};
 use rtether_model::network::Network;
 
 use crate::analysis::{ConnectionObstacle, Reason};
 use crate::gap::Gap;
+use crate::passage::Policer;
+use crate::source::{Source, add, times};
 
 /// Last visit of a way, and the time from the beginning of service there to its end.
 pub(crate) type End = (u32, Gap);
@@ -37,12 +39,27 @@ pub(crate) struct Back {
     pub(crate) returns: Returns,
 }
 
-/// The ways of acknowledgements without data.
+/// The ways of acknowledgements without data; `None` where there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Returns {
-    pub(crate) at_once: End,
+    /// Sent at once behind a segment.
+    pub(crate) at_once: Option<End>,
     /// Sent by the timer.
     pub(crate) late: Option<End>,
+    /// What their numbers rest on.
+    pub(crate) rule: Rule,
+}
+
+/// What was taken for granted of flows, policers and connections when ways were followed, and was
+/// found to lack a proof.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Unproved<'a> {
+    /// Flows whose messages may be delayed by their connection, in order.
+    pub(crate) delayed: &'a [Delayed],
+    /// Flows whose acknowledgements may not come in a [`Pattern`], in order.
+    pub(crate) irregular: &'a [u32],
+    /// Policers that frames may exceed.
+    pub(crate) exceeded: &'a [Policer],
 }
 
 /// A flow whose messages are not proved to leave at once.
@@ -52,13 +69,23 @@ pub(crate) struct Delayed {
     pub(crate) reason: Reason,
 }
 
+impl Ways {
+    /// Returns whether numbers of acknowledgements rest on anything to be proved.
+    pub(crate) fn has_rules(&self) -> bool {
+        let back = self.back.map(|back| back.returns);
+        let mut all = [self.returns].into_iter().chain(back);
+        all.any(|returns| returns.rule != Rule::Any)
+    }
+}
+
 impl Connection {
     /// Returns the connection with its visits moved.
     pub(crate) fn moved(&self, flow: u32, visit: impl Fn(u32) -> u32) -> Self {
         let end = |(last, gap): End| (visit(last), gap);
         let returns = |own: Returns| Returns {
-            at_once: end(own.at_once),
+            at_once: own.at_once.map(end),
             late: own.late.map(end),
+            rule: own.rule,
         };
         let ways = self.ways.map(|ways| Ways {
             there: end(ways.there),
@@ -70,6 +97,96 @@ impl Connection {
             }),
         });
         Self { flow, ways }
+    }
+}
+
+/// Returns after how many segments an end acknowledges at once: one if the timer has no delay.
+pub(crate) fn at_once_every(tcp: &TcpParameters) -> i64 {
+    if tcp.ack_delay.as_ps() > 0 {
+        tcp.ack_every.max(1).into()
+    } else {
+        1
+    }
+}
+
+/// How many acknowledgements without data an end sends for each message or answer that comes, and why
+/// ([`crate::prompt`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    /// At once; zero if there are none.
+    pub(crate) at_once: i64,
+    /// By the timer; zero if there are none.
+    pub(crate) late: i64,
+    pub(crate) rule: Rule,
+}
+
+/// What the numbers of a pattern rest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Nothing.
+    Any,
+    /// Data of the other direction carries acknowledgements.
+    Carried,
+    /// The timer fires before the next message comes.
+    Settled,
+    /// Enough segments come before the timer fires.
+    Steady,
+    /// All segments of a message come before the timer fires.
+    Close,
+}
+
+impl Pattern {
+    /// Returns what an end sends for `segments` whatever happens.
+    fn any(tcp: &TcpParameters, segments: i64) -> Self {
+        let every = at_once_every(tcp);
+        Self {
+            at_once: (segments + every - 1) / every,
+            late: if every > 1 { segments } else { 0 },
+            rule: Rule::Any,
+        }
+    }
+
+    /// Returns the least that an end may be proved to send, from the flow alone; the rule has to be
+    /// proved, if `is_regular`. The talker's end acknowledges answers.
+    pub(crate) fn of(flow: &Flow, tcp: &TcpParameters, is_talkers: bool, is_regular: bool) -> Self {
+        let reply = flow.reply.filter(|_| is_talkers);
+        let payload = reply.map_or(flow.payload, |reply| reply.payload);
+        let segments = i64::from(flow.frames(payload).count);
+        let any = Self::any(tcp, segments);
+        let source = Source::of_releases(&flow.traffic, 0);
+        if !is_regular || source.burst != 1 || source.jitter >= source.period {
+            return any;
+        }
+        let (every, delay) = (at_once_every(tcp), tcp.ack_delay.as_ps());
+        let goes_on = source.is_on_grid && flow.stop.is_none();
+        let to_next = |messages| add(times(source.period, messages), source.jitter);
+        let after = flow.reply.map(|reply| reply.after.as_ps());
+        let apart = source.period - source.jitter;
+        let is_before_next = after.is_some_and(|after| after < apart);
+        let is_before_timer = after.is_some_and(|after| after == 0 || after < delay);
+        let (at_once, late, rule) = if is_talkers && is_before_next {
+            let is_in_time = every == 1 || (goes_on && to_next(1) < delay);
+            (segments / every, i64::from(!is_in_time), Rule::Carried)
+        } else if !is_talkers && is_before_next && is_before_timer {
+            // An answer that is written as the last segment comes goes before its acknowledgement.
+            let counted = segments - i64::from(after == Some(0));
+            (counted / every, 0, Rule::Carried)
+        } else if every == 1 {
+            return any;
+        } else if delay < apart {
+            // An answer to an earlier message may begin the count anew.
+            let is_even = flow.reply.is_none() && segments % every == 0;
+            (segments / every, i64::from(!is_even), Rule::Settled)
+        } else if goes_on && to_next((every + segments - 2) / segments) < delay {
+            (any.at_once, 0, Rule::Steady)
+        } else {
+            (any.at_once, 1, Rule::Close)
+        };
+        Self {
+            at_once,
+            late,
+            rule,
+        }
     }
 }
 

@@ -97,8 +97,14 @@ pub(crate) struct Load {
     pub(crate) slack: i64,
     /// The visit of this load.
     pub(crate) visit: u32,
+    /// By how much packets may be later than the first ones of their release grid; what limits the
+    /// arrivals may know better how dense they are, but not when they come. Infinite if unknown.
+    pub(crate) lateness: i64,
     /// Packets that may be under way at once, at any rate; zero if unknown.
     pub(crate) in_flight: i64,
+    /// First visit of the connection whose packets share that number in both directions; [`NONE`]
+    /// where each visit counts for itself.
+    pub(crate) connection: u32,
     /// Its arrivals are those of a limit on the way, for all flows that share it, not the releases
     /// of its flow with a jitter.
     pub(crate) is_of_limit: bool,
@@ -120,7 +126,9 @@ impl Load {
             spacing: 1,
             slack: 0,
             visit: 0,
+            lateness: INFINITE,
             in_flight: 0,
+            connection: NONE,
             is_of_limit: false,
         }
     }

@@ -14,6 +14,7 @@ use core::ops::Range;
 
 use crate::curve::Load;
 use crate::discipline::{Port, Visits, Waits};
+use crate::offset::reduced;
 use crate::plant::Plant;
 use crate::wait::Unbounded;
 
@@ -57,6 +58,11 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         let found = own.discipline.waits(&port, *queue);
         scratch.waits.extend(spread(found, range.len()));
     }
+    for (member, left) in reduced(plant, server, &scratch.loads, &queues) {
+        let found = wait_with(plant, server, &scratch.loads, (member, &left));
+        let wait = &mut scratch.waits[member];
+        *wait = smaller(*wait, found);
+    }
     if own.discipline.is_by_priority() && plant.has_copies() {
         let members = plant.members.of(server);
         for (wait, &visit) in scratch.waits.iter_mut().zip(members) {
@@ -98,7 +104,12 @@ pub(crate) fn wait_among(
     loads: &[Load],
     member: usize,
 ) -> Result<i64, Unbounded> {
-    let wait = wait_at(plant, server, (loads, false), member)?;
+    let mut wait = wait_at(plant, server, (loads, false), member);
+    let all = reduced(plant, server, loads, &queues(plant, loads));
+    if let Some((_, left)) = all.iter().find(|own| own.0 == member) {
+        wait = smaller(wait, wait_with(plant, server, loads, (member, left)));
+    }
+    let wait = wait?;
     let is_behind =
         plant.servers[server as usize].discipline.is_by_priority() && plant.has_copies();
     let behind = if is_behind {
@@ -107,6 +118,28 @@ pub(crate) fn wait_among(
         0
     };
     Ok((wait - behind).max(0))
+}
+
+/// Returns the wait of a member if only the loads at these positions come, among them its own.
+fn wait_with(
+    plant: &Plant,
+    server: u32,
+    loads: &[Load],
+    (member, positions): (usize, &[usize]),
+) -> Result<i64, Unbounded> {
+    let left: Vec<Load> = positions.iter().map(|&at| loads[at]).collect();
+    let member = positions.iter().position(|&at| at == member);
+    let member = member.ok_or(Unbounded::Obstacle)?;
+    wait_at(plant, server, (&left, false), member)
+}
+
+/// Returns the smaller of two waits of a packet.
+fn smaller(one: Result<i64, Unbounded>, other: Result<i64, Unbounded>) -> Result<i64, Unbounded> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok(one.min(other)),
+        (Err(_), Ok(other)) => Ok(other),
+        (one, Err(_)) => one,
+    }
 }
 
 /// Returns the wait of one of these loads; the flag is that of [`crate::wait::Class::is_whole`].

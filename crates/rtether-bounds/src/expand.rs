@@ -31,15 +31,15 @@ use rtether_model::route::Routing;
 
 use crate::analysis::Reason;
 use crate::classify::Way;
-use crate::connection::{self, Delayed};
+use crate::connection::{self, Unproved};
 use crate::frame::{Frame, Kind};
 use crate::held::{Resolution, Unresolved};
 use crate::index::NONE;
-use crate::output_limit::Limit;
+use crate::output_limit::{Limit, Limiter};
 use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
 use crate::servers::{Sites, spacers};
-use crate::source::add;
+use crate::source::{Source, add};
 use crate::stack::{Service, service};
 use ingress::Split;
 use resolution::is_exchange;
@@ -80,17 +80,15 @@ impl Atlas {
     /// Follows flows of the network, numbered from zero, and returns their visits; sources and
     /// member lists are added later.
     pub(crate) fn follow(&self, network: &Network, flows: &[Flow]) -> Plant {
-        self.follow_without(network, flows, &[], &[])
+        self.follow_without(network, flows, Unproved::default())
     }
 
-    /// The same if the messages of some flows, in ascending order, may not leave at once, and frames
-    /// may exceed some policers.
+    /// The same without what was found to lack a proof.
     pub(crate) fn follow_without(
         &self,
         network: &Network,
         flows: &[Flow],
-        delayed: &[Delayed],
-        exceeded: &[Policer],
+        unproved: Unproved<'_>,
     ) -> Plant {
         let mut plant = Plant {
             servers: self.servers.clone(),
@@ -107,7 +105,9 @@ impl Atlas {
             class: ORDINARY,
             is_open: false,
             is_prompt: false,
-            exceeded,
+            is_regular: false,
+            in_flight: 0,
+            exceeded: unproved.exceeded,
             resolutions: &self.resolutions,
             spacers: &self.spacers,
             branches: 0,
@@ -115,10 +115,12 @@ impl Atlas {
             budget: 0,
         };
         for (index, flow) in (0u32..).zip(flows) {
+            let delayed = unproved.delayed;
             let is_delayed = delayed.binary_search_by_key(&index, |own| own.flow).is_ok();
             walker.flow = index;
             walker.class = class_of(flow);
             walker.is_prompt = !is_delayed && connection::may_be_prompt(network, flow);
+            walker.is_regular = unproved.irregular.binary_search(&index).is_err();
             walker.follow_flow(flow);
         }
         walker.plant
@@ -220,6 +222,10 @@ struct Walker<'a> {
     is_open: bool,
     /// Whether its messages go over a connection and leave at once.
     is_prompt: bool,
+    /// Whether its acknowledgements come in a pattern.
+    is_regular: bool,
+    /// Packets under way of a connection whose releases are unlimited, else zero.
+    in_flight: i64,
     /// Policers that frames may exceed.
     exceeded: &'a [Policer],
     resolutions: &'a [Resolution],
@@ -247,6 +253,9 @@ impl Walker<'_> {
         self.is_open = (flow.connection.is_some() && !self.is_prompt)
             || flow.is_published()
             || matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Poisson { .. });
+        let source = Source::of(flow, 0);
+        let is_limited = source.is_limited() || self.is_prompt;
+        self.in_flight = if is_limited { 0 } else { source.in_flight };
         let way = Way {
             flow,
             number: self.flow,
@@ -538,6 +547,9 @@ impl Walker<'_> {
                 continue;
             };
             let mut copy = Token { frame, ..token };
+            if let Some(limit) = self.table_limit(switch, egress, to, &token) {
+                copy.limit = Some(limit);
+            }
             if self.is_held(switch, egress, &token) {
                 copy.gap.min = add(copy.gap.min, token.tail.min);
                 copy.gap.max = add(copy.gap.max, token.tail.max);
@@ -554,6 +566,27 @@ impl Walker<'_> {
             self.emit(egress, queue, copy, under_way)?;
         }
         Ok(())
+    }
+
+    /// Returns the limit on copies of a connection that a switch floods by a port off their way.
+    fn table_limit(
+        &self,
+        switch: &Switch,
+        egress: PortId,
+        to: &Target,
+        token: &Token,
+    ) -> Option<Limit> {
+        let (Target::One(station), AddressTable::Learning { aging }) = (to, switch.addresses)
+        else {
+            return None;
+        };
+        let is_copy = token.limit.is_some_and(|limit| limit.by == Limiter::Table);
+        if is_copy || self.in_flight == 0 || switch.router.is_some() || self.routing.has_vlans() {
+            return None;
+        }
+        let hop = self.routing.next_hop(self.network, egress.node, *station)?;
+        let is_off = hop.egress != egress;
+        Limit::of_table(aging.as_ps(), self.in_flight).filter(|_| is_off)
     }
 
     /// Returns whether a switch holds a frame until its last bit is there, for a faster port.

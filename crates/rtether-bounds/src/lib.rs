@@ -18,7 +18,8 @@
 //! two results. For these curves, waits in order of arrival and by priority are exact to the
 //! picosecond. The proofs are next to the code: `curve` (links), `wait` (queues), `window` (windows),
 //! `discipline` (a file for each way to choose the next packet), `solve` (jitter and cycles),
-//! `output_limit` (what smoothers and stacks let through), `prompt` (messages over TCP).
+//! `output_limit` (what smoothers, stacks and address tables let through), `prompt` (messages over TCP),
+//! `offset` (their acknowledgements that do not meet them).
 //!
 //! Methods that look at whole paths then start from this result, and the least bound of each stream
 //! counts: requests and replies taken together, separated flow, pay multiplexing only once, and least upper delay, all for whole
@@ -42,7 +43,10 @@
 //! - Where flows ask for channels, they are bounded as if all of them were granted, with what
 //!   stations and manager send each other (`messages`).
 //! - Messages over TCP have a bound if all of them are proved to leave at once and none is sent
-//!   again; files over TCP and samples over RTPS have none.
+//!   again; files over TCP and samples over RTPS have none. Acknowledgements without data count as
+//!   far as they are not proved to travel with data.
+//! - What waits of a connection at any place is at most its window and its acknowledgements, under the
+//!   same conditions as below; also where frames are flooded, if the network has no VLANs.
 //! - As a disturbance of other flows, segments of bulk TCP and of other messages over TCP count with
 //!   whichever of these is proved: the window (as long as the bounds and the absence of bit errors
 //!   rule out retransmissions), the curve of the smoother or of a policer, the spacing that a stack on
@@ -83,6 +87,7 @@ mod incremental;
 mod index;
 mod inherit;
 mod messages;
+mod offset;
 mod output_limit;
 mod passage;
 mod plant;

@@ -38,6 +38,19 @@
 //! at most `floor((B + R t) / s)`, a staircase of single frames every `P <= s / R` with the jitter
 //! `(B / s - 1) P`.
 //!
+//! **Address tables.** A switch that learns addresses floods a frame to an address from which none has
+//! passed for its aging time `A`. Of a connection whose two directions pass it, with at most `N` segments
+//! and acknowledgements under way ([`crate::window`]), at most `N (floor(t / A) + 1)` frames are flooded in
+//! any window of length `t`. *Proof.* Take flooded frames to one end between which no frame from that
+//! end passes the switch. Segments with data among them are not acknowledged until the last of them
+//! has passed, since their acknowledgements would have to pass. Acknowledgements among them are for
+//! segments that had passed before the first; those were not acknowledged then, since no earlier
+//! acknowledgement of them had passed. So they are at most `N`. After the next frame from that end none
+//! is flooded for `A`. So windows with frames of `n` such rounds are longer than `(n - 1) A`. QED A copy
+//! gets to its first queue with the frame itself, within less than the least timeout of the connection, one
+//! second at most, which is its jitter there. The limit holds as long as the number does; further switches
+//! may flood copies again, which are the same ones.
+//!
 //! **Octets into work.** Packets of the flow lie between a smallest and a largest one. Work and
 //! octets both grow linearly in between (or with a kink where padding ends, to the lower side), so
 //! that the work per octet is largest at one end.
@@ -54,7 +67,7 @@ use rtether_model::smoother::{Config, Mode};
 
 use crate::curve::{JITTER_MAX, Load};
 use crate::index::NONE;
-use crate::source::{INFINITE, add};
+use crate::source::{FIRST_TIMEOUT, INFINITE, add};
 use crate::stack::Service;
 
 /// Bits in an octet, for a second in picoseconds.
@@ -75,6 +88,8 @@ pub(crate) enum Limiter {
     Policer,
     /// The gap of a flow.
     Spacer,
+    /// The address table of a switch, on the copies that it floods of a connection.
+    Table,
 }
 
 /// A limit that travels with a flow. Times in picoseconds.
@@ -178,6 +193,17 @@ impl Limit {
             begins: true,
             delay: 0,
             is_timer: false,
+        })
+    }
+
+    /// Returns the limit of a switch that forgets addresses after `aging` on the flooded copies of a
+    /// connection with this many packets under way; `None` where it may forget too soon.
+    pub(crate) fn of_table(aging: i64, in_flight: i64) -> Option<Self> {
+        (aging > FIRST_TIMEOUT && in_flight > 0).then_some(Self {
+            amount: in_flight,
+            jitter: FIRST_TIMEOUT,
+            by: Limiter::Table,
+            ..Self::spaced(aging)
         })
     }
 

@@ -154,6 +154,8 @@ pub(crate) struct Plant {
     pub(crate) connections: Vec<Connection>,
     /// Flows whose messages may be delayed by their connection, in order.
     pub(crate) delayed: Vec<Delayed>,
+    /// Flows whose acknowledgements may not come in a pattern, in order.
+    pub(crate) irregular: Vec<u32>,
     /// Frames at policers that are taken for kept, by flow.
     pub(crate) passages: Vec<Passage>,
     /// Policers that frames may exceed, in order.
@@ -318,10 +320,10 @@ impl Plant {
         }
     }
 
-    /// Returns whether its ways differ from those of a plant whose policers are kept and whose
-    /// connections send at once.
+    /// Returns whether its ways differ from those of a plant whose policers are kept, whose connections
+    /// send at once, with acknowledgements in a pattern.
     pub(crate) const fn has_other_ways(&self) -> bool {
-        !(self.delayed.is_empty() && self.exceeded.is_empty())
+        !(self.delayed.is_empty() && self.irregular.is_empty() && self.exceeded.is_empty())
     }
 
     /// Marks all places as unbounded if copies of a frame circulate, or arrive twice and are
@@ -524,10 +526,13 @@ impl Plant {
 
     /// Returns the least time from release to delivery, without any waiting.
     pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
-        let Ok((last, gap)) = &stream.end else {
-            return 0;
-        };
-        let gaps = self.way_to(*last).map(|visit| visit.gap.min);
+        let end = stream.end.as_ref();
+        end.map_or(0, |&end| self.least(end))
+    }
+
+    /// Returns the least time from the release to `gap` after the beginning of service at a visit.
+    pub(crate) fn least(&self, (last, gap): (u32, Gap)) -> i64 {
+        let gaps = self.way_to(last).map(|visit| visit.gap.min);
         gaps.fold(gap.min, add)
     }
 
@@ -541,6 +546,24 @@ impl Plant {
         core::iter::successors(self.visits.get(last as usize), |visit| {
             self.visits.get(visit.parent as usize)
         })
+    }
+
+    /// Returns how far packets are apart at least as they leave the place of a visit, if they are.
+    pub(crate) fn spacing_behind(&self, visit: u32) -> Option<Service> {
+        let visit = &self.visits[visit as usize];
+        let spaces = self.servers[visit.server as usize].spaces;
+        spaces.then_some(visit.service)
+    }
+
+    /// Returns the first of the visits that lead to a visit.
+    pub(crate) fn first_visit(&self, visit: u32) -> u32 {
+        let parent = |&at: &u32| {
+            let parent = self.visits[at as usize].parent;
+            (parent != NONE).then_some(parent)
+        };
+        core::iter::successors(Some(visit), parent)
+            .last()
+            .unwrap_or(visit)
     }
 
     /// Returns a lower bound on the time from a request to its answer.

@@ -66,15 +66,15 @@ pub(crate) fn report(
                 } else {
                     Segment::TalkerStack
                 };
-                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+                stacks.push(load.processor(plant, node, segment, &mut loads));
             }
             ServerKind::Router(node) => {
                 let segment = Segment::SwitchLatency;
-                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+                stacks.push(load.processor(plant, node, segment, &mut loads));
             }
             ServerKind::Tasks { node } => {
                 let segment = Segment::Application;
-                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+                stacks.push(load.processor(plant, node, segment, &mut loads));
             }
             ServerKind::Smoother(_) | ServerKind::Spacer(_) => {}
         }

@@ -47,7 +47,7 @@ use crate::edit::Edit;
 use crate::evaluate::{Scratch, evaluate};
 use crate::index::NONE;
 use crate::inherit::inherit;
-use crate::output_limit::{self, Limited};
+use crate::output_limit::{self, Limit, Limited, Limiter};
 use crate::plant::{Plant, Visit, group_of};
 use crate::solution::{Before, Cause, Solution, Stage};
 use crate::source::{INFINITE, add};
@@ -435,9 +435,15 @@ pub(crate) fn loads_among(
             spacing: visit.spacing,
             slack: visit.slack,
             visit: id,
+            lateness: jitter[id as usize],
             in_flight: match source.closed {
                 Some(_) if plant.leads_on[id as usize] => source.in_flight * visit.frames,
                 _ => 0,
+            },
+            connection: match source.closed {
+                // Only connections are unlimited.
+                Some(_) if !source.is_limited() => plant.first_visit(id),
+                _ => NONE,
             },
             is_of_limit: false,
         });
@@ -447,9 +453,12 @@ pub(crate) fn loads_among(
     }
     let limited = members.iter().enumerate().filter_map(|(load, &id)| {
         let visit = &plant.visits[id as usize];
+        let is_void = |limit: &&Limit| {
+            limit.by == Limiter::Table && plant.sources[visit.flow as usize].closed.is_none()
+        };
         Some(Limited {
             load,
-            limit: plant.limit_of(visit)?,
+            limit: plant.limit_of(visit).filter(|limit| !is_void(limit))?,
             service: &visit.service,
             queue: visit.queue,
             drift: drift[id as usize],

@@ -7,7 +7,7 @@
 //! window of length `t` there holds at most as many as a window of length `t + D - d` here, so that
 //! only the jitter changes along the path.
 
-use rtether_model::flow::{Flow, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk, Flow, TcpParameters, Traffic};
 use rtether_model::quantity::Bytes;
 
 /// Stands for "no bound"; far enough below the largest 64-bit number that sums of a few do not
@@ -53,6 +53,8 @@ pub(crate) struct Source {
     pub(crate) closed: Option<i64>,
     /// While it waits, the packets under way at once in each direction.
     pub(crate) in_flight: i64,
+    /// Whether there is one release for each point of a fixed grid.
+    pub(crate) is_on_grid: bool,
 }
 
 impl Source {
@@ -63,6 +65,7 @@ impl Source {
         jitter: INFINITE,
         closed: None,
         in_flight: 0,
+        is_on_grid: false,
     };
 
     /// Returns the releases of a flow; `round_trip_min` is a lower bound on the time of request and
@@ -99,9 +102,10 @@ impl Source {
                     jitter: 0,
                     closed: Some(timeout.as_ps()),
                     in_flight: 1,
+                    is_on_grid: false,
                 };
             }
-            Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp),
+            Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp, longest_file(bulk)),
             Traffic::Poisson { .. } => return Self::UNLIMITED,
         };
         if period <= 0 {
@@ -113,14 +117,19 @@ impl Source {
             jitter,
             closed: None,
             in_flight: 0,
+            is_on_grid: !matches!(traffic, Traffic::Sporadic { .. }),
         }
     }
 
-    /// Returns the segments of a connection for files: any rate, at most a window under way.
-    fn of_window(tcp: &TcpParameters) -> Self {
-        let segments = tcp.window.get() / tcp.segment.get().max(1);
-        // A shorter one, and one without data.
-        Self::under_way(tcp, segments.saturating_add(2))
+    /// Returns the segments of a connection for files of at most this many octets: any rate, at most a
+    /// window under way, and one file.
+    fn of_window(tcp: &TcpParameters, file: Option<Bytes>) -> Self {
+        let segment = tcp.segment.get().max(1);
+        // A shorter one.
+        let window = (tcp.window.get() / segment).saturating_add(1);
+        let file = file.map_or(u64::MAX, |file| file.get().div_ceil(segment).max(1));
+        // One without data.
+        Self::under_way(tcp, window.min(file).saturating_add(1))
     }
 
     /// Returns the segments of a connection for messages of these sizes.
@@ -154,6 +163,15 @@ impl Source {
     }
 }
 
+/// Returns the size of the longest file of a flow; `None` if one does not end. The next one begins
+/// when everything of the one before is acknowledged.
+fn longest_file(bulk: &Bulk) -> Option<Bytes> {
+    let listed = bulk.transfers.iter().map(|transfer| transfer.size);
+    let drawn = bulk.bursts.iter().map(|bursts| Some(bursts.size));
+    let longest = |most: Bytes, size: Option<Bytes>| Some(most.max(size?));
+    listed.chain(drawn).try_fold(Bytes::ZERO, longest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,10 +196,17 @@ mod tests {
             ack_delay: Duration::from_ms(40),
             ..TcpParameters::default()
         };
-        let source = Source::of_window(&tcp(100, 60));
+        let source = Source::of_window(&tcp(100, 60), None);
         assert_eq!(source.closed, Some(960_000_000_000));
         assert_eq!(source.in_flight, 102);
         // A window above the largest one counted does not limit, and never counts as a smaller one.
-        assert_eq!(Source::of_window(&tcp(1 << 31, 1)), Source::UNLIMITED);
+        let endless = Source::of_window(&tcp(1 << 31, 1), None);
+        assert_eq!(endless, Source::UNLIMITED);
+        // A file below the window: its segments and one without data.
+        let file = |octets| Source::of_window(&tcp(100, 1), Some(Bytes::new(octets)));
+        assert_eq!(
+            [7, 100, 101, 1_000].map(|own| file(own).in_flight),
+            [8, 101, 102, 102]
+        );
     }
 }

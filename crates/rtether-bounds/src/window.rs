@@ -16,23 +16,40 @@
 //! again.
 //!
 //! **TCP.** A bulk flow has at most `window / segment` whole segments, one shorter one (Nagle's
-//! algorithm, RFC 896) and one without data under way, and as many acknowledgements, if nothing is
-//! retransmitted. Nothing is as long as a round trip with the longest delay of an acknowledgement
+//! algorithm, RFC 896) and one without data under way, and no more than the segments of its longest
+//! file, if nothing is retransmitted. Nothing is as long as a round trip with the longest delay of an acknowledgement
 //! stays below the smallest retransmission timeout (RFC 6298, 5). This is checked on the bounds
 //! themselves: the first retransmission would need an earlier delay beyond them. Packets of a flow
 //! never overtake each other, so there are no duplicate acknowledgements either.
+//!
+//! **Both directions together.** Let no segment be lost, sent twice, or overtaken by another one. Then
+//! the segments of a connection and its acknowledgements that are under way anywhere, stacks
+//! included, are together at most as many as its segments not acknowledged at their sender, and one
+//! without data. *Proof.* A segment with data under way has not been delivered, so it is not
+//! acknowledged. An acknowledgement without data is sent only when data has come since the one before
+//! it: at once behind some segment, or by the timer that such a segment has started; so it
+//! acknowledges a segment that no earlier one does. While it is under way, that segment has been
+//! delivered, and as acknowledgements keep their order, its sender does not know of it. So each
+//! acknowledgement under way stands for another segment than those under way and than the other
+//! acknowledgements. QED So at a place where a connection passes in both directions, `C` has the
+//! larger work of a segment and an acknowledgement for each of them, not both. A line from one
+//! direction says nothing about their sum, so the joint number takes the place of both directions
+//! with their lines, and the shorter stay holds.
+//!
+//! It is a limit on what is there at one moment. During a wait the same connection may bring more, so
+//! that it limits what a packet finds in its own class, and no higher class.
 //!
 //! **Messages over TCP.** The octets not acknowledged are consecutive and at most a window `W`. They
 //! are cut after each message of `m` octets, into full segments of `s` octets, and where the window
 //! ended: into at most `W / m + W / s + 2` segments. Acknowledgements without data under way are at
 //! most as many as segments of the other direction, since each acknowledges another one. So with
-//! answers the sum for both counts in each direction.
+//! answers the sum for both counts in each direction, and for both directions together.
 
 use alloc::vec::Vec;
 
 use crate::curve::{Affine, Load, ONE, Stairs, affordable, group, round_up};
 use crate::index::NONE;
-use crate::source::INFINITE;
+use crate::source::{INFINITE, add, times};
 
 /// Largest number of staircase steps examined before token buckets are used instead.
 const STEPS_MAX: i64 = 1 << 14;
@@ -107,9 +124,71 @@ pub(crate) fn longest_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> 
     if own.iter().all(|load| load.in_flight == 0) {
         return None;
     }
+    let apart = stay(base, own, higher);
+    if !has_both_directions(own) {
+        return apart;
+    }
+    let base = add(base, under_way(own, |load| load.cost));
+    let mut others: Vec<Load> = own
+        .iter()
+        .filter(|own| own.in_flight == 0)
+        .copied()
+        .collect();
+    // One of them may be in service when the last packet of a higher class comes.
     let longest = own.iter().map(|load| load.cost).max().unwrap_or(0);
     let in_front = if higher.is_empty() { 0 } else { longest };
-    let base = i128::from(base.saturating_add(in_front)) * ONE;
+    let together = least_stay(add(base, in_front), &mut others, higher);
+    apart.into_iter().chain(together).min()
+}
+
+/// Returns whether a connection passes in both directions.
+fn has_both_directions(loads: &[Load]) -> bool {
+    let mut known: Vec<u32> = Vec::new();
+    loads.iter().any(|load| {
+        let is_second = known.contains(&load.connection);
+        known.extend((load.in_flight > 0 && load.connection != NONE).then_some(load.connection));
+        is_second && load.in_flight > 0
+    })
+}
+
+/// Returns the most packets of flows limited by their packets under way, both directions of a
+/// connection together; each counts what `worth` says.
+pub(crate) fn under_way(loads: &[Load], worth: impl Fn(&Load) -> i64) -> i64 {
+    let mut connections: Vec<(u32, i64)> = Vec::new();
+    let mut sum = 0;
+    for load in loads.iter().filter(|load| load.in_flight > 0) {
+        let work = times(worth(load), load.in_flight);
+        let known = connections
+            .iter_mut()
+            .find(|known| known.0 == load.connection);
+        match known.filter(|_| load.connection != NONE) {
+            Some(known) if work > known.1 => {
+                sum = add(sum, work - known.1);
+                known.1 = work;
+            }
+            Some(_) => {}
+            None => {
+                sum = add(sum, work);
+                connections.push((load.connection, work));
+            }
+        }
+    }
+    sum
+}
+
+/// Returns the longest stay with a number for each direction.
+fn stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> Option<i64> {
+    let longest = own.iter().map(|load| load.cost).max().unwrap_or(0);
+    let in_front = if higher.is_empty() { 0 } else { longest };
+    least_stay(base.saturating_add(in_front), own, higher)
+}
+
+/// Returns the least `x = base + C + o(x) + h(x)`.
+fn least_stay(base: i64, own: &mut [Load], higher: &mut [Load]) -> Option<i64> {
+    if base >= INFINITE {
+        return None;
+    }
+    let base = i128::from(base) * ONE;
     let mut parts = Part::split(own, true)?;
     parts.extend(Part::split(higher, false)?);
     let sum = parts.iter().map(Part::tail);
@@ -191,5 +270,26 @@ mod tests {
         // At 54 one more packet counts, at 58 no further one.
         let mut own = [load(10, 1, 5), load(4, 30, 0)];
         assert_eq!(longest_stay(0, &mut own, &mut []), Some(58));
+    }
+
+    #[test]
+    fn both_directions_share_a_window_by_hand() {
+        // Five segments of 10 or acknowledgements of 3 under way: at most 50, where each direction
+        // alone would be 50 and 15. Another connection has five of 3.
+        let of = |connection, load| Load { connection, ..load };
+        let mut own = [
+            of(7, load(10, 1, 5)),
+            of(7, load(3, 1, 5)),
+            of(8, load(3, 1, 5)),
+        ];
+        assert_eq!(longest_stay(0, &mut own, &mut []), Some(65));
+        assert_eq!(under_way(&own, |load| load.cost), 65);
+        assert_eq!(under_way(&own, |_| 1), 10);
+        // A packet of 4 every 30 besides: at 69 the third has come.
+        let mut own = [own[0], own[1], load(4, 30, 0)];
+        assert_eq!(longest_stay(0, &mut own, &mut []), Some(58));
+        // A connection whose number is not known counts each direction.
+        let mut own = [load(10, 1, 5), load(3, 1, 5)];
+        assert_eq!(longest_stay(0, &mut own, &mut []), Some(65));
     }
 }

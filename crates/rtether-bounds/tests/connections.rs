@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use rtether_bounds::{Analyzer, Bound, ConnectionObstacle, Methods, Reason, analyze, analyze_with};
-use rtether_model::flow::{Flow, FlowId, Phase, Reply, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk, Flow, FlowId, Phase, Reply, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{
-    EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch, Tasks,
+    AddressTable, EndStation, Link, Network, Node, NodeId, NodeKind, PortId, Stack, Switch, Tasks,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
@@ -73,25 +73,142 @@ fn a_longer_message_is_a_burst() {
     assert_eq!(found.latency, Duration::from_ns(2 * 123_040 + 2 * 122_080));
 }
 
+/// A message of 100 octets every 10 ms with an answer of 100 octets, 300 us later.
+fn exchange() -> Flow {
+    Flow {
+        reply: Some(Reply {
+            payload: Bytes::new(100),
+            after: Duration::from_us(300),
+        }),
+        ..messages(100)
+    }
+}
+
 #[test]
 fn an_answer_follows_its_message() {
-    // By hand: 13.28 us on each of four links, and 300 us of the application. The message before is
-    // acknowledged by its answer.
-    let mut flow = messages(100);
-    flow.reply = Some(Reply {
-        payload: Bytes::new(100),
-        after: Duration::from_us(300),
-    });
-    let found = only(&pair(), flow).unwrap();
-    // No method may prove less; an acknowledgement of the message before, 6.72 us with its gap, may
-    // be in front at each end.
-    let alone = Duration::from_ns(4 * 13_280 + 300_000);
-    assert!(found.latency >= alone);
-    assert!(
-        found.latency <= alone + Duration::from_ns(4 * 6_720),
-        "{}",
-        found.latency
+    // By hand: 13.28 us on each of four links, and 300 us of the application. The answer carries the
+    // acknowledgement of its message, the next message that of the answer.
+    let found = only(&pair(), exchange()).unwrap();
+    assert_eq!(found.latency, Duration::from_ns(4 * 13_280 + 300_000));
+}
+
+/// Gives both stations a stack of 50 us per packet, and the switch a latency of 1 us.
+fn slow_pair() -> Network {
+    let mut network = pair();
+    for node in &mut network.nodes {
+        match &mut node.kind {
+            NodeKind::EndStation(station) => {
+                station.stack = Stack::IpRate {
+                    service: Duration::from_us(50),
+                };
+            }
+            NodeKind::Switch(switch) => switch.latency = Duration::from_us(1),
+            NodeKind::Hub(_) => {}
+        }
+    }
+    network
+}
+
+fn every(period: Duration, flow: Flow) -> Flow {
+    Flow {
+        traffic: Traffic::periodic(period, Phase::Random),
+        ..flow
+    }
+}
+
+/// By hand: two stacks, two links, and the switch.
+const ALONE: Duration = Duration::from_ns(2 * 50_000 + 2 * 13_280 + 1_000);
+
+#[test]
+fn a_message_meets_no_acknowledgement_of_an_earlier_one() {
+    // One acknowledgement is under way until 0.2 ms after every second message, or 40 ms after one.
+    for period in [20, 37, 1_000] {
+        let flow = every(Duration::from_ms(period), messages(100));
+        let found = only(&slow_pair(), flow).unwrap();
+        assert_eq!(found.latency, ALONE, "{period} ms");
+    }
+    // Without a period the timer of any message may fire as another one comes: it may find one of 50 us
+    // at either stack, the links are faster.
+    let mut random = messages(100);
+    random.traffic = Traffic::Sporadic {
+        min_gap: Duration::from_ms(20),
+        mean_gap: Duration::from_ms(30),
+        burst: 1,
+    };
+    let found = only(&slow_pair(), random).unwrap();
+    assert!(found.latency >= ALONE + Duration::from_us(50), "{found:?}");
+    // The acknowledgement at once of the message before is on its way when the next one comes.
+    let mut dense = every(Duration::from_us(160), messages(100));
+    dense.connection.as_mut().unwrap().ack_every = 1;
+    let found = only(&slow_pair(), dense).unwrap();
+    assert!(found.latency >= ALONE + Duration::from_us(50), "{found:?}");
+}
+
+#[test]
+fn acknowledgements_that_data_carries_disturb_nobody() {
+    let period = Duration::from_ms(10);
+    let other = Flow {
+        encapsulation: Encapsulation::Udp,
+        connection: None,
+        ..messages(200)
+    };
+    // How long a datagram of the talker waits for the connection.
+    let waits = |flow: Flow| {
+        let [alone, found] = [vec![other.clone()], vec![other.clone(), flow]].map(|flows| {
+            let mut found = analyze(&pair(), &flows).streams;
+            found.swap_remove(0).bound.unwrap().latency
+        });
+        found - alone
+    };
+    let message = Duration::from_ns(14_240);
+    let acknowledgement = Duration::from_ns(6_720);
+    assert_eq!(waits(exchange()), message);
+    // The timer fires before the next message, or behind the last one.
+    assert_eq!(
+        waits(every(period * 5, exchange())),
+        message + acknowledgement
     );
+    let ends = Flow {
+        stop: Some(Duration::from_secs(1)),
+        ..exchange()
+    };
+    assert_eq!(waits(ends), message + acknowledgement);
+    // Every answer is acknowledged at once.
+    let mut each = exchange();
+    each.connection.as_mut().unwrap().ack_every = 1;
+    assert_eq!(waits(each), message + acknowledgement);
+    // The answer comes after the next message, so that two messages are not acknowledged at once.
+    let mut late = exchange();
+    late.reply.as_mut().unwrap().after = Duration::from_ms(11);
+    assert!(waits(late) >= message + acknowledgement);
+}
+
+#[test]
+fn fewer_are_acknowledged_at_once() {
+    // By hand: of four segments each second is acknowledged at once, and the timer has no time to fire.
+    // The acknowledgements take the link from the listener for 6.72 us each.
+    let other = Flow {
+        talker: NodeId(2),
+        listeners: vec![NodeId(1)],
+        encapsulation: Encapsulation::Udp,
+        connection: None,
+        ..messages(200)
+    };
+    let latency = |flows: &[Flow]| {
+        let bound = analyze(&pair(), flows).streams.swap_remove(0).bound;
+        bound.unwrap().latency
+    };
+    let found = latency(&[other.clone(), messages(4 * 1_460)]);
+    let alone = latency(core::slice::from_ref(&other));
+    // Segments come 123 us apart, so that one of them is in front.
+    assert_eq!(found - alone, Duration::from_ns(6_720));
+    // Five segments leave one to the timer, or to the next message.
+    let odd = Flow {
+        stop: Some(Duration::from_secs(1)),
+        ..messages(5 * 1_460)
+    };
+    let found = latency(&[other.clone(), odd]);
+    assert_eq!(found - alone, Duration::from_ns(2 * 6_720));
 }
 
 #[test]
@@ -106,10 +223,11 @@ fn what_a_proof_lacks_is_told() {
     dense.traffic = Traffic::Flood {
         interval: Duration::from_us(20),
     };
-    // 13.28 us there and 5.76 us back on two links each, and one more frame of either kind: the
-    // third message comes after 40 us.
-    assert!(only(&pair(), dense.clone()).is_ok());
+    // 13.28 us there and 5.76 us back on two links each: the third message comes after 40 us. With one
+    // that is not acknowledged yet there are three.
     dense.connection.as_mut().unwrap().window = Bytes::new(300);
+    assert!(only(&pair(), dense.clone()).is_ok());
+    dense.connection.as_mut().unwrap().window = Bytes::new(299);
     assert!(matches!(
         obstacle(&pair(), dense),
         ConnectionObstacle::Window { .. }
@@ -166,6 +284,127 @@ fn others_share_the_queue_with_a_connection() {
     let bound = found.streams[1].bound.as_ref().unwrap();
     let waits = 2 * 123_040 + (123_040 - 13_280);
     assert_eq!(bound.latency, Duration::from_ns(waits + 2 * 12_320));
+}
+
+/// How long a datagram of the listener waits for the connection.
+fn waits_at_listener(flow: Flow) -> Duration {
+    let other = Flow {
+        talker: NodeId(2),
+        listeners: vec![NodeId(1)],
+        encapsulation: Encapsulation::Udp,
+        connection: None,
+        ..messages(200)
+    };
+    let latency = |flows: &[Flow]| {
+        let bound = analyze(&pair(), flows).streams.swap_remove(0).bound;
+        bound.unwrap().latency
+    };
+    latency(&[other.clone(), flow]) - latency(&[other])
+}
+
+#[test]
+fn patterns_end_where_their_times_do() {
+    // By hand: two segments come 123.04 us apart, with each third acknowledged at once. If the timer takes
+    // longer it acknowledges both; otherwise each, and at once one may be counted on.
+    let acknowledgement = Duration::from_ns(6_720);
+    let timed = |delay| {
+        let mut flow = messages(2 * 1_460);
+        let tcp = flow.connection.as_mut().unwrap();
+        (tcp.ack_every, tcp.ack_delay) = (3, Duration::from_us(delay));
+        flow
+    };
+    assert_eq!(waits_at_listener(timed(124)), acknowledgement);
+    assert_eq!(waits_at_listener(timed(123)), acknowledgement * 2);
+    // The next message comes after 10 ms. The timer fires before, or meets its first segment.
+    assert_eq!(waits_at_listener(timed(9_876)), acknowledgement);
+    assert_eq!(waits_at_listener(timed(9_877)), acknowledgement * 2);
+    // The answer is written before the timer of the first segment fires, or not.
+    let answered = |after| {
+        let mut flow = timed(1_000);
+        flow.reply = Some(Reply {
+            payload: Bytes::new(100),
+            after: Duration::from_us(after),
+        });
+        flow
+    };
+    let answer = Duration::from_ns(13_280 + 960);
+    assert_eq!(waits_at_listener(answered(876)), answer);
+    assert!(waits_at_listener(answered(877)) >= answer + acknowledgement);
+    // The answer comes before the next message leaves, or not: then the listener may not have answered
+    // before that message comes.
+    assert_eq!(waits_at_listener(slow(answered(100), 9_500)), answer);
+    assert!(waits_at_listener(slow(answered(100), 9_700)) >= answer + acknowledgement);
+}
+
+/// Lets the listener answer later, and the timer fire later.
+fn slow(mut flow: Flow, after: i64) -> Flow {
+    flow.reply.as_mut().unwrap().after = Duration::from_us(after);
+    flow.connection.as_mut().unwrap().ack_delay = Duration::from_ms(40);
+    flow
+}
+
+/// A pair and a third station at 10 Mbit/s, of whose port the backlog is returned while files go over the
+/// connection of the others.
+fn flooded(aging: Duration, window: u64) -> Option<Bytes> {
+    let mut network = pair();
+    network.nodes.push(Node {
+        name: "s2".into(),
+        kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
+    });
+    let mut switch = Switch::new(3);
+    switch.addresses = AddressTable::Learning { aging };
+    network.nodes[0].kind = NodeKind::Switch(switch);
+    let port = PortId {
+        node: NodeId(0),
+        port: 2,
+    };
+    let station = PortId {
+        node: NodeId(3),
+        port: 0,
+    };
+    network
+        .links
+        .push(Link::new([station, port], BitRate::from_mbps(10)));
+    let files = Bulk {
+        transfers: vec![Transfer {
+            start: Duration::ZERO,
+            size: None,
+        }],
+        bursts: None,
+        rate: None,
+        tcp: TcpParameters {
+            window: Bytes::new(window),
+            ..TcpParameters::default()
+        },
+    };
+    let flow = Flow {
+        encapsulation: Encapsulation::Tcp,
+        traffic: Traffic::Bulk(files),
+        ..Flow::new(
+            "files".into(),
+            NodeId(1),
+            vec![NodeId(2)],
+            Bytes::ZERO,
+            Traffic::periodic(Duration::from_ms(10), Phase::Random),
+        )
+    };
+    let found = analyze(&network, &[flow]).ports;
+    let own = found.iter().find(|own| own.port == port).unwrap();
+    own.backlog
+}
+
+#[test]
+fn a_switch_that_learns_floods_one_window() {
+    // By hand: four whole segments, a shorter one and one without data, or their acknowledgements, while
+    // the link takes a tenth of what comes: five and a half frames of 1518 octets. Acknowledgements of 64
+    // octets may be flooded as well.
+    let backlog = flooded(Duration::from_secs(300), 4 * 1_460).unwrap().get();
+    assert!(
+        (5 * 1_518..6 * 1_518 + 6 * 64).contains(&backlog),
+        "{backlog}"
+    );
+    // Addresses are forgotten within a round trip.
+    assert_eq!(flooded(Duration::from_secs(1), 4 * 1_460), None);
 }
 
 /// Oracle: a full analysis.

@@ -170,6 +170,7 @@ const LONG: &[Long] = &[
             "rtether bounds::shaped_ports",
             "rtether bounds::switches_of_varying_latency",
             "rtether bounds::wide::",
+            "rtether bounds::windows::",
         ],
     },
     Long {

@@ -5,11 +5,11 @@ use rtether_model::network::NodeId;
 
 use super::{Token, Walker};
 use crate::classify::Way;
-use crate::connection::{Back, Connection, Returns, Ways};
+use crate::connection::{Back, Connection, Pattern, Returns, Ways};
 use crate::frame::Frame;
 use crate::output_limit::Limit;
 use crate::plant::Gap;
-use crate::source::add;
+use crate::source::{Source, add};
 
 impl Walker<'_> {
     /// Follows the segments without data of the connection with a listener, and records it.
@@ -52,7 +52,9 @@ impl Walker<'_> {
             }
         };
         let (forth, to_talker) = (way(false), way(true));
-        let returns = self.acknowledge(tcp, &to_talker, there)?;
+        let is_regular = self.is_regular;
+        let pattern = |is_talkers| Pattern::of(flow, tcp, is_talkers, is_regular);
+        let returns = self.acknowledge(tcp, &to_talker, there, pattern(false))?;
         let back = match flow.reply {
             None => None,
             Some(reply) => {
@@ -60,7 +62,7 @@ impl Walker<'_> {
                 Some(Back {
                     end,
                     after: reply.after.as_ps(),
-                    returns: self.acknowledge(tcp, &forth, end)?,
+                    returns: self.acknowledge(tcp, &forth, end, pattern(true))?,
                 })
             }
         };
@@ -71,41 +73,51 @@ impl Walker<'_> {
         })
     }
 
-    /// Follows the acknowledgements of data delivered at `from`: those sent at once, and those sent
-    /// by the timer.
+    /// Follows the acknowledgements of data delivered at a visit: those sent at once, and those sent by
+    /// the timer.
     fn acknowledge(
         &mut self,
         tcp: &TcpParameters,
         way: &Way<'_>,
         (visit, gap): (u32, Gap),
+        pattern: Pattern,
     ) -> Option<Returns> {
-        let count = Frame::parts(way.flow, !way.is_answer).count;
-        let frame = Frame::pure(way.flow, !way.is_answer, count);
-        let released = Token {
-            visit,
-            gap,
-            is_pure: true,
-            ..Token::released(frame)
-        };
         let target = self.unicast(way.flow, [way.from, way.to?]);
-        let mut end = |token| {
+        // They leave when the last place has served their data.
+        let spacing = self.plant.spacing_behind(visit);
+        let mut end = |count: i64, gap, spacing, limit| {
+            let frame = Frame::pure(way.flow, !way.is_answer, count);
+            let token = Token {
+                visit,
+                gap,
+                is_pure: true,
+                spacing,
+                limit,
+                ..Token::released(frame)
+            };
             let delivered = self.send(way, &target, token).ok()?;
             delivered.first().map(|(_, token)| (token.visit, token.gap))
         };
-        let at_once = end(released)?;
-        let delay = tcp.ack_delay.as_ps();
-        let late = if tcp.ack_every > 1 && delay > 0 {
-            Some(end(Token {
-                gap: Gap {
-                    max: add(gap.max, delay),
-                    ..gap
-                },
-                limit: Some(Limit::timed(delay)),
-                ..released
-            })?)
-        } else {
-            None
+        let at_once = match pattern.at_once {
+            0 => None,
+            count => Some(end(count, gap, spacing, None)?),
         };
-        Some(Returns { at_once, late })
+        let delay = tcp.ack_delay.as_ps();
+        let behind = Gap {
+            min: add(gap.min, delay),
+            max: add(gap.max, delay),
+        };
+        // One for each message is less where these come further apart.
+        let is_sparse = Source::of_releases(&way.flow.traffic, 0).period >= delay;
+        let limit = (!is_sparse || pattern.late > 1).then(|| Limit::timed(delay));
+        let late = match pattern.late {
+            0 => None,
+            count => Some(end(count, behind, None, limit)?),
+        };
+        Some(Returns {
+            at_once,
+            late,
+            rule: pattern.rule,
+        })
     }
 }

@@ -1,4 +1,15 @@
 //! Load and memory of one place.
+//!
+//! **Windows.** At a place of any discipline there are never more packets than these: of a connection
+//! its window and its acknowledgements ([`crate::window`]), which is a limit on what is under way
+//! anywhere, however long it waits here and below whatever priority; of any other flow those that
+//! arrive while one of its packets may stay. *Proof* by the first moment at which there are more, or
+//! a wait exceeds its bound, or a retransmission timer fires: until then nothing was sent twice. What
+//! arrived before the longest stay has left. The timers are part of the solution, which takes no flow
+//! for limited by its window whose round trip is not below its timeout ([`crate::solve`]); so are
+//! lost packets, apart from those that find no memory: like every bound, this one holds as long as no
+//! buffer overflows, and so proves that none does where it is below the memory everywhere: the first
+//! packet for which there was no room would have come before anything was lost.
 
 use alloc::vec::Vec;
 
@@ -13,14 +24,17 @@ use crate::frame::wire_octets;
 use crate::index::NONE;
 use crate::plant::{Plant, Server, ServerKind};
 use crate::solution::Solution;
-use crate::source::{INFINITE, add};
+use crate::source::{INFINITE, add, times};
 use crate::wait::{Class, backlog, exact_rate, millionths, waits};
+use crate::window::under_way;
 
 /// Load offered to a place.
 pub(super) struct PlaceLoad {
     pub(super) utilization_ppm: Option<u64>,
     /// Work in picoseconds.
     pub(super) backlog: Option<i64>,
+    /// Packets, by what each flow may have there.
+    packets: Option<u64>,
     pub(super) queueing: Option<Duration>,
 }
 
@@ -39,6 +53,11 @@ impl PlaceLoad {
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
         let stays = stays(plant, solution, server, loads);
+        let counted = |worth: fn(&Load) -> i64| {
+            let found = counted(plant, solution, server, loads, worth);
+            found.filter(|&all| is_known && all < INFINITE)
+        };
+        let (work, packets) = (counted(|load| load.cost), counted(|_| 1));
         let mut by_rates = || {
             let found = backlog(loads).ok();
             found.filter(|&work| is_known && work < INFINITE)
@@ -48,23 +67,17 @@ impl PlaceLoad {
             queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
             backlog: match stays {
                 Some(Stays::InOrder(work)) => Some(work),
-                Some(Stays::ByClass(work)) => {
-                    Some(by_rates().map_or(work, |other| other.min(work)))
-                }
-                None if is_known && place.curve.pauses => {
-                    let there =
-                        |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
-                    loads.iter().map(there).sum()
-                }
-                None => by_rates(),
+                Some(Stays::ByClass(work)) => by_rates().into_iter().chain([work]).min(),
+                None if place.curve.pauses => work,
+                None => by_rates().into_iter().chain(work).min(),
             },
+            packets: packets.and_then(|packets| u64::try_from(packets).ok()),
         }
     }
 
     pub(super) fn processor(
         &self,
         plant: &Plant,
-        solution: &Solution,
         node: NodeId,
         segment: Segment,
         loads: &mut [Load],
@@ -75,12 +88,9 @@ impl PlaceLoad {
         });
         let is_bundled = loads.iter().any(|load| load.packets != load.burst);
         let waiting = match self.backlog {
-            Some(_) if pauses || is_bundled => {
-                let all = loads.iter().map(|load| there(solution, load));
-                let all: Option<i64> = all.sum();
-                all.and_then(|all| u64::try_from(all).ok())
-            }
-            found => found.map(|work| waiting(loads, work)),
+            Some(_) if pauses || is_bundled => self.packets,
+            Some(work) => [waiting(loads, work)].into_iter().chain(self.packets).min(),
+            None => None,
         };
         StackBound {
             node,
@@ -109,14 +119,41 @@ fn utilization(loads: &mut [Load]) -> u64 {
         .unwrap_or_else(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)))
 }
 
-/// Returns how many packets of a visit may wait at once: the arrivals within its longest wait.
-fn there(solution: &Solution, load: &Load) -> Option<i64> {
-    let wait = solution.wait[load.visit as usize];
-    if load.in_flight > 0 {
-        return Some(load.in_flight);
+/// Returns what may be at a place at once if each packet counts what `worth` says: connections with
+/// their window, other flows with their arrivals within their longest wait. `None` if that is
+/// infinite.
+fn counted(
+    plant: &Plant,
+    solution: &Solution,
+    server: u32,
+    loads: &[Load],
+    worth: impl Fn(&Load) -> i64,
+) -> Option<i64> {
+    // There a packet may have to wait again after its service has begun.
+    let is_preemptive = plant.servers[server as usize].discipline == Discipline::Preemptive;
+    let wait_of = |load: &Load| {
+        let service = if is_preemptive { load.cost } else { 0 };
+        add(solution.wait[load.visit as usize], service)
+    };
+    let queue_of = |load: &Load| plant.visits[load.visit as usize].queue;
+    let mut sum = under_way(loads, &worth);
+    for load in loads.iter().filter(|load| load.in_flight == 0) {
+        let wait = if load.is_of_limit {
+            // It may stand for all flows of the queue that share its limit.
+            let same = loads
+                .iter()
+                .filter(|other| queue_of(other) == queue_of(load));
+            same.map(wait_of).max().unwrap_or(INFINITE)
+        } else {
+            wait_of(load)
+        };
+        if wait >= INFINITE || !load.is_limited() {
+            return None;
+        }
+        let packets = load.packets * ((wait + load.jitter) / load.period + 1);
+        sum = add(sum, times(worth(load), packets));
     }
-    let is_known = wait < INFINITE && load.is_limited();
-    is_known.then(|| load.packets * ((wait + load.jitter) / load.period + 1))
+    Some(sum)
 }
 
 /// Work at a place at once, from the time that its packets stay.
@@ -135,7 +172,7 @@ enum Stays {
 /// less its own work, regardless of other work there; and no packet waits longer than its bound.
 /// Where all packets are in one order and nothing else is served, every flow's bound is the most
 /// work there can be less its own and the copies behind it ([`Plant::behind`]), so that the smallest
-/// sum also holds.
+/// sum also holds; but not where bounds leave out packets of a connection ([`crate::offset`]).
 fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
     let discipline = &plant.servers[server as usize].discipline;
     if !discipline.is_queue_by_queue() {
@@ -154,11 +191,14 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
         in_order = Some(in_order.map_or(work, |other: i64| other.min(work)));
     }
     let work = in_order?;
-    Some(if *discipline == Discipline::Fifo {
-        Stays::InOrder(work)
-    } else {
-        Stays::ByClass(classes.into_iter().fold(0, add))
-    })
+    let is_prompt = |load: &Load| plant.is_prompt(plant.visits[load.visit as usize].flow);
+    Some(
+        if *discipline == Discipline::Fifo && !loads.iter().any(is_prompt) {
+            Stays::InOrder(work)
+        } else {
+            Stays::ByClass(classes.into_iter().fold(0, add))
+        },
+    )
 }
 
 /// Returns the work that may be in each queue of a port at once, by the theorem of [`stays`], which

@@ -32,6 +32,7 @@ fn tandem(ports: usize, flows: &[Cross], jitter: i64) -> Tandem {
             jitter,
             closed: None,
             in_flight: 0,
+            is_on_grid: false,
         },
     }
 }

@@ -32,6 +32,7 @@ mod spaced;
 mod threads;
 mod tightness;
 mod wide;
+mod windows;
 
 use std::collections::BTreeMap;
 

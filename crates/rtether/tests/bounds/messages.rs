@@ -35,6 +35,10 @@ impl Plant {
             if dice.chance(60) {
                 connect(&mut dice, flow, is_calm);
             }
+            // The last acknowledgement is that of a timer.
+            if dice.chance(15) {
+                flow.stop = Some(Duration::from_us(dice.pick(&[4_000, 12_000])));
+            }
         }
         if dice.chance(8) {
             for link in &mut plant.network.links {

@@ -28,7 +28,7 @@ const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -
 }
 
 /// All kinds.
-pub(crate) const KINDS: [Kind; 13] = [
+pub(crate) const KINDS: [Kind; 14] = [
     kind("one switch with 3 flows", Some(10_700), single),
     kind("line of 5 switches", Some(11_400), line),
     kind("star", Some(10_600), star),
@@ -42,6 +42,7 @@ pub(crate) const KINDS: [Kind; 13] = [
     kind("priorities on a line of 3 switches", None, priorities),
     kind("messages over TCP", None, messages),
     kind("requests and replies over TCP", None, exchanges),
+    kind("conversations over TCP", None, conversations),
 ];
 
 fn random(dice: &mut Dice) -> Plant {
@@ -272,6 +273,41 @@ fn exchanges(dice: &mut Dice) -> Plant {
     for flow in &mut plant.flows {
         flow.encapsulation = Encapsulation::Tcp;
         flow.connection = Some(TcpParameters::default());
+    }
+    plant
+}
+
+/// Four stations whose stacks take 20 us per packet, with messages over TCP of one to three segments,
+/// half of them with answers.
+fn conversations(dice: &mut Dice) -> Plant {
+    let mut plant = polls(dice, 3);
+    for node in &mut plant.network.nodes {
+        if let NodeKind::EndStation(station) = &mut node.kind {
+            let service = Duration::from_us(20);
+            station.stack = Stack::IpRate { service };
+        }
+    }
+    let all = [plant.stations[0], plant.flows[0].listeners[0]];
+    plant.stations = all
+        .into_iter()
+        .chain(plant.flows[1..].iter().map(|flow| flow.listeners[0]))
+        .collect();
+    plant.flows.clear();
+    for _ in 0..8 {
+        let period = Duration::from_ms(dice.pick(&[5, 10, 20]));
+        plant.any(dice, period, 3_000);
+    }
+    for flow in &mut plant.flows {
+        flow.encapsulation = Encapsulation::Tcp;
+        flow.connection = Some(TcpParameters {
+            ack_every: u32::try_from(dice.between(1, 3)).unwrap(),
+            ack_delay: Duration::from_ms(dice.pick(&[1, 40])),
+            ..TcpParameters::default()
+        });
+        flow.reply = dice.chance(50).then(|| Reply {
+            payload: Bytes::new(dice.between(1, 3_000)),
+            after: Duration::from_us(dice.pick(&[0, 100])),
+        });
     }
     plant
 }
