@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 
 use rtether_model::quantity::{Duration, Instant};
+use rtether_model::stall::Felt;
+pub use rtether_model::stall::Stall;
 
 use crate::clock::{Clock, to_std};
 use crate::thread::Placement;
@@ -30,15 +32,6 @@ const QUIET_PERIOD: Duration = Duration::from_ms(4);
 const WAITS: [u32; 2] = [4, 16];
 const QUIET: u32 = 2;
 
-/// A gap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stall {
-    /// Last time before the gap at which the thread ran.
-    pub from: Instant,
-    /// First time after the gap at which it ran.
-    pub until: Instant,
-}
-
 /// Gaps found, in order of time for each watcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
@@ -46,46 +39,28 @@ pub struct Stalls {
     pub found: Vec<Stall>,
     /// Number of further gaps.
     pub dropped: u64,
-    /// Times during which gaps are felt, sorted and disjoint.
-    felt: Vec<Stall>,
+    felt: Felt,
 }
 
 impl Stalls {
-    /// Returns whether a stall, or its aftermath, overlaps a span of time: the backlog is assumed
-    /// to take as long as the stall.
-    pub fn touch(&self, from: Instant, until: Instant) -> bool {
-        let next = self.felt.partition_point(|felt| felt.until < from);
-        self.felt.get(next).is_some_and(|felt| felt.from <= until)
-    }
-
-    /// Returns for how long stalls were felt within a span of time: an upper limit on the delay
-    /// they caused in it.
-    pub fn within(&self, from: Instant, until: Instant) -> Duration {
-        let next = self.felt.partition_point(|felt| felt.until < from);
-        let touched = self.felt[next..].iter();
-        let touched = touched.take_while(|felt| felt.from <= until);
-        let parts = touched.map(|felt| felt.until.min(until) - felt.from.max(from));
-        parts.fold(Duration::ZERO, |sum, part| sum + part)
+    /// Returns when they are felt.
+    pub fn felt(&self) -> &Felt {
+        &self.felt
     }
 
     /// Adds the gaps of another watcher.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.dropped += other.dropped;
-        let mut all = std::mem::take(&mut self.felt);
-        all.extend(other.felt);
-        all.sort_by_key(|felt| felt.from);
-        for felt in all {
-            self.feel(felt);
-        }
+        self.felt.extend(other.felt);
     }
 
-    /// Adds a time that does not begin before the last one.
-    fn feel(&mut self, felt: Stall) {
-        match self.felt.last_mut() {
-            Some(last) if felt.from <= last.until => last.until = last.until.max(felt.until),
-            _ => self.felt.push(felt),
+    /// Moves all gaps to the time of another clock.
+    pub fn shift(&mut self, shifted: impl Fn(Stall) -> Stall) {
+        for stall in &mut self.found {
+            *stall = shifted(*stall);
         }
+        self.felt = self.found.iter().copied().collect();
     }
 
     /// Takes two clock readings that should follow each other after `expected`; `from` is not
@@ -96,8 +71,7 @@ impl Stalls {
         }
         if self.found.len() < KEPT {
             self.found.push(Stall { from, until });
-            let until = until + (until - from);
-            self.feel(Stall { from, until });
+            self.felt.add(Stall { from, until });
         } else {
             self.dropped += 1;
         }
@@ -348,8 +322,6 @@ impl Rhythm {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn us(us: i64) -> Instant {
@@ -369,53 +341,21 @@ mod tests {
         assert_eq!(stalls.found, [expected]);
     }
 
-    /// Oracle: by hand; a stall from 10 to 15 ms is felt until 20 ms.
+    /// Oracle: by hand; a stall from 10 to 15 ms is felt until 20 ms, and by another clock 1 s later.
     #[test]
-    fn a_stall_touches_what_overlaps_it_or_follows() {
+    fn what_is_felt_moves_with_the_clock() {
         let mut stalls = Stalls::default();
         stalls.look(us(10_000), us(15_000), Duration::ZERO);
-        assert!(stalls.touch(us(5_000), us(10_000)) && stalls.touch(us(12_000), us(13_000)));
-        assert!(stalls.touch(us(20_000), us(30_000)));
-        assert!(!stalls.touch(us(5_000), us(9_000)) && !stalls.touch(us(20_001), us(30_000)));
-        stalls.look(us(40_000), us(41_000), Duration::ZERO);
-        for (from, until, expected) in [
-            (5_000, 9_000, 0),
-            (5_000, 12_000, 2_000),
-            (12_000, 50_000, 8_000 + 2_000),
-            (19_000, 41_000, 1_000 + 1_000),
-        ] {
-            let within = stalls.within(us(from), us(until));
-            assert_eq!(within, Duration::from_us(expected), "{from} to {until}");
-        }
-    }
-
-    proptest! {
-        /// Oracle: the definition, stall by stall.
-        #[test]
-        fn many_stalls_of_two_watchers_touch_as_each_of_them_does(
-            gaps in prop::collection::vec((0_i64..2_000, 200_i64..1_000, any::<bool>()), 0..40),
-            spans in prop::collection::vec((0_i64..60_000, 0_i64..2_000), 1..40),
-        ) {
-            let mut watchers = [Stalls::default(), Stalls::default()];
-            let mut from = 0;
-            for (distance, length, is_second) in gaps {
-                from += distance;
-                let watcher = &mut watchers[usize::from(is_second)];
-                watcher.look(us(from), us(from + length), Duration::ZERO);
-            }
-            let [mut stalls, other] = watchers;
-            stalls.extend(other);
-            let felt = stalls.felt.windows(2);
-            prop_assert!(felt.into_iter().all(|pair| pair[0].until < pair[1].from));
-            for (from, length) in spans {
-                let (from, until) = (us(from), us(from + length));
-                let touches = |stall: &Stall| {
-                    let worked_off = stall.until + (stall.until - stall.from);
-                    stall.from <= until && from <= worked_off
-                };
-                prop_assert_eq!(stalls.touch(from, until), stalls.found.iter().any(touches));
-            }
-        }
+        let within = |stalls: &Stalls| stalls.felt().within(us(0), us(12_000));
+        assert_eq!(within(&stalls), Duration::from_ms(2));
+        let second = Duration::from_s(1);
+        stalls.shift(|Stall { from, until }| Stall {
+            from: from + second,
+            until: until + second,
+        });
+        assert_eq!(within(&stalls), Duration::ZERO);
+        let later = stalls.felt().within(us(1_000_000), us(1_100_000));
+        assert_eq!(later, Duration::from_ms(10));
     }
 
     /// Oracle: by hand.

@@ -34,4 +34,5 @@ mod second;
 mod selection;
 pub mod shim;
 pub mod smoother;
+pub mod stall;
 pub mod wire;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rtether::meter::Gap;
+use rtether::meter::Gaps;
 use rtether_live::clock::Clock;
-use rtether_live::stall::{Awaited, Stall, Stalls, Watcher};
+use rtether_live::stall::{Awaited, Stalls, Watcher};
 use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 
@@ -34,10 +34,9 @@ pub(super) fn watchers(
 }
 
 /// Stops the watchers and returns all stalls.
-pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
+pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Gaps {
     for watcher in watchers {
         stalls.extend(watcher.finish());
     }
-    let gap = |Stall { from, until }| Gap { from, until };
-    Gap::merged(stalls.found.into_iter().map(gap))
+    stalls.found.into_iter().collect()
 }

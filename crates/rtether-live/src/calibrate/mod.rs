@@ -276,7 +276,7 @@ impl Asked {
     fn judge(self, stalls: &Stalls) -> Measured {
         let all = self.seen.len();
         let kept = self.seen.into_iter();
-        let kept = kept.filter(|([from, until], _)| !stalls.touch(*from, *until));
+        let kept = kept.filter(|([from, until], _)| !stalls.felt().touch(*from, *until));
         let round_trips: Vec<RoundTrip> = kept.map(|(_, round_trip)| round_trip).collect();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let seen = u32::try_from(stalls.dropped).unwrap_or(u32::MAX);

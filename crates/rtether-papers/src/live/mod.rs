@@ -104,7 +104,7 @@ impl Calm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtether::meter::Gap;
+    use rtether::meter::Stall;
     use rtether_model::quantity::Instant;
     use rtether_proto::probe::Sample;
 
@@ -121,10 +121,11 @@ mod tests {
         };
         let stalled = |until: i64| Measurement {
             samples: vec![sample(0, 10), sample(1, 900)],
-            gaps: vec![Gap {
+            gaps: std::iter::once(Stall {
                 from: at(0),
                 until: at(until),
-            }],
+            })
+            .collect(),
             ..Measurement::default()
         };
         let some = Calm::of(&stalled(15)).expect("round trips");

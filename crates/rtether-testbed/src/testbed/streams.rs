@@ -124,7 +124,9 @@ fn stalls_of(all: &[(Vec<NodeId>, Stalls)], nodes: [NodeId; 2]) -> Cow<'_, Stall
 }
 
 fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {
-    stalls.touch(arrived.released_at, arrived.released_at + arrived.latency)
+    stalls
+        .felt()
+        .touch(arrived.released_at, arrived.released_at + arrived.latency)
 }
 
 /// Decides which figures a packet of a stream counts in.
@@ -161,7 +163,7 @@ impl Judge<'_> {
             // Late only if it would have been late without the stalls on its way; otherwise no slow
             // packet would ever count as late.
             let end = arrived.released_at + arrived.latency;
-            let excused = self.stalls.within(arrived.released_at, end);
+            let excused = self.stalls.felt().within(arrived.released_at, end);
             let without = arrived.latency - excused;
             let is_late = self.deadline.is_some_and(|limit| without > limit);
             stream.missed += u64::from(is_late);
@@ -176,7 +178,7 @@ impl Judge<'_> {
             let answered = own.answered.get(&number);
             stream.late_inside = Ord::max(stream.late_inside, sent.late);
             // The watchers of the host do not see why this packet waited; the network did not cause it.
-            let evidence = if self.emulator.touch(arrived.released_at, end) {
+            let evidence = if self.emulator.felt().touch(arrived.released_at, end) {
                 Evidence::HeldUp
             } else {
                 let beyond = self.profile.beyond(sent, answered, arrived);

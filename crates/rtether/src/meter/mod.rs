@@ -16,9 +16,10 @@ use rtether_model::quantity::Duration;
 use rtether_proto::probe::{Counters, Event, Sample};
 
 pub use exchange::{hdr_log, prometheus};
-pub use gaps::Gap;
+pub use gaps::Gaps;
 pub use output::samples;
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
+pub use rtether_model::stall::Stall;
 pub use settling::{First, Settling};
 pub use split::parts;
 pub use statistics::{Combined, Statistics};
@@ -57,8 +58,8 @@ pub struct Measurement {
     pub counters: Counters,
     /// Counters of the host, with their descriptions.
     pub oddities: Vec<(&'static str, u64)>,
-    /// Stalls of this host, [merged](Gap::merged).
-    pub gaps: Vec<Gap>,
+    /// Stalls of this host.
+    pub gaps: Gaps,
     /// Time stamps of requests and replies, if requested.
     pub paths: Vec<Path>,
     /// Whether kernel time stamps were requested.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
+use super::{Clocks, Decomposition, Measurement, Stall, Statistics, Valentim};
 use crate::report::format::Part;
 use crate::report::table::Table;
 use crate::report::text::{plural, time};
@@ -94,15 +94,14 @@ pub(super) fn valentim_json(measurement: &Measurement) -> Value {
 
 /// Reports how often the host stalled.
 pub(super) fn remark_gaps(measurement: &Measurement, text: &mut String) {
-    if measurement.gaps.is_empty() {
+    let seen = measurement.gaps.seen();
+    let Some(longest) = seen.iter().map(Stall::length).max() else {
         return;
-    }
-    let lengths = measurement.gaps.iter().map(|gap| gap.until - gap.from);
-    let longest = lengths.max().unwrap_or(Duration::ZERO);
+    };
     _ = writeln!(
         text,
         "this host stalled for more than 300 us {}, for up to {}; {} by it",
-        times(measurement.gaps.len()),
+        times(seen.len()),
         time(longest),
         match measurement.hit() {
             0 => "no round trip was hit".to_owned(),
@@ -216,7 +215,7 @@ fn named(name: &str, of: &Statistics) -> Value {
 
 /// Returns the stalls as JSON.
 pub(super) fn gaps_json(measurement: &Measurement) -> Value {
-    let gaps = measurement.gaps.iter().map(|gap| {
+    let gaps = measurement.gaps.seen().iter().map(|gap| {
         json!({
             "from_ns": gap.from.since_start().as_ns_f64(),
             "until_ns": gap.until.since_start().as_ns_f64(),

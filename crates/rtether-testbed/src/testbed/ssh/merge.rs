@@ -1,5 +1,6 @@
 //! Converts what the hosts saw to one clock.
 
+use rtether_live::stall::Stall;
 use rtether_live::station::Arrived;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
@@ -85,11 +86,13 @@ pub(super) fn collect(
             file.started_at = file.started_at.map(corrected);
             file.finished_at = file.finished_at.map(corrected);
         }
-        for stall in &mut report.stalls.found {
-            let shift = own.shift(stall.from);
-            stall.from = stall.from - shift;
-            stall.until = stall.until - shift;
-        }
+        report.stalls.shift(|Stall { from, until }| {
+            let shift = own.shift(from);
+            Stall {
+                from: from - shift,
+                until: until - shift,
+            }
+        });
         let alike = clocks.iter().filter(|other| other.group == own.group);
         let nodes = alike.map(|other| other.node).collect();
         collected.stalls.push((nodes, report.stalls));

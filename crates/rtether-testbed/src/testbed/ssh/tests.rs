@@ -299,9 +299,15 @@ fn delays_are_corrected_for_clocks_that_moved() {
         ],
         ..Log::default()
     };
-    let reports = vec![(NodeId(0), report(of_a)), (NodeId(1), report(of_b))];
+    let mut report_of_b = report(of_b);
+    let (from, until) = (at(500_000), at(500_500));
+    report_of_b.stalls.look(from, until, Duration::ZERO);
+    let reports = vec![(NodeId(0), report(of_a)), (NodeId(1), report_of_b)];
     let collected = merge::collect(reports, &clocks, &mut ends);
     let (of_a, of_b) = (&collected.logs[0].1, &collected.logs[1].1);
+    // A stall is felt when it was, as long again afterwards.
+    let felt = collected.stalls[1].1.felt();
+    assert!(felt.touch(at(499_940), at(499_960)) && !felt.touch(at(500_960), at(500_990)));
     // A round trip is measured by one clock.
     assert_eq!(of_a.arrived[0], arrival(1, 500_000, 300, true));
     assert_eq!(of_a.arrived[1], arrival(2, 499_950, 150, false));
