@@ -37,7 +37,7 @@ pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use include::Loader;
 pub use overrides::Override;
-pub use plan::{Limit, Requirement, RunPlan, Scenario, Stage, Statistic, Sum};
+pub use plan::{Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic, Sum};
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;

@@ -1,5 +1,7 @@
 //! A scenario as the engines see it: after parsing, checking and lowering.
 
+use core::fmt;
+
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 use rtether_model::quantity::Duration;
@@ -86,8 +88,8 @@ pub struct Requirement {
     pub measured: Vec<(Statistic, Limit)>,
     /// Upper limit on the proved bound.
     pub bound: Option<Limit>,
-    /// Packets that may be dropped, over all runs.
-    pub lost: Option<u64>,
+    /// Packets that may be dropped.
+    pub lost: Option<Loss>,
     /// Largest ratio of late or lost packets, in parts per billion.
     pub miss_per_billion: Option<u64>,
 }
@@ -117,6 +119,41 @@ pub enum Statistic {
     Max,
 }
 
+/// How many packets may be dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// So many, over all runs.
+    Count(u64),
+    /// So many in a billion of those released.
+    PerBillion(u64),
+}
+
+impl Loss {
+    /// Returns whether `dropped` of `released` packets are within it.
+    pub fn permits(self, dropped: u64, released: u64) -> bool {
+        match self {
+            Self::Count(count) => dropped <= count,
+            Self::PerBillion(share) => {
+                u128::from(dropped) * 1_000_000_000 <= u128::from(share) * u128::from(released)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    /// Writes it as in a scenario: `3`, `0.1 %`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::PerBillion(share) => {
+                let digits = format!("{}.{:07}", share / 10_000_000, share % 10_000_000);
+                let digits = digits.trim_end_matches('0').trim_end_matches('.');
+                write!(f, "{digits} %")
+            }
+        }
+    }
+}
+
 /// An upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -135,7 +172,7 @@ impl Requirement {
             simulated: vec![(Statistic::Max, Limit::Deadline)],
             measured: Vec::new(),
             bound: None,
-            lost: Some(0),
+            lost: Some(Loss::Count(0)),
             miss_per_billion: None,
         }
     }

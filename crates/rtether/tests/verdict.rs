@@ -300,3 +300,43 @@ fn a_measured_miss_is_a_miss() {
         }
     }
 }
+
+/// Oracle: by hand. A queue of two frames of 1000 octets and a burst of four leave one frame of each
+/// burst out: of those released, a quarter. The same record stands for a measurement.
+#[test]
+fn a_share_of_packets_may_be_lost() {
+    let plant = |accept: &str| {
+        judged(&format!(
+            "rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }}, c: {{ stack: zero }} }}
+switches: {{ sw: {{ ports: 3, latency: 5 us, buffer: 2100 B }} }}
+links:
+  - {{ ends: [a, \"sw:1\"], rate: 1 Gbit/s }}
+  - {{ ends: [b, \"sw:2\"], rate: 100 Mbit/s }}
+flows: [{{ name: f, from: a, to: b, kind: sporadic, min_gap: 10 ms, burst: 4, size: 972 B }}]
+accept: [{{ flow: f, lost: {accept} }}]
+run: {{ for: 1 s, warmup: 0 s }}
+"
+        ))
+    };
+    let (_, results, _) = plant("0");
+    let record = &results.record.streams[0];
+    let (dropped, released) = (record.dropped, record.released);
+    assert!(dropped > 0 && dropped < released, "{dropped} of {released}");
+    let exact = dropped * 1_000_000_000 / released + 1;
+    for (accept, verdict) in [
+        (format!("{exact} ppb"), Verdict::Ok),
+        (format!("{} ppb", exact - 2), Verdict::Lost),
+        (dropped.to_string(), Verdict::Ok),
+        ((dropped - 1).to_string(), Verdict::Lost),
+        ("100 %".to_owned(), Verdict::Ok),
+    ] {
+        let (scenario, results, simulated) = plant(&accept);
+        let measured = assess_measured(&scenario, &results);
+        assert_eq!(simulated[0].verdict, verdict, "{accept}");
+        assert_eq!(measured[0].verdict, verdict, "{accept}");
+    }
+    let (_, _, assessments) = plant("1 %");
+    let reason = format!("{dropped} of {released} packets lost, 1 % accepted");
+    assert_eq!(assessments[0].reasons, [reason]);
+}

@@ -368,6 +368,9 @@ pub(crate) static STAGE: Section = Section {
     ],
 };
 
+/// Most packets that `lost` accepts.
+pub(crate) const MOST_LOST: u64 = u64::MAX >> 1;
+
 pub(crate) static ACCEPT: Section = Section {
     name: "accept",
     noun: "a line of `accept`",
@@ -411,13 +414,16 @@ pub(crate) static ACCEPT: Section = Section {
         ),
         key(
             "lost",
-            Kind::Count {
-                min: 0,
-                max: u64::MAX >> 1,
-            },
+            Kind::Any(&[
+                Kind::Count {
+                    min: 0,
+                    max: MOST_LOST,
+                },
+                RATIO,
+            ]),
             Optional,
             "0",
-            "Packets that may be lost, over all runs.",
+            "Packets that may be lost, over all runs: a whole number of them, or a share of those sent, such as `1 %`. Judged as simulated and, with `rtether live` and `rtether check --live`, as measured.",
         ),
         key(
             "missed",

@@ -7,8 +7,8 @@ use super::Plant;
 use super::links::head;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
-use crate::keys::table::{ACCEPT, DEADLINE, PROVED, STATISTIC};
-use crate::plan::{Limit, Requirement, Statistic, Sum};
+use crate::keys::table::{ACCEPT, DEADLINE, MOST_LOST, PROVED, STATISTIC};
+use crate::plan::{Limit, Loss, Requirement, Statistic, Sum};
 use crate::reader::{At, Fields, Reader, picoseconds};
 use crate::suggest;
 use crate::tree::{Data, Entry};
@@ -49,7 +49,7 @@ pub(crate) fn accept(
             simulated: statistics(reader, &fields, "sim"),
             measured: statistics(reader, &fields, "live"),
             bound: limit(reader, &fields, "bound"),
-            lost: reader.count(&fields, "lost").map(|count| count.value),
+            lost: loss(reader, &fields),
             miss_per_billion: reader
                 .quantity(&fields, "missed", Quantity::Ratio)
                 .map(|ratio| ratio.value),
@@ -263,6 +263,17 @@ fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limi
     let At { value: text, .. } = reader.scalar(fields, key)?;
     let limit = DEADLINE.means(text);
     limit.or_else(|| reader.time(fields, key).map(|time| Limit::Time(time.value)))
+}
+
+/// Reads the value of `lost`: whole numbers count packets, everything else is a share of them.
+fn loss(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Loss> {
+    let At { value: text, span } = reader.scalar(fields, "lost")?;
+    if text.contains(['%', '.']) || text.contains("pp") {
+        let ratio = reader.quantity(fields, "lost", Quantity::Ratio)?;
+        return Some(Loss::PerBillion(ratio.value));
+    }
+    let count = reader.count_in("lost", text, span, (0, MOST_LOST))?;
+    Some(Loss::Count(count))
 }
 
 /// Reads the value of `sim` or `live`.

@@ -4,7 +4,7 @@ use rtether_model::flow::{Delivery, Flow, Phase, TcpParameters, Traffic};
 use rtether_model::network::{Pcp, PortId, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
-use rtether_scenario::{Limit, Requirement, Statistic};
+use rtether_scenario::{Limit, Loss, Requirement, Statistic};
 
 use super::{FLOW, small};
 
@@ -157,7 +157,7 @@ fn run_and_accept() {
         ],
         measured: Vec::new(),
         bound: Some(Limit::Deadline),
-        lost: Some(2),
+        lost: Some(Loss::Count(2)),
         miss_per_billion: Some(1_000_000),
     };
     let second = Requirement {
@@ -169,6 +169,36 @@ fn run_and_accept() {
         miss_per_billion: None,
     };
     assert_eq!(full.accept, [first, second]);
+}
+
+/// Oracle: by hand.
+#[test]
+fn lost_is_a_count_or_a_share() {
+    for (text, expected, shown) in [
+        ("3", Loss::Count(3), "3"),
+        ("1 %", Loss::PerBillion(10_000_000), "1 %"),
+        ("0.01 %", Loss::PerBillion(100_000), "0.01 %"),
+        ("250 ppm", Loss::PerBillion(250_000), "0.025 %"),
+        ("0.5", Loss::PerBillion(500_000_000), "50 %"),
+    ] {
+        let plant = super::scenario(&format!(
+            "rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}
+links: [{{ ends: [a, b], rate: 100 Mbit/s }}]
+flows: [{{ name: f, from: a, to: b, period: 1 ms, size: 40 B }}]
+accept: [{{ flow: f, lost: {text} }}]
+"
+        ));
+        let lost = plant.accept[0].lost.expect("it");
+        assert_eq!(
+            (lost, lost.to_string().as_str()),
+            (expected, shown),
+            "{text}"
+        );
+    }
+    let percent = Loss::PerBillion(10_000_000);
+    assert!(percent.permits(1, 100) && !percent.permits(2, 199) && percent.permits(0, 0));
+    assert!(Loss::Count(1).permits(1, 1) && !Loss::Count(0).permits(1, 1_000_000));
 }
 
 /// Two switches joined twice and a third one beside them; the routes of a flow from `a`, as nodes and

@@ -5,7 +5,7 @@
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::quantity::Duration;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Loss, Scenario};
 
 /// A stream that does not survive the recovery: it loses more packets than are accepted, or the
 /// recovery takes longer than its deadline or period.
@@ -41,7 +41,7 @@ fn survives(scenario: &Scenario, flow: &Flow, recovery: Duration) -> bool {
         return true;
     }
     let lines = scenario.accept.iter().filter(|line| line.matches(flow));
-    let accepted = lines.filter_map(|line| line.lost).min();
+    let accepted: Vec<Loss> = lines.filter_map(|line| line.lost).collect();
     let period = match flow.traffic {
         Traffic::Periodic { period, .. } => Some(period),
         Traffic::Sporadic { .. }
@@ -51,8 +51,11 @@ fn survives(scenario: &Scenario, flow: &Flow, recovery: Duration) -> bool {
         | Traffic::Bulk(_) => None,
     };
     let is_longer = |limit: Option<Duration>| limit.is_some_and(|limit| recovery > limit);
-    let released = released(flow, recovery).unwrap_or(u64::MAX);
-    let is_too_many = accepted.is_some_and(|accepted| released > accepted);
+    // A share is one of what the flow releases in a run.
+    let lost = released(flow, recovery);
+    let all = released(flow, scenario.run.duration).unwrap_or_default();
+    let is_beyond = |loss: &Loss| lost.is_none_or(|lost| !loss.permits(lost, all));
+    let is_too_many = accepted.iter().any(is_beyond);
     !is_too_many && !is_longer(flow.deadline) && !is_longer(period)
 }
 

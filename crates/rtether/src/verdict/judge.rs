@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::StreamRecord;
 
 use super::{Assessment, Blame, Column, Judged, Standing, Verdict, name_of};
-use crate::scenario::{Limit, Requirement, Statistic};
+use crate::scenario::{Limit, Loss, Requirement, Statistic};
 
 /// Requirements of one stream and their results so far.
 pub(super) struct Judge<'a> {
@@ -149,12 +149,16 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn lost(&mut self, allowed: u64) {
-        let dropped = self.stream.dropped;
-        if self.stream.released == 0 {
+    fn lost(&mut self, allowed: Loss) {
+        let (dropped, released) = (self.stream.dropped, self.stream.released);
+        if released == 0 {
             self.nothing_released();
-        } else if dropped > allowed {
-            let reason = format!("{dropped} packets lost, {allowed} accepted");
+        } else if !allowed.permits(dropped, released) {
+            let of = match allowed {
+                Loss::Count(_) => String::new(),
+                Loss::PerBillion(_) => format!("of {released} "),
+            };
+            let reason = format!("{dropped} {of}packets lost, {allowed} accepted");
             self.note(self.column, Verdict::Lost, None, reason);
         } else {
             self.hold();
