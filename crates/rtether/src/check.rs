@@ -9,7 +9,7 @@ use rtether_sim::BuildError;
 
 use crate::bound;
 use crate::help::{Help, help};
-use crate::measured::{self, Evidence};
+use crate::measured::{self, Evidence, thousandths};
 use crate::report::{Checked, Note};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
@@ -92,6 +92,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
         error,
         is_partial,
         emulated,
+        apart,
         ..
     } = evidence;
     checked = checked.with_measured(streams);
@@ -99,7 +100,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     checked.conclusion = checked.required();
     note_ignored(&mut checked, proves);
     note_exceeded(&mut checked, &exceeded);
-    note_measured(&mut checked, &emulated);
+    note_measured(&mut checked, &emulated, apart);
     if is_partial {
         checked.conclusion = Conclusion::Interrupted;
     }
@@ -170,11 +171,27 @@ fn note_exceeded(checked: &mut Checked, exceeded: &[usize]) {
     }
 }
 
+/// Returns a warning of figures without stalled packets, of which there are `share` thousandths.
+pub fn biased(share: u32) -> String {
+    if share == 1_000 {
+        return "warning: stalls of this host touched each of its packets: nothing is judged"
+            .into();
+    }
+    format!(
+        "warning: stalls of this host touched {} of its packets; those left are the quick ones, since \
+         the longer a packet is under way, the surer it meets a stall: compare figures with stalls",
+        thousandths(share)
+    )
+}
+
 /// Notes what limits the measured figures.
-fn note_measured(checked: &mut Checked, emulated: &[String]) {
+fn note_measured(checked: &mut Checked, emulated: &[String], apart: Option<&str>) {
     let (mut stalled, mut outside, mut held_up, mut released) = (0, 0, 0, 0);
+    let mut biases = Vec::new();
     for stream in checked.streams() {
         if let Some(measured) = stream.measured {
+            let share = measured.much_stalled();
+            biases.extend(share.map(|share| format!("`{}`: {}", stream.flow.name, biased(share))));
             stalled += measured.stalled;
             outside += measured.outside;
             held_up += measured.held_up;
@@ -183,8 +200,12 @@ fn note_measured(checked: &mut Checked, emulated: &[String]) {
     }
     if stalled > 0 {
         let text = format!(
-            "{stalled} measured packets were touched by stalls of the host and are left out"
+            "{stalled} measured packets were touched by stalls of the host and are left out of live figures \
+             but those with stalls; all are judged, without the time for which stalls were felt on their way"
         );
+        note(checked, false, text);
+    }
+    for text in biases {
         note(checked, false, text);
     }
     if outside > 0 {
@@ -200,6 +221,9 @@ fn note_measured(checked: &mut Checked, emulated: &[String]) {
              count as measured, but prove nothing against a bound"
         );
         note(checked, false, text);
+    }
+    if let Some(apart) = apart {
+        note(checked, false, apart.to_owned());
     }
     if !emulated.is_empty() {
         let text = format!(

@@ -5,9 +5,15 @@ pub use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
 use serde_json::{Value, json};
 
+use crate::report::text::percent;
 use crate::verdict::Assessment;
 
-/// One stream as measured on a test bed. Times cover packets that no stall of the host affected.
+/// Share of stalled packets from which figures without them are no evidence, as one in so many. The
+/// longer a packet is under way, the surer it meets a stall, so those left are the quick ones.
+const FEW_STALLED: u64 = 20;
+
+/// One stream as measured on a test bed. Times cover packets that no stall of the host affected, but
+/// for those with stalls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// Packets sent.
@@ -21,23 +27,67 @@ pub struct Measurement {
     /// Delivered packets that were under way while the emulator of the network stood still: measured,
     /// but no evidence against a bound.
     pub held_up: u64,
+    /// Packets lost, and packets later than the deadline even without the time for which stalls were
+    /// felt on their way; zero without a deadline.
+    pub missed: u64,
     /// Median latency.
     pub p50: Option<Duration>,
+    /// 99th percentile of latency.
+    pub p99: Option<Duration>,
     /// 99.9th percentile of latency.
     pub p999: Option<Duration>,
     /// Largest latency.
     pub max: Option<Duration>,
     /// Largest latency of packets for which the host stayed inside its profile, without those held up.
     pub max_inside: Option<Duration>,
+    /// Largest latency of all delivered packets, without the time for which stalls were felt on their
+    /// way.
+    pub max_less_stalls: Option<Duration>,
+    /// Figures of all delivered packets, as they were measured.
+    pub with_stalls: WithStalls,
 }
 
-/// Latency distribution of one stream, without packets that a stall of the host affected.
+/// Figures of a stream with the packets that a stall of the host affected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WithStalls {
+    /// Packets lost, and packets later than the deadline; zero without a deadline.
+    pub missed: u64,
+    /// Median latency.
+    pub p50: Option<Duration>,
+    /// 99th percentile of latency.
+    pub p99: Option<Duration>,
+    /// 99.9th percentile of latency.
+    pub p999: Option<Duration>,
+    /// Largest latency.
+    pub max: Option<Duration>,
+}
+
+/// Latency distribution of packets of one stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
     /// Count, extremes and mean.
     pub latency: Summary,
     /// Histogram of latency.
     pub histogram: Histogram,
+}
+
+impl Distribution {
+    /// Records a packet.
+    pub fn record(&mut self, latency: Duration) {
+        self.latency.record(latency);
+        self.histogram.record(latency);
+    }
+
+    /// Returns a quantile, at most 0.8 % too high and never above the maximum.
+    pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
+        let quantile = self.histogram.quantile(part, whole)?;
+        Some(Ord::min(quantile, self.latency.max))
+    }
+
+    /// Returns the largest latency.
+    pub fn max(&self) -> Option<Duration> {
+        (self.latency.count > 0).then_some(self.latency.max)
+    }
 }
 
 /// A measurement as input of a check.
@@ -55,9 +105,25 @@ pub struct Evidence {
     pub is_partial: bool,
     /// Names of the stations that were emulated.
     pub emulated: Vec<String>,
+    /// What of the figures cannot be compared with those simulated.
+    pub apart: Option<&'static str>,
 }
 
 impl Measurement {
+    /// Returns the share of delivered packets that a stall of the host affected, in thousandths, if it
+    /// is so large that the others are a biased sample.
+    pub fn much_stalled(&self) -> Option<u32> {
+        much_stalled(self.stalled, self.released - self.lost)
+    }
+
+    /// Returns the largest latency that a sum may count on, less stalls; `None` if nothing was delivered,
+    /// or stalls touched so many packets that the largest depends on what they are held to have cost.
+    pub fn summand(&self) -> Option<Duration> {
+        let is_certain = self.with_stalls.max == self.max_less_stalls;
+        let is_known = is_certain || self.much_stalled().is_none();
+        self.max_less_stalls.filter(|_| is_known)
+    }
+
     /// Returns the measurement as JSON, times in nanoseconds.
     pub fn json(&self) -> Value {
         let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
@@ -67,12 +133,42 @@ impl Measurement {
             "stalled": self.stalled,
             "outside_profile": self.outside,
             "held_up": self.held_up,
+            "missed": self.missed,
             "p50_ns": ns(self.p50),
+            "p99_ns": ns(self.p99),
             "p999_ns": ns(self.p999),
             "max_ns": ns(self.max),
             "max_inside_ns": ns(self.max_inside),
+            "max_less_stalls_ns": ns(self.max_less_stalls),
+            "with_stalls": self.with_stalls.json(),
         })
     }
+}
+
+impl WithStalls {
+    /// Returns the figures as JSON, times in nanoseconds.
+    pub fn json(&self) -> Value {
+        let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
+        json!({
+            "missed": self.missed,
+            "p50_ns": ns(self.p50),
+            "p99_ns": ns(self.p99),
+            "p999_ns": ns(self.p999),
+            "max_ns": ns(self.max),
+        })
+    }
+}
+
+/// Returns the share of stalled packets in thousandths, if it is one in [`FEW_STALLED`] or more.
+pub fn much_stalled(stalled: u64, delivered: u64) -> Option<u32> {
+    let is_much = stalled > 0 && stalled.saturating_mul(FEW_STALLED) >= delivered;
+    let share = stalled.saturating_mul(1_000).checked_div(delivered)?;
+    u32::try_from(share).ok().filter(|_| is_much)
+}
+
+/// Returns thousandths as a percentage.
+pub fn thousandths(share: u32) -> String {
+    percent(f64::from(share) / 1_000.0)
 }
 
 /// Returns the streams with a packet measured above its proved bound although the host was inside
@@ -110,5 +206,33 @@ mod tests {
         let measured = measured.map(|max| (stream(max), Distribution::default()));
         assert_eq!(contradictions(&bounds, &measured, Duration::ZERO), [1]);
         assert_eq!(contradictions(&bounds, &measured, us(20)), [0usize; 0]);
+    }
+
+    /// Oracle: by hand; a warning from one packet in twenty on.
+    #[test]
+    fn the_more_packets_are_stalled_the_less_is_known() {
+        let us = Duration::from_us;
+        let stream = |stalled, with_stalls| Measurement {
+            released: 21,
+            lost: 1,
+            stalled,
+            max_less_stalls: Some(us(500)),
+            with_stalls: WithStalls {
+                max: Some(us(with_stalls)),
+                ..WithStalls::default()
+            },
+            ..Measurement::default()
+        };
+        let few = Measurement {
+            lost: 0,
+            ..stream(1, 600)
+        };
+        assert_eq!((few.much_stalled(), few.summand()), (None, Some(us(500))));
+        let many = stream(1, 600);
+        assert_eq!((many.much_stalled(), many.summand()), (Some(50), None));
+        assert_eq!(stream(1, 500).summand(), Some(us(500)));
+        assert_eq!(thousandths(50), "5.0 %");
+        assert_eq!(Measurement::default().much_stalled(), None);
+        assert_eq!(stream(20, 600).much_stalled(), Some(1_000));
     }
 }

@@ -4,7 +4,7 @@
 
 use rtether::check::{Options, check};
 use rtether::fail::{self, Question, Which};
-use rtether::measured::{Distribution, Evidence, Measurement};
+use rtether::measured::{Distribution, Evidence, Measurement, WithStalls};
 use rtether::report::sums::Summed;
 use rtether::report::{Verdicts, format::Render};
 use rtether::run::Progress;
@@ -42,9 +42,15 @@ accept:
 fn judge(names: &str, max: &str, measured: &[Option<i64>]) -> (Checked, Summed) {
     let scenario = scenario(&format!("  - {{ sum: [{names}], max: {max} }}\n"));
     let streams = measured.iter().map(|max| {
+        let max = max.map(Duration::from_us);
         let measurement = Measurement {
             released: 10,
-            max: max.map(Duration::from_us),
+            max,
+            max_less_stalls: max,
+            with_stalls: WithStalls {
+                max,
+                ..WithStalls::default()
+            },
             ..Measurement::default()
         };
         (measurement, Distribution::default())

@@ -203,8 +203,8 @@ fn packets_and_page_are_written() {
             .args(["--report", &page, "--json", "--priority", "0"])
             .args(["--for", "1s", scenario])
             .run();
-        // A busy host may lose packets.
-        assert!(matches!(output.code, Some(0 | 1)), "{output:?}");
+        // A busy host may lose packets, or stand still for many.
+        assert!(matches!(output.code, Some(0 | 1 | 3)), "{output:?}");
         let document = output.json();
         let stream = document.pointer(place).unwrap();
         let lines = std::fs::read_to_string(&packets).unwrap();

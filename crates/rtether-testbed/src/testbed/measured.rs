@@ -10,7 +10,7 @@ use super::emulation::Emulation;
 use super::layers::HostLayer;
 use super::packets::Packets;
 use super::ssh::report::HostReport;
-use rtether::measured::{Distribution, Measurement};
+use rtether::measured::{Distribution, Measurement, WithStalls};
 use rtether::scenario::Scenario;
 
 /// Measurement of a scenario.
@@ -82,9 +82,14 @@ pub struct MeasuredStream {
     pub duplicates: u64,
     /// Packets that arrived after one sent later.
     pub reordered: u64,
-    /// Delivered packets touched by a stall of the host; left out of the figures below.
+    /// Delivered packets touched by a stall of the host.
     pub stalled: u64,
-    /// Latency of the others, from the sending call to the receiving application.
+    /// Latency of all delivered packets, as it was measured.
+    pub with_stalls: Distribution,
+    /// The same without the time for which stalls were felt on their way: what is judged, so that no
+    /// packet is left out for having been under way for long.
+    pub less_stalls: Distribution,
+    /// Latency of packets that no stall touched, from the sending call to the receiving application.
     pub latency: Summary,
     /// Its distribution.
     pub histogram: Histogram,
@@ -93,6 +98,8 @@ pub struct MeasuredStream {
     /// Packets lost, and packets later than the deadline even without the stalls that touched them.
     /// Zero without deadline.
     pub missed: u64,
+    /// The same with all stalls.
+    pub missed_with_stalls: u64,
     /// Delivered packets for which the end nodes took longer than the scenario permits, or it is not
     /// known how long: the host was not shown to be inside its profile.
     pub outside: u64,
@@ -139,24 +146,34 @@ pub struct Worst {
 }
 
 impl Measured {
-    /// Returns the measurement as a record of runs, to be judged and compared.
+    /// Returns the measurement as a record of runs.
     pub fn record(&self, scenario: &Scenario) -> Record {
+        self.record_of(scenario, |stream| (stream.distribution(), stream.missed))
+    }
+
+    /// Returns a record with a distribution of each stream, and how many packets missed their deadline.
+    pub(super) fn record_of(
+        &self,
+        scenario: &Scenario,
+        figures: fn(&MeasuredStream) -> (Distribution, u64),
+    ) -> Record {
         let flows = (0u32..).zip(&scenario.flows);
         let ends = flows.flat_map(|(flow, f)| f.listeners.iter().map(move |node| (flow, node.0)));
-        let streams = ends
-            .zip(&self.streams)
-            .map(|((flow, listener), stream)| StreamRecord {
+        let streams = ends.zip(&self.streams).map(|((flow, listener), stream)| {
+            let (distribution, missed) = figures(stream);
+            StreamRecord {
                 flow,
                 listener,
                 released: stream.released,
                 delivered: stream.delivered,
                 dropped: stream.lost,
-                missed: stream.missed,
-                latency: stream.latency,
-                histogram: stream.histogram.clone(),
+                missed,
+                latency: distribution.latency,
+                histogram: distribution.histogram,
                 transfers: stream.transfers.clone(),
                 ..StreamRecord::default()
-            });
+            }
+        });
         Record {
             duration: self.duration,
             observed: self.duration,
@@ -185,10 +202,20 @@ impl MeasuredStream {
             stalled: self.stalled,
             outside: self.outside,
             held_up: self.held_up,
+            missed: self.missed,
             p50: self.quantile(1, 2),
+            p99: self.quantile(99, 100),
             p999: self.quantile(999, 1_000),
             max: (self.latency.count > 0).then_some(self.latency.max),
             max_inside: self.worst_inside.map(|worst| worst.latency),
+            max_less_stalls: self.less_stalls.max(),
+            with_stalls: WithStalls {
+                missed: self.missed_with_stalls,
+                p50: self.with_stalls.quantile(1, 2),
+                p99: self.with_stalls.quantile(99, 100),
+                p999: self.with_stalls.quantile(999, 1_000),
+                max: self.with_stalls.max(),
+            },
         }
     }
 

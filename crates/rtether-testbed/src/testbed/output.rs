@@ -4,10 +4,11 @@ use rtether_model::flow::Flow;
 use rtether_model::histogram::Histogram;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::Record;
 use serde_json::{Value, json};
 
 use super::{Backend, Emulation, Measured, MeasuredStream, layers, profile, ssh};
-use rtether::measured::Evidence;
+use rtether::measured::{Evidence, much_stalled, thousandths};
 use rtether::report::Checked;
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Screen, Table};
@@ -19,10 +20,20 @@ use rtether::sums::{self, OneSum};
 use rtether::verdict::{self, Assessment, Conclusion, Standing, Verdict};
 
 impl Measured {
-    /// Judges the streams as `check` judges simulated ones; packets touched by a stall are left out
-    /// of the latencies.
+    /// Judges the streams as `check` judges simulated ones: all delivered packets, without the time for
+    /// which stalls were felt on their way. Where stalls touched many of them, a stream that holds must
+    /// hold with the stalls, too, or there is no answer; where they touched all, there is none.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
-        let mut assessments = verdict::assess_measured(scenario, &self.results(scenario));
+        let judged = |figures| {
+            let record = self.record_of(scenario, figures);
+            verdict::assess_measured(scenario, &self.results_of(record))
+        };
+        let mut assessments = judged(|own| (own.less_stalls.clone(), own.missed));
+        let with_stalls = judged(|own| (own.with_stalls.clone(), own.missed_with_stalls));
+        let both = assessments.iter_mut().zip(with_stalls);
+        for ((own, with_stalls), stream) in both.zip(&self.streams) {
+            leave_open_if_stalled(own, &with_stalls, stream);
+        }
         let flows = scenario.flows.iter();
         let flows = flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow));
         for ((flow, stream), assessment) in flows.zip(&self.streams).zip(&mut assessments) {
@@ -36,9 +47,8 @@ impl Measured {
     /// Judges the requirements over several flows.
     pub fn sums(&self, scenario: &Scenario) -> Vec<OneSum> {
         let streams = self.streams.iter().map(|stream| {
-            let latency = &stream.latency;
-            let is_known = latency.count > 0 && stream.withheld.is_none();
-            (is_known.then_some(latency.max), stream.delivered)
+            let max = stream.measurement().summand();
+            (max.filter(|_| stream.withheld.is_none()), stream.delivered)
         });
         sums::observed(scenario, &streams.collect::<Vec<_>>())
     }
@@ -56,19 +66,62 @@ impl Measured {
             error: self.errors.first().cloned(),
             is_partial: self.is_partial,
             emulated: emulated.map(str::to_owned).collect(),
+            apart: (self.backend == Backend::Kernel).then_some(KERNEL),
         }
     }
 
     /// Returns the measurement as the results of one run.
     pub(super) fn results(&self, scenario: &Scenario) -> Results {
+        self.results_of(self.record(scenario))
+    }
+
+    fn results_of(&self, record: Record) -> Results {
         Results {
-            record: self.record(scenario),
+            record,
             stages: Stages::new(),
             confidence: Vec::new(),
             seeds: Vec::new(),
             partial: self.is_partial,
         }
     }
+}
+
+/// What the kernel's links and bridges lack.
+const KERNEL: &str = "the kernel's links and bridges pass a frame at once: live figures over `kernel` \
+    have neither transmission times nor latencies of the plant and cannot be compared with those \
+    simulated; `--live emulated` has them";
+
+/// Withdraws an answer that only packets without a stall would give.
+fn leave_open_if_stalled(own: &mut Assessment, with_stalls: &Assessment, stream: &MeasuredStream) {
+    if own.verdict == Verdict::Unjudged {
+        return;
+    }
+    let why = if stream.stalled > 0 && stream.stalled == stream.delivered {
+        format!(
+            "stalls of this host touched {} packets that were delivered",
+            match stream.stalled {
+                1 => "the".to_owned(),
+                all => format!("all {all}"),
+            }
+        )
+    } else if let Some(share) = much_stalled(stream.stalled, stream.delivered)
+        && own.verdict == Verdict::Ok
+        && with_stalls.verdict.is_failure()
+    {
+        let reason = with_stalls.reasons.first();
+        format!(
+            "stalls of this host touched {} of the packets, and with them {}",
+            thousandths(share),
+            reason.map_or("it does not hold", |reason| reason)
+        )
+    } else {
+        return;
+    };
+    own.verdict = Verdict::NoAnswer;
+    own.measured = Standing::NoAnswer;
+    own.failed = None;
+    own.margin = None;
+    own.reasons = vec![why];
 }
 
 pub(super) struct Row<'a> {
@@ -181,7 +234,8 @@ impl Run<'_> {
             .rank(1)
             .file("delivered", |row| row.stream.delivered)
             .number("lost", "lost", |row| row.stream.lost)
-            .file("missed", |row| row.stream.missed)
+            .number("missed", "missed", |row| row.stream.missed)
+            .rank(1)
             .file("duplicates", |row| row.stream.duplicates)
             .file("reordered", |row| row.stream.reordered)
             .number("stalled", "stalled", |row| row.stream.stalled)
@@ -198,6 +252,19 @@ impl Run<'_> {
             })
             .rank(4)
             .number("max", "max_ns", |row| ns(max(row)))
+            .number("p50 with stalls", "p50_with_stalls_ns", |row| {
+                ns(row.stream.with_stalls.quantile(1, 2))
+            })
+            .rank(2)
+            .number("p99 with stalls", "p99_with_stalls_ns", |row| {
+                ns(row.stream.with_stalls.quantile(99, 100))
+            })
+            .rank(2)
+            .file("missed_with_stalls", |row| row.stream.missed_with_stalls)
+            .file("p999_with_stalls_ns", |row| {
+                ns(row.stream.with_stalls.quantile(999, 1_000))
+            })
+            .file("max_with_stalls_ns", |row| ns(row.stream.with_stalls.max()))
             .number("deadline", "deadline_ns", |row| ns(row.flow.deadline))
             .both("verdict", "verdict", |row| {
                 let said = row.assessment.standing().name();
@@ -230,6 +297,11 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.extend(layers.map(|said| format!("layer          {said}")));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
+        let share = much_stalled(row.stream.stalled, row.stream.delivered);
+        lines.extend(share.map(|share| {
+            let name = plain_line(&row.flow.name);
+            format!("{name}: {}", rtether::check::biased(share))
+        }));
     }
     for row in rows(scenario, measured, assessments) {
         for reason in &row.assessment.reasons {
@@ -261,7 +333,7 @@ pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     )];
     let mut stalls = match measured.longest_stall {
         Some(longest) => format!(
-            "{}, the longest {}; packets they touched are counted as stalled and left out",
+            "{}, the longest {}; packets they touched are counted as stalled, and left out of p50 to max",
             measured.stalls,
             time(longest)
         ),
@@ -512,6 +584,8 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         "uncertainty_ns": stream.uncertainty.as_ns_floor(),
         "late_release_ns": quantiles(&stream.late),
         "files": files_json(stream),
+        "with_stalls": stream.measurement().with_stalls.json(),
+        "max_less_stalls_ns": number(stream.less_stalls.max()),
         "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
         "deadline_ns": number(flow.deadline),
         "verdict": row.assessment.verdict.name(),

@@ -556,6 +556,134 @@ run: { for: 1200 ms, warmup: 1 ms }
         assert_eq!(against, [0_usize; 0]);
     }
 
+    /// A measurement of 50 packets, each 20 ms, with a deadline of 5 ms. The first `touched` take `us`
+    /// each and meet a stall of 1 ms, which is felt for 2 ms; the others take 1 ms.
+    fn stalled(touched: usize, us: i64, accept: &str) -> (Scenario, Measured) {
+        let text = format!(
+            "
+rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}
+links: [{{ ends: [a, b], rate: 100 Mbit/s }}]
+flows: [{{ name: f, from: a, to: b, period: 20 ms, size: 64 B, deadline: 5 ms }}]
+run: {{ for: 1200 ms, warmup: 1 ms }}
+accept: {accept}
+"
+        );
+        let scenario = scenario::load("test.yaml", &text).scenario.expect("valid");
+        let nodes: Vec<NodeId> = scenario.network.iter_nodes().map(|(id, _)| id).collect();
+        let mut stalls = Stalls::default();
+        let packets = (1..=50).map(|number| {
+            let is_touched = number <= i64::try_from(touched).expect("few");
+            if is_touched {
+                let from = at(20 * number) + Duration::from_us(100);
+                stalls.look(from, from + Duration::from_ms(1), Duration::ZERO);
+            }
+            (20 * number, if is_touched { us } else { 1_000 })
+        });
+        let packets: Vec<(i64, i64)> = packets.collect();
+        let collected = StationLogs {
+            logs: vec![(nodes[0], log(&packets))],
+            stalls: vec![(nodes, stalls)],
+            clock: Some(Clock::start()),
+            ..StationLogs::default()
+        };
+        let options = Options {
+            backend: Backend::Emulated,
+            duration: scenario.run.duration,
+            seed: 1,
+            priority: None,
+        };
+        let measured = put_together(&scenario, &options, collected, None, false);
+        (scenario, measured)
+    }
+
+    /// Oracle: by hand. Packets that took 6 ms with a stall took 4 ms or more without it.
+    #[test]
+    fn packets_that_no_stall_touched_hold_nothing_alone() {
+        use rtether::verdict::Standing;
+        let standing = |touched, us, accept| {
+            let (scenario, measured) = stalled(touched, us, accept);
+            let all = measured.assess(&scenario);
+            (all[0].measured, all[0].reasons.join(", "))
+        };
+        let held = Standing::Held { packets: 50 };
+        let usual = "[{ flow: f, sim: deadline }]";
+        // Of few packets the stall is taken off, and none is left out: what is late without is late.
+        assert_eq!(standing(2, 6_000, usual).0, held);
+        assert_eq!(standing(2, 7_500, usual).0, Standing::Late);
+        // From one in twenty on, it holds with stalls, or nobody knows.
+        let (said, why) = standing(3, 6_000, usual);
+        assert_eq!(said, Standing::NoAnswer);
+        assert!(
+            why.contains("touched 6.0 % of the packets, and with them"),
+            "{why}"
+        );
+        assert_eq!(standing(3, 4_900, usual).0, held);
+        assert_eq!(standing(30, 7_500, usual).0, Standing::Late);
+        // Where each met a stall, nothing is judged, whatever is required.
+        for accept in [
+            usual,
+            "[{ flow: f, lost: 100000 }]",
+            "[{ flow: f, missed: 50 % }]",
+        ] {
+            let (said, why) = standing(50, 4_000, accept);
+            assert_eq!(said, Standing::NoAnswer, "{accept}");
+            assert!(why.contains("all 50 packets"), "{why}");
+        }
+        // Of quantiles all packets count, too: the median without the 30 that were slow is 1 ms.
+        let median = "[{ flow: f, live: { p50: 2 ms } }]";
+        assert_eq!(standing(30, 9_000, median).0, Standing::Late);
+        assert_eq!(standing(20, 9_000, median).0, held);
+    }
+
+    /// Oracle: by hand; 30 of 50 packets took 9 ms, which is longer than 5 even 2 ms earlier.
+    #[test]
+    fn figures_stand_with_and_without_stalls() {
+        use rtether::report::format::{Format, Render};
+        use rtether::report::table::Screen;
+        let (scenario, measured) = stalled(30, 9_000, "[{ flow: f, sim: deadline }]");
+        let of = measured.streams[0].measurement();
+        let ms = Duration::from_ms;
+        assert_eq!((of.stalled, of.missed, of.with_stalls.missed), (30, 30, 30));
+        assert_eq!(
+            (of.p50, of.p99, of.max),
+            (Some(ms(1)), Some(ms(1)), Some(ms(1)))
+        );
+        assert_eq!(
+            (of.max_less_stalls, of.with_stalls.max),
+            (Some(ms(7)), Some(ms(9)))
+        );
+        assert_eq!(
+            (of.with_stalls.p50, of.with_stalls.p99),
+            (Some(ms(9)), Some(ms(9)))
+        );
+        assert_eq!(of.much_stalled(), Some(600));
+        let assessments = measured.assess(&scenario);
+        let run = super::super::Run {
+            scenario: &scenario,
+            measured: &measured,
+            assessments: &assessments,
+        };
+        let table = run.render(Format::Table, Screen::default());
+        assert!(
+            table.contains("p50 with stalls") && table.contains("warning"),
+            "{table}"
+        );
+        let document: serde_json::Value = serde_json::from_str(&run.json()).expect("JSON");
+        let stream = &document["streams"][0];
+        assert_eq!(stream["with_stalls"]["p50_ns"], 9_000_000);
+        assert_eq!(stream["latency_ns"]["p50"], 1_000_000);
+        let calm = stalled(0, 0, "[{ flow: f, sim: deadline }]");
+        let assessments = calm.1.assess(&calm.0);
+        let run = super::super::Run {
+            scenario: &calm.0,
+            measured: &calm.1,
+            assessments: &assessments,
+        };
+        let table = run.render(Format::Table, Screen::default());
+        assert!(!table.contains("warning"), "{table}");
+    }
+
     /// Oracle: `run.warmup` in the reference, and the guide to `live`.
     #[test]
     fn the_scenario_says_how_long_the_warm_up_is() {

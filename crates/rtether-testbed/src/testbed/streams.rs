@@ -157,6 +157,7 @@ impl Judge<'_> {
             let Some(arrived) = arrived else {
                 stream.lost += 1;
                 stream.missed += u64::from(self.deadline.is_some());
+                stream.missed_with_stalls += u64::from(self.deadline.is_some());
                 continue;
             };
             stream.delivered += 1;
@@ -165,8 +166,11 @@ impl Judge<'_> {
             let end = arrived.released_at + arrived.latency;
             let excused = self.stalls.felt().within(arrived.released_at, end);
             let without = arrived.latency - excused;
-            let is_late = self.deadline.is_some_and(|limit| without > limit);
-            stream.missed += u64::from(is_late);
+            let is_late = |latency| self.deadline.is_some_and(|limit| latency > limit);
+            stream.missed += u64::from(is_late(without));
+            stream.missed_with_stalls += u64::from(is_late(arrived.latency));
+            stream.with_stalls.record(arrived.latency);
+            stream.less_stalls.record(without);
             if is_stalled {
                 stream.stalled += 1;
                 continue;

@@ -205,14 +205,35 @@ fn measured(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
             ("measured_held_up_packets", |s| {
                 s.measured.unwrap_or_default().held_up.into()
             }),
+            ("measured_missed_packets", |s| {
+                s.measured.unwrap_or_default().missed.into()
+            }),
             ("measured_p50_ns", |s| {
                 s.measured.unwrap_or_default().p50.into()
+            }),
+            ("measured_p99_ns", |s| {
+                s.measured.unwrap_or_default().p99.into()
             }),
             ("measured_p999_ns", |s| {
                 s.measured.unwrap_or_default().p999.into()
             }),
             ("measured_max_ns", |s| {
                 s.measured.unwrap_or_default().max.into()
+            }),
+            ("measured_missed_packets_with_stalls", |s| {
+                s.measured.unwrap_or_default().with_stalls.missed.into()
+            }),
+            ("measured_p50_with_stalls_ns", |s| {
+                s.measured.unwrap_or_default().with_stalls.p50.into()
+            }),
+            ("measured_p99_with_stalls_ns", |s| {
+                s.measured.unwrap_or_default().with_stalls.p99.into()
+            }),
+            ("measured_p999_with_stalls_ns", |s| {
+                s.measured.unwrap_or_default().with_stalls.p999.into()
+            }),
+            ("measured_max_with_stalls_ns", |s| {
+                s.measured.unwrap_or_default().with_stalls.max.into()
             }),
         ],
     )

@@ -125,7 +125,7 @@ fn simulated_max(stream: &Stream<'_>) -> Option<Duration> {
 }
 
 fn measured_max(stream: &Stream<'_>) -> Option<Duration> {
-    stream.measured?.max
+    stream.measured?.summand()
 }
 
 /// Returns a value of each stream; `None` if one lacks it.

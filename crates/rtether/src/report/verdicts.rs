@@ -14,8 +14,8 @@ use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
 use super::{csv, json, stages, sums};
 use cells::{
-    NOT_PROVED, all_channels, channel, channels_line, culprit, live, missed, shout, slowest, word,
-    worst_standing, worst_word,
+    NOT_PROVED, all_channels, channel, channels_line, culprit, live, live_missed, missed, shout,
+    slowest, with_stalls, word, worst_standing, worst_word,
 };
 
 /// Up to this number, streams are listed one by one.
@@ -29,7 +29,7 @@ const BUSIEST: usize = 3;
 type Column = (&'static str, u8, bool);
 
 /// Columns behind the name and the texts beside it.
-const FIGURES: [Column; 19] = [
+const FIGURES: [Column; 23] = [
     ("streams", 0, false),
     ("bound", 2, false),
     ("proof", 6, true),
@@ -38,8 +38,12 @@ const FIGURES: [Column; 19] = [
     ("p99.9", 5, false),
     ("max", 0, false),
     ("live p50", 4, false),
+    ("live p99", 4, false),
     ("live p99.9", 5, false),
     ("live max", 2, false),
+    ("p50 with stalls", 3, false),
+    ("p99 with stalls", 3, false),
+    ("live missed", 3, false),
     ("measured", 6, true),
     ("channel", 3, true),
     ("deadline", 0, false),
@@ -64,6 +68,7 @@ const COLUMNS: [Column; 1 + BESIDE.len() + FIGURES.len()] = {
     all
 };
 const MISSED: usize = COLUMNS.len() - 3;
+const LIVE_MISSED: usize = COLUMNS.len() - 10;
 const VERDICT: usize = COLUMNS.len() - 2;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
@@ -189,10 +194,12 @@ fn rows(checked: &Checked, all: bool) -> Vec<Row> {
         let rows = groups.iter();
         rows.map(|group| group_row(checked, group)).collect()
     };
-    // The column is useful only if a deadline was missed.
-    if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
-        for row in &mut rows {
-            row[MISSED].clear();
+    // The columns are useful only if a deadline was missed.
+    for column in [MISSED, LIVE_MISSED] {
+        if rows.iter().all(|row| matches!(&*row[column], "" | "0")) {
+            for row in &mut rows {
+                row[column].clear();
+            }
         }
     }
     rows
@@ -213,8 +220,12 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
         time_or_dash(record.quantile(999, 1_000)),
         time_or_dash(stream.max()),
         live(stream, |measured| measured.p50),
+        live(stream, |measured| measured.p99),
         live(stream, |measured| measured.p999),
         live(stream, |measured| measured.max),
+        with_stalls([*stream], |of| of.p50, |with| with.p50),
+        with_stalls([*stream], |of| of.p99, |with| with.p99),
+        live_missed([*stream]),
         word(stream.assessment.measured),
         channel(record.channel.as_ref()),
         time_or_dash(stream.flow.deadline),
@@ -259,8 +270,12 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         largest(&|s| s.record.quantile(999, 1_000)),
         largest(&|s| s.max()),
         slowest(streams(), |measured| measured.p50),
+        slowest(streams(), |measured| measured.p99),
         slowest(streams(), |measured| measured.p999),
         slowest(streams(), |measured| measured.max),
+        with_stalls(streams(), |of| of.p50, |with| with.p50),
+        with_stalls(streams(), |of| of.p99, |with| with.p99),
+        live_missed(streams()),
         worst_word(measured),
         channel(all_channels(streams()).as_ref()),
         least(&|s| s.flow.deadline),

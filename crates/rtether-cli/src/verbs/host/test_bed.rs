@@ -36,14 +36,14 @@ impl From<BackendChoice> for Backend {
 /// Arguments of `check` for measurements.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckLive {
-    /// Also run the scenario on this host and show measurements beside simulation and bound; see
-    /// `rtether live`
+    /// Also run the scenario on this host and show measurements beside simulation and bound, over the
+    /// emulated network unless `kernel` is said; see `rtether live`
     #[arg(
         long,
         value_name = "BACKEND",
         value_enum,
         num_args = 0..=1,
-        default_missing_value = "kernel"
+        default_missing_value = "emulated"
     )]
     pub(crate) live: Option<BackendChoice>,
     /// Real-time priority of the stations with `--live`; 0 for none
@@ -140,5 +140,28 @@ impl TestBed {
             evidence: measured.evidence(scenario),
             unwritten: written.and_then(Result::err),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        live: CheckLive,
+    }
+
+    /// Oracle: what is compared. Only the emulated network takes the times that are simulated.
+    #[test]
+    fn a_check_measures_over_the_emulated_network_unless_told_otherwise() {
+        let of = |words: &[&str]| Line::parse_from(words).live.live;
+        assert_eq!(of(&["check"]), None);
+        assert_eq!(of(&["check", "--live"]), Some(BackendChoice::Emulated));
+        let kernel = of(&["check", "--live", "kernel"]);
+        assert_eq!(kernel, Some(BackendChoice::Kernel));
     }
 }

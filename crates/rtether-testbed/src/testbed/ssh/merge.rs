@@ -213,6 +213,7 @@ fn take_back(stream: &mut MeasuredStream, end: &Ends) {
         reordered: kept.reordered,
         stalled: kept.stalled,
         missed: end.deadline.map_or(0, |_| kept.lost),
+        missed_with_stalls: end.deadline.map_or(0, |_| kept.lost),
         send: kept.send,
         receive: kept.receive,
         late: kept.late,

@@ -146,7 +146,14 @@ fn columns(there_are: Figures, first: &str) -> Vec<(String, bool)> {
     }
     columns.extend([("p50", true), ("p99.9", true), ("max", true)]);
     if there_are.measured {
-        columns.extend([("measured p50", true), ("measured max", true)]);
+        columns.extend([
+            ("measured p50", true),
+            ("measured p99", true),
+            ("measured max", true),
+            ("p50 with stalls", true),
+            ("p99 with stalls", true),
+            ("measured late or lost", true),
+        ]);
     }
     columns.extend([
         ("deadline", true),
@@ -213,13 +220,20 @@ fn measured_cells<'a, I: Iterator<Item = Stream<'a>>>(
     if !there_are.measured {
         return Vec::new();
     }
-    let (mut median, mut max) = (None, None);
+    let (mut times, mut max, mut missed) = ([None; 4], None, 0);
     for measured in streams().filter_map(|stream| stream.measured) {
-        median = median.max(measured.p50);
+        let with_stalls = measured.with_stalls;
+        let own = [measured.p50, measured.p99, with_stalls.p50, with_stalls.p99];
+        for (slowest, own) in times.iter_mut().zip(own) {
+            *slowest = (*slowest).max(own);
+        }
         max = max.max(measured.max);
+        missed += measured.missed;
     }
     let said = least(streams(), |assessment| assessment.measured);
-    vec![time_cell(median), judged_cell(max, said)]
+    let [p50, p99, p50_with, p99_with] = times.map(time_cell);
+    let max = judged_cell(max, said);
+    vec![p50, p99, max, p50_with, p99_with, count_cell(missed)]
 }
 
 fn statistical_cell(said: Option<Statistical>) -> TableCell {

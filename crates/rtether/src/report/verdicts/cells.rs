@@ -7,7 +7,7 @@ use rtether_model::record::ChannelRecord;
 use super::super::checked::{Checked, Stream};
 use super::super::text::{self, percent, time, time_or_dash};
 use super::plain;
-use crate::measured::Measurement;
+use crate::measured::{Measurement, WithStalls};
 use crate::verdict::{Column, Standing};
 
 /// The only standing shown as two words.
@@ -25,6 +25,30 @@ pub(super) fn slowest<'a>(
     let measured = streams.filter_map(|stream| stream.measured);
     let largest = measured.map(|measured| value(&measured)).max();
     largest.map_or_else(String::new, time_or_dash)
+}
+
+/// Returns the slowest figure of all delivered packets, where it is not that of those without stalls.
+pub(super) fn with_stalls<'a>(
+    streams: impl IntoIterator<Item = Stream<'a>>,
+    without: fn(&Measurement) -> Option<Duration>,
+    with: fn(&WithStalls) -> Option<Duration>,
+) -> String {
+    let (mut slowest, mut calm) = (None, None);
+    for measured in streams.into_iter().filter_map(|stream| stream.measured) {
+        slowest = slowest.max(with(&measured.with_stalls));
+        calm = calm.max(without(&measured));
+    }
+    let differing = slowest.filter(|_| slowest != calm);
+    differing.map_or_else(String::new, time)
+}
+
+/// Returns the number of measured packets that missed their deadline; empty without a deadline.
+pub(super) fn live_missed<'a>(streams: impl IntoIterator<Item = Stream<'a>>) -> String {
+    let streams = streams.into_iter();
+    let judged = streams.filter(|stream| stream.flow.deadline.is_some());
+    let measured = judged.filter_map(|stream| stream.measured);
+    let missed = measured.map(|own| own.missed).reduce(|all, own| all + own);
+    missed.map_or_else(String::new, |missed| missed.to_string())
 }
 
 /// Returns the number of packets that missed their deadline; empty without a deadline.
