@@ -6,13 +6,14 @@
 //!
 //! **What is booked.** A stream counts segments and their latency, or with a deadline, files. The
 //! latency of a file runs from its due time, even if its predecessor is still running then, to its
-//! last octet; the parts are those of the segment that completed it, and the rest is booked as
-//! talker stack, at the talker.
+//! last octet; the parts are those of the segment that completed it, and the rest is booked in the
+//! protocol, by where what the file waits for is meanwhile ([`crate::chain`]).
 //!
 //! Bursts come after the transfers of the list. Of the files that wait for a predecessor only the
 //! first one's due time is stored: later ones are drawn when it starts. At most [`MOST_FILES`]
 //! come.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Bulk, Bursts, Flow, Transfer};
@@ -20,6 +21,8 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 
 use crate::agenda::{Agenda, NEVER};
+use crate::chain::{Cause, Chain};
+use crate::message::Spent;
 use crate::packet::{Packet, REVERSE};
 use crate::random::{Draw, Purpose};
 use crate::tcp;
@@ -30,6 +33,10 @@ const ENDLESS: u64 = 1 << 56;
 /// Largest number of files of one flow from bursts; each has a record of about 40 octets. After the
 /// last one no file is due.
 const MOST_FILES: u32 = 1_000_000;
+
+/// The two ends, as those of a [`Chain`].
+const SENDER: u8 = 0;
+const RECEIVER: u8 = 1;
 
 /// One bulk flow.
 pub(crate) struct BulkFlow {
@@ -47,6 +54,8 @@ pub(crate) struct BulkFlow {
     records: Vec<TransferRecord>,
     /// Whether the stream counts files and not segments.
     counts_files: bool,
+    /// What files wait for, if they are counted.
+    chain: Chain,
 }
 
 /// Consecutive files.
@@ -133,6 +142,8 @@ pub(crate) struct File {
     pub(crate) size: u64,
     /// Number within the flow.
     pub(crate) number: u32,
+    /// What its latency was spent on.
+    pub(crate) spent: Box<Spent>,
 }
 
 /// Which end of a connection has handled a segment.
@@ -147,7 +158,7 @@ pub(crate) enum Handled {
 
 impl BulkFlow {
     /// Creates the flow, with no transfer begun.
-    pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64) -> Self {
+    pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64, stations: [u32; 2]) -> Self {
         let mut transfers = bulk.transfers.clone();
         transfers.sort_by_key(|transfer| transfer.start);
         Self {
@@ -167,6 +178,7 @@ impl BulkFlow {
             connection: None,
             records: Vec::new(),
             counts_files: flow.deadline.is_some(),
+            chain: Chain::new(stations),
         }
     }
 
@@ -249,7 +261,7 @@ impl BulkFlow {
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        (packet, cause): (&Packet, Cause),
         segment: &tcp::Segment,
     ) -> Handled {
         let is_current = usize::try_from(packet.number).is_ok_and(|number| number == self.begun);
@@ -258,6 +270,14 @@ impl BulkFlow {
         let Some(running) = running.filter(|own| is_current && !own.is_given_up()) else {
             return Handled::Late;
         };
+        let sender = if packet.has(REVERSE) {
+            RECEIVER
+        } else {
+            SENDER
+        };
+        if self.counts_files {
+            self.chain.arrive(now.as_ps(), sender, cause, packet);
+        }
         if packet.has(REVERSE) {
             running.sender.handle_segment(now, segment);
             return Handled::BySender;
@@ -270,26 +290,40 @@ impl BulkFlow {
             return Handled::ByReceiver(None);
         };
         record.finished_at = Some(now);
-        Handled::ByReceiver(self.counts_files.then(|| File {
+        let file = self.counts_files.then(|| File {
             due: running.due,
             size: running.size,
             number: u32::try_from(self.begun - 1).unwrap_or(u32::MAX),
-        }))
+            spent: Box::new(self.chain.spent(running.due, packet, sender, cause)),
+        });
+        // The next one may be due already.
+        self.chain.forget(self.next_due().min(now.as_ps()));
+        Handled::ByReceiver(file)
+    }
+
+    /// Returns why an end sends now.
+    pub(crate) const fn cause(&self, is_receiver: bool) -> Cause {
+        self.chain
+            .cause(if is_receiver { RECEIVER } else { SENDER })
+    }
+
+    /// Returns when the next file is due, or [`NEVER`].
+    fn next_due(&self) -> i64 {
+        match (self.transfers.get(self.begun), &self.bursts) {
+            (Some(next), _) => next.start.as_ps(),
+            (None, Some(files)) => files.due,
+            (None, None) => NEVER,
+        }
     }
 
     /// Returns when the sender has to wake up next.
     fn wake_at(&self) -> i64 {
-        let due = match (self.transfers.get(self.begun), &self.bursts) {
-            (Some(next), _) => next.start.as_ps(),
-            (None, Some(files)) => files.due,
-            (None, None) => NEVER,
-        };
         match &self.connection {
             Some(running) if !running.sender.is_done() => {
                 let timer = running.sender.poll_timeout().map_or(NEVER, Instant::as_ps);
                 timer.min(running.write_at)
             }
-            _ => due,
+            _ => self.next_due(),
         }
     }
 
@@ -364,6 +398,7 @@ impl BulkFlow {
     fn write_if_due(&mut self, now: Instant) {
         let segment = u64::from(self.config.mss);
         let interval = self.write_interval;
+        self.chain.note_written(SENDER, false);
         let Some(running) = &mut self.connection else {
             return;
         };
@@ -375,6 +410,7 @@ impl BulkFlow {
                 rest
             };
             running.sender.write(now, Bytes::new(chunk));
+            self.chain.note_written(SENDER, running.written > 0);
             running.written += chunk;
             if running.written == running.size {
                 running.sender.finish();

@@ -11,17 +11,18 @@
 //! with a reply to the last octet of the answer. Its parts are those of the segment that completed
 //! the message, of the listener's application, and of the segment that completed the answer; the
 //! remaining time passes in TCP (waiting for the window, for a retransmission, for earlier lost
-//! data) and is booked as [`Segment::TalkerStack`], at the talker.
+//! data), and is booked by where what the message waits for is meanwhile ([`crate::chain`]).
 //!
 //! **Limit.** With [`LIMIT`] messages in transit, further ones are refused and count as dropped.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use rtether_model::flow::{Flow, TcpParameters};
 use rtether_model::quantity::{Bytes, Instant};
-use rtether_model::record::Segment;
 
 use crate::agenda::{Agenda, NEVER};
+use crate::chain::{Cause, Chain};
 use crate::message::{Released, Spent};
 use crate::packet::{NONE, Packet, REVERSE};
 use crate::tcp;
@@ -47,6 +48,7 @@ pub(crate) struct Conversation {
     /// Timers of the ends.
     slots: [u32; 2],
     ends: [tcp::Endpoint; 2],
+    chain: Chain,
     /// Octets of a message.
     message: u64,
     answer: Option<Answer>,
@@ -93,6 +95,7 @@ impl Conversation {
             talker,
             listener,
             slots: [NONE; 2],
+            chain: Chain::new([talker, listener]),
             ends: [(); 2].map(|()| tcp::Endpoint::connected(config)),
             message: flow.payload.get(),
             answer: flow.reply.map(|reply| Answer {
@@ -121,11 +124,6 @@ impl Conversation {
         self.stream
     }
 
-    /// Returns the talker's station.
-    pub(crate) const fn talker(&self) -> u32 {
-        self.talker
-    }
-
     /// Returns the stations from and to which an end sends.
     pub(crate) const fn direction(&self, end: u8) -> [u32; 2] {
         if end == TALKER {
@@ -141,12 +139,7 @@ impl Conversation {
             return false;
         }
         self.outstanding.push_back(Message {
-            released: Released {
-                at: now.as_ps(),
-                number,
-                is_counted,
-                spent: Spent::default(),
-            },
+            released: Released::new(now.as_ps(), number, is_counted),
             answer_at: NEVER,
         });
         let size = Bytes::new(self.message);
@@ -174,12 +167,17 @@ impl Conversation {
         agenda.set(self.slots[usize::from(end)], wake_at);
     }
 
+    /// Returns why an end sends now.
+    pub(crate) const fn cause(&self, end: u8) -> Cause {
+        self.chain.cause(end)
+    }
+
     /// Passes a segment to the end that it is for, and returns this end. [`Self::book`] has the
     /// messages that are then complete.
     pub(crate) fn handle_segment(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        (packet, cause): (&Packet, Cause),
         segment: &tcp::Segment,
     ) -> u8 {
         let end = if packet.has(REVERSE) {
@@ -187,21 +185,37 @@ impl Conversation {
         } else {
             LISTENER
         };
+        self.chain.arrive(now.as_ps(), 1 - end, cause, packet);
         self.ends[usize::from(end)].handle_segment(now, segment);
         if end == LISTENER {
-            self.receive(now, packet);
+            self.receive(now, packet, cause);
         }
         end
     }
 
-    /// Removes and returns the oldest message, if it is complete.
-    pub(crate) fn book(&mut self) -> Option<Released> {
+    /// Removes and returns the oldest message, if `packet`, sent because of `cause`, has completed it,
+    /// with all that was spent.
+    pub(crate) fn book(&mut self, packet: &Packet, cause: Cause) -> Option<(Released, Spent)> {
         if self.booked >= self.complete() {
             return None;
         }
         self.booked += 1;
-        let message = self.outstanding.pop_front()?;
-        Some(message.released)
+        let Message { released, .. } = self.outstanding.pop_front()?;
+        let sender = if packet.has(REVERSE) {
+            LISTENER
+        } else {
+            TALKER
+        };
+        let last = self.chain.spent(released.since(), packet, sender, cause);
+        let spent = released.all(last);
+        Some((released, spent))
+    }
+
+    /// Forgets what no message waits for any more.
+    pub(crate) fn forget(&mut self, now: Instant) {
+        // The first was released first, even if its answer is what is under way.
+        let oldest = self.outstanding.front().map(|message| message.released.at);
+        self.chain.forget(oldest.unwrap_or(now.as_ps()));
     }
 
     /// Returns message number `count` of the connection; it must be outstanding.
@@ -239,19 +253,21 @@ impl Conversation {
 
     /// Handles a segment at the listener: notes the messages it completed and schedules their
     /// answers.
-    fn receive(&mut self, now: Instant, packet: &Packet) {
+    fn receive(&mut self, now: Instant, packet: &Packet, cause: Cause) {
         let complete = self.ends[usize::from(LISTENER)].delivered().get() / self.message;
         let Some(after) = self.answer.as_ref().map(|answer| answer.after) else {
             self.received = complete;
             return;
         };
-        let mut on_the_way = *packet;
-        on_the_way.spend(Segment::Application, self.listener, after);
-        let spent = Spent::of(&on_the_way);
         while self.received < complete {
-            if let Some(message) = self.message_at(self.received) {
+            let position = usize::try_from(self.received - self.booked);
+            let message = position.ok().and_then(|at| self.outstanding.get_mut(at));
+            if let Some(message) = message {
+                let since = message.released.at;
+                let mut spent = self.chain.spent(since, packet, TALKER, cause);
+                spent.answer(self.listener, after);
                 message.answer_at = now.as_ps() + after;
-                message.released.spent = spent;
+                message.released.spent = Some(Box::new(spent));
             }
             self.received += 1;
         }

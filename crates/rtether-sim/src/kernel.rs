@@ -36,7 +36,7 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, PortId};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::route::Routing;
 
 use crate::admission::AdmissionState;
@@ -318,7 +318,7 @@ impl Simulation {
         let fragmented = flow.fragmented();
         PacketInfo {
             id,
-            spent: packet.segments.map(Duration::from_ps),
+            spent: packet.spent(),
             flow: FlowId(packet.flow),
             number: packet.number,
             is_reverse: packet.has(REVERSE),

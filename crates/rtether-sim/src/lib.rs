@@ -33,6 +33,7 @@ mod admission;
 mod agenda;
 mod arp;
 mod bulk;
+mod chain;
 mod config;
 mod conversation;
 mod due;

@@ -109,6 +109,11 @@ pub struct Delivery {
     pub ethernet: Duration,
     /// All parts, by [`Segment`].
     pub segments: [Duration; Segment::COUNT],
+    /// The protocol's part of it, by where what the packet waited for was meanwhile.
+    pub awaited: [Duration; Segment::COUNT],
+    /// If it was answered over TCP or RTPS: from the release until the request was complete, and the
+    /// time of the application that answered.
+    pub answer: Option<[Duration; 2]>,
     /// Whether it was released after warm-up and counts in the record.
     pub is_counted: bool,
 }

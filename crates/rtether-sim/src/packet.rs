@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::quantity::Bytes;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 
+use crate::chain::Cause;
 use crate::publication::Message;
 use crate::tcp;
 use crate::twins::Twins;
@@ -41,7 +42,7 @@ pub(crate) struct Packet {
     /// When its current step ends: arrival, or completion of service.
     pub(crate) due: i64,
     /// Time spent so far, by [`Segment`].
-    pub(crate) segments: [i64; Segment::COUNT],
+    pub(crate) segments: [i64; Segment::OF_PACKETS],
     /// Largest single contribution so far, and where.
     pub(crate) worst: i64,
     pub(crate) worst_place: u32,
@@ -97,6 +98,12 @@ impl Packet {
         self.size as i64 + if self.has(TAGGED) { 4 } else { 0 }
     }
 
+    /// Returns the time spent so far, by segment.
+    pub(crate) fn spent(&self) -> [Duration; Segment::COUNT] {
+        let part = |index: usize| self.segments.get(index).copied().unwrap_or(0);
+        core::array::from_fn(|index| Duration::from_ps(part(index)))
+    }
+
     /// Books time spent at a place: `index` is a port or a station.
     #[inline]
     pub(crate) const fn spend(&mut self, segment: Segment, index: u32, time: i64) {
@@ -116,7 +123,7 @@ pub(crate) fn frame_octets(size: Bytes) -> Option<u16> {
 /// Bits of a place code that hold the index of a port or station.
 pub(crate) const PLACE_INDEX_BITS: u32 = 28;
 
-const fn place_code(segment: Segment, index: u32) -> u32 {
+pub(crate) const fn place_code(segment: Segment, index: u32) -> u32 {
     ((segment as u32) << PLACE_INDEX_BITS) | index
 }
 
@@ -126,6 +133,8 @@ pub(crate) struct Pool {
     packets: Vec<Packet>,
     /// TCP header of each packet; shorter than `packets` until TCP is used.
     segments: Vec<tcp::Segment>,
+    /// Why each packet was sent; shorter than `packets` until messages travel over TCP.
+    causes: Vec<Cause>,
     /// Datagram in each packet; shorter than `packets` until RTPS is used.
     messages: Vec<Option<Message>>,
     /// Frame of which each packet is a copy, and whether it is in the second network; shorter than
@@ -169,6 +178,9 @@ impl Pool {
         if let Some(&segment) = self.segments.get(id as usize) {
             self.set_segment(copy, segment);
         }
+        if let Some(&cause) = self.causes.get(id as usize) {
+            self.set_cause(copy, cause);
+        }
         if let Some(message) = self.message(id).cloned() {
             self.set_message(copy, message);
         }
@@ -195,6 +207,20 @@ impl Pool {
     /// Returns the TCP header of a packet of a flow over TCP.
     pub(crate) fn segment(&self, id: u32) -> Option<&tcp::Segment> {
         self.segments.get(id as usize)
+    }
+
+    /// Returns why a packet of a message over TCP was sent.
+    pub(crate) fn cause(&self, id: u32) -> Cause {
+        self.causes.get(id as usize).copied().unwrap_or_default()
+    }
+
+    /// Tells why a packet is sent.
+    pub(crate) fn set_cause(&mut self, id: u32, cause: Cause) {
+        let needed = id as usize + 1;
+        if self.causes.len() < needed {
+            self.causes.resize(needed, Cause::default());
+        }
+        self.causes[id as usize] = cause;
     }
 
     /// Attaches a TCP header.

@@ -13,6 +13,7 @@ use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, TransferRecord, Worst};
 
+use crate::message::Spent;
 use crate::packet::Packet;
 
 /// Statistics of one stream during the run.
@@ -24,7 +25,7 @@ pub(crate) struct StreamStats {
     latency: Extremes,
     ethernet: Extremes,
     /// Time by segment, not carried over yet.
-    segments: [i64; Segment::COUNT],
+    segments: [i64; Segment::OF_PACKETS],
     histogram: Histogram,
     rest: Box<Rest>,
 }
@@ -101,7 +102,7 @@ impl StreamStats {
             delivered: 0,
             latency: Extremes::default(),
             ethernet: Extremes::default(),
-            segments: [0; Segment::COUNT],
+            segments: [0; Segment::OF_PACKETS],
             histogram: Histogram::default(),
             rest: Box::new(Rest {
                 record,
@@ -116,18 +117,53 @@ impl StreamStats {
     /// Records a delivered packet. `payload` is given where packet sizes differ.
     #[inline]
     pub(crate) fn deliver(&mut self, now: i64, packet: &Packet, bucket: i64, payload: Option<u64>) {
+        self.note_delivered(now, packet, bucket, payload, 0);
+    }
+
+    /// Records a message that was delivered, with the parts of its packet and what it waited for.
+    pub(crate) fn deliver_whole(
+        &mut self,
+        now: i64,
+        (packet, spent): (&Packet, &Spent),
+        bucket: i64,
+        payload: Option<u64>,
+    ) {
+        let awaited = spent.awaited();
+        let sum = awaited.iter().sum();
+        let is_worst = now - packet.released_at > self.latency.max || self.delivered == 0;
+        self.note_delivered(now, packet, bucket, payload, sum);
+        let record = &mut self.rest.record;
+        record.segments_ps[Segment::Protocol.index()] += i128::from(sum);
+        for (total, part) in record.awaited_ps.iter_mut().zip(awaited) {
+            *total += i128::from(*part);
+        }
+        if let Some(worst) = record.worst.as_mut().filter(|_| is_worst) {
+            worst.awaited = awaited.map(Duration::from_ps);
+            worst.segments[Segment::Protocol.index()] = Duration::from_ps(sum);
+        }
+    }
+
+    #[inline]
+    fn note_delivered(
+        &mut self,
+        now: i64,
+        packet: &Packet,
+        bucket: i64,
+        payload: Option<u64>,
+        awaited: i64,
+    ) {
         let latency = now - packet.released_at;
         let mut ethernet = 0;
-        for segment in Segment::ALL {
-            let spent = packet.segments[segment.index()];
-            self.segments[segment.index()] += spent;
+        let parts = self.segments.iter_mut().zip(packet.segments);
+        for (segment, (sum, spent)) in Segment::ALL.into_iter().zip(parts) {
+            *sum += spent;
             if segment.is_ethernet() {
                 ethernet += spent;
             }
         }
         debug_assert_eq!(
             latency,
-            packet.segments.iter().sum::<i64>(),
+            packet.segments.iter().sum::<i64>() + awaited,
             "segments of flow {} do not add up to the latency",
             packet.flow
         );
@@ -185,6 +221,7 @@ impl StreamStats {
     /// Carries the sums over into the record.
     fn carry(&mut self) {
         let totals = &mut self.rest.record.segments_ps;
+        // Packets have none of the last, the protocol's.
         for (total, sum) in totals.iter_mut().zip(&mut self.segments) {
             *total += i128::from(core::mem::take(sum));
         }
@@ -249,7 +286,8 @@ fn worst_of(packet: &Packet, latency: i64) -> Worst {
     Worst {
         released_at: Instant::from_ps(packet.released_at),
         latency: Duration::from_ps(latency),
-        segments: packet.segments.map(Duration::from_ps),
+        segments: packet.spent(),
+        awaited: [Duration::ZERO; Segment::COUNT],
         responsible: (
             Place {
                 segment: Segment::Wire,

@@ -24,11 +24,17 @@ pub enum Segment {
     ReceiveStack,
     /// Application tasks, and the listener's application before it replies.
     Application,
+    /// In a protocol at either end: waiting for an acknowledgment, a window, a repetition or earlier
+    /// data. Only messages, files and samples have it; where what they wait for is meanwhile is told
+    /// apart ([`StreamRecord::awaited_ps`](super::StreamRecord::awaited_ps)).
+    Protocol,
 }
 
 impl Segment {
     /// Number of segments.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
+    /// Number of segments that single packets have: the first ones of [`Segment::ALL`].
+    pub const OF_PACKETS: usize = 9;
     /// All segments, in the order in which a packet passes them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::TalkerStack,
@@ -40,6 +46,7 @@ impl Segment {
         Self::ReceiveQueue,
         Self::ReceiveStack,
         Self::Application,
+        Self::Protocol,
     ];
 
     /// Returns the position in [`Segment::ALL`].
@@ -59,6 +66,7 @@ impl Segment {
             Self::ReceiveQueue => "receive queue",
             Self::ReceiveStack => "receive stack",
             Self::Application => "application",
+            Self::Protocol => "protocol",
         }
     }
 
@@ -66,7 +74,11 @@ impl Segment {
     pub const fn is_in_node(self) -> bool {
         matches!(
             self,
-            Self::TalkerStack | Self::ReceiveQueue | Self::ReceiveStack | Self::Application
+            Self::TalkerStack
+                | Self::ReceiveQueue
+                | Self::ReceiveStack
+                | Self::Application
+                | Self::Protocol
         )
     }
 

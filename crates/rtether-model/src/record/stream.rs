@@ -37,7 +37,10 @@ pub struct Worst {
     pub latency: Duration,
     /// Time spent per segment.
     pub segments: [Duration; Segment::COUNT],
-    /// The place with the largest share, and this share.
+    /// The protocol's part of it, by where what the packet waited for was meanwhile; what an end spent
+    /// waiting for a timer stays in the protocol.
+    pub awaited: [Duration; Segment::COUNT],
+    /// The place with the largest share, and this share: of the packet, and of what it waited for.
     pub responsible: (Place, Duration),
     /// Seed of its run.
     pub seed: u64,
@@ -70,6 +73,9 @@ pub struct StreamRecord {
     pub ethernet: Summary,
     /// Time per segment, summed over delivered packets, in picoseconds.
     pub segments_ps: [i128; Segment::COUNT],
+    /// The protocol's part of it, by where what packets waited for was meanwhile; the sum is that of
+    /// [`Segment::Protocol`].
+    pub awaited_ps: [i128; Segment::COUNT],
     /// The worst packet.
     pub worst: Option<Worst>,
     /// Latency over time; empty unless requested. Bucket `i` begins at `i * bucket`.
@@ -183,6 +189,9 @@ impl StreamRecord {
         self.histogram.merge(&other.histogram);
         self.ethernet.merge(&other.ethernet);
         for (own, others) in self.segments_ps.iter_mut().zip(other.segments_ps) {
+            *own += others;
+        }
+        for (own, others) in self.awaited_ps.iter_mut().zip(other.awaited_ps) {
             *own += others;
         }
         // The first of equals is kept, so that merging in seed order is deterministic.

@@ -41,7 +41,11 @@ const fn part(place: Place, has_turned: bool) -> usize {
     let is_master = place.port.node.0 == MASTER.0;
     let is_slave = place.port.node.0 == SLAVE.0;
     match place.segment {
-        Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess if is_master => 0,
+        Segment::Protocol | Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess
+            if is_master =>
+        {
+            0
+        }
         Segment::Wire if is_master => 1,
         Segment::Wire if is_slave => 8,
         Segment::Wire => [4, 11][has_turned as usize],
@@ -49,7 +53,9 @@ const fn part(place: Place, has_turned: bool) -> usize {
         Segment::SwitchQueue => [3, 10][has_turned as usize],
         Segment::ReceiveQueue | Segment::ReceiveStack if is_slave => 5,
         Segment::Application if is_slave => 6,
-        Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => 7,
+        Segment::Protocol | Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => {
+            7
+        }
         Segment::ReceiveQueue | Segment::ReceiveStack | Segment::Application => 12,
     }
 }

@@ -203,7 +203,8 @@ impl Simulation {
         };
         check_traffic(flow, &self.network)?;
         let conversation = self.add_conversations(index, talker, &listeners, flow)?;
-        let bulk = self.add_bulk(index, flow)?;
+        let stations = [talker, listeners.first().copied().unwrap_or(talker)];
+        let bulk = self.add_bulk(index, stations, flow)?;
         let fragmented = self.add_fragmented(flow)?;
         let size = octets(flow.payload)?;
         let answer = match flow.reply {

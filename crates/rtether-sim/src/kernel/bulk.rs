@@ -4,7 +4,7 @@ use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
 use crate::bulk::{File, Handled};
-use crate::message::{Released, Spent};
+use crate::message::Released;
 use crate::observe::Observer;
 use crate::packet::{COUNTED, Packet, REVERSE, frame_octets};
 use crate::tcp;
@@ -77,6 +77,10 @@ impl Simulation {
         }
         let id = self.pool.insert(packet);
         self.pool.set_segment(id, segment);
+        let bulk = &self.bulk[index as usize];
+        if bulk.counts_files() {
+            self.pool.set_cause(id, bulk.cause(is_reverse));
+        }
         self.send(source, id, observer);
     }
 
@@ -91,7 +95,8 @@ impl Simulation {
             self.pool.remove(id);
         }
         let now = self.now();
-        match self.bulk[index as usize].handle_segment(now, &packet, &segment) {
+        let cause = self.pool.cause(id);
+        match self.bulk[index as usize].handle_segment(now, (&packet, cause), &segment) {
             Handled::Late => {}
             Handled::BySender => self.drain_sender(index, observer),
             Handled::ByReceiver(file) => {
@@ -108,18 +113,13 @@ impl Simulation {
 
     /// Books a file that packet `id` completed.
     fn book_file<O: Observer>(&mut self, index: u32, id: u32, file: &File, observer: &mut O) {
-        let released = Released {
-            at: file.due,
-            number: file.number,
-            is_counted: self.is_counted(file.due),
-            spent: Spent::default(),
-        };
+        let released = Released::new(file.due, file.number, self.is_counted(file.due));
         let flow = &self.flows[self.bulk[index as usize].flow() as usize];
-        let (talker, stream) = (flow.talker(), flow.first_stream());
+        let stream = flow.first_stream();
         if released.is_counted {
             self.streams[stream as usize].note_released();
         }
-        self.book_whole(id, talker, &released, Some(file.size), observer);
+        self.book_whole(id, &released, &file.spent, Some(file.size), observer);
     }
 
     /// Books a file that has been given up.

@@ -60,6 +60,8 @@ impl Simulation {
         packet.put(REVERSE, end == LISTENER);
         let id = self.pool.insert(packet);
         self.pool.set_segment(id, segment);
+        let cause = self.conversations[index as usize].cause(end);
+        self.pool.set_cause(id, cause);
         self.send(source, id, observer);
     }
 
@@ -72,12 +74,14 @@ impl Simulation {
             self.pool.remove(id);
             return;
         };
+        let cause = self.pool.cause(id);
         let conversation = &mut self.conversations[index as usize];
-        let talker = conversation.talker();
-        let end = conversation.handle_segment(now, &packet, &segment);
-        while let Some(released) = self.conversations[index as usize].book() {
-            self.book_whole(id, talker, &released, None, observer);
+        let end = conversation.handle_segment(now, (&packet, cause), &segment);
+        while let Some((released, spent)) = self.conversations[index as usize].book(&packet, cause)
+        {
+            self.book_whole(id, &released, &spent, None, observer);
         }
+        self.conversations[index as usize].forget(now);
         self.pool.remove(id);
         self.drain_end(index, end, observer);
     }

@@ -5,7 +5,7 @@ use rtether_model::record::Segment;
 
 use super::Simulation;
 use crate::flow::Carrier;
-use crate::message::Released;
+use crate::message::{Released, Spent};
 use crate::observe::{Delivery, Observer};
 use crate::packet::{ARP, COUNTED, GROUP, REVERSE};
 
@@ -69,17 +69,7 @@ impl Simulation {
         observer: &mut O,
     ) {
         if O::ACTIVE {
-            let packet = self.pool.get(id);
-            let segments = packet.segments.map(Duration::from_ps);
-            let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
-            let delivery = Delivery {
-                stream: packet.stream as usize,
-                latency: self.now() - Instant::from_ps(packet.released_at),
-                ethernet: inside.map(|segment| segments[segment.index()]).sum(),
-                segments,
-                is_counted: packet.has(COUNTED),
-            };
-            observer.delivered(self.now(), &self.info(id), &delivery);
+            self.tell_delivered(id, &Spent::default(), observer);
         }
         let packet = self.pool.get(id);
         if packet.has(COUNTED) {
@@ -89,23 +79,56 @@ impl Simulation {
         self.pool.remove(id);
     }
 
-    /// Books a message of station `talker` that packet `id` completed; the packet remains.
-    /// `payload` is given where messages differ in size.
+    /// Tells the observer of a delivery, with what was spent in the protocol.
+    fn tell_delivered<O: Observer>(&self, id: u32, spent: &Spent, observer: &mut O) {
+        let packet = self.pool.get(id);
+        let mut segments = packet.spent();
+        let awaited = spent.awaited().map(Duration::from_ps);
+        segments[Segment::Protocol.index()] = awaited.into_iter().sum();
+        let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
+        let delivery = Delivery {
+            stream: packet.stream as usize,
+            latency: self.now() - Instant::from_ps(packet.released_at),
+            ethernet: inside.map(|segment| segments[segment.index()]).sum(),
+            segments,
+            awaited,
+            answer: spent.answered().map(|own| own.map(Duration::from_ps)),
+            is_counted: packet.has(COUNTED),
+        };
+        observer.delivered(self.now(), &self.info(id), &delivery);
+    }
+
+    /// Books a message that packet `id` completed, with what has been spent since its release; the packet
+    /// remains. `payload` is given where messages differ in size.
     pub(super) fn book_whole<O: Observer>(
         &mut self,
         id: u32,
-        talker: u32,
         released: &Released,
+        spent: &Spent,
         payload: Option<u64>,
         observer: &mut O,
     ) {
+        debug_assert_eq!(
+            spent.total(),
+            self.now - released.at,
+            "the parts of a message"
+        );
         // One packet may complete several messages, and booking ends a packet.
         let copy = self.pool.duplicate(id);
         let packet = self.pool.get_mut(copy);
-        released.put_into(packet, talker, self.now);
+        released.put_into(packet, spent);
         let flow = packet.flow;
         self.note_answer(flow, released.number);
-        self.book_delivery(copy, payload, observer);
+        if O::ACTIVE {
+            self.tell_delivered(copy, spent, observer);
+        }
+        let packet = self.pool.get(copy);
+        if packet.has(COUNTED) {
+            let stats = &mut self.streams[packet.stream as usize];
+            let bucket = self.config.bucket.as_ps();
+            stats.deliver_whole(self.now, (packet, spent), bucket, payload);
+        }
+        self.pool.remove(copy);
     }
 
     /// Counts a message of a stream as lost.

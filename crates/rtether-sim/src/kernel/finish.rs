@@ -263,7 +263,8 @@ impl Simulation {
             Segment::TalkerStack
             | Segment::ReceiveQueue
             | Segment::ReceiveStack
-            | Segment::Application => PortId::first(self.stations[index as usize].node()),
+            | Segment::Application
+            | Segment::Protocol => PortId::first(self.stations[index as usize].node()),
         };
         (segment, port)
     }

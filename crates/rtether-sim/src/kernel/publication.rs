@@ -1,10 +1,13 @@
 //! Publications over RTPS: datagrams between participants and the stacks, and the samples in them.
 
+use alloc::boxed::Box;
+
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
+use crate::chain::Way;
 use crate::message::{Released, Spent};
 use crate::observe::Observer;
 use crate::packet::{Packet, REVERSE, TAGGED, frame_octets};
@@ -14,14 +17,9 @@ use crate::stats::StreamStats;
 impl Simulation {
     /// Publishes a sample of the talker's application.
     pub(super) fn publish<O: Observer>(&mut self, topic: u32, number: u32, observer: &mut O) {
-        let released = Released {
-            at: self.now,
-            number,
-            is_counted: self.is_counted(self.now),
-            spent: Spent::default(),
-        };
+        let released = Released::new(self.now, number, self.is_counted(self.now));
         let lose = losses(&mut self.streams);
-        let party = self.publications.publish(topic, released, lose);
+        let party = self.publications.publish(topic, &released, lose);
         self.drain_party(party, observer);
     }
 
@@ -89,19 +87,30 @@ impl Simulation {
         let mut packet = id.map_or_else(Packet::default, |id| *self.pool.get(id));
         packet.flow = sample.flow;
         packet.stream = sample.stream;
+        let mut spent = Spent::default();
+        let since = sample.released.since();
+        let [writer, taker] = sample.stations;
+        if id.is_some() {
+            spent.carry(since, &Way::of(&packet), sample.stations);
+            // It waited for its turn or its repetition.
+            spent.pause(Segment::Protocol, writer, packet.released_at - since);
+        } else {
+            // The reader has held it back.
+            spent.pause(Segment::Protocol, taker, self.now - since);
+        }
+        let mut spent = sample.released.all(spent);
         if let Some((station, after)) = sample.answer {
-            packet.spend(Segment::Application, station, after);
-            let spent = Spent::of(&packet);
+            spent.answer(station, after);
             let released = Released {
-                spent,
-                ..sample.released
+                spent: Some(Box::new(spent)),
+                ..sample.released.clone()
             };
             let lose = losses(&mut self.streams);
             self.publications
                 .answer(reader, released, (self.now, after), lose);
         } else {
             let id = self.pool.insert(packet);
-            self.book_whole(id, sample.talker, &sample.released, None, observer);
+            self.book_whole(id, &sample.released, &spent, None, observer);
             self.pool.remove(id);
         }
     }

@@ -82,7 +82,8 @@ pub(crate) struct Reader {
 pub(crate) struct Sample {
     pub(crate) flow: u32,
     pub(crate) stream: u32,
-    pub(crate) talker: u32,
+    /// Stations of its writer and its reader.
+    pub(crate) stations: [u32; 2],
     pub(crate) released: Released,
     /// The station that answers it, and the time this takes.
     pub(crate) answer: Option<(u32, i64)>,

@@ -39,7 +39,7 @@ impl Publications {
     pub(crate) fn publish(
         &mut self,
         topic: u32,
-        released: Released,
+        released: &Released,
         mut lose: impl FnMut(u32, &Released),
     ) -> u32 {
         let topic = &mut self.topics[topic as usize];
@@ -48,8 +48,8 @@ impl Publications {
         let written = participant.write(clock(released.at), topic.writer, &sample);
         for listener in &mut topic.listeners {
             let lost = match written {
-                Ok(sequence) => listener.samples.push(sequence, released),
-                Err(_) => Some(released),
+                Ok(sequence) => listener.samples.push(sequence, released.clone()),
+                Err(_) => Some(released.clone()),
             };
             if let Some(lost) = lost {
                 lose(listener.stream, &lost);
@@ -135,7 +135,10 @@ impl Publications {
                 return Some(Sample {
                     flow: topic.flow,
                     stream,
-                    talker: topic.talker,
+                    stations: match role.answers {
+                        None => [topic.talker, station],
+                        Some(_) => [station, topic.talker],
+                    },
                     released,
                     answer: answer.map(|answer| (station, answer.after)),
                 });
@@ -193,8 +196,8 @@ impl Publications {
         };
         let participant = &mut self.parties[party as usize].participant;
         let lost = match participant.write(clock(now), writer, &NewSample::value(&of.payload)) {
-            Ok(sequence) => listener.answers.push(sequence, answer.released),
-            Err(_) => Some(answer.released),
+            Ok(sequence) => listener.answers.push(sequence, answer.released.clone()),
+            Err(_) => Some(answer.released.clone()),
         };
         if let Some(lost) = lost {
             lose(listener.stream, &lost);

@@ -65,7 +65,6 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Spent;
     use alloc::vec::Vec;
 
     /// Oracle: by hand. Skipped samples are lost; a skipped or taken sequence number is unknown.
@@ -73,12 +72,7 @@ mod tests {
     fn what_is_passed_by_is_lost() {
         let mut series = Series::default();
         for number in 0..4 {
-            let released = Released {
-                at: 0,
-                number,
-                is_counted: true,
-                spent: Spent::default(),
-            };
+            let released = Released::new(0, number, true);
             assert!(
                 series
                     .push(SequenceNumber(i64::from(number) + 5), released)
@@ -101,12 +95,7 @@ mod tests {
     #[test]
     fn too_many_are_lost_from_the_oldest_on() {
         let mut series = Series::default();
-        let released = |number| Released {
-            at: 0,
-            number,
-            is_counted: true,
-            spent: Spent::default(),
-        };
+        let released = |number| Released::new(0, number, true);
         let limit = u32::try_from(LIMIT).expect("a number");
         for number in 0..limit {
             let sequence = SequenceNumber(i64::from(number) + 1);

@@ -44,9 +44,9 @@ pub struct Part {
     /// Whether some of the frames that it waited for are no longer known: memory holds about a
     /// million.
     pub is_partial: bool,
-    /// The time in the protocol of the talker: waiting for a window, a retransmission or earlier
-    /// data.
-    pub is_protocol: bool,
+    /// Whether it is time in the protocol: not the packet was there, but what it waited for, such as
+    /// earlier data or their acknowledgment; or an end waited for a timer.
+    pub is_awaited: bool,
 }
 
 impl Part {

@@ -22,6 +22,9 @@ const JAMMED_OCTETS: i64 = 12;
 /// Frames that are known at once, of all servers.
 const WORKS: usize = 1 << 20;
 
+/// Segments that have arrived and are known at once.
+const ARRIVED: usize = 1 << 16;
+
 /// How many packets back the request of an answer is looked for.
 const REQUESTS: usize = 256;
 
@@ -30,6 +33,7 @@ const NOTHING: Spent = [Duration::ZERO; Segment::COUNT];
 /// The parts in the order in which a packet passes them between two events of its trail: it comes
 /// over a link, is received, or is sent on.
 const ORDER: [Segment; Segment::COUNT] = [
+    Segment::Protocol,
     Segment::Wire,
     Segment::SwitchLatency,
     Segment::ReceiveQueue,
@@ -63,11 +67,34 @@ struct Trail {
     steps: Vec<Step>,
     /// Servers of stacks that worked on it.
     services: Vec<Service>,
+    /// Where it goes.
+    to: Option<NodeId>,
+    /// How many segments had arrived when it was sent.
+    after: u64,
+}
+
+/// A segment that has arrived at an end of a connection.
+struct Arrived {
+    flow: FlowId,
+    number: u64,
+    trail: Trail,
 }
 
 impl Trail {
     fn begin(&self) -> Option<Instant> {
         Some(self.steps.first()?.at)
+    }
+
+    fn end(&self) -> Option<Instant> {
+        Some(self.steps.last()?.at)
+    }
+
+    /// Returns the station that sent it.
+    fn from(&self) -> Option<NodeId> {
+        match self.steps.first()?.seen {
+            Seen::At(node) => Some(node),
+            Seen::Sent(_) => None,
+        }
     }
 
     /// Returns what its packet has spent since it was released.
@@ -89,6 +116,9 @@ pub struct Trails<W> {
     reached: Option<(Instant, PacketInfo)>,
     /// Trails of the last packets that reached a listener, which may answer.
     requests: VecDeque<Trail>,
+    /// Segments of the flows followed, in the order of their arrival.
+    arrived: VecDeque<Arrived>,
+    arrivals: u64,
 }
 
 impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Trails<W> {
@@ -111,6 +141,8 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Trails<W> {
             works: Works::new(since, WORKS),
             reached: None,
             requests: VecDeque::new(),
+            arrived: VecDeque::new(),
+            arrivals: 0,
         }
     }
 }
@@ -136,7 +168,10 @@ impl<W> Trails<W> {
         let trail = trail.unwrap_or(&empty);
         let rest = minus(&delivery.segments, &trail.spent());
         let talker = Seen::At(self.talkers[packet.flow.index()]);
-        let parts = self.join(packet.released_at, rest, trail);
+        let chain = packet
+            .tcp
+            .and_then(|_| self.chain(now, packet, delivery, trail));
+        let parts = chain.or_else(|| self.join(packet.released_at, rest, trail));
         let parts = parts.unwrap_or_else(|| {
             let mut parts = Parts::new(self, packet.released_at);
             let is_early = rest.iter().any(|part| part.is_negative());
@@ -168,16 +203,19 @@ impl<W> Trails<W> {
             rest != NOTHING
                 && request.begin() >= Some(released_at)
                 && differing
-                    .all(|segment| matches!(segment, Segment::TalkerStack | Segment::Application))
+                    .all(|segment| matches!(segment, Segment::Protocol | Segment::Application))
         });
         if let Some(request) = request {
             rest = minus(&rest, &request.spent());
         }
         let mut parts = Parts::new(self, released_at);
-        for trail in request.into_iter().chain([trail]) {
+        for (position, trail) in request.into_iter().chain([trail]).enumerate() {
             let mut gap = trail.begin()? - parts.cursor;
             let at = trail.steps.first()?.seen;
-            for segment in [Segment::Application, Segment::TalkerStack] {
+            // The application answers between both.
+            let pauses = [Segment::Application, Segment::Protocol];
+            for segment in &pauses[usize::from(position == 0)..] {
+                let segment = *segment;
                 let time = Ord::min(gap, rest[segment.index()]);
                 if time > Duration::ZERO {
                     parts.add(segment, time, at, None, trail, true);
@@ -191,6 +229,48 @@ impl<W> Trails<W> {
             parts.follow(trail);
         }
         (rest == NOTHING).then_some(parts)
+    }
+
+    /// Returns the parts of a message over TCP: the segment that completed it, and before that, back to
+    /// the release, the segments that it waited for; `None` if these are no longer known.
+    fn chain(
+        &self,
+        now: Instant,
+        packet: &PacketInfo,
+        delivery: &Delivery,
+        trail: &Trail,
+    ) -> Option<Parts<'_, W>> {
+        let mut parts = Parts::new(self, packet.released_at);
+        if let Some([requested, answered]) = delivery.answer {
+            let done = packet.released_at + requested;
+            let listener = trail.from()?;
+            let mut arrived = self.arrived.iter().rev();
+            let request = arrived.find(|own| {
+                own.flow == packet.flow
+                    && own.trail.to == Some(listener)
+                    && own.trail.end() == Some(done)
+            })?;
+            parts.follow_chain(packet.flow, &request.trail)?;
+            if answered > Duration::ZERO {
+                let at = Seen::At(listener);
+                parts.add(Segment::Application, answered, at, None, trail, false);
+            }
+        }
+        parts.follow_chain(packet.flow, trail)?;
+        (parts.cursor == now).then_some(parts)
+    }
+
+    /// Returns the segment that arrived last at the end that sent this one, before it did.
+    fn cause(&self, flow: FlowId, trail: &Trail) -> Option<&Trail> {
+        let (here, peer) = (trail.from()?, trail.to);
+        let mut arrived = self.arrived.iter().rev();
+        let found = arrived.find(|own| {
+            own.flow == flow
+                && own.number < trail.after
+                && own.trail.to == Some(here)
+                && own.trail.from() == peer
+        })?;
+        Some(&found.trail)
     }
 
     fn follows(&self, packet: &PacketInfo) -> bool {
@@ -227,6 +307,26 @@ impl<W> Trails<W> {
             self.in_transit.remove(&packet.id);
         }
         self.step(now, Seen::At(packet.source), packet);
+        if let Some(trail) = self.in_transit.get_mut(&packet.id) {
+            (trail.to, trail.after) = (packet.destination, self.arrivals);
+        }
+    }
+
+    /// Keeps the trail of a segment that has arrived at an end of its connection.
+    fn arrive(&mut self, packet: &PacketInfo) {
+        let trail = self.in_transit.get(&packet.id);
+        let Some(trail) = trail.filter(|_| packet.tcp.is_some()).cloned() else {
+            return;
+        };
+        if self.arrived.len() == ARRIVED {
+            self.arrived.pop_front();
+        }
+        self.arrived.push_back(Arrived {
+            flow: packet.flow,
+            number: self.arrivals,
+            trail,
+        });
+        self.arrivals += 1;
     }
 
     /// Notes that a frame occupies a port from `begin` on.
@@ -315,6 +415,10 @@ fn minus(a: &Spent, b: &Spent) -> Spent {
 struct Parts<'a, W> {
     trails: &'a Trails<W>,
     cursor: Instant,
+    /// Parts before this time are left out.
+    since: Instant,
+    /// Whether parts are of what the packet waits for.
+    is_awaited: bool,
     found: Vec<Part>,
 }
 
@@ -323,8 +427,38 @@ impl<'a, W> Parts<'a, W> {
         Self {
             trails,
             cursor,
+            since: cursor,
+            is_awaited: false,
             found: Vec::new(),
         }
+    }
+
+    /// Adds what is waited for from here on until a segment is sent, and its parts.
+    fn follow_chain(&mut self, flow: FlowId, last: &Trail) -> Option<()> {
+        self.since = self.cursor;
+        let mut legs = alloc::vec![last];
+        let mut leg = last;
+        while leg.begin()? > self.since {
+            let cause = self.trails.cause(flow, leg);
+            let Some(cause) = cause.filter(|own| own.end() > Some(self.since)) else {
+                break;
+            };
+            legs.push(cause);
+            leg = cause;
+        }
+        for (left, leg) in legs.iter().enumerate().rev() {
+            let begin = leg.begin()?;
+            if begin > self.cursor {
+                // For a timer, or for the application to write.
+                let at = Seen::At(leg.from()?);
+                self.add(Segment::Protocol, begin - self.cursor, at, None, leg, true);
+            }
+            self.cursor = begin;
+            self.is_awaited = left > 0 || begin < self.since;
+            self.follow(leg);
+        }
+        self.is_awaited = false;
+        Some(())
     }
 
     /// Adds the parts between the events of a trail.
@@ -371,19 +505,21 @@ impl<'a, W> Parts<'a, W> {
                 | Segment::SwitchQueue
                 | Segment::ReceiveQueue
                 | Segment::ReceiveStack
-                | Segment::Application => to,
+                | Segment::Application
+                | Segment::Protocol => to,
             };
-            self.add(segment, time, at, port, trail, false);
+            let is_awaited = self.is_awaited;
+            self.add(segment, time, at, port, trail, is_awaited);
         }
     }
 
     /// Adds parts of which only the sums are known.
-    fn add_all(&mut self, spent: &Spent, at: Seen, is_protocol: bool) {
+    fn add_all(&mut self, spent: &Spent, at: Seen, is_awaited: bool) {
         let trail = Trail::default();
         for segment in ORDER {
             let time = spent[segment.index()];
             if time > Duration::ZERO {
-                self.add(segment, time, at, None, &trail, is_protocol);
+                self.add(segment, time, at, None, &trail, is_awaited);
             }
         }
     }
@@ -395,10 +531,13 @@ impl<'a, W> Parts<'a, W> {
         at: Seen,
         port: Option<PortId>,
         trail: &Trail,
-        is_protocol: bool,
+        is_awaited: bool,
     ) {
-        let (enter, leave) = (self.cursor, self.cursor + time);
+        let (enter, leave) = (Ord::max(self.cursor, self.since), self.cursor + time);
         self.cursor = leave;
+        if enter >= leave {
+            return;
+        }
         let station = match at {
             Seen::At(node) => node,
             Seen::Sent(port) => port.node,
@@ -423,9 +562,8 @@ impl<'a, W> Parts<'a, W> {
                 service = trail.services.iter().find(is_own);
                 server = service.map(|own| Server::Stack(station, own.server));
             }
-            Segment::ReceiveStack | Segment::Application => {}
+            Segment::ReceiveStack | Segment::Application | Segment::Protocol => {}
         }
-        let server = server.filter(|_| !is_protocol);
         let trails = self.trails;
         let waits = server.map(|server| trails.waits(server, enter, leave, service));
         self.found.push(Part {
@@ -437,7 +575,7 @@ impl<'a, W> Parts<'a, W> {
             leave,
             waits: waits.unwrap_or_default(),
             is_partial: server.is_some_and(|server| !trails.works.is_known(server, enter)),
-            is_protocol,
+            is_awaited,
         });
     }
 }
@@ -491,6 +629,7 @@ impl<W: FnMut(&PacketInfo, &Delivery) -> bool> Observer for Trails<W> {
         self.step(now, Seen::At(station), packet);
         if self.follows(packet) {
             self.reached = Some((now, *packet));
+            self.arrive(packet);
             let trail = self
                 .in_transit
                 .get(&packet.id)

@@ -6,6 +6,7 @@ mod access;
 mod adaptive;
 mod admission;
 mod arp;
+mod blame;
 mod bursts;
 mod closed_forms;
 mod deadlines;

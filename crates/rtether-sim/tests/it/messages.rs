@@ -151,10 +151,11 @@ fn a_long_message_is_cut_into_segments() {
 }
 
 #[test]
-fn a_window_makes_messages_wait_in_the_talker() {
+fn a_window_makes_messages_wait_for_what_is_on_the_wires() {
     // Oracle: a window of two segments, each acknowledged. The third segment leaves when the
     // acknowledgement of the first is back: two frames of 122.08 us and two of 5.76 us; two more
-    // frame times follow.
+    // frame times follow. Until it leaves, the first segment and its acknowledgment are on the wires; the
+    // longest on that of the talker, where the third is as long.
     let mut plant = messages(MS(10), None);
     plant.flows[0].payload = Bytes::new(4_380);
     plant.flows[0].connection = Some(TcpParameters {
@@ -165,12 +166,15 @@ fn a_window_makes_messages_wait_in_the_talker() {
     let stream = &plant.run(1_000).streams[0];
     let round_trip = NS(2 * 122_080 + 2 * 5_760);
     assert_eq!(stream.latency.max, round_trip + NS(2 * 122_080));
-    let waited = stream.segments_ps[Segment::TalkerStack.index()];
-    assert_eq!(waited, i128::from(100 * round_trip.as_ps()));
-    let worst = stream.worst.unwrap().responsible;
+    let waited = i128::from(100 * round_trip.as_ps());
+    assert_eq!(stream.segments_ps[Segment::Protocol.index()], waited);
+    assert_eq!(stream.awaited_ps[Segment::Wire.index()], waited);
+    let worst = stream.worst.unwrap();
+    assert_eq!(worst.awaited[Segment::Wire.index()], round_trip);
+    let (place, time) = worst.responsible;
     assert_eq!(
-        (worst.0.segment, worst.0.port.node, worst.1),
-        (Segment::TalkerStack, plant.flows[0].talker, round_trip)
+        (place.segment, place.port.node, time),
+        (Segment::Wire, plant.flows[0].talker, NS(2 * 122_080))
     );
 }
 
@@ -199,7 +203,7 @@ fn lossy(seed: u64) -> (Record, Log, Fingerprint) {
 #[test]
 fn lost_segments_delay_messages_and_lose_none() {
     // Oracle: every message once and in order; a retransmission costs at least 200 ms of timer or
-    // a fast retransmission, and is booked as waiting in the talker.
+    // a fast retransmission, and the slowest message waited for the timer of the protocol.
     let (record, log, _) = lossy(1);
     let stream = &record.streams[0];
     assert!(log.lost > 100, "{}", log.lost);
@@ -211,7 +215,12 @@ fn lost_segments_delay_messages_and_lose_none() {
     assert!(stream.missed > 0);
     assert!(stream.latency.max > MS(200), "{}", stream.latency.max);
     assert!(stream.latency.min < MS(1));
-    assert!(stream.segments_ps[Segment::TalkerStack.index()] > 0);
+    let worst = stream.worst.unwrap();
+    assert!(
+        worst.awaited[Segment::Protocol.index()] >= MS(200),
+        "{worst:?}"
+    );
+    assert_eq!(worst.responsible.0.segment, Segment::Protocol);
 }
 
 #[test]

@@ -299,7 +299,7 @@ fn class(hop: &HopBound) -> &'static str {
         Segment::DriverQueue | Segment::MediumAccess | Segment::Wire => "f-driver",
         Segment::SwitchQueue | Segment::SwitchLatency => "f-switch",
         Segment::ReceiveStack | Segment::ReceiveQueue => "f-receive",
-        Segment::Application => "f-app",
+        Segment::Application | Segment::Protocol => "f-app",
     }
 }
 

@@ -333,6 +333,14 @@ impl Stream<'_> {
         i64::try_from(mean).ok().map(Duration::from_ps)
     }
 
+    /// Returns the mean time in the protocol in which what was waited for was in a segment, rounded down
+    /// to a picosecond.
+    pub fn mean_awaited(&self, segment: Segment) -> Option<Duration> {
+        let count = i128::from(self.record.latency.count);
+        let mean = self.record.awaited_ps[segment.index()].checked_div(count)?;
+        i64::try_from(mean).ok().map(Duration::from_ps)
+    }
+
     /// Returns the largest latency in the column that failed, else the largest observed.
     fn worst_figure(&self) -> Option<Duration> {
         match self.assessment.failed {

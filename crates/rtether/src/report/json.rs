@@ -316,6 +316,7 @@ fn simulated(checked: &Checked, stream: &Stream<'_>, options: Options) -> impl S
         max_ns: maybe_ns(stream.max()),
         ethernet: ethernet(record),
         segments: by_segment(|segment| stream.mean_in(segment)),
+        awaited: by_segment(|segment| stream.mean_awaited(segment)),
         node_share: record.node_share(),
         confidence: confidence(&stream.confidence),
         worst: record.worst.as_ref().map(|own| worst_packet(checked, own)),
@@ -367,6 +368,7 @@ fn worst_packet(checked: &Checked, worst: &Worst) -> impl Serialize {
         latency_ns: Ns(worst.latency),
         seed: worst.seed,
         segments: by_segment(|segment| Some(worst.segments[segment.index()])),
+        awaited: by_segment(|segment| Some(worst.awaited[segment.index()])),
         responsible: object!({
             place: checked.place_name(place),
             node: checked.node_name(place.port.node),

@@ -71,7 +71,8 @@ fn in_words<'a>(
         | Segment::SwitchLatency
         | Segment::ReceiveQueue
         | Segment::ReceiveStack
-        | Segment::Application => format!("{segment} of {node}"),
+        | Segment::Application
+        | Segment::Protocol => format!("{segment} of {node}"),
     }
 }
 

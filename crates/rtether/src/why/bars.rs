@@ -11,14 +11,26 @@ impl Why<'_> {
     /// Returns the timeline as bars.
     pub fn bars(&self) -> Bars {
         let since = |instant: Instant| instant - self.timeline.released_at;
-        let bars = self.timeline.parts.iter().map(|part| {
+        let parts = &self.timeline.parts;
+        // What was waited for in the protocol, which may be thousands of frames, is one bar.
+        let blocks = parts.chunk_by(|one, next| one.is_awaited && next.is_awaited);
+        let bars = blocks.filter_map(|block| {
+            let (part, last) = (block.first()?, block.last()?);
+            if part.is_awaited {
+                return Some(Bar {
+                    name: "protocol".to_owned(),
+                    begin: since(part.enter),
+                    end: since(last.leave),
+                    waits: Vec::new(),
+                });
+            }
             let waits = part.waits.iter().map(|wait| self.dark(wait, part.enter));
-            Bar {
+            Some(Bar {
                 name: self.part_name(part),
                 begin: since(part.enter),
                 end: since(part.leave),
                 waits: waits.collect(),
-            }
+            })
         });
         Bars {
             whole: self.timeline.latency,

@@ -171,7 +171,8 @@ fn parts(scenario: &Scenario, step: &Step) -> Vec<Raw> {
         | Segment::Wire
         | Segment::SwitchLatency
         | Segment::ReceiveQueue
-        | Segment::Application => (first.place, &step.passages[1..]),
+        | Segment::Application
+        | Segment::Protocol => (first.place, &step.passages[1..]),
     };
     let is_within = passages.len() < step.passages.len();
     let service = if is_within {

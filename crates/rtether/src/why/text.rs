@@ -1,5 +1,7 @@
 //! A timeline as tables and JSON.
 
+use std::collections::BTreeMap;
+
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
@@ -33,13 +35,17 @@ enum Line<'a> {
     Waits(&'a Wait, usize, Duration),
     /// What the waits leave uncovered.
     Rest(Duration),
+    /// All that follows of what the packet waited for in the protocol, with its time.
+    Awaited(Duration),
+    /// What it waited for was here so often, and so long.
+    AwaitedAt(usize, Duration),
 }
 
 impl<'a> Row<'a> {
     fn wait(&self) -> Option<&'a Wait> {
         match self.line {
             Line::Wait(wait) | Line::Waits(wait, ..) => Some(wait),
-            Line::Part | Line::Rest(_) => None,
+            Line::Part | Line::Rest(_) | Line::Awaited(_) | Line::AwaitedAt(..) => None,
         }
     }
 
@@ -47,7 +53,10 @@ impl<'a> Row<'a> {
         match self.line {
             Line::Part => self.part.time(),
             Line::Wait(wait) => wait.time,
-            Line::Waits(_, _, time) | Line::Rest(time) => time,
+            Line::Waits(_, _, time)
+            | Line::Rest(time)
+            | Line::Awaited(time)
+            | Line::AwaitedAt(_, time) => time,
         }
     }
 }
@@ -59,6 +68,7 @@ const fn rest_name(part: &Part) -> &'static str {
     }
     match part.place.segment {
         Segment::TalkerStack | Segment::ReceiveStack | Segment::Application => "own service",
+        Segment::Protocol => "a timer, or the application",
         Segment::MediumAccess => "back-off, and gaps between frames",
         Segment::DriverQueue
         | Segment::Wire
@@ -96,6 +106,45 @@ fn by_flow(part: &Part) -> Vec<Line<'_>> {
         .collect()
 }
 
+/// Returns the parts by place, with their number and time, in the order of the first ones.
+fn by_place(parts: &[Part]) -> Vec<(&Part, usize, Duration)> {
+    let mut position: BTreeMap<Place, usize> = BTreeMap::new();
+    let mut sums: Vec<(&Part, usize, Duration)> = Vec::new();
+    for part in parts {
+        let at = *position.entry(part.place).or_insert(sums.len());
+        match sums.get_mut(at) {
+            Some((_, count, time)) => {
+                *count += 1;
+                *time += part.time();
+            }
+            None => sums.push((part, 1, part.time())),
+        }
+    }
+    sums
+}
+
+/// Returns the lines of what was waited for in the protocol: the longest place first.
+fn awaited_lines(hop: usize, parts: &[Part]) -> Vec<Row<'_>> {
+    let all = parts.iter().map(Part::time).sum();
+    let mut sums = by_place(parts);
+    sums.sort_by_key(|(_, _, time)| std::cmp::Reverse(*time));
+    let first = parts.iter().take(1);
+    let mut rows: Vec<Row<'_>> = first
+        .map(|part| Row {
+            hop,
+            part,
+            line: Line::Awaited(all),
+        })
+        .collect();
+    let places = sums.into_iter();
+    rows.extend(places.map(|(part, count, time)| Row {
+        hop,
+        part,
+        line: Line::AwaitedAt(count, time),
+    }));
+    rows
+}
+
 impl Why<'_> {
     fn node(&self, id: NodeId) -> &str {
         &self.scenario.network.node(id).name
@@ -108,9 +157,6 @@ impl Why<'_> {
 
     /// Returns a part in words.
     pub(super) fn part_name(&self, part: &Part) -> String {
-        if part.is_protocol && part.place.segment == Segment::TalkerStack {
-            return format!("protocol of {}", self.node(part.place.port.node));
-        }
         place_name(self.scenario, part.place)
     }
 
@@ -121,19 +167,30 @@ impl Why<'_> {
         format!("`{flow}` #{}{reply}", wait.number)
     }
 
-    /// Returns the part that took longest, the first among equals.
-    pub fn longest(&self) -> Option<&Part> {
-        self.timeline
-            .parts
-            .iter()
-            .rev()
-            .max_by_key(|part| part.time())
+    /// Returns the place where the packet, and what it waited for, took longest in all, with this time;
+    /// the first among equals.
+    pub fn longest(&self) -> Option<(Place, Duration)> {
+        let sums = by_place(&self.timeline.parts).into_iter().rev();
+        let longest = sums.max_by_key(|(_, _, time)| *time)?;
+        Some((longest.0.place, longest.2))
     }
 
     /// Returns a line per part and wait; for people, waits for many frames are taken together.
     fn lines(&self, is_for_people: bool) -> Vec<Row<'_>> {
         let mut rows = Vec::new();
-        for (hop, part) in self.timeline.parts.iter().enumerate() {
+        let parts = &self.timeline.parts;
+        let mut shown = 0;
+        for (hop, part) in parts.iter().enumerate() {
+            if hop < shown {
+                continue;
+            }
+            let awaited = parts[hop..].iter().take_while(|own| own.is_awaited).count();
+            if is_for_people && awaited > 0 {
+                let all = &parts[hop..hop + awaited];
+                shown = hop + awaited;
+                rows.extend(awaited_lines(hop, all));
+                continue;
+            }
             let mut lines = vec![Line::Part];
             if is_for_people && part.waits.len() > MANY {
                 lines.extend(by_flow(part));
@@ -153,6 +210,15 @@ impl Why<'_> {
     fn line_name(&self, row: &Row<'_>) -> String {
         match row.line {
             Line::Part => self.part_name(row.part),
+            Line::Awaited(_) => "protocol".to_owned(),
+            Line::AwaitedAt(count, _) => {
+                let times = if count > 1 {
+                    format!(", {count} times")
+                } else {
+                    String::new()
+                };
+                format!("  {}{times}", self.part_name(row.part))
+            }
             Line::Wait(wait) => format!("  {}", self.frame_name(wait)),
             Line::Waits(first, 1, _) => format!("  {}", self.frame_name(first)),
             Line::Waits(first, count, _) => {
@@ -170,7 +236,7 @@ impl Why<'_> {
     fn table(&self, is_for_people: bool) -> Table {
         let (begin, latency) = (self.timeline.released_at, self.timeline.latency);
         let flow = |wait: &Wait| self.scenario.flow_name(wait.flow).to_owned();
-        let whole = |row: &Row<'_>| matches!(row.line, Line::Part);
+        let whole = |row: &Row<'_>| matches!(row.line, Line::Part | Line::Awaited(_));
         Table::of(self.lines(is_for_people))
             .file("hop", |row| row.hop)
             .amount("at", |row| {
@@ -187,16 +253,21 @@ impl Why<'_> {
             .shown("where, and behind which frame", |row| self.line_name(row))
             .shown("frame", |row| match row.line {
                 Line::Wait(wait) | Line::Waits(wait, 1, _) => Some(frame(wait)),
-                Line::Part | Line::Waits(..) | Line::Rest(_) => None,
+                Line::Part
+                | Line::Waits(..)
+                | Line::Rest(_)
+                | Line::Awaited(_)
+                | Line::AwaitedAt(..) => None,
             })
             .rank(3)
             .both("cause", "cause", |row| match row.line {
                 Line::Wait(wait) | Line::Waits(wait, ..) => Some(wait.cause.name()),
                 Line::Rest(_) => Some(rest_name(row.part)).filter(|_| !is_for_people),
-                Line::Part => None,
+                Line::Part | Line::Awaited(_) | Line::AwaitedAt(..) => None,
             })
             .rank(4)
             .file("place", |row| self.part_name(row.part))
+            .file("is_awaited", |row| row.part.is_awaited)
             .file("enter_ns", |row| row.part.enter.since_start())
             .file("leave_ns", |row| row.part.leave.since_start())
             .file("flow", |row| row.wait().map(flow))
@@ -222,8 +293,8 @@ impl Why<'_> {
             };
             format!(" ({word}deadline {})", time(deadline))
         });
-        let several = if timeline.parts.iter().any(|part| part.is_protocol) {
-            "; after the time in the protocol, the parts are those of the last frame"
+        let several = if timeline.parts.iter().any(|part| part.is_awaited) {
+            "; in the protocol it waited for what was at these places, then it was on its way"
         } else {
             ""
         };
@@ -238,11 +309,14 @@ impl Why<'_> {
     }
 
     fn end(&self) -> String {
-        let Some(longest) = self.longest() else {
+        let Some((place, longest)) = self.longest() else {
             return "\n".to_owned();
         };
-        let part = percent(share(longest.time(), self.timeline.latency));
-        format!("\nLongest part: {part} {}.\n", self.part_name(longest))
+        let part = percent(share(longest, self.timeline.latency));
+        format!(
+            "\nLongest part: {part} {}.\n",
+            place_name(self.scenario, place)
+        )
     }
 }
 
@@ -311,6 +385,7 @@ impl Why<'_> {
             "leave_ns": ns(part.leave.since_start()),
             "ns": ns(part.time()),
             "waits": waits.collect::<Vec<_>>(),
+            "is_awaited": part.is_awaited,
             "is_partial": part.is_partial,
             "rest_ns": ns(rest_of(part)),
         })

@@ -230,6 +230,7 @@ impl Builder {
                         + Duration::from_us(950) * i64::try_from(number).unwrap(),
                     latency,
                     segments,
+                    awaited: [Duration::ZERO; Segment::COUNT],
                     responsible: (place, segments[place.segment.index()]),
                     seed: 1 + number % 4,
                 });
@@ -248,9 +249,10 @@ fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) ->
             PortId::first(flow.talker)
         }
         Segment::Wire | Segment::SwitchLatency | Segment::SwitchQueue => last,
-        Segment::ReceiveQueue | Segment::ReceiveStack | Segment::Application => {
-            PortId::first(flow.listeners[0])
-        }
+        Segment::ReceiveQueue
+        | Segment::ReceiveStack
+        | Segment::Application
+        | Segment::Protocol => PortId::first(flow.listeners[0]),
     };
     Place { segment, port }
 }

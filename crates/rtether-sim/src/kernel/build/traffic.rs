@@ -62,7 +62,12 @@ fn obstacle_to_tcp(parameters: &TcpParameters) -> Option<&'static str> {
 
 impl Simulation {
     /// Adds the transfers of a bulk flow and returns their index.
-    pub(super) fn add_bulk(&mut self, index: u32, flow: &Flow) -> Result<Option<u32>, BuildError> {
+    pub(super) fn add_bulk(
+        &mut self,
+        index: u32,
+        stations: [u32; 2],
+        flow: &Flow,
+    ) -> Result<Option<u32>, BuildError> {
         let Traffic::Bulk(bulk) = &flow.traffic else {
             return Ok(None);
         };
@@ -71,8 +76,9 @@ impl Simulation {
             return Err(BuildError::Payload { flow });
         }
         let position = u32::try_from(self.bulk.len()).map_err(|_| BuildError::TooLarge)?;
+        let seed = self.config.seed;
         self.bulk
-            .push(BulkFlow::new(index, flow, bulk, self.config.seed));
+            .push(BulkFlow::new(index, flow, bulk, seed, stations));
         Ok(Some(position))
     }
 

@@ -213,7 +213,7 @@ fn whatever_waits_goes_on_in_the_end() {
             // A transfer is given up after 15 timeouts in a row.
             let is_over = |t: &TransferRecord| t.finished_at.is_some() || t.timeouts >= 15;
             assert!(transfers.iter().all(is_over), "{transfers:?}");
-            let waited = stream.segments_ps[Segment::TalkerStack.index()] > 200_000_000_000;
+            let waited = stream.segments_ps[Segment::Protocol.index()] > 200_000_000_000;
             let counts = [
                 u64::from(flow.connection.is_some()) * stream.delivered,
                 u64::from(matches!(flow.traffic, Traffic::Adaptive { .. })) * stream.delivered,

@@ -52,8 +52,8 @@ pub(crate) fn check_all((trails, deliveries): Timelines, plant: &Plant, seen: &m
     let timelines = trails.into_found();
     assert_eq!(timelines.len(), deliveries.0.len());
     for (timeline, (now, flow, delivery)) in timelines.iter().zip(&deliveries.0) {
-        let is_protocol = timeline.parts.iter().any(|part| part.is_protocol);
-        assert!(!is_protocol || !is_one_frame(&plant.flows[flow.index()]));
+        let is_awaited = timeline.parts.iter().any(|part| part.is_awaited);
+        assert!(!is_awaited || !is_one_frame(&plant.flows[flow.index()]));
         seen.queued += check(timeline, *now, delivery, &shared);
         seen.timelines += 1;
     }
@@ -64,6 +64,7 @@ fn check(timeline: &Timeline, now: Instant, delivery: &Delivery, shared: &[PortI
     let mut queued = 0;
     let mut cursor = timeline.released_at;
     let mut spent = [Duration::ZERO; Segment::COUNT];
+    let mut awaited = spent;
     for part in &timeline.parts {
         assert_eq!(part.enter, cursor, "a gap in {timeline:?}");
         assert!(
@@ -71,7 +72,12 @@ fn check(timeline: &Timeline, now: Instant, delivery: &Delivery, shared: &[PortI
             "an empty part in {timeline:?}"
         );
         assert!(!part.is_partial, "memory is enough for these plants");
-        spent[part.place.segment.index()] += part.time();
+        if part.is_awaited {
+            awaited[part.place.segment.index()] += part.time();
+            spent[Segment::Protocol.index()] += part.time();
+        } else {
+            spent[part.place.segment.index()] += part.time();
+        }
         cursor = part.leave;
         for wait in &part.waits {
             assert!(wait.time > Duration::ZERO && wait.time <= part.time());
@@ -85,6 +91,17 @@ fn check(timeline: &Timeline, now: Instant, delivery: &Delivery, shared: &[PortI
     }
     assert_eq!((cursor, spent), (now, delivery.segments), "{timeline:?}");
     assert_eq!(timeline.latency, delivery.latency);
+    // The record books in the protocol what it does not know the place of: the rest of one segment in
+    // the network, and what an application writes at its own pace.
+    for segment in Segment::ALL {
+        let index = segment.index();
+        let is_coarse = matches!(segment, Segment::Protocol | Segment::Application);
+        assert!(
+            is_coarse || delivery.awaited[index] <= awaited[index],
+            "{segment:?}: {:?} {timeline:?}",
+            delivery.awaited
+        );
+    }
     queued
 }
 

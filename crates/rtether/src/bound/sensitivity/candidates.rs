@@ -137,6 +137,7 @@ pub(super) fn find(scenario: &Scenario, stream: &StreamBound, bound: &Bound) -> 
             | Segment::Wire
             | Segment::SwitchLatency
             | Segment::ReceiveQueue
+            | Segment::Protocol
             | Segment::Application => None,
         };
         let is_new = |own: &Candidate| !found.contains(own) && !own.changes_turns(scenario);
