@@ -349,9 +349,14 @@ pub(crate) fn apply<'a>(limited: impl Iterator<Item = Limited<'a>> + Clone, load
             continue;
         };
         (load.burst, load.packets) = (0, 0);
+        let has_window = load.in_flight > 0;
         let all = &mut loads[known.load];
         if let Some(together) = known.together.take() {
             *all = together;
+        }
+        // A window limits the packets of its own flow only, not those of others that it stands for.
+        if !has_window {
+            (all.in_flight, all.connection) = (0, NONE);
         }
         all.burst = all.burst.max(bundle(step.0, all.cost));
         all.packets = all.packets.max(step.1).max(all.burst);
@@ -528,6 +533,32 @@ mod tests {
         assert_eq!((both[0].period, both[0].burst, both[1].burst), (30, 4, 0));
         // Long packets come 40 after they left, short ones up to 5; and the longest service.
         assert_eq!(both[0].jitter, 30 + 40);
+    }
+
+    /// Oracle: by hand. The first flow stands for both, and has a window; the second one has none.
+    #[test]
+    fn a_window_limits_no_flow_that_shares_the_limit() {
+        let limit = Limit::of_processor([10; 2], 10, 3);
+        let service = Service::fixed(2, 2);
+        let limited = |load| Limited {
+            load,
+            limit: &limit,
+            service: &service,
+            queue: 0,
+            drift: 0,
+            least: 0,
+        };
+        let windows = |own: [i64; 2]| {
+            let mut loads = own.map(|in_flight| Load {
+                in_flight,
+                ..loaded(2)
+            });
+            apply([limited(0), limited(1)].into_iter(), &mut loads);
+            loads.map(|load| load.in_flight)
+        };
+        assert_eq!(windows([5, 0]), [0, 0]);
+        assert_eq!(windows([0, 5]), [0, 5]);
+        assert_eq!(windows([5, 7]), [5, 7]);
     }
 
     /// Oracle: by hand. 1500 octets are 37.5 of the smallest packets of 40, which take 2 ps each;
