@@ -28,6 +28,7 @@ use rtether_model::network::{
     Vid,
 };
 use rtether_model::route::Routing;
+use rtether_model::unknown::{CostName, Unknown};
 
 use crate::analysis::Reason;
 use crate::classify::Way;
@@ -134,7 +135,7 @@ struct Token {
     /// From the beginning of service at `visit` to the current position.
     gap: Gap,
     /// Service at the place of `visit`, if packets leave that place at least this far apart.
-    spacing: Option<Service>,
+    spacing: Option<[i64; 2]>,
     frame: Frame,
     /// Time per octet of the link it came by.
     octet: i64,
@@ -162,11 +163,11 @@ impl Token {
     const fn released(frame: Frame) -> Self {
         Self {
             visit: NONE,
-            gap: Gap { min: 0, max: 0 },
+            gap: Gap::exact(0),
             spacing: None,
             frame,
             octet: 0,
-            tail: Gap { min: 0, max: 0 },
+            tail: Gap::exact(0),
             relay: 0,
             thinking: 0,
             is_answer: false,
@@ -379,10 +380,7 @@ impl Walker<'_> {
         after: i64,
     ) -> Result<Deliveries, Reason> {
         let answer = Token {
-            gap: Gap {
-                min: add(token.gap.min, after),
-                max: add(token.gap.max, after),
-            },
+            gap: token.gap.then(Gap::exact(after)),
             spacing: None,
             frame: if is_exchange(flow) {
                 // With the tag of the request.
@@ -535,12 +533,13 @@ impl Walker<'_> {
         let mut token = *token;
         if let Some(router) = switch.router.filter(|_| !ways.is_empty()) {
             let processor = self.sites.inside(port.node).stack(false);
-            let cost = service(&router.stack(), false, &token.frame);
-            self.visit(&mut token, processor, 0, cost, false);
-            token.gap = Gap {
-                min: cost.min(),
-                max: cost.max(),
+            let unknown = Unknown {
+                cost: CostName::Receive,
+                more: router.unknown,
             };
+            let cost = service(&router.stack(), &[unknown], false, &token.frame);
+            self.visit(&mut token, processor, 0, cost, false);
+            token.gap = cost.gap();
         }
         for egress in ways {
             let Some(frame) = token.frame.leave(switch, egress.port, vid) else {
@@ -551,8 +550,7 @@ impl Walker<'_> {
                 copy.limit = Some(limit);
             }
             if self.is_held(switch, egress, &token) {
-                copy.gap.min = add(copy.gap.min, token.tail.min);
-                copy.gap.max = add(copy.gap.max, token.tail.max);
+                copy.gap = copy.gap.then(token.tail);
                 // The frame is held behind the policer.
                 if let Some(limit) = copy.limit.as_mut().filter(|limit| limit.begins) {
                     limit.delay = add(limit.delay, token.tail.max);
@@ -632,7 +630,7 @@ impl Walker<'_> {
         cost: Service,
         is_inbound: bool,
     ) {
-        let ratio = token.spacing.and_then(|spacing| ratio(&cost, &spacing));
+        let ratio = token.spacing.and_then(|spacing| ratio(&cost, spacing));
         let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
         let place = &self.plant.servers[server as usize];
         let is_answer = core::mem::take(&mut token.is_answer);
@@ -665,12 +663,12 @@ impl Walker<'_> {
             gap: token.gap,
             thinking: core::mem::take(&mut token.thinking),
             ratio,
-            spacing: token.spacing.map_or(0, |spacing| spacing.min()),
+            spacing: token.spacing.map_or(0, |[small, large]| small.min(large)),
             slack: 0,
             limit,
             is_policed: core::mem::take(&mut token.is_policed),
         });
-        token.spacing = place.spaces.then_some(cost);
+        token.spacing = place.spaces.then_some([cost.small[0], cost.large[0]]);
         token.visit = id;
     }
 }
@@ -680,13 +678,13 @@ impl Walker<'_> {
 ///
 /// Both are linear in the size of the packet (or maxima and minima of linear functions), so that
 /// the largest quotient is at one end of the range of sizes.
-fn ratio(cost: &Service, spacing: &Service) -> Option<i128> {
+fn ratio(cost: &Service, spacing: [i64; 2]) -> Option<i128> {
     let quotient = |most: i64, least: i64| {
         let (most, least) = (i128::from(most) << 32, i128::from(least));
         (least > 0).then(|| (most + least - 1) / least)
     };
-    let small = quotient(cost.small[1], spacing.small[0])?;
-    let large = quotient(cost.large[1], spacing.large[0])?;
+    let small = quotient(cost.small[1], spacing[0])?;
+    let large = quotient(cost.large[1], spacing[1])?;
     Some(small.max(large))
 }
 

@@ -367,10 +367,7 @@ impl Plant {
         let cost = |visit: &Visit| {
             let per_octet = servers[visit.server as usize].interface_per_octet;
             let (smallest, largest) = range[visit.server as usize];
-            Gap {
-                min: times(per_octet, smallest),
-                max: times(per_octet, largest),
-            }
+            Gap::between(times(per_octet, smallest), times(per_octet, largest))
         };
         for index in 0..self.visits.len() {
             let visit = &self.visits[index];

@@ -7,15 +7,17 @@ use alloc::vec::Vec;
 use rtether_model::access::CLASSES;
 use rtether_model::flow::Flow;
 use rtether_model::network::{
-    EndStation, ForwardingMode, Network, NodeId, NodeKind, PortId, Stack,
+    Cost, EndStation, ForwardingMode, Network, NodeId, NodeKind, PortId, Stack,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
+use rtether_model::unknown::{CostName, more};
 
 use crate::access::{Carriage, Schemes};
 use crate::analysis::Reason;
 use crate::discipline::Discipline;
 use crate::discipline::smoother::Pace;
+use crate::gap::Gap;
 use crate::index::NONE;
 use crate::plant::{Server, ServerKind};
 use crate::service_curve::ServiceCurve;
@@ -32,7 +34,7 @@ pub(crate) struct Wire {
     pub(crate) octet: i64,
     /// Propagation, fixed costs of interfaces, and latency of the switch at the other end; behind
     /// the port of a hub with its own delay.
-    pub(crate) flight: i64,
+    pub(crate) flight: Gap,
     /// Octets of the largest frame of each class that the port sends.
     pub(crate) largest: [i64; CLASSES],
     /// Whether the port follows an access scheme, with a queue for each class.
@@ -304,7 +306,7 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
             obstacle,
             curve: ServiceCurve::new(octet.unwrap_or(0), discipline.pauses()),
             interface_per_octet: interfaces
-                .map(|cost| cost.per_octet.as_ps())
+                .map(|(cost, _)| cost.per_octet.as_ps())
                 .fold(0, add_up),
             latency_jitter: switch.map_or(0, |switch| switch.latency_jitter.as_ps()),
             is_cut_through: switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough),
@@ -314,26 +316,40 @@ fn add_port(network: &Network, schemes: &Schemes<'_>, hop: &Hop, servers: &mut V
     )
 }
 
-/// Returns the cost of the network interface of a station that has one.
-fn interface(network: &Network, node: NodeId) -> Option<rtether_model::network::Cost> {
-    match &network.end_station(node)?.stack {
-        Stack::Linear(linear) => Some(linear.interface),
+/// Returns the cost of the network interface of a station that has one, and what it may be more.
+fn interface(network: &Network, node: NodeId) -> Option<(Cost, Duration)> {
+    let station = network.end_station(node)?;
+    let more = more(&station.unknown, CostName::Interface);
+    match &station.stack {
+        Stack::Linear(linear) => Some((linear.interface, more)),
         Stack::Zero | Stack::IpRate { .. } | Stack::Rtos(_) => None,
     }
 }
 
-/// Returns the fixed delay of every frame between the end of its transmission and the egress queue.
-fn flight(network: &Network, hop: &Hop) -> i64 {
+/// Returns the delay of every frame between the end of its transmission and the egress queue, which
+/// is the same for all frames in a run.
+fn flight(network: &Network, hop: &Hop) -> Gap {
     let link = &network.links[hop.link.index()];
     let interfaces = [hop.egress.node, hop.ingress.node]
         .into_iter()
         .filter_map(|node| interface(network, node));
-    let fixed = interfaces.map(|cost| cost.base.as_ps()).fold(0, add_up);
-    let latency = network
-        .switch(hop.ingress.node)
-        .map_or(0, |switch| switch.latency.as_ps());
-    let hub = network.hub(hop.egress.node);
-    let repeater = hub.map_or(0, |hub| hub.delay.as_ps());
-    let wire = add_up(link.propagation.as_ps(), repeater);
-    add_up(add_up(wire, fixed), latency)
+    let interfaces = interfaces.map(|(cost, more)| constant(cost.base, more));
+    let switch = network.switch(hop.ingress.node);
+    let latency = switch.map(|switch| constant(switch.latency, switch.unknown_latency));
+    let hub = network.hub(hop.egress.node).map(|hub| hub.delay);
+    let known = [Some(link.propagation), hub].into_iter().flatten();
+    let known = known.map(|time| constant(time, Duration::ZERO));
+    known
+        .chain(interfaces)
+        .chain(latency)
+        .fold(Gap::default(), Gap::then)
+}
+
+/// Returns a time that is the same for all frames in a run.
+fn constant(least: Duration, more: Duration) -> Gap {
+    Gap {
+        min: least.as_ps(),
+        max: add_up(least.as_ps(), more.as_ps()),
+        constant: more.as_ps(),
+    }
 }

@@ -381,12 +381,7 @@ pub(crate) fn jitter_after(plant: &Plant, before: i64, visit: usize) -> i64 {
     if source.closed.is_some() && source.is_limited() && leads_on {
         return 0;
     }
-    let varies = if visit.gap.max < INFINITE {
-        visit.gap.max - visit.gap.min
-    } else {
-        INFINITE
-    };
-    let sum = add(before, varies);
+    let sum = add(before, visit.gap.varies());
     if sum > JITTER_MAX { INFINITE } else { sum }
 }
 

@@ -2,8 +2,10 @@
 
 use rtether_model::network::{Cost, Jitter, Servers, Stack};
 use rtether_model::quantity::Duration;
+use rtether_model::unknown::{CostName, Unknown, more};
 
 use crate::frame::{Frame, Kind};
+use crate::gap::Gap;
 use crate::source::{add, times};
 
 /// Service times of a packet in picoseconds.
@@ -13,6 +15,8 @@ pub(crate) struct Service {
     pub(crate) small: [i64; 2],
     /// Minimum and maximum for the largest frame.
     pub(crate) large: [i64; 2],
+    /// Part of these differences that is the same for all packets in a run ([`crate::gap`]).
+    pub(crate) constant: i64,
 }
 
 impl Service {
@@ -34,6 +38,16 @@ impl Service {
         Self {
             small: [small; 2],
             large: [large; 2],
+            constant: 0,
+        }
+    }
+
+    /// Returns the time from the beginning to the end of the service.
+    pub(crate) fn gap(&self) -> Gap {
+        Gap {
+            min: self.min(),
+            max: self.max(),
+            constant: self.constant,
         }
     }
 }
@@ -50,35 +64,62 @@ pub(crate) fn processors(stack: &Stack) -> usize {
     }
 }
 
-/// Returns the cost of a packet; infinite on overflow.
-pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Service {
+/// A cost with both ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Ends {
+    least: Cost,
+    /// What it may be more, by a constant.
+    more: i64,
+}
+
+impl Ends {
+    /// Returns the least for a size.
+    fn of(&self, size: i64) -> i64 {
+        let cost = self.least;
+        add(cost.base.as_ps(), times(cost.per_octet.as_ps(), size))
+    }
+}
+
+/// Returns the cost of a packet, some of whose parts may be unknown; infinite on overflow.
+pub(crate) fn service(
+    stack: &Stack,
+    unknown: &[Unknown],
+    is_outbound: bool,
+    frame: &Frame,
+) -> Service {
+    let ends = |least: Cost, cost: CostName| Ends {
+        least,
+        more: more(unknown, cost).as_ps(),
+    };
     let (costs, jitter) = match stack {
-        Stack::Zero => ([Cost::default(); 3], None),
+        Stack::Zero => ([ends(Cost::default(), CostName::Service); 3], None),
         Stack::IpRate { service } => {
             let base = *service;
             let cost = Cost {
                 base,
                 ..Cost::default()
             };
-            ([cost; 3], None)
+            ([ends(cost, CostName::Service); 3], None)
         }
         Stack::Linear(linear) => {
             let cost = if is_outbound {
-                linear.send
+                ends(linear.send, CostName::Send)
             } else {
-                linear.receive
+                ends(linear.receive, CostName::Receive)
             };
             ([cost; 3], Some(&linear.jitter))
         }
         Stack::Rtos(rtos) => {
+            let datagram = ends(rtos.datagram, CostName::Datagram);
+            let segment = ends(rtos.segment, CostName::Segment);
+            let pure = ends(rtos.acknowledgement, CostName::Acknowledgement);
             let costs = match frame.kind {
-                Kind::Datagram => [rtos.datagram; 3],
-                Kind::Acknowledgement => [rtos.acknowledgement; 3],
-                Kind::File => [rtos.acknowledgement, rtos.segment, rtos.segment],
+                Kind::Datagram => [datagram; 3],
+                Kind::Acknowledgement | Kind::Pure { .. } => [pure; 3],
+                Kind::File => [pure, segment, segment],
                 // Such a stack may charge a segment of a message as any of these.
-                Kind::Message => [rtos.acknowledgement, rtos.segment, rtos.datagram],
-                Kind::Part => [rtos.segment; 3],
-                Kind::Pure { .. } => [rtos.acknowledgement; 3],
+                Kind::Message => [pure, segment, datagram],
+                Kind::Part => [segment; 3],
             };
             (costs, Some(&rtos.jitter))
         }
@@ -86,13 +127,17 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Servic
     let extra = jitter.map_or(0, |jitter| largest(jitter, is_outbound));
     // A packet of any size may be charged at any of these costs.
     let bounds = |size: i64| {
-        let of = |cost: &Cost| add(cost.base.as_ps(), times(cost.per_octet.as_ps(), size));
-        let [a, b, c] = [of(&costs[0]), of(&costs[1]), of(&costs[2])];
-        [a.min(b).min(c), add(a.max(b).max(c), extra)]
+        let [one, two, three] = costs.map(|cost| cost.of(size));
+        let least = one.min(two).min(three);
+        let [one, two, three] = costs.map(|cost| add(cost.of(size), cost.more));
+        [least, add(one.max(two).max(three), extra)]
     };
+    // Packets charged at different costs do not differ by one constant.
+    let is_one = costs[0] == costs[1] && costs[1] == costs[2];
     Service {
         small: bounds(frame.sizes[0]),
         large: bounds(frame.sizes[1]),
+        constant: if is_one { costs[0].more } else { 0 },
     }
 }
 

@@ -16,6 +16,7 @@
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::network::{EndStation, Tasks};
 use rtether_model::quantity::Duration;
+use rtether_model::unknown::{CostName, Unknown, more};
 
 use crate::classify::{Level, Way};
 use crate::discipline::Discipline;
@@ -126,31 +127,43 @@ pub(crate) fn smoother_limit(
 }
 
 /// Returns queue and service of a packet in the tasks of a station; `None` if it passes none.
-pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u8, Service)> {
+pub(crate) fn task(
+    tasks: &Tasks,
+    unknown: &[Unknown],
+    frame: &Frame,
+    is_outbound: bool,
+) -> Option<(u8, Service)> {
+    let [message, segment] =
+        [CostName::TaskMessage, CostName::TaskSegment].map(|cost| more(unknown, cost));
     let (task, least, most) = match frame.kind {
-        Kind::Datagram | Kind::Part => (MESSAGES, tasks.message, tasks.message),
-        Kind::Message => (MESSAGES, Duration::ZERO, tasks.message),
-        Kind::File if is_outbound => (FILES, Duration::ZERO, tasks.segment),
+        Kind::Datagram | Kind::Part => (MESSAGES, tasks.message, tasks.message + message),
+        Kind::Message => (MESSAGES, Duration::ZERO, tasks.message + message),
+        Kind::File if is_outbound => (FILES, Duration::ZERO, tasks.segment + segment),
         Kind::Pure { is_of_talker: true } if is_outbound => (FILES, Duration::ZERO, Duration::ZERO),
         Kind::File | Kind::Acknowledgement | Kind::Pure { .. } => return None,
     };
     let queue = if tasks.messages_first { task } else { FILES };
     let range = [least.as_ps(), most.as_ps()];
+    // What may take no time at all does not differ by a constant.
+    let is_known = least == tasks.message && task == MESSAGES;
+    let constant = if is_known { message.as_ps() } else { 0 };
     Some((
         queue,
         Service {
             small: range,
             large: range,
+            constant,
         },
     ))
 }
 
 /// Returns the work of the program that reads a file, for one segment.
-pub(crate) fn reader(tasks: &Tasks, frame: &Frame) -> Option<Service> {
-    let most = tasks.segment.as_ps();
+pub(crate) fn reader(tasks: &Tasks, unknown: &[Unknown], frame: &Frame) -> Option<Service> {
+    let most = (tasks.segment + more(unknown, CostName::TaskSegment)).as_ps();
     (frame.kind == Kind::File).then_some(Service {
         small: [0, most],
         large: [0, most],
+        constant: 0,
     })
 }
 

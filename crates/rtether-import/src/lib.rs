@@ -33,6 +33,7 @@ mod qcc;
 mod saihu;
 mod scl;
 mod sheet;
+mod stacks;
 mod text;
 mod ways;
 

@@ -1,4 +1,5 @@
-//! Writes a scenario whose comments say what was assumed.
+//! Writes a scenario whose comments say what was assumed, and which holds the same as data under
+//! `assumed`: path, value and reason.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,6 +19,8 @@ pub(crate) struct Sheet {
     text: String,
     lines: usize,
     assumptions: Vec<Assumption>,
+    /// Their values, as they are written.
+    values: Vec<String>,
 }
 
 impl Sheet {
@@ -43,6 +46,7 @@ impl Sheet {
             key: key.to_owned(),
             text: text.to_owned(),
         });
+        self.values.push(value_in(line, key).to_owned());
     }
 
     /// Writes what is required of flows, at the end: a deadline only if one of them has it.
@@ -53,8 +57,21 @@ impl Sheet {
         self.line(&format!("  - {{ flow: \"*\",{deadline} lost: 0 }}"));
     }
 
-    /// Returns the text and the assumptions.
-    pub(crate) fn done(self) -> (String, Vec<Assumption>) {
+    /// Returns the text, with the assumptions as data, and the assumptions.
+    pub(crate) fn done(mut self) -> (String, Vec<Assumption>) {
+        let values = core::mem::take(&mut self.values);
+        if !values.is_empty() {
+            self.line("");
+            self.line(
+                "# An assumption ends when its value is written, here or in a file of yours.",
+            );
+            self.line("assumed:");
+        }
+        for (number, is) in values.iter().enumerate() {
+            let Assumption { key, text, .. } = &self.assumptions[number];
+            let (path, why) = (quoted(key), quoted(&one_line(text)));
+            self.line(&format!("  {path}: {{ is: {is}, why: {why} }}"));
+        }
         (self.text, self.assumptions)
     }
 }
@@ -63,6 +80,30 @@ impl Sheet {
 fn one_line(comment: &str) -> String {
     let seen = |c| if is_unseen(c) { '?' } else { c };
     comment.chars().map(seen).collect()
+}
+
+/// Returns the value that a line gives to a path.
+fn value_in<'l>(line: &'l str, path: &str) -> &'l str {
+    let line = line.trim();
+    // An item of a list is a value itself.
+    if let Some(item) = line.strip_prefix("- {") {
+        return &line[line.len() - item.len() - 1..];
+    }
+    let name = path.rsplit('.').next().unwrap_or(path);
+    let inner = line.strip_suffix(" }").and_then(|line| {
+        let begin = line.find(&format!("{{ {name}: "))? + name.len() + 4;
+        line.get(begin..)
+    });
+    // `run: { for: 10 s }`, but `x: { is: ... }` is a value of x.
+    let outer = line
+        .split_once(": ")
+        .map(|(key, value)| (key.trim_matches('"'), value));
+    match (outer, inner) {
+        (Some((key, value)), _) if path.ends_with(key) => value,
+        (_, Some(value)) => value,
+        (Some((_, value)), None) => value,
+        (None, None) => line,
+    }
 }
 
 /// Names in use, so that each is given once, with the number that the next of the same name gets.
@@ -101,15 +142,8 @@ impl Names {
     }
 }
 
-/// Returns text as a YAML scalar: plain if nothing can misread it, else in double quotes.
-pub(crate) fn scalar(text: &str) -> String {
-    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
-    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
-    let is_word = words.contains(&text.to_ascii_lowercase().as_str());
-    if begins && text.chars().all(is_plain) && !text.ends_with(' ') && !is_word {
-        return text.to_owned();
-    }
+/// Returns text as a YAML scalar in double quotes.
+fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -120,6 +154,18 @@ pub(crate) fn scalar(text: &str) -> String {
         }
     }
     quoted + "\""
+}
+
+/// Returns text as a YAML scalar: plain if nothing can misread it, else in double quotes.
+pub(crate) fn scalar(text: &str) -> String {
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./ ".contains(c);
+    let words = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let is_word = words.contains(&text.to_ascii_lowercase().as_str());
+    if begins && text.chars().all(is_plain) && !text.ends_with(' ') && !is_word {
+        return text.to_owned();
+    }
+    quoted(text)
 }
 
 /// Returns a time in the largest unit that leaves a whole number.
@@ -190,12 +236,40 @@ mod tests {
         assert_ne!(names.take(&"x".repeat(300)), long);
     }
 
+    /// Oracle: the lines of importers, by hand.
+    #[test]
+    fn the_value_of_a_line_is_found() {
+        for (line, path, value) in [
+            ("    latency: 10 us", "switches.a.b.latency", "10 us"),
+            ("run: { for: 10 s }", "run.for", "10 s"),
+            (
+                "  dev.1: { stack: device }",
+                "nodes.dev.1",
+                "{ stack: device }",
+            ),
+            (
+                "  \"no\": { stack: device }",
+                "nodes.no",
+                "{ stack: device }",
+            ),
+            (
+                "  - { ends: [a, \"s:1\"], rate: 1 Gbit/s }",
+                "links.0",
+                "{ ends: [a, \"s:1\"], rate: 1 Gbit/s }",
+            ),
+            ("    to: [a, b]", "flows.x: y.to", "[a, b]"),
+        ] {
+            assert_eq!(value_in(line, path), value);
+        }
+    }
+
     #[test]
     fn a_comment_cannot_leave_its_line() {
         let mut sheet = Sheet::default();
         sheet.assumed("a: 1", "a", "from `x\ny: 2`");
         let (text, assumptions) = sheet.done();
-        assert_eq!(text.lines().count(), 1);
+        // An empty one, a comment, `assumed` and its entry.
+        assert_eq!(text.lines().count(), 5);
         assert_eq!(assumptions[0].line, 1);
     }
 }

@@ -35,4 +35,5 @@ mod selection;
 pub mod shim;
 pub mod smoother;
 pub mod stall;
+pub mod unknown;
 pub mod wire;

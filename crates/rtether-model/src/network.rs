@@ -17,6 +17,7 @@ pub use crate::priority::{Pcp, QueueMap, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
 pub use crate::redundancy::Redundancy;
 use crate::scheme::Access;
+use crate::unknown::Unknown;
 
 pub use crate::selection::{Partition, Selection};
 
@@ -60,8 +61,10 @@ pub enum NodeKind {
 /// A node with applications, a protocol stack and one network interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndStation {
-    /// Cost of a packet in the stack.
+    /// Cost of a packet in the stack; the least, where it is not known.
     pub stack: Stack,
+    /// Costs of stack and tasks that are not known, each one constant in a run.
+    pub unknown: Vec<Unknown>,
     /// Packets that may wait for the stack, both directions together; further ones are dropped.
     pub stack_queue: u32,
     /// Octets of frames that may wait in the FIFO queue of the driver; further frames are dropped.
@@ -94,6 +97,7 @@ impl EndStation {
     pub const fn new(stack: Stack) -> Self {
         Self {
             stack,
+            unknown: Vec::new(),
             stack_queue: Self::STACK_QUEUE,
             driver_queue: Self::DRIVER_QUEUE,
             by_deadline: false,
@@ -273,6 +277,8 @@ pub struct Switch {
     /// Largest addition to the latency, drawn for each frame with equal probability of all values.
     /// Frames from one port keep their order.
     pub latency_jitter: Duration,
+    /// Largest constant that comes on top of the latency in a run, if it is not known.
+    pub unknown_latency: Duration,
     /// When a frame may be forwarded.
     pub mode: ForwardingMode,
     /// Queues of each egress port and the map from PCP to queue.
@@ -314,6 +320,8 @@ pub struct Router {
     pub cost: Cost,
     /// Largest addition to the cost, drawn for each packet with equal probability of all values.
     pub jitter: Duration,
+    /// Largest constant that comes on top of the cost in a run, if it is not known.
+    pub unknown: Duration,
     /// Packets that may wait for the processor; further ones are dropped.
     pub queue: u32,
 }
@@ -461,6 +469,7 @@ impl Switch {
         Self {
             latency: Duration::ZERO,
             latency_jitter: Duration::ZERO,
+            unknown_latency: Duration::ZERO,
             mode: ForwardingMode::StoreAndForward,
             queues: QueueMap::ONE,
             selection: Selection::Fcfs,

@@ -1,6 +1,6 @@
 //! Further files that a scenario names: `include: [cell2.yaml, own.yaml]`.
 //!
-//! Their stacks, nodes, switches, routers, hubs, links and flows come after those of the file that
+//! Their stacks, nodes, switches, routers, hubs, links, flows and assumptions come after those of the file that
 //! names them, as if they had been written there. `changes` replace values once all files are read:
 //! those of included files first, so that the file above has the last word.
 //!
@@ -28,7 +28,7 @@ const MAX_FILES: usize = 64;
 const MAX_DEPTH: usize = 8;
 /// Keys of which an included file may have more: maps of names, and lists.
 const PARTS: &[&str] = &[
-    "stacks", "nodes", "switches", "routers", "hubs", "links", "flows",
+    "stacks", "nodes", "switches", "routers", "hubs", "links", "flows", "assumed",
 ];
 /// Other keys that an included file may have.
 const OTHERS: &[&str] = &["rtether", "include", "changes"];

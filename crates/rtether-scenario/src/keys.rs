@@ -71,6 +71,8 @@ pub(super) enum Kind {
     Statistics,
     /// A map from paths to any values.
     Changes,
+    /// Any value.
+    Value,
 }
 
 impl Section {

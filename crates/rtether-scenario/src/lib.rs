@@ -37,7 +37,10 @@ pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use include::Loader;
 pub use overrides::Override;
-pub use plan::{Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic, Sum};
+pub use plan::{
+    About, Assumption, Assumptions, Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic,
+    Sum,
+};
 pub use schema::{schema, shim_schema};
 pub use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
@@ -310,17 +313,14 @@ fn lower_all(
     let flows_are_complete = reader.sink.errors() == 0;
     lower::register(reader, &mut plant);
     if plant.flows.is_empty() && flows_are_complete {
-        let title = "there are no flows, so there is nothing to run";
-        let place = top.key_span("flows").unwrap_or(at);
-        let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
-                    period: 2 ms, size: 64 B }]`";
-        reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
+        report_idle(reader, &top, at);
     }
     check::size::check(reader, &plant, &mut run, run_places);
     let (accept, sums) = lower::accept(reader, &top, &plant, flows_are_complete);
     if plant_is_whole {
         check::check(reader, &plant, overload);
     }
+    let assumptions = lower::assumed(reader, &top, root, &plant);
     plant.shrink();
     let places = DeclarationSpans {
         nodes: plant.node_spans,
@@ -335,6 +335,16 @@ fn lower_all(
         stages,
         accept,
         sums,
+        assumptions,
     };
     Some((scenario, places))
+}
+
+/// Reports that there are no flows.
+fn report_idle(reader: &mut Reader<'_>, top: &reader::Fields<'_>, at: Span) {
+    let title = "there are no flows, so there is nothing to run";
+    let place = top.key_span("flows").unwrap_or(at);
+    let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
+                period: 2 ms, size: 64 B }]`";
+    reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
 }

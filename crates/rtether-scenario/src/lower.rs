@@ -16,6 +16,7 @@ use super::suggest;
 mod accept;
 mod access;
 mod admission;
+mod assumed;
 mod bulk;
 mod flows;
 mod hubs;
@@ -39,6 +40,7 @@ mod tags;
 mod traffic;
 
 pub(super) use accept::accept;
+pub(super) use assumed::assumed;
 pub(super) use flows::flows;
 pub(super) use hubs::hubs;
 pub(super) use ingress::ingress;

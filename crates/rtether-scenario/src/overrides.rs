@@ -146,33 +146,48 @@ pub(super) fn put(root: &mut Value, change: &Entry) -> Result<(), Box<Diagnostic
 pub(super) fn place(root: &Value, path: &str) -> Span {
     let (mut at, mut rest, mut span) = (root, path, root.span);
     while !rest.is_empty() {
-        let found = match &at.data {
-            Data::Null | Data::Scalar(_) => None,
-            Data::Map(entries) => {
-                let found = entries.iter().filter_map(|entry| {
-                    Some((prefix(rest, &entry.key)?, entry.key_span, &entry.value))
-                });
-                found.max_by_key(|(length, _, _)| *length)
-            }
-            Data::List(items) => {
-                let found = items.iter().enumerate().filter_map(|(number, item)| {
-                    let by_name = name_of(item).and_then(|name| prefix(rest, name));
-                    let position = || {
-                        let number = number.to_string();
-                        prefix(rest, &number).or_else(|| prefix(rest, &format!("{number}]")))
-                    };
-                    Some((by_name.or_else(position)?, item.span, item))
-                });
-                found.max_by_key(|(length, _, _)| *length)
-            }
-        };
-        let Some((length, place, value)) = found else {
+        let Some((length, place, value)) = step(at, rest) else {
             break;
         };
         (at, span) = (value, place);
         rest = rest.get(length + 1..).unwrap_or("");
     }
     span
+}
+
+/// Returns the value at a path; `None` if nothing is there.
+pub(super) fn find<'v>(root: &'v Value, path: &str) -> Option<&'v Value> {
+    let (mut at, mut rest) = (root, path);
+    while !rest.is_empty() {
+        let (length, _, value) = step(at, rest)?;
+        (at, rest) = (value, rest.get(length + 1..).unwrap_or(""));
+    }
+    Some(at)
+}
+
+/// Returns the entry or item with which a path goes on: the length of its name there, its place and
+/// its value.
+fn step<'v>(at: &'v Value, rest: &str) -> Option<(usize, Span, &'v Value)> {
+    match &at.data {
+        Data::Null | Data::Scalar(_) => None,
+        Data::Map(entries) => {
+            let found = entries.iter().filter_map(|entry| {
+                Some((prefix(rest, &entry.key)?, entry.key_span, &entry.value))
+            });
+            found.max_by_key(|(length, _, _)| *length)
+        }
+        Data::List(items) => {
+            let found = items.iter().enumerate().filter_map(|(number, item)| {
+                let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                let position = || {
+                    let number = number.to_string();
+                    prefix(rest, &number).or_else(|| prefix(rest, &format!("{number}]")))
+                };
+                Some((by_name.or_else(position)?, item.span, item))
+            });
+            found.max_by_key(|(length, _, _)| *length)
+        }
+    }
 }
 
 /// Shifts the spans of a value by the length of `PATH=`.

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use rtether_model::flow::{Flow, FlowId};
-use rtether_model::network::Network;
+use rtether_model::network::{Network, NodeId};
 use rtether_model::quantity::Duration;
 
 /// A plant, its traffic, how long to run it and what to accept.
@@ -23,6 +23,54 @@ pub struct Scenario {
     pub accept: Vec<Requirement>,
     /// Requirements over several flows.
     pub sums: Vec<Sum>,
+    /// What is assumed and not known.
+    pub assumptions: Assumptions,
+}
+
+/// What a scenario says is assumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    /// Those whose value is still the assumed one, in the order of the scenario.
+    pub held: Vec<Assumption>,
+    /// Paths of those that have ended, since somebody wrote the value.
+    pub ended: Vec<String>,
+}
+
+/// A value that is assumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    /// Where it stands, for example `switches.sw1.latency`.
+    pub path: String,
+    /// The value, on one line.
+    pub value: String,
+    /// Why it is assumed.
+    pub why: String,
+    /// What it is about.
+    pub about: About,
+}
+
+impl Assumption {
+    /// Returns what kind of value it is: `latency`, `stack`, `link`.
+    pub fn kind(&self) -> &str {
+        let section = self.path.split(['.', '[']).next().unwrap_or("");
+        match section {
+            "stacks" => "stack",
+            "nodes" => "node",
+            "links" => "link",
+            _ => self.path.rsplit('.').next().unwrap_or(""),
+        }
+    }
+}
+
+/// What an assumption is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// These nodes, or what is at them.
+    Nodes(Vec<NodeId>),
+    /// A flow.
+    Flow(FlowId),
+    /// The whole plant, or its run.
+    Plant,
 }
 
 impl Scenario {

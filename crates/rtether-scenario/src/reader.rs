@@ -340,6 +340,7 @@ pub(super) const fn bits_per_second(rate: u64) -> BitRate {
 fn expectation(kind: &Kind) -> &'static str {
     match kind {
         Kind::Text => "a text",
+        Kind::Value => "a value",
         Kind::Name(_) => "a name",
         Kind::Word(_) => "a word",
         Kind::Flag => "`true` or `false`",

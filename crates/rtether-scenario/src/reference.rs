@@ -111,6 +111,7 @@ fn type_of(kind: &Kind) -> String {
         }
         Kind::Statistics => "map from statistics to a time or `deadline`".into(),
         Kind::Changes => "map from paths to values".into(),
+        Kind::Value => "any value".into(),
     }
 }
 

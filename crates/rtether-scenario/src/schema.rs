@@ -111,6 +111,7 @@ fn shape(kind: &Kind) -> Value {
         }),
         Kind::Values(kind) => json!({ "type": "array", "items": shape(kind) }),
         Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(shape).collect::<Vec<_>>() }),
+        Kind::Value => json!({}),
         Kind::Changes => json!({ "type": ["object", "null"] }),
         Kind::Statistics => {
             let names = STATISTIC.texts().join("|");

@@ -230,3 +230,64 @@ fn set_does_not_reach_what_is_read_before() {
         assert_eq!(loaded.diagnostics[0].code, "unknown-path", "{path}");
     }
 }
+
+const ASSUMED: &str = "
+assumed:
+  switches.sw.latency: { is: { unknown: 1 us .. 10 us }, why: not in the data sheet }
+  links.1: { is: { rate: 100 Mbit/s, ends: [b, \"sw:2\"] }, why: nobody looked }
+  flows.first.deadline: { is: 3 ms, why: as the other lines have it }
+  run.for: { is: 1 s, why: long enough }
+  nodes.c: { is: { stack: zero }, why: there may be one }
+";
+
+/// Returns the paths of assumptions that hold, and of those that have ended.
+fn assumptions(loaded: Loaded) -> [Vec<String>; 2] {
+    let scenario = loaded.into_scenario().expect("no mistake");
+    let own = scenario.assumptions;
+    let held = own.held.into_iter().map(|one| one.path);
+    [held.collect(), own.ended]
+}
+
+/// By the table of keys: an assumption holds as long as its value stands in its own file, and no
+/// other file or option writes it, not even the same value.
+#[test]
+fn an_assumption_ends_when_somebody_writes_its_value() {
+    let plant = PLANT.replace("include: [cells/two.yaml, own.yaml]\n", "");
+    let plant = plant.replace("ports: 4", "ports: 4, latency: { unknown: 1 us .. 10 us }");
+    let text = format!("{plant}{ASSUMED}");
+    let (latency, link, deadline) = ("switches.sw.latency", "links.1", "flows.first.deadline");
+    let [held, ended] = assumptions(load("plant.yaml", &text));
+    assert_eq!(held, [latency, link, deadline, "run.for"]);
+    assert_eq!(ended, ["nodes.c"]);
+    let set = |path: &str, value: &str| {
+        let change = Override::new("--set", path, value);
+        assumptions(rtether_scenario::load_with("plant.yaml", &text, &[change]))[1].clone()
+    };
+    // The same value, a part of a value, and another value.
+    assert_eq!(set(deadline, "3 ms"), [deadline, "nodes.c"]);
+    assert_eq!(set("links.1.rate", "1 Gbit/s"), [link, "nodes.c"]);
+    assert_eq!(set(latency, "4 us"), [latency, "nodes.c"]);
+    // In the file itself: what was assumed is no longer there.
+    let edited = text.replace(
+        "ports: 4, latency: { unknown: 1 us .. 10 us }",
+        "ports: 4, latency: 4 us",
+    );
+    let [held, _] = assumptions(load("plant.yaml", &edited));
+    assert_eq!(held, [link, deadline, "run.for"]);
+    // By `changes` of a file of the user, which a second import keeps.
+    let own = [("p/own.yaml", "changes: { switches.sw.latency: 4 us }")];
+    let included = format!("{text}include: own.yaml\n");
+    let [held, _] = assumptions(load_all(&included, &own, &[]));
+    assert_eq!(held, [link, deadline, "run.for"]);
+    // Files may bring assumptions of their own, about what they hold.
+    let own = [(
+        "p/own.yaml",
+        "flows: [{ name: third, from: b, to: a, period: 1 ms, size: 64 B }]\n\
+         assumed: { flows.third.size: { is: 64 B, why: guessed } }",
+    )];
+    let [held, _] = assumptions(load_all(&included, &own, &[]));
+    assert_eq!(
+        held,
+        [latency, link, deadline, "run.for", "flows.third.size"]
+    );
+}

@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Backoff = 4,
     /// Latency of a switch.
     Latency = 5,
+    /// Costs that are not known; the name of the cost follows that of the node.
+    Unknown = 6,
     /// Times at which the files of a bulk flow become due.
     Files = 8,
     /// Timer jitter of a smoother.

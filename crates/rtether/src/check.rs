@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rtether_sim::BuildError;
 
+use crate::assumed::Assumed;
 use crate::bound;
 use crate::help::{Help, help};
 use crate::measured::{self, Evidence, thousandths};
@@ -84,6 +85,7 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     if let Some(analysis) = analysis {
         checked = checked.with_analysis(analysis);
     }
+    checked.assumed = Assumed::of(scenario, checked.analysis.as_ref());
     if let Some(written) = source {
         add_help(&mut checked, written);
     }
@@ -141,6 +143,16 @@ fn worst_above(checked: &Checked, written: &Written) -> Option<Help> {
         both.is_some_and(|(bound, deadline)| bound > deadline)
     });
     help(&checked.scenario, written, analysis, above.next()?)
+}
+
+/// Takes no verdict for met that rests on an assumption, as `--strict` asks.
+pub fn be_strict(checked: &mut Checked) {
+    if let Some(text) = checked.assumed.objection() {
+        note(checked, false, text);
+        if checked.conclusion == Conclusion::Met {
+            checked.conclusion = Conclusion::NoAnswer;
+        }
+    }
 }
 
 fn note(checked: &mut Checked, is_error: bool, text: String) {

@@ -8,6 +8,7 @@
 
 pub mod adversary;
 pub mod against;
+pub mod assumed;
 pub mod bound;
 pub mod check;
 pub mod compare;

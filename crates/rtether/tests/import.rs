@@ -24,7 +24,22 @@ fn scenario(plan: &Plan) -> Scenario {
     let loaded = load("plant.yaml", &plan.scenario);
     let words = loaded.text(render::Style::Plain);
     assert!(words.is_empty(), "{words}");
-    loaded.into_scenario().expect("no diagnostic")
+    let scenario = loaded.into_scenario().expect("no diagnostic");
+    // Every assumption is data of the scenario, and names the value that is there.
+    let own = &scenario.assumptions;
+    assert_eq!(own.ended, Vec::<String>::new());
+    let held = own.held.iter().map(|one| (&one.path, &one.why));
+    let listed = plan.assumptions.iter().map(|one| (&one.key, &one.text));
+    let [mut held, mut listed] = [held.collect::<Vec<_>>(), listed.collect()];
+    held.sort();
+    listed.sort();
+    assert_eq!(held.len(), listed.len());
+    assert!(
+        held.iter()
+            .zip(&listed)
+            .all(|(held, listed)| held.1 == listed.1)
+    );
+    scenario
 }
 
 /// Oracle: the promise of the import: its result passes as it is.

@@ -220,6 +220,7 @@ fn csv_files_are_rectangular_and_carry_units() {
             "congestion_signals",
             "stage",
             "rule",
+            "assumptions",
         ];
         for column in reader.headers().unwrap() {
             let unit = column.rsplit('_').next().unwrap();

@@ -201,6 +201,11 @@ const LONG: &[Long] = &[
         ],
     },
     Long {
+        name: "long-unknown",
+        purpose: "costs that are not known: 10 000 random plants against the simulator and against known costs; what 5 000 verdicts rest on",
+        tests: &["rtether bounds::unknown::", "rtether assumed::what_counts"],
+    },
+    Long {
         name: "long-sweep",
         purpose: "studies: killed at random moments, with 100 seeds",
         tests: &["rtether-cli sweep::killing"],

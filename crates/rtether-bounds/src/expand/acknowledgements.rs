@@ -9,7 +9,7 @@ use crate::connection::{Back, Connection, Pattern, Returns, Ways};
 use crate::frame::Frame;
 use crate::output_limit::Limit;
 use crate::plant::Gap;
-use crate::source::{Source, add};
+use crate::source::Source;
 
 impl Walker<'_> {
     /// Follows the segments without data of the connection with a listener, and records it.
@@ -85,6 +85,7 @@ impl Walker<'_> {
         let target = self.unicast(way.flow, [way.from, way.to?]);
         // They leave when the last place has served their data.
         let spacing = self.plant.spacing_behind(visit);
+        let spacing = spacing.map(|own| [own.small[0], own.large[0]]);
         let mut end = |count: i64, gap, spacing, limit| {
             let frame = Frame::pure(way.flow, !way.is_answer, count);
             let token = Token {
@@ -103,10 +104,7 @@ impl Walker<'_> {
             count => Some(end(count, gap, spacing, None)?),
         };
         let delay = tcp.ack_delay.as_ps();
-        let behind = Gap {
-            min: add(gap.min, delay),
-            max: add(gap.max, delay),
-        };
+        let behind = gap.then(Gap::exact(delay));
         // One for each message is less where these come further apart.
         let is_sparse = Source::of_releases(&way.flow.traffic, 0).period >= delay;
         let limit = (!is_sparse || pattern.late > 1).then(|| Limit::timed(delay));

@@ -31,16 +31,17 @@ impl Walker<'_> {
             return;
         };
         let server = self.sites.inside(node).tasks;
-        if let Some((queue, cost)) = station::task(tasks, &token.frame, is_outbound) {
+        if let Some((queue, cost)) =
+            station::task(tasks, &station.unknown, &token.frame, is_outbound)
+        {
             self.visit(token, server, queue, cost, !is_outbound);
-            token.gap = Gap {
-                min: cost.min(),
-                max: cost.max(),
-            };
+            token.gap = cost.gap();
             if is_outbound && token.frame.overtakes_tasks {
                 token.spacing = None;
             }
-        } else if let Some(cost) = station::reader(tasks, &token.frame).filter(|_| !is_outbound) {
+        } else if let Some(cost) =
+            station::reader(tasks, &station.unknown, &token.frame).filter(|_| !is_outbound)
+        {
             // Nothing waits for the program that reads.
             self.visit(&mut token.clone(), server, station::READER, cost, true);
         }
@@ -59,7 +60,7 @@ impl Walker<'_> {
         if server == NONE {
             return;
         }
-        let cost = service(&station.stack, is_outbound, &token.frame);
+        let cost = service(&station.stack, &station.unknown, is_outbound, &token.frame);
         let queue = station::stack_queue(station, way, &token.frame, is_outbound);
         let layer = station.layer.as_deref();
         if let Some(layer) = layer.filter(|layer| layer.receive.is_some()) {
@@ -68,15 +69,12 @@ impl Walker<'_> {
         // A reply has the tag of its request.
         token.frame.is_tagged &= is_outbound || is_exchange(way.flow);
         self.visit(token, server, queue, cost, !is_outbound);
-        token.gap = Gap {
-            min: cost.min(),
-            max: cost.max(),
-        };
-        let spacing = token.spacing.map_or(0, |spacing| spacing.min());
+        token.gap = cost.gap();
+        let spacing = token.spacing.map_or(0, |[small, large]| small.min(large));
         let known = token.limit.map_or(0, |limit| limit.distance());
         if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
             let smallest = token.frame.smallest();
-            let grain = service(&station.stack, is_outbound, &smallest).min();
+            let grain = service(&station.stack, &station.unknown, is_outbound, &smallest).min();
             let services = [cost.small[0], cost.large[0]];
             token.limit = Some(if grain > 0 {
                 Limit::of_processor(services, grain, server)

@@ -29,8 +29,7 @@ impl Walker<'_> {
         self.budget = self.budget.checked_sub(1).ok_or(self.loops())?;
         if wire.server == NONE {
             // A hub sends on what it hears.
-            token.gap.min = add(token.gap.min, wire.flight);
-            token.gap.max = add(token.gap.max, wire.flight);
+            token.gap = token.gap.then(wire.flight);
             if wire.carriage.is_some_and(|own| !own.is_master) {
                 token.gap.max = add(token.gap.max, token.relay);
             }
@@ -54,36 +53,21 @@ impl Walker<'_> {
     fn cross(&self, wire: &Wire, token: &mut Token) {
         let [small, large] = token.frame.tagged_sizes();
         let last_bit = |size| times(wire.octet, size + PREAMBLE);
-        let whole = Gap {
-            min: last_bit(small),
-            max: last_bit(large),
-        };
+        let whole = Gap::between(last_bit(small), last_bit(large));
         let header = times(wire.octet, HEADER + token.frame.tag_octets());
         let server = &self.plant.servers[wire.server as usize];
         let seen = if server.is_cut_through {
-            Gap {
-                min: header,
-                max: header,
-            }
+            Gap::exact(header)
         } else {
             whole
         };
-        token.tail = Gap {
-            min: whole.min - seen.min,
-            max: whole.max - seen.max,
-        };
-        token.gap = Gap {
-            min: add(seen.min, wire.flight),
-            max: add(seen.max, wire.flight),
-        };
+        token.tail = Gap::between(whole.min - seen.min, whole.max - seen.max);
+        token.gap = seen.then(wire.flight);
         token.octet = wire.octet;
         if let Some(own) = wire.carriage {
             // It is in a frame that passes, whose length says nothing about its own.
             let class = usize::from(self.class);
-            token.gap = Gap {
-                min: add(own.least[class], wire.flight),
-                max: add(own.most[class], wire.flight),
-            };
+            token.gap = Gap::between(own.least[class], own.most[class]).then(wire.flight);
             token.relay = own.relay[class];
         }
     }

@@ -8,7 +8,6 @@ use rtether_model::network::{PortId, Switch};
 use super::{Token, Walker};
 use crate::analysis::Reason;
 use crate::plant::Gap;
-use crate::source::add;
 
 impl Walker<'_> {
     /// Sends the copy of a frame that a switch has received at a port, if the port is looked at.
@@ -31,8 +30,7 @@ impl Walker<'_> {
         };
         let mut copy = *token;
         if self.is_held(switch, to, token) {
-            copy.gap.min = add(copy.gap.min, token.tail.min);
-            copy.gap.max = add(copy.gap.max, token.tail.max);
+            copy.gap = copy.gap.then(token.tail);
         }
         self.send_copy(switch, to, copy, under_way)
     }
@@ -55,7 +53,7 @@ impl Walker<'_> {
                     ..port
                 };
                 let copy = Token {
-                    gap: Gap { min: 0, max: 0 },
+                    gap: Gap::default(),
                     ..*sent
                 };
                 self.send_copy(switch, to, copy, under_way)

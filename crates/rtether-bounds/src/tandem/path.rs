@@ -413,7 +413,11 @@ impl Builder<'_> {
             (before.server == here).then(|| (next.gap, before.service.min()))
         });
         let (latest, first) = both.fold((i64::MIN, i64::MAX), |(late, first), (gap, service)| {
-            (late.max(gap.max - service), first.min(gap.min))
+            // What is constant is that of the link, and the same for all of them.
+            (
+                late.max(gap.max - gap.constant - service),
+                first.min(gap.min),
+            )
         });
         latest <= first
     }

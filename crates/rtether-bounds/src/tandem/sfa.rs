@@ -147,7 +147,7 @@ impl Separated {
             }
             let parent = visit.parent as usize;
             let before = add(self.jitter[parent], self.wait[parent]);
-            let after = add(before, visit.gap.max - visit.gap.min);
+            let after = add(before, visit.gap.varies());
             self.jitter[index] = after.min(self.jitter[index]);
         }
     }

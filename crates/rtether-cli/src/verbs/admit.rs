@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether::bound::admit;
 
+use super::check::Strict;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::scenario::{self, Overrides};
@@ -22,6 +23,8 @@ pub(crate) struct AdmitArgs {
     /// }'; may be given several times
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow: Vec<String>,
+    #[command(flatten)]
+    pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
@@ -48,5 +51,7 @@ pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    admission.decision.conclusion().into()
+    arguments
+        .strict
+        .exit(&after, admission.decision.conclusion().into())
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
 use rtether::report::format::Render;
 
+use super::check::Strict;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
@@ -47,6 +48,8 @@ pub(crate) struct BoundArgs {
         conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "report", "methods"]
     )]
     pub(crate) waits: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) strict: Strict,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     #[command(flatten)]
@@ -125,10 +128,11 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     }
     let analysis = &analysis;
     let bounds = Bounds { scenario, analysis };
-    let own = Exit::from(bounds.conclusion());
+    let own = arguments.strict.exit(scenario, bounds.conclusion().into());
     if arguments.diameter {
         let found = ByDiameter::new(scenario, analysis);
-        return Ok(print(arguments, &found, found.conclusion().into()));
+        let exit = arguments.strict.exit(scenario, found.conclusion().into());
+        return Ok(print(arguments, &found, exit));
     }
     Ok(if arguments.ports {
         print(arguments, &Places { scenario, analysis }, own)

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use rtether::assumed::Assumed;
 use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::format::Format;
@@ -41,7 +42,33 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) strict: Strict,
+    #[command(flatten)]
     pub(crate) pace: Pace,
+}
+
+/// Whether assumptions count.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Strict {
+    /// End with 3 while anything judged rests on an assumption of the scenario (`assumed`)
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+impl Strict {
+    /// Returns the exit code of a verb that found `exit`, and says why it is another one.
+    pub(crate) fn exit(self, scenario: &Scenario, exit: Exit) -> Exit {
+        if !self.strict || exit != Exit::Ok {
+            return exit;
+        }
+        match Assumed::of(scenario, None).objection() {
+            None => exit,
+            Some(text) => {
+                terminal::complain(&text);
+                Exit::NoAnswer
+            }
+        }
+    }
 }
 
 /// Arguments of `check` beyond those of `sim`.
@@ -211,6 +238,9 @@ fn conclude(
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
     let mut checked = check::conclude(loaded.scenario, results, options);
+    if arguments.strict.strict {
+        check::be_strict(&mut checked);
+    }
     checked.what_if = what_if;
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));

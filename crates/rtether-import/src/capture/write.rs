@@ -12,6 +12,7 @@ use super::ways::Ways;
 use crate::options::{Class, Options};
 use crate::plan::Assumption;
 use crate::sheet::{Names, Sheet, scalar, time};
+use crate::stacks::Stacks;
 use crate::text::plain;
 
 /// Rates that links may have, in megabits per second.
@@ -208,15 +209,13 @@ pub(super) fn write(
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(title)));
     sheet.line("");
-    sheet.line("stacks:");
-    let why = "a capture shows no cost of stacks; `rtether calibrate` measures it";
-    sheet.assumed(
-        "  station: { send: 0 us, receive: 0 us }",
-        "stacks.station",
-        why,
-    );
     let stations = Stations::name(streams, flows, &network);
-    stations.write(&mut sheet, &network);
+    let stacks = stacks(flows);
+    let unknown = network.has_unknown.then_some(None);
+    let named: Vec<Option<Mac>> = stations.names.keys().copied().map(Some).collect();
+    let all = named.iter().chain(&unknown);
+    stacks.write(&mut sheet, all, "a capture shows no cost of stacks");
+    stations.write(&mut sheet, &network, &stacks);
     sheet.line("");
     sheet.line("flows:");
     let mut names = Names::default();
@@ -238,6 +237,26 @@ pub(super) fn write(
     sheet.assumed(&format!("run: {{ for: {} }}", time(span)), "run.for", why);
     sheet.accept(flows.iter().any(|flow| deadline(flow, options).is_some()));
     sheet.done()
+}
+
+/// Returns the stacks of stations, by address; `None` are the members of groups.
+fn stacks(flows: &[Flow]) -> Stacks<Option<Mac>> {
+    let mut stacks = Stacks::new("station");
+    for flow in flows {
+        let frames = flow.size.div_ceil(1400).max(1);
+        let (frames, gap) = match &flow.release {
+            // As many segments as make its rate.
+            Release::Bulk { rate } => {
+                let bits = i64::try_from(*rate).unwrap_or(i64::MAX).max(1);
+                (1, Duration::from_ps(12_000_000_000_000_000 / bits))
+            }
+            Release::Periodic { period, .. } => (frames, *period),
+            Release::Sporadic { mean, burst, .. } => (frames.saturating_mul(*burst), *mean),
+        };
+        stacks.add(Some(flow.talker), frames, gap);
+        stacks.add(flow.listener, frames, gap);
+    }
+    stacks
 }
 
 /// Names of stations.
@@ -282,15 +301,23 @@ impl Stations {
         self.names.get(&mac).map_or("", String::as_str)
     }
 
-    fn write(&self, sheet: &mut Sheet, network: &Network) {
+    fn write(&self, sheet: &mut Sheet, network: &Network, stacks: &Stacks<Option<Mac>>) {
         sheet.line("");
         sheet.line("nodes:");
         for (mac, name) in &self.names {
-            let line = format!("  {}: {{ stack: station }}", scalar(name));
+            let line = format!(
+                "  {}: {{ stack: {} }}",
+                scalar(name),
+                stacks.of(&Some(*mac))
+            );
             sheet.explained(&line, self.comments.get(mac).map_or("", String::as_str));
         }
         if network.has_unknown {
-            let line = format!("  {}: {{ stack: station }}", scalar(&self.unknown));
+            let line = format!(
+                "  {}: {{ stack: {} }}",
+                scalar(&self.unknown),
+                stacks.of(&None)
+            );
             let why = "stands for the members of groups, which a capture does not name";
             sheet.assumed(&line, &format!("nodes.{}", self.unknown), why);
         }
@@ -298,15 +325,18 @@ impl Stations {
         let ports = self.names.len() + usize::from(network.has_unknown);
         sheet.line("");
         sheet.line("switches:");
-        let line = format!("  {}:", scalar(&self.switch));
+        sheet.line(&format!("  {}:", scalar(&self.switch)));
         sheet.assumed(
-            &line,
+            &format!("    ports: {ports}"),
             &key("ports"),
             "one switch; a capture does not show the cables",
         );
-        sheet.line(&format!("    ports: {ports}"));
         let why = "store and forward, time of the switch itself";
-        sheet.assumed("    latency: 10 us", &key("latency"), why);
+        sheet.assumed(
+            "    latency: { unknown: 1 us .. 10 us }",
+            &key("latency"),
+            why,
+        );
         let why = "one queue for each priority, highest first";
         sheet.assumed("    queues: 8", &key("queues"), why);
         let why = "no filters: multicast reaches every port";
@@ -342,6 +372,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn noted(&self, sheet: &mut Sheet, line: &str, key: &str, why: &Why) {
         let line = format!("    {line}");
+        // A period may be written as a rate.
+        let key = line.trim().split(':').next().unwrap_or(key);
         match why {
             Why::Read(why) => sheet.explained(&line, why),
             Why::Seen(why) => {

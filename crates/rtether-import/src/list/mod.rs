@@ -18,6 +18,7 @@ use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Assumption, Code, Count, Finding, Plan};
 use crate::sheet::{Names, Sheet, rate, scalar, time};
+use crate::stacks::Stacks;
 use crate::text::{plain, quote};
 pub(crate) use flows::Row;
 use network::Network;
@@ -168,23 +169,23 @@ fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assum
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(&plain(title, 80))));
     sheet.line("");
-    sheet.line("stacks:");
-    let why = format!("the {list} states no cost of stacks; `rtether calibrate` measures it");
-    let line = "  station: { send: 0 us, receive: 0 us }";
-    sheet.assumed(line, "stacks.station", &why);
-    sheet.line("");
-    sheet.line("nodes:");
     let used: BTreeSet<&String> = rows
         .iter()
         .flat_map(|row| row.to.iter().chain([&row.from]))
         .collect();
+    let stacks = stacks(rows);
+    let why = format!("the {list} states no cost of stacks");
+    stacks.write(&mut sheet, used.iter().copied(), &why);
+    sheet.line("");
+    sheet.line("nodes:");
     for node in network
         .stations()
         .filter(|node| used.contains(&(*node).to_owned()))
     {
         sheet.line(&format!(
-            "  {}: {{ stack: station }}",
-            scalar(network.named(node))
+            "  {}: {{ stack: {} }}",
+            scalar(network.named(node)),
+            stacks.of(&node.to_owned())
         ));
     }
     switches(&mut sheet, network);
@@ -208,6 +209,20 @@ fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assum
     sheet.done()
 }
 
+/// Returns the stacks of stations, by name.
+fn stacks(rows: &[Row]) -> Stacks<String> {
+    let mut stacks = Stacks::new("station");
+    for row in rows {
+        let frames = row
+            .burst
+            .saturating_mul(row.size.div_ceil(ONE_FRAME).max(1));
+        for end in row.to.iter().chain([&row.from]) {
+            stacks.add(end.clone(), frames, row.period);
+        }
+    }
+    stacks
+}
+
 fn switches(sheet: &mut Sheet, network: &Network) {
     sheet.line("");
     sheet.line("switches:");
@@ -227,6 +242,9 @@ fn switches(sheet: &mut Sheet, network: &Network) {
             } else {
                 "one switch; there is no list of links"
             };
+            let least = Duration::from_ps(switch.latency.as_ps() / 10);
+            let ends = format!("{} .. {}", time(least), time(switch.latency));
+            let latency = format!("    latency: {{ unknown: {ends} }}");
             sheet.assumed(&latency, &key("latency"), why);
             sheet.assumed(
                 &queues,

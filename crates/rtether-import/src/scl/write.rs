@@ -13,6 +13,7 @@ use super::topology::{Topology, rate};
 use crate::options::{Class, Options};
 use crate::plan::{Assumption, Code};
 use crate::sheet::{Names, Sheet, rate as words, scalar, time};
+use crate::stacks::Stacks;
 use crate::text::{plain, quote};
 
 /// Rate of links, in megabits per second, if the file does not state one.
@@ -73,14 +74,11 @@ pub(super) fn write(
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(title)));
     sheet.line("");
-    sheet.line("stacks:");
-    let why = "SCL states no cost of devices; `rtether calibrate` measures it";
-    sheet.assumed(
-        "  device: { send: 0 us, receive: 0 us }",
-        "stacks.device",
-        why,
-    );
-    nodes(&mut sheet, model, topology);
+    let stacks = stacks(topology, published, &networks);
+    let stations: Vec<usize> = (0..topology.stations.len()).collect();
+    let why = "SCL states no cost of devices";
+    stacks.write(&mut sheet, stations.iter(), why);
+    nodes(&mut sheet, model, topology, &stacks);
     switches(&mut sheet, topology, &networks);
     links(&mut sheet, topology, &networks, options);
     sheet.line("");
@@ -173,12 +171,46 @@ fn load(flow: &Flow, megabits: u64) -> u128 {
     bits * 1_000_000 * WHOLE / (gap * u128::from(megabits))
 }
 
-fn nodes(sheet: &mut Sheet, model: &Model<'_>, topology: &Topology) {
+/// Returns the stacks of stations, by number.
+fn stacks(topology: &Topology, published: &Published, networks: &[Network]) -> Stacks<usize> {
+    let mut stacks = Stacks::new("device");
+    for flow in &published.flows {
+        let own = flow.listeners.iter().map(|to| topology.station(*to));
+        let unknown = topology.unknown(flow.subnetwork);
+        let unknown = unknown.filter(|_| flow.listeners.is_empty());
+        let ends = own
+            .chain([topology.station(flow.talker), unknown])
+            .flatten();
+        let ends: BTreeSet<usize> = ends.collect();
+        let gap = time_between(flow, networks);
+        let frames = flow.size.value.div_ceil(1400).max(1);
+        for end in ends {
+            stacks.add(end, frames, gap);
+        }
+    }
+    stacks
+}
+
+/// Returns the time between two packets of a flow, at least.
+fn time_between(flow: &Flow, networks: &[Network]) -> Duration {
+    let factor = match flow.class {
+        Class::Goose => networks[flow.subnetwork].factor,
+        Class::Heartbeat
+        | Class::SampledValues
+        | Class::Report
+        | Class::Periodic
+        | Class::Sporadic
+        | Class::Bulk => 1,
+    };
+    Duration::from_ps(flow.gap.as_ps().saturating_mul(factor))
+}
+
+fn nodes(sheet: &mut Sheet, model: &Model<'_>, topology: &Topology, stacks: &Stacks<usize>) {
     sheet.line("");
     sheet.line("nodes:");
-    for station in &topology.stations {
+    for (number, station) in topology.stations.iter().enumerate() {
         let name = scalar(&station.name);
-        let line = format!("  {name}: {{ stack: device }}");
+        let line = format!("  {name}: {{ stack: {} }}", stacks.of(&number));
         let key = format!("nodes.{}", station.name);
         if station.is_unknown {
             let why = "stands for the listeners that the file does not name";
@@ -208,15 +240,20 @@ fn switches(sheet: &mut Sheet, topology: &Topology, networks: &[Network]) {
     for switch in &topology.switches {
         let key = |name: &str| format!("switches.{}.{name}", switch.name);
         let line = format!("  {}:", scalar(&switch.name));
+        sheet.line(&line);
+        let ports = format!("    ports: {}", switch.ports.max(1));
         if switch.is_device {
-            sheet.line(&line);
+            sheet.line(&ports);
         } else {
             let why = "one switch; the file does not say how this subnetwork is cabled";
-            sheet.assumed(&line, &key("ports"), why);
+            sheet.assumed(&ports, &key("ports"), why);
         }
-        sheet.line(&format!("    ports: {}", switch.ports.max(1)));
         let why = "store and forward, time of the switch itself";
-        sheet.assumed("    latency: 10 us", &key("latency"), why);
+        sheet.assumed(
+            "    latency: { unknown: 1 us .. 10 us }",
+            &key("latency"),
+            why,
+        );
         sheet.assumed(
             "    queues: 8",
             &key("queues"),

@@ -2,7 +2,8 @@
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{
-    Cost, EndStation, ForwardingMode, LinearStack, Network, NodeId, Partition, Stack,
+    Cost, EndStation, ForwardingMode, LinearStack, Network, Node, NodeId, NodeKind, Partition,
+    Stack,
 };
 use rtether_model::partition::LocalDeadlines;
 use rtether_model::quantity::{Bytes, Duration};
@@ -29,6 +30,19 @@ pub(super) fn partition(reader: &mut Reader<'_>, plant: &Plant, routing: &Routin
         return;
     }
     if network.partition != Partition::Search {
+        return;
+    }
+    // Everyone who divides deadlines has to find the same parts.
+    let is_unknown = |node: &Node| match &node.kind {
+        NodeKind::Switch(switch) => switch.unknown_latency > Duration::ZERO,
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
+    };
+    if let Some(node) = network.nodes.iter().find(|node| is_unknown(node)) {
+        let name = quote(&node.name);
+        let title = format!("the search for parts of deadlines needs the latency of {name}");
+        let label = "it counts the time in switches";
+        let help = "give the latency as a time or a range, or use another `partition`";
+        reader.report(Diagnostic::new(&codes::CONFLICTING_KEYS, title, at, label).help(help));
         return;
     }
     let found = LocalDeadlines::new(network, &plant.flows, routing);

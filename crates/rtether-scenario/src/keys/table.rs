@@ -76,8 +76,10 @@ const fn word<T: Sync>(
 /// All sections, in the order of the reference.
 pub(crate) static SECTIONS: &[&Section] = &[
     &SCENARIO,
+    &ASSUMED,
     &ADMISSION,
     &STACK,
+    &UNKNOWN,
     &JITTER,
     &QUANTILE,
     &OUTLIERS,
@@ -199,6 +201,13 @@ pub(crate) static SCENARIO: Section = Section {
             "[{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
             "Who sends what to whom.",
         ),
+        key(
+            "assumed",
+            Kind::Named(&ASSUMED),
+            Optional,
+            "{ switches.sw1.latency: { is: 10 us, why: not in the data sheet } }",
+            "What is assumed and not known, by paths as those of `--set`; `rtether import` writes it. Verdicts say how many assumptions they rest on, and with `--strict` none counts that does.",
+        ),
         choice(
             &PARTITION,
             "proportional",
@@ -232,6 +241,28 @@ pub(crate) static SCENARIO: Section = Section {
             Optional,
             "[{ flow: \"*\", sim: deadline, lost: 0 }]",
             "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`. `proved` stands for `[{ flow: \"*\", sim: deadline, bound: deadline, lost: 0 }]`.",
+        ),
+    ],
+};
+
+pub(crate) static ASSUMED: Section = Section {
+    name: "assumed",
+    noun: "an assumption",
+    description: "A value of the scenario that is assumed. The assumption ends when somebody writes the value: it counts as long as the value at its path is this one, and stands in the same file. A value under `changes` of another file, or of `--set`, ends it, even if it is the same.",
+    keys: &[
+        key(
+            "is",
+            Kind::Value,
+            Required,
+            "10 us",
+            "The value, as it stands at the path.",
+        ),
+        key(
+            "why",
+            Kind::Text,
+            Required,
+            "not in the data sheet",
+            "Why it is assumed, and what it follows.",
         ),
     ],
 };

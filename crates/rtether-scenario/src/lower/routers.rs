@@ -34,8 +34,14 @@ fn router(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     // If the number of ports is unknown, no port is reported as missing.
     let count = if known { ports } else { None }.unwrap_or(1024);
     let second = Duration::from_secs(1);
-    let cost = reader.times_up_to(fields, "cost", second, "of a packet");
+    let unknown = reader.unknown(fields, "cost", second, "of a packet");
+    let cost = match unknown {
+        Ok(None) => reader.times_up_to(fields, "cost", second, "of a packet"),
+        Ok(Some([least, _])) => Some((least, least)),
+        Err(()) => None,
+    };
     let (least, most) = cost.unwrap_or_default();
+    let ends = unknown.ok().flatten().unwrap_or_default();
     let per_octet = reader.time_up_to(fields, "cost_per_octet", second, "of an octet");
     let queue = reader.count(fields, "queue").map(|count| count.value);
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), Duration::ZERO);
@@ -45,6 +51,7 @@ fn router(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
             per_octet: per_octet.unwrap_or(Duration::ZERO),
         },
         jitter: most - least,
+        unknown: ends[1] - ends[0],
         queue: queue.map_or(1000, |queue| u32::try_from(queue).unwrap_or(u32::MAX)),
     });
     switch.queues = queues(reader, fields, 1);

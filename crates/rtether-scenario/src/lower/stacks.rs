@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rtether_model::arp::Arp;
 use rtether_model::endnode::Detector;
-use rtether_model::network::{EndStation, LinearStack, RtosStack, Stack, Tasks};
+use rtether_model::network::{Cost, EndStation, LinearStack, RtosStack, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::unknown::{CostName, Unknown};
 
 use super::check_name;
 use super::jitter::{LONGEST, jitter};
@@ -81,11 +82,11 @@ pub(crate) fn zero() -> EndStation {
 pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Station> {
     let mut station = Station::from(zero());
     let model = if fields.has("rate") || fields.has("service") {
-        ip_rate(reader, fields)
+        ip_rate(reader, fields, &mut station.model.unknown)
     } else if RTOS_KEYS.iter().any(|key| fields.has(key)) {
-        rtos(reader, fields)
+        rtos(reader, fields, &mut station.model.unknown)
     } else if fields.has("send") || fields.has("receive") {
-        linear(reader, fields)
+        linear(reader, fields, &mut station.model.unknown)
     } else {
         let title = format!("{} has no cost", fields.owner);
         let label = "belongs to this";
@@ -120,7 +121,10 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
         station.model.redundancy = reader.word(fields, &REDUNDANCY).map(|word| word.means);
     }
     if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
-        station.model.tasks = Some(tasks(reader, &inner));
+        let own = &mut station.model;
+        let of_tasks = [CostName::TaskMessage, CostName::TaskSegment];
+        own.unknown.retain(|one| !of_tasks.contains(&one.cost));
+        own.tasks = Some(tasks(reader, &inner, &mut own.unknown));
     }
     let layer = [
         "priorities",
@@ -199,14 +203,47 @@ fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Stat
     }
 }
 
-fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Tasks {
-    let mut time = |key| reader.time_up_to(fields, key, LONGEST, "of a single packet");
-    let (message, segment) = (time("message"), time("segment"));
+fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>, unknown: &mut Vec<Unknown>) -> Tasks {
+    let mut time = |key, cost| {
+        let [least, most] = reader.ends_of_time(fields, key, LONGEST, "of a single packet")?;
+        note(unknown, cost, most - least);
+        Some(least)
+    };
+    let message = time("message", CostName::TaskMessage);
+    let segment = time("segment", CostName::TaskSegment);
     Tasks {
         message: message.unwrap_or(Duration::ZERO),
         segment: segment.unwrap_or(Duration::ZERO),
         messages_first: reader.meaning(fields, &ORDER),
     }
+}
+
+/// Notes by how much a cost may be above its least.
+fn note(unknown: &mut Vec<Unknown>, cost: CostName, more: Duration) {
+    if more > Duration::ZERO {
+        unknown.push(Unknown { cost, more });
+    }
+}
+
+/// Reads a cost, or both ends of one that is not known, which is noted; returns the least.
+fn cost(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    cost: CostName,
+    unknown: &mut Vec<Unknown>,
+) -> Option<Cost> {
+    let key = cost.key();
+    let Some([least, most]) = reader
+        .unknown(fields, key, LONGEST, "of a single packet")
+        .ok()?
+    else {
+        return reader.cost(fields, key);
+    };
+    note(unknown, cost, most - least);
+    Some(Cost {
+        base: least,
+        per_octet: Duration::ZERO,
+    })
 }
 
 /// Longest time until a request is repeated: that of all attempts is within the range of bounds.
@@ -252,7 +289,11 @@ fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation
     }
 }
 
-fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+fn ip_rate(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    unknown: &mut Vec<Unknown>,
+) -> Option<Stack> {
     let other_models = [
         "send",
         "receive",
@@ -270,7 +311,13 @@ fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
         "a stack with one rate for all packets",
     );
     reader.conflict(fields, "rate", "service");
-    let service = if fields.has("rate") {
+    let known = reader
+        .unknown(fields, "service", LONGEST, "of a single packet")
+        .ok()?;
+    let service = if let Some([least, most]) = known {
+        note(unknown, CostName::Service, most - least);
+        return Some(Stack::IpRate { service: least });
+    } else if fields.has("rate") {
         reader.interval(fields, "rate")?
     } else {
         reader.positive_time(fields, "service")?
@@ -286,13 +333,18 @@ fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     })
 }
 
-fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>, unknown: &mut Vec<Unknown>) -> Option<Stack> {
     let linear_only = ["send", "receive", "interface", "servers"];
     let what = "a stack with a cost for each kind of packet";
     reader.misplaced(fields, &linear_only, what);
-    let mut costs = RTOS_KEYS.map(|key| {
-        reader.require(fields, key);
-        reader.cost(fields, key)
+    let names = [
+        CostName::Datagram,
+        CostName::Segment,
+        CostName::Acknowledgement,
+    ];
+    let mut costs = names.map(|name| {
+        reader.require(fields, name.key());
+        cost(reader, fields, name, unknown)
     });
     let jitter = jitter(reader, fields);
     Some(Stack::Rtos(RtosStack {
@@ -303,11 +355,15 @@ fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     }))
 }
 
-fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+fn linear(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    unknown: &mut Vec<Unknown>,
+) -> Option<Stack> {
     let both = reader.require(fields, "send") & reader.require(fields, "receive");
-    let send = reader.cost(fields, "send");
-    let receive = reader.cost(fields, "receive");
-    let interface = reader.cost(fields, "interface");
+    let send = cost(reader, fields, CostName::Send, unknown);
+    let receive = cost(reader, fields, CostName::Receive, unknown);
+    let interface = cost(reader, fields, CostName::Interface, unknown);
     let servers = reader.meaning(fields, &SERVERS);
     let jitter = jitter(reader, fields);
     both.then_some(())?;

@@ -72,10 +72,17 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (Switch, Vec<Pending>
     // If the number of ports is unknown, no port is reported as missing.
     let count = if known { ports } else { None }.unwrap_or(1024);
     let second = Duration::from_secs(1);
-    let latency = reader.times_up_to(fields, "latency", second, "of a switch");
+    let unknown = reader.unknown(fields, "latency", second, "of a switch");
+    let latency = match unknown {
+        Ok(None) => reader.times_up_to(fields, "latency", second, "of a switch"),
+        Ok(Some([least, _])) => Some((least, least)),
+        Err(()) => None,
+    };
     let (least, most) = latency.unwrap_or_default();
+    let ends = unknown.ok().flatten().unwrap_or_default();
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), least);
     switch.latency_jitter = most - least;
+    switch.unknown_latency = ends[1] - ends[0];
     switch.mode = reader.meaning(fields, &FORWARDING);
     switch.queues = queues(reader, fields, 1);
     switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());

@@ -2,8 +2,10 @@
 
 use rtether_model::network::Cost;
 
+use crate::keys::table::UNKNOWN;
+
 use super::{
-    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span,
+    At, Bytes, Data, Diagnostic, Duration, Entry, Fields, Kind, Problem, Quantity, Reader, Span,
     UnitError, Value, codes, expectation, found, octets, picoseconds, quote, units,
 };
 
@@ -175,6 +177,47 @@ impl Reader<'_> {
             return None;
         }
         Some((low, high))
+    }
+
+    /// Returns the ends of a cost that is not known, at most `limit`; `Ok(None)` if the value is none,
+    /// or not there, and an error after a mistake, which has been reported.
+    pub(crate) fn unknown(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &'static str,
+        limit: Duration,
+        why: &str,
+    ) -> Result<Option<[Duration; 2]>, ()> {
+        let is_map = |entry: &Entry| matches!(entry.value.data, Data::Map(_));
+        if !fields.get(key).is_some_and(is_map) {
+            return Ok(None);
+        }
+        let inner = self.one(fields, key, &UNKNOWN).ok_or(())?;
+        if !self.require(&inner, "unknown") {
+            return Err(());
+        }
+        let (least, most) = self.time_range(&inner, "unknown").ok_or(())?;
+        if most > limit {
+            let span = inner.get("unknown").map_or(inner.at, |own| own.value.span);
+            let rule = format!("at most {limit}");
+            self.out_of_range("unknown", span, &rule, &most.to_string(), why);
+            return Err(());
+        }
+        Ok(Some([least, most]))
+    }
+
+    /// Returns a time twice, or the ends of one that is not known.
+    pub(crate) fn ends_of_time(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &'static str,
+        limit: Duration,
+        why: &str,
+    ) -> Option<[Duration; 2]> {
+        match self.unknown(fields, key, limit, why).ok()? {
+            Some(ends) => Some(ends),
+            None => Some([self.time_up_to(fields, key, limit, why)?; 2]),
+        }
     }
 
     /// Returns a time of at least one picosecond.

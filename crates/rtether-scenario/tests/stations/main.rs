@@ -14,6 +14,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::smoother::Mode;
+use rtether_model::unknown::{self, CostName};
 use rtether_scenario::{Override, load, load_with, render};
 
 fn text(stacks: &str, node: &str) -> String {
@@ -85,6 +86,40 @@ fn stacks_of_a_real_time_system() {
     };
     assert_eq!(station.stack, Stack::Rtos(stack));
     assert_eq!((station.tasks, station.layer), (None, None));
+}
+
+/// By the table of keys: the least is the cost, and what it may be more stands beside it.
+#[test]
+fn a_cost_that_is_not_known_has_two_ends() {
+    let us = Duration::from_us;
+    let of = |stack: &str| {
+        let station = node_with("", &format!("stack: {{ {stack} }}"));
+        let more = |cost| unknown::more(&station.unknown, cost);
+        let more = CostName::ALL.map(more);
+        let known = more.into_iter().zip(CostName::ALL);
+        let found = known.filter(|(more, _)| *more > Duration::ZERO);
+        let found: Vec<(Duration, CostName)> = found.collect();
+        (station.stack, found)
+    };
+    let (stack, more) = of("send: 5 us + 1 ns/B, receive: { unknown: 20 us .. 200 us }");
+    let Stack::Linear(linear) = stack else {
+        panic!("a linear stack, found {stack:?}")
+    };
+    assert_eq!([linear.send.base, linear.receive.base], [us(5), us(20)]);
+    assert_eq!(more, [(us(180), CostName::Receive)]);
+    let (stack, more) = of("service: { unknown: 20 us .. 50 us }");
+    assert_eq!(stack, Stack::IpRate { service: us(20) });
+    assert_eq!(more, [(us(30), CostName::Service)]);
+    let tasks = "send: 1 us, receive: 1 us, tasks: { message: { unknown: 0 us .. 4 us } }";
+    assert_eq!(of(tasks).1, [(us(4), CostName::TaskMessage)]);
+    // Both ends are the same, so it is known.
+    assert_eq!(of("send: 1 us, receive: { unknown: 2 us .. 2 us }").1, []);
+    // What a node says counts instead of what its stack says.
+    let own = node_with(
+        &format!("s: {{ {tasks} }}"),
+        "stack: s, tasks: { message: 3 us }",
+    );
+    assert_eq!(own.unknown, []);
 }
 
 #[test]

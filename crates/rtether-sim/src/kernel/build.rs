@@ -7,6 +7,7 @@ mod ports;
 mod publications;
 mod tables;
 mod traffic;
+mod unknown;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -98,7 +99,17 @@ impl Numbers {
 
 impl Simulation {
     /// Builds a run of `flows` over `network`.
+    ///
+    /// Costs that are not known are drawn here, once: by the seed, the node and the cost.
     pub fn new(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
+        if network.has_unknown() {
+            return Self::build(&unknown::drawn(network, config.seed), flows, config);
+        }
+        Self::build(network, flows, config)
+    }
+
+    /// Builds a run in which all costs are known.
+    fn build(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
         let mut ports = build_ports(network, &routing, &numbers, config)?;

@@ -21,6 +21,7 @@ fn around_a_router(queue: u32) -> (Plant, [NodeId; 4]) {
                 base: US(20),
                 per_octet: Duration::from_ns(10),
             },
+            unknown: Duration::ZERO,
             jitter: Duration::ZERO,
             queue,
         }),

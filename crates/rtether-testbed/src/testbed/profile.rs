@@ -36,15 +36,18 @@ impl End {
         if station.emulate {
             return Self::Emulated;
         }
+        // What is not known may be the most.
+        let mut slowest = station.clone();
+        slowest.decide(|_, more| more);
         let sizes = [Some(flow.payload), flow.reply.map(|reply| reply.payload)];
         let sizes = sizes.into_iter().flatten();
         let frames = sizes.map(|payload| flow.frames(payload));
         let of_each = frames.map(|frames| {
-            let [full, last] = [frames.full, frames.last].map(|size| most(&station.stack, size));
+            let [full, last] = [frames.full, frames.last].map(|size| most(&slowest.stack, size));
             let all = i64::from(frames.count - 1);
             [full[0] * all + last[0], full[1] * all + last[1]]
         });
-        let none = most(&station.stack, Bytes::ZERO);
+        let none = most(&slowest.stack, Bytes::ZERO);
         Self::Host(of_each.fold(none, |a, b| [a[0].max(b[0]), a[1].max(b[1])]))
     }
 

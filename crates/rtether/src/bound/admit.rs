@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::{NOT_PROVED, analyze, differences};
+use crate::assumed::Assumed;
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -135,8 +136,9 @@ impl Admission {
         let Some(first) = self.objections().next() else {
             let own: Vec<String> = self.own().map(own_words).collect();
             let others = self.comparison.differences.len() - own.len();
+            let condition = Assumed::of(&self.scenario, None).condition();
             return format!(
-                "{word}: {}; {} of other flows grow{} and no other deadline is missed",
+                "{word}{condition}: {}; {} of other flows grow{} and no other deadline is missed",
                 own.join(", "),
                 plural(others, "bound"),
                 if others == 1 { "s" } else { "" },

@@ -11,6 +11,7 @@ use super::conclusion::conclusion;
 use super::document;
 use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
+use crate::assumed::Assumed;
 use crate::report::format::{Part, Render, indented, write_indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
@@ -159,8 +160,9 @@ impl Row<'_> {
 /// Returns the number of streams with each verdict, in words.
 fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let found = counts(scenario, analysis);
+    let proved = format!("proved{}", Assumed::of(scenario, None).condition());
     let words = [
-        (found.ok, "proved"),
+        (found.ok, proved.as_str()),
         (found.late, "not proved"),
         (found.unknown, "without a bound"),
         (found.unjudged, "without a deadline"),

@@ -325,8 +325,9 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     let stacks = nodes(
         &|kind| matches!(kind, NodeKind::EndStation(station) if !matches!(station.stack, Stack::Zero)),
     );
-    let latencies =
-        nodes(&|kind| matches!(kind, NodeKind::Switch(switch) if switch.latency > Duration::ZERO));
+    let latencies = nodes(
+        &|kind| matches!(kind, NodeKind::Switch(switch) if switch.latency + switch.unknown_latency > Duration::ZERO),
+    );
     let late = flows(&|flow| {
         matches!(flow.traffic, Traffic::Periodic { release_jitter, .. }
             if release_jitter > Duration::ZERO)

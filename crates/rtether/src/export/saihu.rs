@@ -184,7 +184,9 @@ fn path(
         let name = format!("{}-o{}", node(hop.egress.node).name, hop.egress.port + 1);
         let link = &network.links[hop.link.index()];
         let behind = match &node(hop.ingress.node).kind {
-            NodeKind::Switch(switch) => switch.latency + switch.latency_jitter,
+            NodeKind::Switch(switch) => {
+                switch.latency + switch.unknown_latency + switch.latency_jitter
+            }
             NodeKind::EndStation(_) | NodeKind::Hub(_) => Duration::ZERO,
         };
         let port = ports.entry(name.clone()).or_insert_with(|| Port {
@@ -358,6 +360,7 @@ fn is_plain(station: &EndStation) -> bool {
         Stack::IpRate { .. } | Stack::Rtos(_) => false,
     };
     is_free
+        && station.unknown.is_empty()
         && station.layer.is_none()
         && station.tasks.is_none()
         && station.arp.is_none()

@@ -95,7 +95,10 @@ fn links(scenario: &Scenario) -> String {
         for [from, to] in [[0, 1], [1, 0]] {
             let [from, to] = [from, to].map(|end: usize| link.ends[end].node);
             let (queues, latency) = match &network.node(from).kind {
-                NodeKind::Switch(switch) => (switch.queues.count(), switch.latency),
+                NodeKind::Switch(switch) => (
+                    switch.queues.count(),
+                    switch.latency + switch.unknown_latency,
+                ),
                 NodeKind::EndStation(_) | NodeKind::Hub(_) => (8, Duration::ZERO),
             };
             let [latency, wire] = [latency, wire].map(Duration::as_ns_floor);

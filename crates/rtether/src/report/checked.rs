@@ -15,6 +15,7 @@ pub use super::counts::Counts;
 use super::domain::Domain;
 use super::place::Peers;
 use super::timeline::Explained;
+use crate::assumed::Assumed;
 use crate::bound::Statistical;
 use crate::help::Help;
 use crate::measured::{Distribution, Measurement};
@@ -41,6 +42,8 @@ pub struct Checked {
     pub conclusion: Conclusion,
     /// What limits or contradicts the figures, the gravest last.
     pub notes: Vec<Note>,
+    /// The assumptions that the verdict rests on.
+    pub assumed: Assumed,
     /// What would help the worst stream whose bound exceeds its deadline.
     pub help: Option<Help>,
     /// The worst streams explained, for the page; `crate::why::worst` tells them.
@@ -127,6 +130,7 @@ impl Checked {
             judged: judged.collect(),
             conclusion: Conclusion::Met,
             notes: Vec::new(),
+            assumed: Assumed::default(),
             help: None,
             explained: Explained::default(),
         };

@@ -111,6 +111,13 @@ pub fn flows(checked: &Checked) -> Table {
             ("node_share_ratio", |s| s.record.node_share().into()),
         ],
     );
+    let by_flow = &checked.assumed.by_flow;
+    let rows = rows.file("assumptions", |s| {
+        by_flow
+            .get(s.record.flow_id().index())
+            .copied()
+            .unwrap_or(0)
+    });
     let rows = worst(checked, rows);
     // Measured columns come last, and only if something was measured.
     let has_channels = checked.scenario.network.admission.is_some();

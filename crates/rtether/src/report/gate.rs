@@ -346,6 +346,7 @@ pub fn junit(checked: &Checked) -> String {
         &[
             ("conclusion", word.to_owned()),
             ("summary", checked.summary()),
+            ("assumptions", checked.assumed.count().to_string()),
         ],
     )
 }

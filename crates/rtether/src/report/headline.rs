@@ -55,7 +55,7 @@ impl Checked {
     /// Returns what the words of the verdict rest on.
     fn basis(&self) -> Basis {
         Basis {
-            proved: String::new(),
+            proved: self.assumed.condition(),
             held: runs(&self.results),
         }
     }
@@ -76,9 +76,10 @@ impl Checked {
         ]
         .concat();
         let head = format!(
-            "{}: {}.",
+            "{}: {}.{}",
             text::plural(counts.streams, "stream"),
-            counts.words_of(&self.basis())
+            counts.words_of(&self.basis()),
+            self.assumed.sentences()
         );
         let first = self.worst_first().first().map(|&index| self.stream(index));
         let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {

@@ -104,6 +104,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("warmup_ns", &ns(record.warmup))?;
         map.serialize_entry("totals", &totals(record))?;
         map.serialize_entry("verdict", &verdict(checked))?;
+        if checked.assumed.is_any(&checked.scenario) {
+            map.serialize_entry("assumed", &checked.assumed.json(&checked.scenario))?;
+        }
         map.serialize_entry("help", &help(checked))?;
         let flows = || {
             checked.streams().map(|stream| Flow {

@@ -210,7 +210,9 @@ fn passage(scenario: &Scenario, own: Passage) -> Vec<Raw> {
     let mut links = network.links.iter().filter(|link| !link.standby);
     let peer = links.find_map(|link| link.peer_of(port));
     let switch = peer.and_then(|peer| Some((peer, network.switch(peer.node)?)));
-    let latency = switch.map_or(Duration::ZERO, |(_, own)| own.latency + own.latency_jitter);
+    let latency = switch.map_or(Duration::ZERO, |(_, own)| {
+        own.latency + own.unknown_latency + own.latency_jitter
+    });
     let latency = Ord::min(latency, own.time);
     let wire = Place {
         segment: Segment::Wire,

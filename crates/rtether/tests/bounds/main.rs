@@ -31,6 +31,7 @@ mod routed;
 mod spaced;
 mod threads;
 mod tightness;
+mod unknown;
 mod wide;
 mod windows;
 

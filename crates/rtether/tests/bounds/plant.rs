@@ -192,6 +192,7 @@ impl Plant {
                         per_octet: Duration::from_ps(dice.time(0, 8_000)),
                     },
                     jitter: Duration::from_ns(dice.pick(&[0, 0, 1_000, 15_000])),
+                    unknown: Duration::ZERO,
                     queue: 1 << 20,
                 });
             }

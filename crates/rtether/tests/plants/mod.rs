@@ -11,7 +11,7 @@ mod shared;
 
 pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
-use rtether::scenario::{Requirement, RunPlan, Scenario};
+use rtether::scenario::{Assumptions, Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::ingress::IngressRule;
 use rtether_model::network::{
@@ -50,6 +50,7 @@ impl Builder {
             accept: vec![Requirement::default_for_all()],
             stages: Vec::new(),
             sums: Vec::new(),
+            assumptions: Assumptions::default(),
         };
         Self {
             scenario,

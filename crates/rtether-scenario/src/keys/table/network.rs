@@ -7,6 +7,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{BitRate, Duration};
 
 use super::ingress::INGRESS_KEY;
+use super::stations::UNKNOWN;
 use super::{
     ACCESS, BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME,
     Words, choice, key, word,
@@ -209,10 +210,10 @@ pub(crate) static SWITCH: Section = Section {
         ),
         key(
             "latency",
-            Kind::Any(&[TIME, Kind::TimeRange]),
+            Kind::Any(&[TIME, Kind::TimeRange, Kind::One(&UNKNOWN)]),
             Default("0 us"),
             "10 us",
-            "Time from the moment a frame may be forwarded to its entry into the egress queue. In a range, `25 us .. 45 us`, every frame takes another time; frames from one port keep their order.",
+            "Time from the moment a frame may be forwarded to its entry into the egress queue. In a range, `25 us .. 45 us`, every frame takes another time; frames from one port keep their order. A latency that is not known, `{ unknown: 2 us .. 20 us }`, is one time for all frames of the switch; not where `partition: search` divides deadlines.",
         ),
         choice(
             &FORWARDING,
@@ -387,7 +388,7 @@ pub(crate) static ROUTER: Section = Section {
         ),
         key(
             "cost",
-            Kind::Any(&[TIME, Kind::TimeRange]),
+            Kind::Any(&[TIME, Kind::TimeRange, Kind::One(&UNKNOWN)]),
             Required,
             "20 us",
             "Time of the processor for a packet, whatever its size. In a range, `20 us .. 35 us`, every packet takes another time.",

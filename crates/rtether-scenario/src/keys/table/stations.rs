@@ -9,6 +9,22 @@ use super::{
     key, word,
 };
 
+/// A cost, or one that is not known.
+const COST: Kind = Kind::Any(&[Kind::Cost, Kind::One(&UNKNOWN)]);
+
+pub(crate) static UNKNOWN: Section = Section {
+    name: "unknown",
+    noun: "a cost that is not known",
+    description: "A cost of which only two ends are known, `{ unknown: 20 us .. 200 us }`. It is one constant of each node that has it: drawn once in a run, from the seed, the node and the key, with equal probability of all values; bounds hold for every value. A stack that several nodes share is drawn for each of them. Not for a time per octet.",
+    keys: &[key(
+        "unknown",
+        Kind::TimeRange,
+        Required,
+        "20 us .. 200 us",
+        "The least and the most that it can be.",
+    )],
+};
+
 pub(crate) static SERVERS: Words<Servers> = Words::new(
     "servers",
     &[
@@ -31,49 +47,49 @@ pub(crate) static STACK: Section = Section {
         ),
         key(
             "service",
-            TIME,
+            Kind::Any(&[TIME, Kind::One(&UNKNOWN)]),
             Optional,
             "200 us",
             "The same as a time per packet.",
         ),
         key(
             "send",
-            Kind::Cost,
+            COST,
             Optional,
             "8 us + 12 ns/B",
             "From the application's call to the driver queue, per frame. `/B` counts octets of the untagged frame, addresses to FCS. Needs `receive`.",
         ),
         key(
             "receive",
-            Kind::Cost,
+            COST,
             Optional,
             "12 us",
             "From the driver to the application, per frame. Needs `send`.",
         ),
         key(
             "datagram",
-            Kind::Cost,
+            COST,
             Optional,
             "101 us",
             "A packet that is not TCP. Needs `segment` and `acknowledgement`.",
         ),
         key(
             "segment",
-            Kind::Cost,
+            COST,
             Optional,
             "50 us",
             "A TCP segment with data.",
         ),
         key(
             "acknowledgement",
-            Kind::Cost,
+            COST,
             Optional,
             "25 us",
             "A TCP segment without data.",
         ),
         key(
             "interface",
-            Kind::Cost,
+            COST,
             Default("0 us"),
             "2 us",
             "Delay of the network interface, each way; it does not occupy the processor.",
@@ -214,14 +230,14 @@ pub(crate) static TASKS: Section = Section {
     keys: &[
         key(
             "message",
-            TIME,
+            Kind::Any(&[TIME, Kind::One(&UNKNOWN)]),
             Default("0 us"),
             "5 us",
             "Time for a message, each way.",
         ),
         key(
             "segment",
-            TIME,
+            Kind::Any(&[TIME, Kind::One(&UNKNOWN)]),
             Default("0 us"),
             "40 us",
             "Time for a data segment of a bulk transfer, each way.",

@@ -230,6 +230,7 @@ pub(super) fn put_routers(dice: &mut Dice, plant: &mut Plant) {
                     per_octet: Duration::from_ps(dice.time(0, 20_000)),
                 },
                 jitter: Duration::from_ns(dice.pick(&[0, 1, 30_000])),
+                unknown: Duration::ZERO,
                 queue: dice.pick(&[0, 1, 5, 10_000]),
             });
         }

@@ -12,6 +12,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
+use rtether_model::unknown::CostName;
 
 use crate::scenario::Scenario;
 
@@ -77,6 +78,16 @@ impl Candidate {
             Self::Stack(node) => {
                 if let NodeKind::EndStation(station) = &mut network.nodes[node.index()].kind {
                     station.stack = halved(&station.stack);
+                    // Tasks have a processor of their own, and an interface none.
+                    let others = [
+                        CostName::TaskMessage,
+                        CostName::TaskSegment,
+                        CostName::Interface,
+                    ];
+                    let own = station.unknown.iter_mut();
+                    for unknown in own.filter(|own| !others.contains(&own.cost)) {
+                        unknown.more = half(unknown.more);
+                    }
                 }
             }
             Self::Link(link) => {

@@ -2,6 +2,7 @@
 
 use rtether_model::network::{Cost, LinearStack, NodeKind, Servers, Spread, Stack};
 use rtether_model::quantity::Duration;
+use rtether_model::unknown::{CostName, Unknown, more};
 
 use super::Candidate;
 use crate::scenario::{Override, Scenario, Written};
@@ -28,7 +29,10 @@ fn proposal(candidate: Candidate, changed: &Scenario) -> Option<Override> {
             let NodeKind::EndStation(station) = &node.kind else {
                 return None;
             };
-            (format!("nodes.{}.stack", node.name), stack(&station.stack)?)
+            (
+                format!("nodes.{}.stack", node.name),
+                stack(&station.stack, &station.unknown)?,
+            )
         }
         Candidate::Link(id) => {
             let rate = changed.network.links[id.index()].rate;
@@ -43,9 +47,16 @@ fn proposal(candidate: Candidate, changed: &Scenario) -> Option<Override> {
 }
 
 /// Returns a stack without jitter in the syntax of a file.
-fn stack(stack: &Stack) -> Option<String> {
+fn stack(stack: &Stack, unknown: &[Unknown]) -> Option<String> {
     match stack {
-        Stack::IpRate { service } => Some(format!("{{ service: {} }}", exact(*service))),
+        Stack::IpRate { service } => {
+            let cost = Cost {
+                base: *service,
+                per_octet: Duration::ZERO,
+            };
+            let service = ends(cost, more(unknown, CostName::Service))?;
+            Some(format!("{{ service: {service} }}"))
+        }
         Stack::Linear(LinearStack {
             send,
             receive,
@@ -54,20 +65,33 @@ fn stack(stack: &Stack) -> Option<String> {
             servers: Servers::Shared,
         }) if jitter.spread == Spread::None && jitter.outliers.is_none() => {
             let costs = [
-                ("send", send),
-                ("receive", receive),
-                ("interface", interface),
+                (CostName::Send, send),
+                (CostName::Receive, receive),
+                (CostName::Interface, interface),
             ];
-            let costs = costs
-                .iter()
-                .filter(|(key, own)| *key != "interface" || **own != Cost::default());
-            let keys: Vec<String> = costs
-                .map(|(key, own)| format!("{key}: {}", cost(**own)))
+            let costs = costs.iter().filter(|(name, own)| {
+                let is_there = **own != Cost::default() || more(unknown, *name) > Duration::ZERO;
+                *name != CostName::Interface || is_there
+            });
+            let keys: Option<Vec<String>> = costs
+                .map(|(name, own)| Some(format!("{name}: {}", ends(**own, more(unknown, *name))?)))
                 .collect();
+            let keys = keys?;
             Some(format!("{{ {} }}", keys.join(", ")))
         }
         Stack::Zero | Stack::Linear(_) | Stack::Rtos(_) => None,
     }
+}
+
+/// Returns a cost, or both of its ends; `None` if the language has no word for it.
+fn ends(least: Cost, more: Duration) -> Option<String> {
+    if more == Duration::ZERO {
+        return Some(cost(least));
+    }
+    let (least, per_octet) = (least.base, least.per_octet);
+    let most = exact(least + more);
+    let is_base = per_octet == Duration::ZERO;
+    is_base.then(|| format!("{{ unknown: {} .. {most} }}", exact(least)))
 }
 
 fn cost(cost: Cost) -> String {

@@ -48,15 +48,6 @@ pub fn render(checked: &Checked) -> String {
             verdicts::section(checked),
         );
     page = extra_verdicts(page, checked);
-    if let Some(help) = &checked.help {
-        let name = checked.stream_name(&checked.stream(help.stream));
-        let mut body = Markup::from(element("p").text(help.title(&name)));
-        body.push(match help.why_none() {
-            Some(words) => element("p").text(words).into(),
-            None => help.table().html(|_| false),
-        });
-        page = page.section("help", "What would help", HELP_NOTE, body);
-    }
     page = page.section(
         "topology",
         "Topology",
@@ -122,6 +113,27 @@ const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direct
     click on a link or node lists its streams.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
     Striped parts are waiting, plain parts are work or transport.";
+const ASSUMED_NOTE: &str = "Values that are assumed and not known, as the scenario says under \
+    `assumed`. An assumption ends when somebody writes its value. Costs that are not known have two \
+    ends: bounds hold for every value between them, and are computed again with each kind at its \
+    lower end. Assumptions that may change the delay of a flow with a deadline are marked.";
+
+/// Returns the assumptions by kind, and one by one.
+fn assumed(checked: &Checked) -> Markup {
+    let own = &checked.assumed;
+    let said = format!("{}.{}", plural(own.count(), "assumption"), own.sentences());
+    let mut body = Markup::from(element("p").text(said));
+    body.push(own.kinds_table().html(|_| false));
+    let mut all = own.table(&checked.scenario);
+    all.truncate(MOST_ROWS);
+    body.push(details(
+        Markup::text("All of them"),
+        all.html(|_| false),
+        false,
+    ));
+    body
+}
+
 /// Adds what has rows of its own beside the streams: sums of delays, and stages of the run.
 fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
     let sums = checked.sums();
@@ -133,6 +145,23 @@ fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
     if !late.is_empty() {
         let body = stages::table(checked).html(|row| late[row]);
         page = page.section("stages", "Stages of the run", STAGES_NOTE, body);
+    }
+    if !checked.scenario.assumptions.held.is_empty() {
+        page = page.section(
+            "assumed",
+            "What it rests on",
+            ASSUMED_NOTE,
+            assumed(checked),
+        );
+    }
+    if let Some(help) = &checked.help {
+        let name = checked.stream_name(&checked.stream(help.stream));
+        let mut body = Markup::from(element("p").text(help.title(&name)));
+        body.push(match help.why_none() {
+            Some(words) => element("p").text(words).into(),
+            None => help.table().html(|_| false),
+        });
+        page = page.section("help", "What would help", HELP_NOTE, body);
     }
     page
 }

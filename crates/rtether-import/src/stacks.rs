@@ -1,0 +1,120 @@
+//! What a device is assumed to take for a frame, if the file does not say.
+//!
+//! Nothing is known but published figures: 15 us each way for raw frames on a PC of 2004, 50 us a
+//! packet for a controller, 101 us for a board with a real-time operating system, 200 us for a
+//! workstation (Valentim et al., table II; Skeie, Johannessen and Holmeide, IEEE Trans. Industrial
+//! Informatics 2(1), 2006, sections III and IV). So a cost lies somewhere between 20 and 200 us;
+//! controllers of eight bits take more (Kakanakov et al., tables 1 and 2).
+//!
+//! A device keeps up with what it is made to send and receive. Where its frames would keep it busy
+//! for more than four fifths of the time at the upper end, it is faster.
+
+use std::collections::BTreeMap;
+
+use rtether_model::quantity::Duration;
+
+use crate::sheet::Sheet;
+
+/// Upper ends, in microseconds; the lower one is a tenth.
+const UPPER: [u64; 7] = [200, 100, 50, 20, 10, 5, 2];
+/// Parts per million of its time that a device may be busy.
+const BUSY: u128 = 800_000;
+
+/// The stacks of stations, from what they send and receive.
+#[derive(Debug)]
+pub(crate) struct Stacks<K> {
+    /// Name of the usual stack, such as `device`.
+    name: &'static str,
+    /// Frames in a million seconds.
+    rates: BTreeMap<K, u128>,
+}
+
+impl<K: Ord> Stacks<K> {
+    pub(crate) const fn new(name: &'static str) -> Self {
+        let rates = BTreeMap::new();
+        Self { name, rates }
+    }
+
+    /// Counts a flow at one of its ends: some frames at a time, no nearer than the gap.
+    pub(crate) fn add(&mut self, station: K, frames: u64, gap: Duration) {
+        let gap = u128::from(gap.as_ps().max(1).unsigned_abs());
+        let rate = u128::from(frames) * 1_000_000_000_000_000_000 / gap;
+        *self.rates.entry(station).or_default() += rate;
+    }
+
+    /// Returns the upper end of the cost of a station, in microseconds.
+    fn upper(&self, station: &K) -> u64 {
+        let rate = self.rates.get(station).copied().unwrap_or(0);
+        // Microseconds in a million seconds are parts per million of a second, times a million.
+        let fits = |us: &u64| rate * u128::from(*us) <= BUSY * 1_000_000;
+        UPPER
+            .into_iter()
+            .find(fits)
+            .unwrap_or(UPPER[UPPER.len() - 1])
+    }
+
+    /// Returns the name of the stack of a station.
+    pub(crate) fn of(&self, station: &K) -> String {
+        self.named(self.upper(station))
+    }
+
+    fn named(&self, upper: u64) -> String {
+        if upper == UPPER[0] {
+            return self.name.to_owned();
+        }
+        format!("{}-{upper}us", self.name)
+    }
+
+    /// Writes the stacks of these stations; `why` says what does not state their costs.
+    pub(crate) fn write<'k>(
+        &self,
+        sheet: &mut Sheet,
+        stations: impl Iterator<Item = &'k K>,
+        why: &str,
+    ) where
+        K: 'k,
+    {
+        sheet.line("stacks:");
+        let mut upper: Vec<u64> = stations.map(|station| self.upper(station)).collect();
+        upper.sort_unstable_by_key(|us| std::cmp::Reverse(*us));
+        upper.dedup();
+        for us in upper {
+            let name = self.named(us);
+            let least = Duration::from_ns(i64::try_from(us).unwrap_or(0) * 100);
+            let ends = format!("{{ unknown: {} .. {us} us }}", crate::sheet::time(least));
+            let line = format!("  {name}: {{ send: {ends}, receive: {ends} }}");
+            let why = if us == UPPER[0] {
+                format!(
+                    "{why}: published ones take about 20 to 200 us; `rtether calibrate` measures it"
+                )
+            } else {
+                format!("{why}; it keeps up with the frames that it has")
+            };
+            sheet.assumed(&line, &format!("stacks.{name}"), &why);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: by hand. 16 000 frames a second leave 50 us each with four fifths of the time.
+    #[test]
+    fn a_busy_device_keeps_up() {
+        let mut stacks = Stacks::new("device");
+        for _ in 0..4 {
+            stacks.add("relay", 1, Duration::from_us(250));
+        }
+        stacks.add("unit", 1, Duration::from_us(250));
+        stacks.add("slow", 1, Duration::from_ms(1));
+        let names = ["relay", "unit", "slow", "idle"].map(|name| stacks.of(&name));
+        assert_eq!(names, ["device-50us", "device", "device", "device"]);
+        let mut sheet = Sheet::default();
+        stacks.write(&mut sheet, ["relay", "slow"].iter(), "no cost");
+        let (text, assumptions) = sheet.done();
+        assert_eq!(assumptions.len(), 2);
+        let line = "  device-50us: { send: { unknown: 5 us .. 50 us }, receive: { unknown: 5 us .. 50 us } }";
+        assert!(text.contains(line), "{text}");
+    }
+}

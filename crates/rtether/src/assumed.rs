@@ -1,0 +1,612 @@
+//! What a verdict rests on: the assumptions of the scenario, and which of them matters most.
+//!
+//! **Which count.** An assumption touches a stream if the value belongs to a node that the flow
+//! shares with others, directly or by flows in between, or to such a flow. A flow that switches
+//! flood, or whose stations ask for addresses, shares the whole network. The deadline of a flow
+//! touches that flow alone. Flows are judged if they have a deadline or another limit.
+//!
+//! **Which matters most.** Of the kinds that have two ends (costs that are not known), each is
+//! settled at its lower end, and all bounds are computed again: the kind with which most streams
+//! gain a proof is the first, and of those the one that lowers the bounds most against their
+//! limits. A kind whose lower end changes no bound is not named.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rtether_bounds::Analysis;
+use rtether_model::flow::{Delivery, Flow};
+use rtether_model::network::{
+    AddressTable, Cost, EndStation, MulticastForwarding, Network, NodeId, NodeKind, Stack,
+};
+use rtether_model::quantity::Duration;
+use rtether_model::route::Routing;
+use rtether_model::unknown::{CostName, Interval};
+use serde_json::{Value, json};
+
+use crate::bound;
+use crate::report::table::Table;
+use crate::report::text::{plural, time};
+use crate::scenario::{About, Assumption, Limit, Scenario};
+
+/// Streams above which it is not computed what matters most.
+const MOST_STREAMS: usize = 5_000;
+/// Parts of a limit.
+const WHOLE: i128 = 1_000_000;
+
+/// What the verdict on a scenario rests on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assumed {
+    /// Kinds of assumptions that touch what is judged: the one that matters most first, if it is
+    /// known, the others by name.
+    pub kinds: Vec<Kind>,
+    /// Positions of these assumptions in the scenario.
+    pub touching: Vec<usize>,
+    /// By flow: how many assumptions touch it.
+    pub by_flow: Vec<usize>,
+    /// Judged streams with a bound within their deadline, whatever the costs that are not known;
+    /// `None` without bounds.
+    pub proved: Option<usize>,
+    /// Streams that are judged.
+    pub judged: usize,
+    /// Stations with judged flows whose stacks take no time although nobody assumed that.
+    pub zero: usize,
+}
+
+/// Assumptions about one kind of value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// `latency`, `stack`, `deadline`.
+    pub name: String,
+    /// How many.
+    pub assumptions: usize,
+    /// Nodes or flows that they are about.
+    pub things: usize,
+    /// What these are, in the singular.
+    pub thing: &'static str,
+    /// The least and the most that costs of this kind can be, if they are not known.
+    pub ends: Option<[Duration; 2]>,
+    /// With its costs at the lower end: streams with a bound within the limit, and by how many
+    /// millionths of their limits the bounds are lower, all streams together.
+    pub relief: Option<(usize, i128)>,
+}
+
+impl Assumed {
+    /// Finds what the verdict rests on; with bounds, also what matters most.
+    pub fn of(scenario: &Scenario, analysis: Option<&Analysis>) -> Self {
+        let reach = Reach::new(scenario);
+        let held = &scenario.assumptions.held;
+        let touching: Vec<usize> = (0..held.len())
+            .filter(|&index| reach.touches(&held[index]))
+            .collect();
+        let mut found = Self {
+            by_flow: reach.by_flow(scenario),
+            zero: zero_stacks(scenario),
+            ..Self::default()
+        };
+        found.judged = judged_streams(scenario).count();
+        found.kinds = kinds(scenario, touching.iter().map(|&index| &held[index]));
+        found.touching = touching;
+        if let Some(analysis) = analysis {
+            found.proved = Some(proved(scenario, analysis).0);
+            found.rank(scenario, analysis);
+        }
+        found
+    }
+
+    /// Returns how many assumptions touch what is judged.
+    pub const fn count(&self) -> usize {
+        self.touching.len()
+    }
+
+    /// Computes the bounds with each kind at its lower end, and puts the kind first that gains most.
+    fn rank(&mut self, scenario: &Scenario, analysis: &Analysis) {
+        if analysis.streams.len() > MOST_STREAMS {
+            return;
+        }
+        let before = proved(scenario, analysis);
+        let held = &scenario.assumptions.held;
+        for kind in &mut self.kinds {
+            if kind.ends.is_none() {
+                continue;
+            }
+            let own = self.touching.iter().map(|&index| &held[index]);
+            let own: Vec<&Assumption> = own.filter(|own| own.kind() == kind.name).collect();
+            let covered = covered(&own);
+            let network = scenario.network.clone();
+            let network = settled(network, |node, cost| covered.contains(&(node, group(cost))));
+            let relieved = Scenario {
+                network,
+                ..scenario.clone()
+            };
+            let after = proved(scenario, &bound::analyze(&relieved));
+            kind.relief = Some((after.0, before.1 - after.1));
+        }
+        let gain = |kind: &Kind| kind.relief.filter(|relief| relief.1 > 0);
+        self.kinds
+            .sort_by(|a, b| gain(b).cmp(&gain(a)).then(a.name.cmp(&b.name)));
+    }
+
+    /// Returns the kind that matters most, if that is known.
+    pub fn first(&self) -> Option<&Kind> {
+        let first = self.kinds.first()?;
+        first.relief.filter(|relief| relief.1 > 0).map(|_| first)
+    }
+
+    /// Returns what stands behind *proved*: ` if 141 assumptions hold`; empty without any.
+    pub fn condition(&self) -> String {
+        match self.count() {
+            0 => String::new(),
+            1 => " if 1 assumption holds".to_owned(),
+            count => format!(" if {count} assumptions hold"),
+        }
+    }
+
+    /// Returns why a strict reader takes no verdict for met; `None` if nothing judged rests on an
+    /// assumption.
+    pub fn objection(&self) -> Option<String> {
+        let number = match self.count() {
+            0 => return None,
+            1 => "1 assumption touches".to_owned(),
+            count => format!("{count} assumptions touch"),
+        };
+        Some(format!(
+            "--strict: {number} what is judged; write the values that `assumed` names"
+        ))
+    }
+
+    /// Returns whether there is anything to say.
+    pub fn is_any(&self, scenario: &Scenario) -> bool {
+        let own = &scenario.assumptions;
+        self.zero > 0 || !own.held.is_empty() || !own.ended.is_empty()
+    }
+
+    /// Returns the kinds as a table.
+    pub fn kinds_table(&self) -> Table {
+        Table::of(&self.kinds)
+            .both("kind", "kind", |kind| kind.name.clone())
+            .number("assumptions", "assumptions", |kind| kind.assumptions)
+            .both("about", "about", |kind| plural(kind.things, kind.thing))
+            .both("ends", "ends", |kind| {
+                kind.ends
+                    .map_or_else(String::new, |[least, most]| span(least, most))
+            })
+            .both("proved at the lower end", "proved_at_least", |kind| {
+                let relief = kind.relief.map(|relief| relief.0.to_string());
+                relief.unwrap_or_default()
+            })
+            .done()
+    }
+
+    /// Returns the assumptions as a table, those that touch what is judged first.
+    pub fn table(&self, scenario: &Scenario) -> Table {
+        let held = &scenario.assumptions.held;
+        let touching: BTreeSet<usize> = self.touching.iter().copied().collect();
+        let aside = (0..held.len()).filter(|index| !touching.contains(index));
+        let all: Vec<usize> = self.touching.iter().copied().chain(aside).collect();
+        Table::of(all)
+            .both("value of", "path", |&index| held[index].path.clone())
+            .both("assumed", "value", |&index| held[index].value.clone())
+            .both("why", "why", |&index| held[index].why.clone())
+            .both("judged", "touches", |index| {
+                if touching.contains(index) {
+                    "yes"
+                } else {
+                    "no"
+                }
+            })
+            .done()
+    }
+
+    /// Returns what matters most, and what takes no time, as sentences that begin with a blank.
+    pub fn sentences(&self) -> String {
+        let mut said = String::new();
+        if let Some(text) = self.first().and_then(|first| self.first_words(first)) {
+            said = format!(" First: {text}.");
+        }
+        if self.zero > 0 {
+            let stations = plural(self.zero, "station");
+            let verb = if self.zero == 1 { "takes" } else { "take" };
+            let stack = if self.zero == 1 { "stack" } else { "stacks" };
+            said.extend([
+                " The ",
+                stack,
+                " of ",
+                stations.as_str(),
+                " ",
+                verb,
+                " no time.",
+            ]);
+        }
+        said
+    }
+
+    /// Returns `stack` of 20 stations, 20 us .. 200 us: at the upper end 10 of 16 streams proved, at
+    /// the lower end 16.
+    fn first_words(&self, first: &Kind) -> Option<String> {
+        let [least, most] = first.ends?;
+        let (relieved, _) = first.relief?;
+        let now = self.proved?;
+        let of = plural(first.things, first.thing);
+        let ends = span(least, most);
+        let all = self.judged;
+        Some(format!(
+            "`{}` of {of}, {ends}; at the upper end {now} of {all} proved, at the lower end {relieved}",
+            first.name
+        ))
+    }
+
+    /// Returns it as JSON.
+    pub fn json(&self, scenario: &Scenario) -> Value {
+        let own = &scenario.assumptions;
+        let touching: BTreeSet<usize> = self.touching.iter().copied().collect();
+        let kinds = self.kinds.iter().map(|kind| {
+            json!({
+                "kind": kind.name,
+                "assumptions": kind.assumptions,
+                "things": kind.things,
+                "of": kind.thing,
+                "least_ns": kind.ends.map(|ends| crate::report::json::ns(ends[0])),
+                "most_ns": kind.ends.map(|ends| crate::report::json::ns(ends[1])),
+                "proved_at_least": kind.relief.map(|relief| relief.0),
+            })
+        });
+        let list = own.held.iter().enumerate().map(|(index, one)| {
+            json!({
+                "path": one.path,
+                "value": one.value,
+                "why": one.why,
+                "touches": touching.contains(&index),
+            })
+        });
+        json!({
+            "assumptions": self.count(),
+            "aside": own.held.len() - self.count(),
+            "ended": own.ended,
+            "judged": self.judged,
+            "proved": self.proved,
+            "first": self.first().map(|first| &first.name),
+            "kinds": kinds.collect::<Vec<Value>>(),
+            "list": list.collect::<Vec<Value>>(),
+            "zero_stacks": self.zero,
+        })
+    }
+}
+
+/// Returns two ends as a scenario has them.
+fn span(least: Duration, most: Duration) -> String {
+    format!("{} .. {}", time(least), time(most))
+}
+
+/// Returns whether the delay of a flow is held against something.
+fn is_judged(scenario: &Scenario, flow: &Flow) -> bool {
+    let has_time = |(_, limit): &(_, Limit)| matches!(limit, Limit::Time(_));
+    let mut lines = scenario.accept.iter().filter(|line| line.matches(flow));
+    flow.deadline.is_some()
+        || lines.any(|line| {
+            let all = line.simulated.iter().chain(&line.measured);
+            let bound = line.bound.filter(|limit| matches!(limit, Limit::Time(_)));
+            all.copied().any(|limit| has_time(&limit)) || bound.is_some()
+        })
+}
+
+/// Returns the limit of each judged stream, by its position.
+fn judged_streams(scenario: &Scenario) -> impl Iterator<Item = (usize, Option<Duration>)> {
+    let streams = scenario.flows.iter().flat_map(|flow| {
+        let own = is_judged(scenario, flow).then_some(flow.deadline);
+        core::iter::repeat_n(own, flow.listeners.len())
+    });
+    let streams: Vec<_> = streams.enumerate().collect();
+    let judged = streams.into_iter();
+    judged.filter_map(|(index, own)| Some((index, own?)))
+}
+
+/// Returns how many judged streams have a bound within their deadline, and the sum of all bounds in
+/// millionths of their deadlines; a missing one counts as a hundred deadlines.
+fn proved(scenario: &Scenario, analysis: &Analysis) -> (usize, i128) {
+    let bounds = bound::latencies(analysis);
+    let (mut within, mut sum) = (0, 0);
+    for (index, deadline) in judged_streams(scenario) {
+        let Some(deadline) = deadline else { continue };
+        let bound = bounds.get(index).copied().flatten();
+        within += usize::from(bound.is_some_and(|bound| bound <= deadline));
+        let limit = i128::from(deadline.as_ps().max(1));
+        let share = bound.map_or(100 * WHOLE, |bound| {
+            i128::from(bound.as_ps()) * WHOLE / limit
+        });
+        sum += share.min(100 * WHOLE);
+    }
+    (within, sum)
+}
+
+/// Costs that one assumption covers together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Stack,
+    Latency,
+    Router,
+}
+
+const fn group(cost: CostName) -> Group {
+    match cost {
+        CostName::Latency => Group::Latency,
+        CostName::Router => Group::Router,
+        CostName::Service
+        | CostName::Send
+        | CostName::Receive
+        | CostName::Interface
+        | CostName::Datagram
+        | CostName::Segment
+        | CostName::Acknowledgement
+        | CostName::TaskMessage
+        | CostName::TaskSegment => Group::Stack,
+    }
+}
+
+/// Returns the costs that assumptions of one kind are about.
+fn covered(assumptions: &[&Assumption]) -> BTreeSet<(NodeId, Group)> {
+    let mut found = BTreeSet::new();
+    for one in assumptions {
+        let About::Nodes(nodes) = &one.about else {
+            continue;
+        };
+        let group = match one.kind() {
+            "latency" => Group::Latency,
+            "cost" => Group::Router,
+            "stack" => Group::Stack,
+            _ => continue,
+        };
+        found.extend(nodes.iter().map(|node| (*node, group)));
+    }
+    found
+}
+
+/// Returns the network with the chosen costs at their lower ends.
+fn settled(mut network: Network, chosen: impl Fn(NodeId, CostName) -> bool) -> Network {
+    for (node, number) in network.nodes.iter_mut().zip(0..) {
+        let id = NodeId(number);
+        match &mut node.kind {
+            NodeKind::EndStation(station) => station.unknown.retain(|own| !chosen(id, own.cost)),
+            NodeKind::Switch(switch) => {
+                if chosen(id, CostName::Latency) {
+                    switch.unknown_latency = Duration::ZERO;
+                }
+                if let Some(router) = &mut switch.router
+                    && chosen(id, CostName::Router)
+                {
+                    router.unknown = Duration::ZERO;
+                }
+            }
+            NodeKind::Hub(_) => {}
+        }
+    }
+    network
+}
+
+/// Returns the kinds of some assumptions, by name.
+fn kinds<'s>(scenario: &Scenario, held: impl Iterator<Item = &'s Assumption>) -> Vec<Kind> {
+    let mut by_name: BTreeMap<&str, Vec<&Assumption>> = BTreeMap::new();
+    for one in held {
+        by_name.entry(one.kind()).or_default().push(one);
+    }
+    let intervals = scenario.network.intervals();
+    let kinds = by_name.into_iter().map(|(name, own)| {
+        let mut nodes = BTreeSet::<NodeId>::new();
+        let mut flows = 0;
+        for one in &own {
+            match &one.about {
+                About::Nodes(about) => nodes.extend(about),
+                About::Flow(_) => flows += 1,
+                About::Plant => {}
+            }
+        }
+        let (things, thing) = match name {
+            _ if flows > 0 => (flows, "flow"),
+            "link" => (own.len(), "link"),
+            "stack" | "node" => (nodes.len(), "station"),
+            _ if nodes.is_empty() => (own.len(), "value"),
+            _ => (nodes.len(), "node"),
+        };
+        Kind {
+            name: name.to_owned(),
+            assumptions: own.len(),
+            things,
+            thing,
+            ends: ends(&intervals, &covered(&own)),
+            relief: None,
+        }
+    });
+    kinds.collect()
+}
+
+/// Returns the least and the most of some costs that are not known.
+fn ends(intervals: &[Interval], covered: &BTreeSet<(NodeId, Group)>) -> Option<[Duration; 2]> {
+    let own = intervals.iter();
+    let own = own.filter(|one| covered.contains(&(one.node, group(one.cost))));
+    own.fold(None, |ends: Option<[Duration; 2]>, one| {
+        let [least, most] = ends.unwrap_or([one.least, one.most]);
+        Some([least.min(one.least), most.max(one.most)])
+    })
+}
+
+/// Returns how many stations with judged flows take no time although nobody assumed that.
+fn zero_stacks(scenario: &Scenario) -> usize {
+    let judged = scenario.flows.iter();
+    let judged = judged.filter(|flow| is_judged(scenario, flow));
+    let ends: BTreeSet<NodeId> = judged
+        .flat_map(|flow| flow.listeners.iter().chain([&flow.talker]).copied())
+        .collect();
+    let held = scenario
+        .assumptions
+        .held
+        .iter()
+        .filter(|own| own.kind() == "stack");
+    let held: Vec<&Assumption> = held.collect();
+    let covered = covered(&held);
+    let takes_none = |node: &&NodeId| {
+        let station = scenario.network.end_station(**node);
+        station.is_some_and(is_zero) && !covered.contains(&(**node, Group::Stack))
+    };
+    ends.iter().filter(takes_none).count()
+}
+
+/// Returns whether the stack of a station takes no time.
+fn is_zero(station: &EndStation) -> bool {
+    let none = |cost: &Cost| *cost == Cost::default();
+    let is_free = match &station.stack {
+        Stack::Zero => true,
+        Stack::IpRate { service } => *service == Duration::ZERO,
+        Stack::Linear(own) => [&own.send, &own.receive, &own.interface]
+            .into_iter()
+            .all(none),
+        Stack::Rtos(own) => [&own.datagram, &own.segment, &own.acknowledgement]
+            .into_iter()
+            .all(none),
+    };
+    is_free && station.unknown.is_empty() && station.tasks.is_none()
+}
+
+/// Which nodes share flows, directly or by flows in between.
+struct Reach {
+    /// By node: another one of the same part, or itself.
+    parts: Vec<usize>,
+    /// Parts with a judged flow.
+    judged: BTreeSet<usize>,
+    /// By flow: whether it is judged, and the part of its talker.
+    flows: Vec<(bool, usize)>,
+    /// Whether ports send what is due first, so that deadlines touch other flows.
+    has_order: bool,
+}
+
+impl Reach {
+    fn new(scenario: &Scenario) -> Self {
+        let network = &scenario.network;
+        let mut parts: Vec<usize> = (0..network.nodes.len()).collect();
+        let mut wires = parts.clone();
+        for link in network.links.iter().filter(|link| !link.standby) {
+            let [a, b] = link.ends.map(|end| end.node.index());
+            join(&mut wires, a, b);
+        }
+        let routing = Routing::new(network);
+        let talks_to_all = network.resolves_addresses() || network.admission.is_some();
+        let floods = |switch: NodeId, flow: &Flow| {
+            network.switch(switch).is_some_and(|own| {
+                let unmanaged = own.multicast == MulticastForwarding::Unmanaged;
+                let learns = own.addresses != AddressTable::Static;
+                learns || (unmanaged && flow.delivery == Delivery::Multicast)
+            })
+        };
+        let mut flooded = BTreeSet::new();
+        for flow in &scenario.flows {
+            let talker = flow.talker.index();
+            let hops = routing.flow_hops(network, flow);
+            let is_known = hops.is_ok();
+            let hops = hops.unwrap_or_default();
+            let nodes = hops
+                .iter()
+                .flat_map(|hop| [hop.egress.node, hop.ingress.node]);
+            let nodes: Vec<NodeId> = nodes.chain(flow.listeners.iter().copied()).collect();
+            let is_flooded = nodes.iter().any(|&node| floods(node, flow));
+            if is_flooded || talks_to_all || flow.is_published() || !is_known {
+                flooded.insert(root(&mut wires, talker));
+            }
+            for node in nodes {
+                join(&mut parts, talker, node.index());
+            }
+        }
+        for node in 0..network.nodes.len() {
+            let part = root(&mut wires, node);
+            if flooded.contains(&part) {
+                join(&mut parts, part, node);
+            }
+        }
+        let flows = scenario.flows.iter();
+        let flows: Vec<(bool, usize)> = flows
+            .map(|flow| {
+                (
+                    is_judged(scenario, flow),
+                    root(&mut parts, flow.talker.index()),
+                )
+            })
+            .collect();
+        let judged = flows.iter().filter(|own| own.0).map(|own| own.1).collect();
+        Self {
+            parts: (0..parts.len())
+                .map(|node| root(&mut parts, node))
+                .collect(),
+            judged,
+            flows,
+            has_order: network.selects_by_deadline(),
+        }
+    }
+
+    /// Returns the parts that an assumption is about; `None` for all.
+    fn about(&self, assumption: &Assumption) -> Option<Vec<usize>> {
+        match &assumption.about {
+            About::Nodes(nodes) => {
+                Some(nodes.iter().map(|node| self.parts[node.index()]).collect())
+            }
+            About::Flow(flow) => Some(vec![self.flows[flow.index()].1]),
+            About::Plant => None,
+        }
+    }
+
+    /// Returns whether an assumption touches what is judged.
+    fn touches(&self, assumption: &Assumption) -> bool {
+        if let About::Flow(flow) = &assumption.about
+            && self.is_of_flow_alone(assumption)
+        {
+            return self.flows[flow.index()].0;
+        }
+        match self.about(assumption) {
+            None => !self.judged.is_empty(),
+            Some(parts) => parts.iter().any(|part| self.judged.contains(part)),
+        }
+    }
+
+    /// Returns whether an assumption about a flow changes nothing for others.
+    fn is_of_flow_alone(&self, assumption: &Assumption) -> bool {
+        match assumption.kind() {
+            "description" | "class" => true,
+            "deadline" => !self.has_order,
+            _ => false,
+        }
+    }
+
+    /// Returns by flow how many assumptions touch it.
+    fn by_flow(&self, scenario: &Scenario) -> Vec<usize> {
+        let (mut all, mut of_part, mut own) = (0, BTreeMap::new(), BTreeMap::new());
+        for one in &scenario.assumptions.held {
+            match (&one.about, self.about(one)) {
+                (About::Flow(flow), _) if self.is_of_flow_alone(one) => {
+                    *own.entry(flow.index()).or_insert(0) += 1;
+                }
+                (_, None) => all += 1,
+                (_, Some(parts)) => {
+                    let parts: BTreeSet<usize> = parts.into_iter().collect();
+                    for part in parts {
+                        *of_part.entry(part).or_insert(0) += 1;
+                    }
+                }
+            }
+        }
+        let flows = self.flows.iter().enumerate();
+        let count = |(flow, (_, part)): (usize, &(bool, usize))| {
+            all + of_part.get(part).unwrap_or(&0) + own.get(&flow).unwrap_or(&0)
+        };
+        flows.map(count).collect()
+    }
+}
+
+/// Returns the node that stands for the part of a node.
+fn root(parts: &mut [usize], node: usize) -> usize {
+    let mut at = node;
+    while parts[at] != at {
+        parts[at] = parts[parts[at]];
+        at = parts[at];
+    }
+    at
+}
+
+fn join(parts: &mut [usize], a: usize, b: usize) {
+    let (a, b) = (root(parts, a), root(parts, b));
+    parts[a] = b;
+}

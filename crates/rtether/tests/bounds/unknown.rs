@@ -1,0 +1,150 @@
+//! Plants with costs that are not known: a bound holds for every constant between their ends.
+
+use rtether_bounds::analyze;
+use rtether_model::network::{Network, NodeKind, Partition};
+use rtether_model::quantity::Duration;
+use rtether_model::unknown::{CostName, Unknown};
+use rtether_testkit::Dice;
+
+use crate::plant::{Plant, Variety};
+use crate::{RUNS, Tightness, adversarial, check, dice, for_each_case_up_to, simulate};
+
+const CASES: [u64; 2] = [100, 10_000];
+
+impl Plant {
+    /// Returns a plant of any variety in which costs of most nodes are not known.
+    fn unknown(number: u64) -> Self {
+        let varieties = [
+            Variety::Full,
+            Variety::Layered,
+            Variety::Plain,
+            Variety::Full,
+            Variety::Deficit,
+            Variety::Routed,
+            Variety::Due,
+            Variety::Internetwork,
+            Variety::Shaped,
+            Variety::Full,
+        ];
+        let variety = varieties[usize::try_from(number % 10).unwrap()];
+        let mut plant = Self::random(number, variety);
+        let mut dice = dice(number.wrapping_add(7 << 40));
+        if plant.network.partition == Partition::Search {
+            // It needs the latency of switches.
+            plant.network.partition = Partition::Equal;
+        }
+        for node in &mut plant.network.nodes {
+            match &mut node.kind {
+                NodeKind::EndStation(station) => {
+                    for cost in CostName::ALL {
+                        let more = ends(&mut dice);
+                        let Some(known) = station.cost_mut(cost).filter(|_| dice.chance(60)) else {
+                            continue;
+                        };
+                        // Sometimes the least is nothing at all.
+                        if dice.chance(20) {
+                            *known = Duration::ZERO;
+                        }
+                        station.unknown.push(Unknown { cost, more });
+                    }
+                }
+                NodeKind::Switch(switch) => {
+                    let [latency, cost] = [(); 2].map(|()| ends(&mut dice));
+                    if dice.chance(50) {
+                        switch.unknown_latency = latency;
+                    }
+                    if let Some(router) = &mut switch.router {
+                        router.unknown = cost;
+                    }
+                }
+                NodeKind::Hub(_) => {}
+            }
+        }
+        plant
+    }
+
+    fn with(&self, network: Network) -> Self {
+        Self {
+            network,
+            flows: self.flows.clone(),
+            stations: self.stations.clone(),
+            ..*self
+        }
+    }
+}
+
+/// Returns by how much a cost may be above its least.
+fn ends(dice: &mut Dice) -> Duration {
+    let most = dice.pick(&[1, 1_000, 20_000, 20_000, 100_000]);
+    Duration::from_ns(dice.time(1, most))
+}
+
+/// Oracle: the simulator, with constants that it draws, at both ends, and with each at either end.
+#[test]
+fn bounds_hold_for_every_constant() {
+    let mut tightness = Tightness::default();
+    let mut intervals = 0;
+    for_each_case_up_to(CASES, "bounds_hold_for_every_constant", |number| {
+        let plant = Plant::unknown(number);
+        let analysis = analyze(&plant.network, &plant.flows);
+        let mut dice = dice(!number);
+        let mut most = vec![Duration::ZERO; analysis.streams.len()];
+        intervals += plant.network.intervals().len();
+        for run in 0..RUNS {
+            let network = match run % 4 {
+                0 => plant.network.clone(),
+                1 => plant.network.at_least(),
+                2 => plant.network.at_most(),
+                _ => plant.network.decided(|_, _, more| {
+                    if dice.chance(50) {
+                        more
+                    } else {
+                        Duration::ZERO
+                    }
+                }),
+            };
+            let known = plant.with(network);
+            let flows = adversarial(&known, &mut dice, run / 2 * 3 % 7);
+            let record = simulate(&known, &flows, number ^ run);
+            for (most, seen) in most.iter_mut().zip(check(&analysis, &record)) {
+                *most = (*most).max(seen);
+            }
+        }
+        tightness.add(&analysis, &most);
+    });
+    tightness.print("costs that are not known");
+    let is_all = std::env::var_os("RTETHER_CASE").is_none();
+    assert!(!is_all || tightness.bounded * 3 > tightness.streams && intervals > 500);
+}
+
+/// Oracle: the analysis with the constants known, which has tests of its own: that of the interval
+/// is never below it. What it adds is shown beside what a cost that varies adds.
+#[test]
+fn an_interval_is_no_better_than_any_constant_of_it() {
+    let (mut all, mut bounds) = (0, [0.0; 2]);
+    for_each_case_up_to(CASES, "an_interval_is_no_better_than", |number| {
+        let plant = Plant::unknown(number);
+        let flows = &plant.flows;
+        let interval = analyze(&plant.network, flows);
+        let mut dice = dice(number);
+        let random = plant
+            .network
+            .decided(|_, _, more| Duration::from_ps(dice.time(0, more.as_ps())));
+        let upper = plant.network.at_most();
+        for network in [plant.network.at_least(), random, upper] {
+            let known = analyze(&network, flows);
+            for (own, known) in interval.streams.iter().zip(&known.streams) {
+                let Ok(own) = &own.bound else { continue };
+                let known = known.bound.as_ref();
+                let known = known.map_or(Duration::MAX, |bound| bound.latency);
+                assert!(known <= own.latency, "{known} with a constant, {own:?}");
+                all += 1;
+                bounds[0] += own.latency.as_secs_f64() / known.as_secs_f64();
+                bounds[1] += 1.0;
+            }
+        }
+    });
+    assert!(all > 0);
+    let mean = bounds[0] / f64::max(bounds[1], 1.0);
+    println!("{all} bounds, {mean:.3} times those of known constants in the mean");
+}
