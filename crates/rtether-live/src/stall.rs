@@ -348,7 +348,7 @@ mod tests {
         stalls.look(us(10_000), us(15_000), Duration::ZERO);
         let within = |stalls: &Stalls| stalls.felt().within(us(0), us(12_000));
         assert_eq!(within(&stalls), Duration::from_ms(2));
-        let second = Duration::from_s(1);
+        let second = Duration::from_secs(1);
         stalls.shift(|Stall { from, until }| Stall {
             from: from + second,
             until: until + second,
