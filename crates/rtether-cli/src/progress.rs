@@ -111,6 +111,30 @@ pub(crate) fn with_steps<T: Send>(pace: Pace, work: impl FnOnce(&Steps) -> T + S
     outcome
 }
 
+/// Runs a search on `--jobs` threads, shows how far it is, and ends it on Ctrl-C, with what it has
+/// found. It tells how many plants were tried, and how many streams are late in one of them.
+pub(crate) fn searching<T: Send>(
+    pace: Pace,
+    work: impl FnOnce(&AtomicBool, &(dyn Fn(u64, usize) + Sync)) -> T + Send,
+) -> Result<T, String> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads(pace))
+        .build()
+        .map_err(|error| format!("starting threads: {error}"))?;
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&is_cancelled);
+    let _work = Work::new(Care::None, move || asked.store(true, Ordering::Relaxed));
+    let template = "{spinner} searching  {pos} plants tried, {msg}  {elapsed}";
+    let bar = new_bar(pace, 0, template);
+    let tell = |plants: u64, late: usize| {
+        bar.set_position(plants);
+        bar.set_message(format!("{late} streams late"));
+    };
+    let outcome = pool.install(|| work(&is_cancelled, &tell));
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
 /// Runs `work` and calls `show` from time to time until it is done.
 pub(crate) fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rtether_sim::BuildError;
 
+use crate::adversary::Outcome;
 use crate::assumed::Assumed;
 use crate::bound;
 use crate::help::{Help, help};
@@ -14,7 +15,7 @@ use crate::measured::{self, Evidence, thousandths};
 use crate::report::{Checked, Note};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
-use crate::verdict::{self, Conclusion};
+use crate::verdict::{self, Assessment, Conclusion};
 use crate::why::{self, Explainer};
 
 /// Inputs of a check besides the scenario.
@@ -131,6 +132,74 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
 pub fn add_help(checked: &mut Checked, written: Written) {
     checked.help = worst_above(checked, &written);
     checked.source = Some(written.text);
+}
+
+/// Adds what a search for bad releases has found, and judges it: a stream found late is late, and one
+/// found above its bound contradicts the bound.
+pub fn add_found(checked: &mut Checked, outcome: Outcome) {
+    let Outcome { search, found } = outcome;
+    let scenario = Arc::clone(&checked.scenario);
+    let mut assessments: Vec<Assessment> = checked
+        .judged
+        .iter()
+        .map(|judged| judged.assessment.clone())
+        .collect();
+    verdict::add_found(&scenario, &mut assessments, &found);
+    let mut beyond = Vec::new();
+    let judged = checked.judged.iter_mut().zip(assessments).zip(found);
+    for (index, ((judged, assessment), found)) in judged.enumerate() {
+        let both = judged.bound.zip(found.as_ref());
+        if both.is_some_and(|(bound, found)| found.latency > bound) {
+            beyond.push(index);
+        }
+        judged.assessment = assessment;
+        judged.found = found;
+    }
+    if search.is_cut {
+        let text = "the search for bad releases was interrupted: the same number of plants need not \
+                    find the same";
+        note(checked, false, text.to_owned());
+    }
+    checked.adversarial = Some(search);
+    let is_open = matches!(
+        checked.conclusion,
+        Conclusion::Met | Conclusion::Failed | Conclusion::NoAnswer
+    );
+    if is_open {
+        let required = checked.required();
+        // What was no answer for another reason remains none.
+        if checked.conclusion == Conclusion::Met || required == Conclusion::Failed {
+            checked.conclusion = required;
+        }
+    }
+    for index in beyond {
+        contradict_found(checked, index);
+    }
+}
+
+/// Notes a stream that was found beyond its bound, and sets the conclusion unless the bound is void in
+/// that plant.
+fn contradict_found(checked: &mut Checked, index: usize) {
+    let stream = checked.stream(index);
+    let Some(found) = stream.found else { return };
+    let plant = found.scenario(&checked.scenario);
+    let Ok(results) = run::simulate(&plant, &Progress::default()) else {
+        return;
+    };
+    let lost = bound::broken_assumption(&plant, &results);
+    let why = lost.as_ref().map_or_else(
+        || "; this is a defect of rtether, please report it with the scenario".to_owned(),
+        |lost| format!(", which assumes that nothing is lost, but {lost}"),
+    );
+    let text = format!(
+        "`{}`: a delay of {} was found, which exceeds its proved bound{why}",
+        checked.stream_name(&stream),
+        found.latency
+    );
+    note(checked, lost.is_none(), text);
+    if lost.is_none() {
+        checked.conclusion = Conclusion::Contradiction;
+    }
 }
 
 /// Returns what would help the worst stream whose bound exceeds its deadline.

@@ -10,8 +10,9 @@ use rtether_bounds::Analysis;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
+use crate::adversary::Found;
 use crate::run::Results;
-use crate::scenario::{Scenario, Statistic};
+use crate::scenario::{Limit, Loss, Scenario, Statistic};
 use judge::{Judge, Proof};
 
 /// Judgment on one stream; later variants outweigh earlier ones.
@@ -223,6 +224,19 @@ pub struct Assessment {
 }
 
 impl Assessment {
+    /// Notes that a requirement on packets does not hold in a plant that the scenario allows.
+    fn fail(&mut self, verdict: Verdict, margin: Option<Duration>, reason: String) {
+        let is_first = verdict > self.verdict || self.margin > margin && verdict == self.verdict;
+        if is_first {
+            self.reasons.insert(0, reason);
+            self.verdict = verdict;
+            self.failed = Some(Column::Simulated);
+            self.margin = margin;
+        } else {
+            self.reasons.push(reason);
+        }
+    }
+
     /// Returns what the verdict rests on, over all columns.
     pub fn standing(&self) -> Standing {
         let is_good = matches!(self.verdict, Verdict::Ok | Verdict::Unjudged);
@@ -381,6 +395,48 @@ pub fn add_measured(assessments: &mut [Assessment], measured: &[Assessment]) {
         own.verdict = own.verdict.max(other.verdict);
         if other.judged == Judged::Latency {
             own.judged = Judged::Latency;
+        }
+    }
+}
+
+/// Adds what a search has found, one for each stream: a packet that is late, or lost, in a plant that
+/// the scenario allows.
+pub fn add_found(scenario: &Scenario, assessments: &mut [Assessment], found: &[Option<Found>]) {
+    for (own, found) in assessments.iter_mut().zip(found) {
+        let Some(found) = found else { continue };
+        let flow = &scenario.flows[found.target.flow.index()];
+        let required = scenario.accept.iter().filter(|line| line.matches(flow));
+        let (mut limit, mut allowed) = (None, None);
+        for line in required {
+            let most = |(statistic, limit): &(Statistic, Limit)| {
+                let is_most = *statistic == Statistic::Max;
+                is_most.then(|| judge::resolve(*limit, flow)).flatten()
+            };
+            let limits = line.simulated.iter().filter_map(most);
+            limit = limit.into_iter().chain(limits).min();
+            // A share is one of ordinary runs.
+            let lost = match line.lost.filter(|_| flow.is_real_time()) {
+                Some(Loss::Count(count)) => Some(count),
+                Some(Loss::PerBillion(_)) | None => None,
+            };
+            allowed = allowed.into_iter().chain(lost).min();
+        }
+        let late = limit.filter(|limit| found.latency > *limit);
+        if let Some(allowed) = allowed.filter(|allowed| found.dropped > *allowed) {
+            let reason = format!("found: {} packets lost, {allowed} accepted", found.dropped);
+            own.fail(Verdict::Lost, None, reason);
+        }
+        if let Some(limit) = late {
+            let (max, over) = (found.latency, found.latency - limit);
+            let reason = format!("found: max {max} exceeds {limit} by {over}");
+            own.fail(Verdict::Late, Some(limit - max), reason);
+            let (place, delay) = found.responsible;
+            own.responsible = Some(Blame {
+                column: Column::Simulated,
+                place,
+                delay,
+                of: max,
+            });
         }
     }
 }

@@ -177,7 +177,13 @@ fn check(text: &str, scenario: &Scenario, found: &Found, bound: Option<Duration>
     assert_eq!(loaded.run.warmup, scenario.run.warmup);
     let record = run::simulate(&loaded, &Progress::default()).unwrap().record;
     let stream = found.target.index(&scenario.flows);
-    assert_eq!(record.streams[stream].latency.max, found.latency, "{file}");
+    let max = record.streams[stream].latency.max;
+    if loaded.run.duration == found.until {
+        assert_eq!(max, found.latency, "{file}");
+    } else {
+        // What begins later goes on, and may be slower still.
+        assert!(max >= found.latency, "{file}");
+    }
     if record.streams.iter().all(|stream| stream.dropped == 0)
         && let Some(bound) = bound
     {

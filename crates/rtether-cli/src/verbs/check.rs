@@ -16,6 +16,7 @@ use rtether::trace::{CaptureLog, PacketLog};
 use rtether::verdict::Conclusion;
 use serde_json::Value;
 
+use super::adversary::{self, AdversaryArgs};
 use super::diff;
 use super::fail::{self, FailArgs};
 use super::host::{CheckLive, Measured, TestBed};
@@ -43,6 +44,8 @@ pub(crate) struct CheckArgs {
     pub(crate) baseline: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) strict: Strict,
+    #[command(flatten)]
+    pub(crate) adversary: AdversaryArgs,
     #[command(flatten)]
     pub(crate) pace: Pace,
 }
@@ -135,6 +138,10 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
+    let found = match arguments.adversary.open() {
+        Ok(found) => found,
+        Err(message) => return terminal::fail(&message),
+    };
     match observe(
         &loaded.scenario,
         arguments.pace,
@@ -143,6 +150,7 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         test_bed,
     ) {
         Ok(observed) => {
+            let outputs = (outputs, found);
             let (checked, exit) = conclude(arguments, (loaded, &file), outputs, observed, proves);
             match (baseline, exit) {
                 (Some(old), Exit::Ok | Exit::Failed | Exit::NoAnswer) => {
@@ -217,7 +225,7 @@ fn compare(old: &Value, checked: &Checked, output: &Output) -> Exit {
 fn conclude(
     arguments: &CheckArgs,
     (loaded, file): (Loaded, &rtether::scenario::Loaded),
-    outputs: Outputs,
+    (outputs, found): (Outputs, Option<Draft>),
     observed: Observed,
     proves: bool,
 ) -> (Checked, Exit) {
@@ -237,11 +245,15 @@ fn conclude(
         explains: arguments.output.report.is_some(),
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
+    let written = options.source.clone();
     let mut checked = check::conclude(loaded.scenario, results, options);
     if arguments.strict.strict {
         check::be_strict(&mut checked);
     }
     checked.what_if = what_if;
+    adversary::search(&arguments.adversary, arguments.pace, &mut checked);
+    let written = found.zip(written);
+    failed.extend(written.and_then(|(draft, own)| adversary::write(draft, &checked, &own)));
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
     failed.extend(outputs.write(&checked, &findings));

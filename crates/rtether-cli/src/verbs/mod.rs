@@ -1,6 +1,7 @@
 //! The verbs: one module each, with arguments and work.
 
 mod admit;
+mod adversary;
 mod bound;
 mod check;
 mod compare;
@@ -34,7 +35,9 @@ use crate::exit::Exit;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Judge every flow of a scenario against its deadline: start here
-    #[command(after_help = "Example: rtether check plant.yaml --report plant.html")]
+    #[command(
+        after_help = "Examples:\n  rtether check plant.yaml --report plant.html\n  rtether check plant.yaml --adversarial 30s --adversarial-out worst.yaml"
+    )]
     Check(Deferred<check::CheckVerb>),
     /// Simulate a scenario without proofs, with traces on request
     #[command(after_help = "Example: rtether sim plant.yaml --pcap plant.pcapng")]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rtether_model::flow::FlowId;
+use rtether_model::flow::{FlowId, Traffic};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Place;
 use rtether_sim::{Config, Simulation};
@@ -91,6 +91,24 @@ impl Found {
         })
     }
 
+    /// Returns whether its run may end when the packet has arrived. It goes on if files, flows or stages
+    /// begin later, which the scenario would lose; then it may show a packet that takes longer.
+    fn is_cut(&self, scenario: &Scenario) -> bool {
+        let stages = scenario.stages.iter().map(|stage| stage.from);
+        let flows = scenario.flows.iter().flat_map(|flow| {
+            let files = match &flow.traffic {
+                Traffic::Bulk(bulk) => bulk.transfers.last().map(|last| last.start),
+                Traffic::Periodic { .. }
+                | Traffic::Sporadic { .. }
+                | Traffic::Poisson { .. }
+                | Traffic::Flood { .. }
+                | Traffic::Adaptive { .. } => None,
+            };
+            [Some(flow.start), flow.stop, files].into_iter().flatten()
+        });
+        stages.chain(flows).all(|time| time < self.until)
+    }
+
     /// Returns the scenario with these releases, run once for this time.
     #[must_use]
     pub fn scenario(&self, scenario: &Scenario) -> Scenario {
@@ -98,7 +116,9 @@ impl Found {
         for (flow, times) in &self.releases {
             changed.flows[flow.index()].releases.clone_from(times);
         }
-        changed.run.duration = self.until;
+        if self.is_cut(scenario) {
+            changed.run.duration = self.until;
+        }
         changed.run.runs = 1;
         changed.run.seed = self.seed;
         changed
@@ -117,7 +137,9 @@ impl Found {
         if !lines.is_empty() {
             edits.push(set("releases", format!("[{}]", lines.join(", "))));
         }
-        edits.push(set("run.for", exact(self.until)));
+        if self.is_cut(scenario) {
+            edits.push(set("run.for", exact(self.until)));
+        }
         edits.push(set("run.seed", self.seed.to_string()));
         edits.push(set("run.seeds", "1".to_owned()));
         edits

@@ -26,7 +26,7 @@ use crate::scenario::{RunPlan, Scenario};
 
 pub use found::Found;
 pub use hunt::{Hunt, search};
-pub use outcome::{Outcome, attack};
+pub use outcome::{Outcome, Search, attack};
 pub use varied::Varied;
 
 /// A network with its flows, and how long it runs.

@@ -4,38 +4,49 @@ use std::sync::atomic::AtomicBool;
 
 use rtether_model::quantity::Duration;
 
-use super::{Found, Hunt, Plant, Varied};
+use super::{Found, Hunt, Plant};
+use crate::report::text::plural;
 use crate::scenario::Scenario;
 
-/// Result of a search over all streams of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+/// How a search over all streams of a scenario went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
     /// Plants that were tried.
     pub tried: u64,
     /// Seed of the search.
     pub seed: u64,
-    /// What was varied.
-    pub varied: Varied,
     /// Whether the user ended it early: then the same number of plants need not give the same.
     pub is_cut: bool,
+    /// Streams for which something was found.
+    pub streams: usize,
+    /// Those of them that were found later than a run had shown.
+    pub later: usize,
+}
+
+/// Result of a search over all streams of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it went.
+    pub search: Search,
     /// The worst for each stream, in the order of the record; `None` where nothing was tried or
     /// nothing arrived.
     pub found: Vec<Option<Found>>,
 }
 
-impl Outcome {
-    /// Returns the stream whose packets were found nearest to their deadline, or furthest beyond it.
-    pub fn worst(&self, scenario: &Scenario) -> Option<&Found> {
-        let found = self.found.iter().flatten();
-        let part = |found: &&Found| {
-            let deadline = scenario.flows[found.target.flow.index()].deadline;
-            let share = |deadline: Duration| {
-                i128::from(found.latency.as_ps()) * 1_000_000_000 / i128::from(deadline.as_ps())
-            };
-            (deadline.map_or(0, share), found.latency)
+impl Search {
+    /// Returns it in words: `4312 plants tried (seed 1): 40 of 160 streams take longer than in the run`.
+    pub fn words(&self) -> String {
+        let plants = match self.tried {
+            1 => "1 plant".to_owned(),
+            tried => format!("{tried} plants"),
         };
-        // The first of equals.
-        found.rev().max_by_key(part)
+        let cut = if self.is_cut { ", interrupted" } else { "" };
+        format!(
+            "{plants} tried (seed {}{cut}): {} of {} found take longer than any packet of the run",
+            self.seed,
+            self.later,
+            plural(self.streams, "stream"),
+        )
     }
 }
 
@@ -55,11 +66,20 @@ pub fn attack(
             break;
         }
     }
+    let is_cut = is_cut();
+    let tried = hunt.tried();
+    let found = hunt.finish();
+    let pairs = found.iter().zip(seen);
+    let later =
+        pairs.filter(|(found, seen)| found.as_ref().is_some_and(|own| own.latency > **seen));
     Outcome {
-        tried: hunt.tried(),
-        seed: scenario.run.seed,
-        varied: *hunt.varied(),
-        is_cut: is_cut(),
-        found: hunt.finish(),
+        search: Search {
+            tried,
+            seed: scenario.run.seed,
+            is_cut,
+            streams: found.iter().flatten().count(),
+            later: later.count(),
+        },
+        found,
     }
 }

@@ -35,12 +35,13 @@ impl Varied {
         for node in &network.nodes {
             match &node.kind {
                 NodeKind::EndStation(station) => {
-                    varied.stacks |= draws(&station.stack);
+                    varied.stacks |= draws(&station.stack) || !station.unknown.is_empty();
                     let layer = station.layer.as_ref();
                     varied.timers |= layer.is_some_and(|layer| layer.smoother.is_some());
                 }
                 NodeKind::Switch(switch) => {
                     varied.latencies |= switch.latency_jitter > Duration::ZERO;
+                    varied.latencies |= switch.unknown_latency > Duration::ZERO;
                 }
                 NodeKind::Hub(_) => varied.backoff = true,
             }

@@ -15,6 +15,7 @@ pub use super::counts::Counts;
 use super::domain::Domain;
 use super::place::Peers;
 use super::timeline::Explained;
+use crate::adversary::{Found, Search, Varied};
 use crate::assumed::Assumed;
 use crate::bound::Statistical;
 use crate::help::Help;
@@ -38,6 +39,10 @@ pub struct Checked {
     pub analysis: Option<Analysis>,
     /// Verdict and figures of each stream, in the order of the record.
     pub judged: Vec<Judged>,
+    /// What was varied in the runs.
+    pub varied: Varied,
+    /// The search for bad releases, if there was one.
+    pub adversarial: Option<Search>,
     /// The result in one word; decides the exit code.
     pub conclusion: Conclusion,
     /// What limits or contradicts the figures, the gravest last.
@@ -72,6 +77,8 @@ pub struct Judged {
     pub statistical: Option<Statistical>,
     /// Measured figures, and their distribution.
     pub measured: Option<(Measurement, Distribution)>,
+    /// The worst that an adversary has found.
+    pub found: Option<Found>,
 }
 
 /// One stream with all results.
@@ -95,6 +102,8 @@ pub struct Stream<'a> {
     pub measured: Option<Measurement>,
     /// Measured distribution.
     pub distribution: Option<&'a Distribution>,
+    /// The worst that an adversary has found.
+    pub found: Option<&'a Found>,
 }
 
 /// The streams of one class.
@@ -119,15 +128,18 @@ impl Checked {
             bound: None,
             statistical: None,
             measured: None,
+            found: None,
         });
         let mut checked = Self {
             peers: Peers::new(&scenario.network),
+            varied: Varied::of(&scenario.network, &scenario.flows),
             scenario,
             source: None,
             what_if: None,
             results,
             analysis: None,
             judged: judged.collect(),
+            adversarial: None,
             conclusion: Conclusion::Met,
             notes: Vec::new(),
             assumed: Assumed::default(),
@@ -211,6 +223,7 @@ impl Checked {
             statistical: judged.statistical,
             measured: measured.map(|(measurement, _)| *measurement),
             distribution: measured.map(|(_, distribution)| distribution),
+            found: judged.found.as_ref(),
         }
     }
 

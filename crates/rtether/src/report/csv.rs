@@ -124,8 +124,14 @@ pub fn flows(checked: &Checked) -> Table {
     basis(checked, rows)
         .when(has_channels, channels)
         .when(checked.has_measured(), measured)
+        .when(checked.adversarial.is_some(), found)
         .done()
         .append(&sums::table(checked))
+}
+
+/// Adds the worst that was found.
+fn found(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
+    rows.file("delay_found_ns", |s| s.found.map(|found| found.latency))
 }
 
 /// Adds the throughput, the worst packet, and the mean and worst time in each segment.

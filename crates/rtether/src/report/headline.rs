@@ -71,6 +71,7 @@ impl Checked {
         let rest = [
             self.sums_words(),
             self.measured_words(),
+            self.searched(),
             self.void_bounds(),
             self.ignored_deadlines(),
         ]
@@ -106,6 +107,22 @@ impl Checked {
         }
     }
 
+    /// Returns what a search for bad releases has tried and found, as a sentence.
+    fn searched(&self) -> String {
+        let Some(search) = &self.adversarial else {
+            return String::new();
+        };
+        let is_late = |stream: &Stream<'_>| {
+            let both = stream.found.zip(stream.flow.deadline);
+            both.is_some_and(|(found, deadline)| found.latency > deadline)
+        };
+        let late = self.streams().filter(is_late).count();
+        format!(
+            " Adversary: {}, {late} beyond their deadline.",
+            search.words()
+        )
+    }
+
     /// Returns why the bounds prove nothing here, if so.
     fn void_bounds(&self) -> String {
         if self.analysis.is_none() {
@@ -139,7 +156,8 @@ impl Checked {
             let blame = self.blame(stream);
             blame.map_or_else(String::new, |text| format!("; {text}"))
         };
-        let (max, deadline) = (stream.max(), stream.flow.deadline);
+        let found = stream.found.map(|found| found.latency);
+        let (max, deadline) = (stream.max().max(found), stream.flow.deadline);
         let assessment = stream.assessment;
         let is_elsewhere = matches!(assessment.failed, Some(Column::Bound | Column::Measured));
         let over = deadline.zip(max).filter(|(limit, max)| max > limit);

@@ -38,6 +38,7 @@ mod shared;
 use super::about::MEMBERS;
 use super::checked::{Checked, Stream};
 use super::{stages, sums};
+use crate::adversary::{Found, Search};
 use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
@@ -102,6 +103,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("partial", &results.partial)?;
         map.serialize_entry("duration_ns", &ns(record.duration))?;
         map.serialize_entry("warmup_ns", &ns(record.warmup))?;
+        if let Some(own) = &checked.adversarial {
+            map.serialize_entry("adversarial", &search(checked, own))?;
+        }
         map.serialize_entry("totals", &totals(record))?;
         map.serialize_entry("verdict", &verdict(checked))?;
         if checked.assumed.is_any(&checked.scenario) {
@@ -144,6 +148,44 @@ impl Serialize for Document<'_> {
 /// Never: its members have text as names.
 pub fn document(checked: &Checked, options: Options) -> Value {
     serde_json::to_value(Document { checked, options }).expect("names are text")
+}
+
+/// Returns what differs between runs.
+fn varied(checked: &Checked) -> impl Serialize {
+    let varied = &checked.varied;
+    object!({
+        phases: varied.phases,
+        fixed_phases: varied.fixed,
+        release_times: varied.times,
+        stack_costs: varied.stacks,
+        switch_latencies: varied.latencies,
+        bit_errors: varied.errors,
+        back_off: varied.backoff,
+        timers: varied.timers,
+    })
+}
+
+/// Returns how the search for bad releases went.
+fn search(checked: &Checked, search: &Search) -> impl Serialize {
+    object!({
+        varied: varied(checked),
+        plants: search.tried,
+        seed: search.seed,
+        interrupted: search.is_cut,
+        streams: search.streams,
+        later: search.later,
+    })
+}
+
+/// Returns the worst that was found for a stream, with the changes that make it.
+fn found(checked: &Checked, found: &Found) -> impl Serialize {
+    let changes = found.edits(&checked.scenario);
+    object!({
+        latency_ns: Ns(found.latency),
+        released_ns: Ns(found.released_at - Instant::ZERO),
+        lost: found.dropped,
+        changes: changes.iter().map(Override::text).collect::<Vec<_>>(),
+    })
 }
 
 /// Returns the packet counts of all streams together, and the number of simulation events.
@@ -247,6 +289,10 @@ impl Serialize for Flow<'_> {
         let statistical = stream.statistical.as_ref().map(crate::bound::said);
         map.serialize_entry("statistical", &statistical)?;
         map.serialize_entry("sim", &simulated(checked, stream, *options))?;
+        let worst = stream.found.map(|own| found(checked, own));
+        if checked.adversarial.is_some() {
+            map.serialize_entry("found", &worst)?;
+        }
         let measured = stream.measured.as_ref().map(Measurement::json);
         map.serialize_entry("measured", &measured)?;
         map.serialize_entry("verdict", stream.verdict().name())?;

@@ -29,7 +29,7 @@ const BUSIEST: usize = 3;
 type Column = (&'static str, u8, bool);
 
 /// Columns behind the name and the texts beside it.
-const FIGURES: [Column; 23] = [
+const FIGURES: [Column; 24] = [
     ("streams", 0, false),
     ("bound", 2, false),
     ("proof", 6, true),
@@ -37,6 +37,7 @@ const FIGURES: [Column; 23] = [
     ("p50", 4, false),
     ("p99.9", 5, false),
     ("max", 0, false),
+    ("found", 1, false),
     ("live p50", 4, false),
     ("live p99", 4, false),
     ("live p99.9", 5, false),
@@ -219,6 +220,9 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
         time_or_dash(record.quantile(1, 2)),
         time_or_dash(record.quantile(999, 1_000)),
         time_or_dash(stream.max()),
+        stream
+            .found
+            .map_or_else(String::new, |found| time(found.latency)),
         live(stream, |measured| measured.p50),
         live(stream, |measured| measured.p99),
         live(stream, |measured| measured.p999),
@@ -255,6 +259,8 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         failed => format!("{}, {failed} failed", counts.streams),
     };
     let bound = streams().filter_map(|s| s.bound).max();
+    let found = streams().filter_map(|s| s.found).map(|found| found.latency);
+    let found = found.max();
     let proofs = streams().map(|s| s.assessment.bound);
     let measured = streams().map(|s| s.assessment.measured);
     let likeliest = streams().filter_map(|s| s.statistical);
@@ -269,6 +275,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
         largest(&|s| s.record.quantile(1, 2)),
         largest(&|s| s.record.quantile(999, 1_000)),
         largest(&|s| s.max()),
+        found.map_or_else(String::new, time),
         slowest(streams(), |measured| measured.p50),
         slowest(streams(), |measured| measured.p99),
         slowest(streams(), |measured| measured.p999),

@@ -352,7 +352,8 @@ fn under_way(limit: Duration, flow: &Flow, stream: &StreamRecord) -> String {
     }
 }
 
-fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
+/// Returns the time that a limit stands for; `None` for a flow without a deadline.
+pub(super) fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
     match limit {
         Limit::Deadline => flow.deadline,
         Limit::Time(time) => Some(time),

@@ -124,6 +124,7 @@ struct Figures {
     bounds: bool,
     statistical: bool,
     measured: bool,
+    found: bool,
 }
 
 impl Figures {
@@ -132,6 +133,7 @@ impl Figures {
             bounds: checked.has_bounds(),
             statistical: checked.has_statistical(),
             measured: checked.has_measured(),
+            found: checked.adversarial.is_some(),
         }
     }
 }
@@ -145,6 +147,9 @@ fn columns(there_are: Figures, first: &str) -> Vec<(String, bool)> {
         columns.push(("statistical", false));
     }
     columns.extend([("p50", true), ("p99.9", true), ("max", true)]);
+    if there_are.found {
+        columns.push(("found", true));
+    }
     if there_are.measured {
         columns.extend([
             ("measured p50", true),
@@ -202,6 +207,7 @@ fn stream_row(checked: &Checked, there_are: Figures, stream: &Stream<'_>) -> Vec
         time_cell(record.quantile(999, 1_000)),
         if is_late { seen.class("n over") } else { seen },
     ]);
+    row.extend(found_cell(there_are, || std::iter::once(*stream)));
     row.extend(measured_cells(there_are, || std::iter::once(*stream)));
     row.extend([
         time_cell(stream.flow.deadline),
@@ -210,6 +216,16 @@ fn stream_row(checked: &Checked, there_are: Figures, stream: &Stream<'_>) -> Vec
         blame_cell(checked, stream),
     ]);
     row
+}
+
+/// Returns the slowest packet that was found, if one was searched for.
+fn found_cell<'a, I: Iterator<Item = Stream<'a>>>(
+    there_are: Figures,
+    streams: impl Fn() -> I,
+) -> Option<TableCell> {
+    let found = streams().filter_map(|stream| stream.found);
+    let found = found.map(|found| found.latency).max();
+    there_are.found.then(|| time_cell(found))
 }
 
 /// Returns the slowest median and the slowest packet, if something was measured.
@@ -308,6 +324,7 @@ fn class_row(checked: &Checked, there_are: Figures, group: &Group) -> Vec<TableC
             max
         },
     ]);
+    row.extend(found_cell(there_are, streams));
     row.extend(measured_cells(there_are, streams));
     row.extend([
         time_cell(streams().filter_map(|s| s.flow.deadline).min()),
