@@ -3,6 +3,8 @@
 //! Indices are positions in [`Network::nodes`] and [`Network::links`]; ports are counted from zero
 //! within their node. An end station has one port, number 0, or two if it is in two networks.
 
+mod intervals;
+
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,6 +22,7 @@ use crate::scheme::Access;
 use crate::unknown::Unknown;
 
 pub use crate::selection::{Partition, Selection};
+pub use intervals::Interval;
 
 /// The whole plant.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -32,7 +32,7 @@ pub struct Scenario {
 pub struct Assumptions {
     /// Those whose value is still the assumed one, in the order of the scenario.
     pub held: Vec<Assumption>,
-    /// Paths of those that have ended, since somebody wrote the value.
+    /// Paths of those that have ended, since the value was written.
     pub ended: Vec<String>,
 }
 

@@ -29,6 +29,7 @@ pub mod stages;
 pub mod stats;
 pub mod sums;
 pub mod sweep;
+mod touching;
 pub mod trace;
 pub mod verdict;
 pub mod watch;

@@ -19,6 +19,7 @@ mod shim;
 mod smoother;
 mod stations;
 mod substation;
+mod unknown;
 
 pub(crate) use access::*;
 pub(crate) use admission::*;
@@ -31,6 +32,7 @@ pub(crate) use shim::*;
 pub(crate) use smoother::*;
 pub(crate) use stations::*;
 pub(crate) use substation::*;
+pub(crate) use unknown::*;
 
 const TIME: Kind = Kind::Quantity(Quantity::Time);
 const SIZE: Kind = Kind::Quantity(Quantity::Size);
@@ -248,7 +250,7 @@ pub(crate) static SCENARIO: Section = Section {
 pub(crate) static ASSUMED: Section = Section {
     name: "assumed",
     noun: "an assumption",
-    description: "A value of the scenario that is assumed. The assumption ends when somebody writes the value: it counts as long as the value at its path is this one, and stands in the same file. A value under `changes` of another file, or of `--set`, ends it, even if it is the same.",
+    description: "A value of the scenario that is assumed. The assumption ends when the value is written: it counts as long as the value at its path is this one, and stands in the same file. A value under `changes` of another file, or of `--set`, ends it, even if it is the same.",
     keys: &[
         key(
             "is",

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::{NOT_PROVED, analyze, differences};
-use crate::assumed::Assumed;
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Scenario;
+use crate::touching::condition_of;
 use crate::verdict::Conclusion;
 
 /// Whether flows may be added.
@@ -136,7 +136,7 @@ impl Admission {
         let Some(first) = self.objections().next() else {
             let own: Vec<String> = self.own().map(own_words).collect();
             let others = self.comparison.differences.len() - own.len();
-            let condition = Assumed::of(&self.scenario, None).condition();
+            let condition = condition_of(&self.scenario);
             return format!(
                 "{word}{condition}: {}; {} of other flows grow{} and no other deadline is missed",
                 own.join(", "),

@@ -11,12 +11,12 @@ use super::conclusion::conclusion;
 use super::document;
 use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
-use crate::assumed::Assumed;
 use crate::report::format::{Part, Render, indented, write_indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
 use crate::scenario::Scenario;
 use crate::sums;
+use crate::touching::condition_of;
 use crate::verdict::Conclusion;
 
 /// Converts millionths to a share.
@@ -160,7 +160,7 @@ impl Row<'_> {
 /// Returns the number of streams with each verdict, in words.
 fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let found = counts(scenario, analysis);
-    let proved = format!("proved{}", Assumed::of(scenario, None).condition());
+    let proved = format!("proved{}", condition_of(scenario));
     let words = [
         (found.ok, proved.as_str()),
         (found.late, "not proved"),

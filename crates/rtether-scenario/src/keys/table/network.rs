@@ -7,7 +7,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{BitRate, Duration};
 
 use super::ingress::INGRESS_KEY;
-use super::stations::UNKNOWN;
+use super::unknown::UNKNOWN;
 use super::{
     ACCESS, BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME,
     Words, choice, key, word,

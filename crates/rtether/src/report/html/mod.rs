@@ -114,7 +114,7 @@ const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direct
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
     Striped parts are waiting, plain parts are work or transport.";
 const ASSUMED_NOTE: &str = "Values that are assumed and not known, as the scenario says under \
-    `assumed`. An assumption ends when somebody writes its value. Costs that are not known have two \
+    `assumed`. An assumption ends when its value is written. Costs that are not known have two \
     ends: bounds hold for every value between them, and are computed again with each kind at its \
     lower end. Assumptions that may change the delay of a flow with a deadline are marked.";
 
