@@ -24,8 +24,117 @@ pub struct Analysis {
     pub open_flows: Vec<OpenFlow>,
     /// One entry for every policer of a switch that a flow passes, by port and rule.
     pub policers: Vec<PolicerBound>,
+    /// One entry for each memory with a limit that packets of flows pass.
+    pub memories: Vec<Memory>,
+    /// What may drop packets.
+    pub droppers: Vec<Dropper>,
+    /// One entry per stream: what its bound is a proof of only if nothing is dropped there; `None` if
+    /// each packet arrives within its bound, or if there is none.
+    pub conditions: Vec<Option<Condition>>,
     /// Work done.
     pub effort: Effort,
+}
+
+impl Analysis {
+    /// Returns the streams with their conditions.
+    pub fn judged(&self) -> impl Iterator<Item = (&StreamBound, Option<&Condition>)> {
+        let conditions = self.conditions.iter().map(Option::as_ref);
+        self.streams.iter().zip(conditions)
+    }
+
+    /// Returns the condition of a stream.
+    pub fn condition(&self, stream: usize) -> Option<&Condition> {
+        self.conditions.get(stream)?.as_ref()
+    }
+}
+
+/// What holds packets, with a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// The buffer of a switch port, or the driver queue of a station; octets.
+    Buffer(PortId),
+    /// One queue of a switch port, up to its threshold; octets.
+    Threshold(PortId, u8),
+    /// The buffer that all ports of a switch share; octets.
+    SharedBuffer(NodeId),
+    /// The stack of a station, both directions together; packets.
+    Stack(NodeId),
+    /// The application tasks of a station, each; packets.
+    Tasks(NodeId),
+    /// The processor of a router; packets.
+    Router(NodeId),
+    /// What waits in a station to be sorted into its receive queues; frames.
+    Input(NodeId),
+    /// A receive queue or stack instance of a station; frames.
+    ReceiveQueue(NodeId, u8),
+    /// A transmit queue of a station; frames.
+    TransmitQueue(NodeId, u8),
+    /// The real-time packets in a smoother; packets.
+    RealTime(NodeId),
+    /// The bulk packets in a smoother; packets.
+    Bulk(NodeId),
+    /// What a station holds for the address of a neighbor; octets.
+    Address(NodeId),
+    /// What a station holds for the gap of a flow; frames.
+    Gap(FlowId),
+}
+
+/// A memory with a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Where.
+    pub holder: Holder,
+    /// The most that may be in it at once, while nothing is dropped; `None` if nothing limits that.
+    pub need: Option<u64>,
+    /// What it holds.
+    pub limit: u64,
+}
+
+impl Memory {
+    /// Returns whether it is proved never to be full.
+    pub fn suffices(&self) -> bool {
+        self.need.is_some_and(|need| need <= self.limit)
+    }
+
+    /// Returns whether it counts octets; otherwise packets.
+    pub const fn is_in_octets(&self) -> bool {
+        matches!(
+            self.holder,
+            Holder::Buffer(_)
+                | Holder::Threshold(..)
+                | Holder::SharedBuffer(_)
+                | Holder::Address(_)
+        )
+    }
+}
+
+/// What may drop packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropper {
+    /// A memory that may need more than it has.
+    Memory(Memory),
+    /// A policer that is not proved kept, by the port at which frames arrive and its rule, from zero.
+    Policer(PortId, u16),
+    /// A link with bit errors, or the medium of a port that loses frames, by the sending port.
+    Link(PortId),
+}
+
+/// What drops do to a bound; the later one outweighs the earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// The number holds for each packet that arrives, although others may be dropped.
+    IfDelivered,
+    /// A drop voids the number itself.
+    IfNothingDropped,
+}
+
+/// What must drop nothing for a bound to be a proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What drops there do.
+    pub effect: Effect,
+    /// Positions in [`Analysis::droppers`], in order; not empty.
+    pub droppers: Vec<u32>,
 }
 
 /// How much the analysis had to compute.
@@ -90,9 +199,7 @@ pub struct StreamBound {
     pub bound: Result<Bound, Reason>,
 }
 
-/// A proved upper bound on a latency, provided that no frame of any flow is lost for lack of
-/// memory: such a loss can make flows give up waiting and send again. See [`PortBound::backlog`]
-/// and [`StackBound::waiting`]. Losses by bit errors are accounted for.
+/// An upper bound on a latency: a proof that packets arrive in time where it has no [`Condition`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// From the release by the talker's application to the delivery to the listener's; for a

@@ -166,7 +166,13 @@ impl Composer {
         let (plant, solution) = crate::whole::solve(network, flows);
         let refined = refine(&plant, &solution, &Alone);
         let in_order = !crate::whole::has_own_flows(network);
-        let analysis = report(&plant, &solution, in_order.then_some(&refined), flows);
+        let analysis = report(
+            network,
+            &plant,
+            &solution,
+            in_order.then_some(&refined),
+            flows,
+        );
         Self {
             plant,
             solution,

@@ -100,7 +100,13 @@ impl Analyzer {
 
     /// Returns the whole analysis; the loads of ports and stacks are computed anew.
     pub fn analysis(&self) -> Analysis {
-        let mut analysis = report(&self.plant, self.solution(), None, &self.flows);
+        let mut analysis = report(
+            &self.network,
+            &self.plant,
+            self.solution(),
+            None,
+            &self.flows,
+        );
         analysis.effort.evaluations = self.evaluations();
         analysis
     }

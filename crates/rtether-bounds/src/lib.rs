@@ -27,9 +27,10 @@
 //!
 //! # Scope and limitations
 //!
-//! - The bounds assume that no buffer overflows: compare [`PortBound::backlog`] with the buffers,
-//!   or its sum over a switch with a buffer that all its ports share. A loss can make a flow that
-//!   waits for answers give up, and a connection retransmit, which disturbs other flows.
+//! - The bounds assume that no memory overflows. [`Analysis::memories`] has what each needs, and
+//!   [`Analysis::conditions`] of which streams a bound is a proof only if nothing is dropped, and where
+//!   (`condition` has the proof): a loss can make a flow that waits for answers give up, and a
+//!   connection retransmit, which disturbs other flows.
 //! - Bit errors may destroy frames on any link. A flow that waits for answers over a lossy link is
 //!   assumed to give up, and the window of a connection over it limits nothing.
 //! - A policer that frames may exceed is taken to drop or demote any of them: flows that wait for
@@ -72,6 +73,7 @@ mod analysis;
 mod classify;
 mod components;
 mod composition;
+mod condition;
 mod connection;
 mod curve;
 mod diameter;
@@ -86,6 +88,7 @@ mod held;
 mod incremental;
 mod index;
 mod inherit;
+mod memory;
 mod messages;
 mod offset;
 mod output_limit;
@@ -112,9 +115,9 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use analysis::{
-    AccessObstacle, Analysis, Bound, ConnectionObstacle, Effort, FlowLimit, HopBound, IngressPart,
-    LayerPart, Method, Methods, OpenFlow, PolicerBound, PortBound, Reason, ResolutionObstacle,
-    StackBound, StreamBound,
+    AccessObstacle, Analysis, Bound, Condition, ConnectionObstacle, Dropper, Effect, Effort,
+    FlowLimit, Holder, HopBound, IngressPart, LayerPart, Memory, Method, Methods, OpenFlow,
+    PolicerBound, PortBound, Reason, ResolutionObstacle, StackBound, StreamBound,
 };
 pub use composition::{Composer, Composition, Passage, Share, ShareCause, Step};
 pub use diameter::{Diameter, DiameterObstacle, diameter};
@@ -155,5 +158,5 @@ pub fn analyze_on(
     let in_order = !whole::has_own_flows(network);
     let is_refined = methods == Methods::All && in_order;
     let refined = is_refined.then(|| tandem::refine(&plant, &solution, workers));
-    report::report(&plant, &solution, refined.as_ref(), flows)
+    report::report(network, &plant, &solution, refined.as_ref(), flows)
 }

@@ -7,16 +7,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId, Traffic};
-use rtether_model::network::PortId;
+use rtether_model::network::{Network, PortId};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::analysis::{
-    AccessObstacle, Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PolicerBound,
-    PortBound, Reason, StreamBound,
+    AccessObstacle, Analysis, Bound, Condition, Effort, FlowLimit, HopBound, Method, OpenFlow,
+    PolicerBound, PortBound, Reason, StreamBound,
 };
+use crate::condition::{Conditions, conditions};
 use crate::connection;
 use crate::index::NONE;
+use crate::memory::stores;
 use crate::output_limit::Limiter;
 use crate::passage::Policer;
 use crate::plant::{Gap, Plant, Server, ServerKind, Stream, Visit};
@@ -28,6 +30,7 @@ use load::{PlaceLoad, by_queue, octets};
 
 /// Returns the analysis that a solution gives.
 pub(crate) fn report(
+    network: &Network,
     plant: &Plant,
     solution: &Solution,
     refined: Option<&Refined>,
@@ -79,8 +82,19 @@ pub(crate) fn report(
             ServerKind::Smoother(_) | ServerKind::Spacer(_) => {}
         }
     }
+    let found = (&*ports, &*stacks);
+    let stores = stores(network, flows, (plant, solution), found);
+    let Conditions {
+        droppers,
+        streams: conditions,
+    } = conditions(network, flows.len(), plant, &stores);
+    let streams = joined(streams);
+    let conditions = of_bounds(conditions, &streams);
     Analysis {
-        streams: joined(streams),
+        streams,
+        memories: stores.iter().map(|store| store.memory).collect(),
+        droppers,
+        conditions,
         ports,
         stacks,
         open_flows: open_flows(plant),
@@ -91,6 +105,16 @@ pub(crate) fn report(
             is_cyclic: solution.is_cyclic,
         },
     }
+}
+
+/// Leaves out the conditions of streams that have no bound.
+fn of_bounds(
+    conditions: Vec<Option<Condition>>,
+    streams: &[StreamBound],
+) -> Vec<Option<Condition>> {
+    let both = conditions.into_iter().zip(streams);
+    both.map(|(condition, own)| condition.filter(|_| own.bound.is_ok()))
+        .collect()
 }
 
 /// Joins the copies of each stream in two networks: its bound is the largest of theirs, as that

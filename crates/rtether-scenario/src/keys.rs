@@ -27,6 +27,8 @@ pub(super) struct Key {
     pub(super) description: &'static str,
     /// An example value, ready to paste.
     pub(super) example: &'static str,
+    /// Whether it limits a memory, or makes one that is limited: a bound is a proof only if that suffices.
+    pub(super) is_memory: bool,
 }
 
 /// Whether a key has to be given.

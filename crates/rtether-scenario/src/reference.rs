@@ -48,6 +48,16 @@ pub fn keys() -> String {
     out
 }
 
+/// Returns the keys that limit a memory, or make one that is limited, with the name of their section:
+/// a bound is a proof only if that memory suffices.
+pub fn memory_keys() -> Vec<(&'static str, &'static str)> {
+    let keys = SECTIONS.iter().flat_map(|section| {
+        let own = section.keys.iter().filter(|key| key.is_memory);
+        own.map(|key| (section.name, key.name))
+    });
+    keys.collect()
+}
+
 /// Returns the page of all keys of a shim configuration, in Markdown.
 pub fn shim_keys() -> String {
     let mut out = String::from(
@@ -134,4 +144,30 @@ pub fn diagnostics() -> String {
         );
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the words of the descriptions.
+    #[test]
+    fn a_key_that_limits_a_memory_is_marked() {
+        for section in SECTIONS {
+            for key in section.keys {
+                let words = ["that may wait", "holds frames", "held for one neighbor"];
+                let is_said = words.iter().any(|words| key.description.contains(words));
+                // A maximum wait is no memory.
+                let is_time = matches!(key.kind, Kind::Flag | Kind::Word(_));
+                assert_eq!(
+                    key.is_memory,
+                    is_said && !is_time,
+                    "`{}` of {}: {}",
+                    key.name,
+                    section.name,
+                    key.description
+                );
+            }
+        }
+    }
 }

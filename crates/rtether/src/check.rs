@@ -78,9 +78,12 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
     verdict::add_measured(&mut assessments, &evidence.assessments);
     let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
-        bound::contradictions(analysis, &results)
+        bound::contradictions(scenario, analysis, &results)
     });
-    let bounds = analysis.as_ref().map(bound::latencies).unwrap_or_default();
+    let bounds = analysis
+        .as_ref()
+        .map(bound::unconditional)
+        .unwrap_or_default();
     let exceeded = measured::contradictions(&bounds, &evidence.streams, evidence.tolerance);
     let mut checked = Checked::new(Arc::clone(scenario), results, assessments);
     if let Some(analysis) = analysis {
@@ -320,28 +323,16 @@ fn contradict(checked: &mut Checked, contradicted: &[usize]) {
     if contradicted.is_empty() {
         return;
     }
-    let lost = bound::broken_assumption(&checked.scenario, &checked.results);
-    let why = lost.as_ref().map_or_else(
-        || "; this is a defect of rtether, please report it with the scenario".to_owned(),
-        |lost| format!(", which assumes that nothing is lost, but {lost}"),
-    );
     for &index in contradicted {
         let stream = checked.stream(index);
         let text = format!(
-            "`{}`: a simulated delay of {} exceeds its proved bound{why}",
+            "`{}`: a simulated delay of {} exceeds its proved bound; this is a defect of rtether, please \
+             report it with the scenario",
             stream.flow.name, stream.record.latency.max
         );
         note(checked, true, text);
     }
-    let required = checked.required();
-    checked.conclusion = match lost {
-        None => Conclusion::Contradiction,
-        // Bounds assume no loss, so they do not hold here.
-        Some(_) if required == Conclusion::Met && requires_bounds(&checked.scenario) => {
-            Conclusion::NoAnswer
-        }
-        Some(_) => required,
-    };
+    checked.conclusion = Conclusion::Contradiction;
 }
 
 /// Returns whether a requirement is about a bound.

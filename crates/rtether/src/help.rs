@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use rtether_bounds::{Analysis, StreamBound};
+use rtether_bounds::{Analysis, Condition, StreamBound};
 use rtether_model::quantity::Duration;
 
 use crate::bound::{self, Search, Steps};
@@ -174,14 +174,13 @@ fn generated(scenario: &Scenario, written: &Written) -> Vec<Choice> {
 }
 
 fn proved(scenario: &Scenario, analysis: &Analysis) -> usize {
-    let is_proved = |own: &&StreamBound| {
+    let is_proved = |(own, condition): &(&StreamBound, Option<&Condition>)| {
         let deadline = scenario.flows[own.flow.index()].deadline;
         let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
-        deadline
-            .zip(bound)
-            .is_some_and(|(limit, bound)| bound <= limit)
+        let both = deadline.zip(bound);
+        condition.is_none() && both.is_some_and(|(limit, bound)| bound <= limit)
     };
-    analysis.streams.iter().filter(is_proved).count()
+    analysis.judged().filter(is_proved).count()
 }
 
 impl Help {

@@ -1,6 +1,6 @@
 //! Requirements over several flows in one column: what is proved, or what was observed.
 
-use rtether_bounds::Analysis;
+use rtether_bounds::{Analysis, Effect};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
@@ -20,12 +20,16 @@ pub struct Added {
 }
 
 impl Added {
-    /// Judges a sum of bounds, which prove nothing if they are void.
-    pub fn proved(bounds: Option<Vec<Duration>>, limit: Duration, is_void: bool) -> Self {
+    /// Judges a sum of bounds, which are a proof only if nothing is dropped where any has a condition.
+    pub fn proved(
+        bounds: Option<Vec<Duration>>,
+        limit: Duration,
+        condition: Option<Effect>,
+    ) -> Self {
         let value = bounds.and_then(add_up);
         let standing = match value {
             None => Standing::NoBound,
-            Some(bound) if bound <= limit && !is_void => Standing::Proved,
+            Some(bound) if bound <= limit => Standing::of_proof(condition),
             Some(_) => Standing::NotProved,
         };
         Self { value, standing }
@@ -81,7 +85,11 @@ pub fn proved(scenario: &Scenario, analysis: &Analysis) -> Vec<OneSum> {
             let stream = analysis.streams.get(index)?;
             Some(stream.bound.as_ref().ok()?.latency)
         });
-        Added::proved(bounds.collect(), limit, false)
+        let conditions = streams
+            .iter()
+            .filter_map(|&index| analysis.condition(index));
+        let condition = conditions.map(|own| own.effect).max();
+        Added::proved(bounds.collect(), limit, condition)
     })
 }
 
@@ -167,7 +175,13 @@ pub fn said(sums: &[OneSum]) -> String {
     let good = sums.iter().filter(is_good).count();
     let word = match sums.first().map(|sum| sum.added.standing) {
         None => return String::new(),
-        Some(Standing::Proved | Standing::NotProved | Standing::NoBound) => "proved",
+        Some(
+            Standing::Proved
+            | Standing::IfDelivered
+            | Standing::IfNothingDropped
+            | Standing::NotProved
+            | Standing::NoBound,
+        ) => "proved",
         Some(_) => "held",
     };
     let all = plural(sums.len(), "sum");

@@ -6,7 +6,7 @@
 
 mod judge;
 
-use rtether_bounds::Analysis;
+use rtether_bounds::{Analysis, Effect};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
@@ -79,7 +79,8 @@ pub enum Standing {
     /// No requirement on latency applies to this column.
     #[default]
     Unjudged,
-    /// The bound is within the deadline and all limits: no packet can be late.
+    /// The bound is within the deadline and all limits, and nothing on the way may drop packets: each
+    /// arrives in time.
     Proved,
     /// No packet violated a requirement; this proves nothing about the next.
     Held {
@@ -93,6 +94,10 @@ pub enum Standing {
     NoAnswer,
     /// There is no bound.
     NoBound,
+    /// The bound is within the deadline for each packet that is delivered; some may be dropped.
+    IfDelivered,
+    /// The bound is within the deadline if nothing is dropped; a drop voids it.
+    IfNothingDropped,
     /// The bound exceeds the deadline: packets may or may not be late.
     NotProved,
     /// Packets were lost.
@@ -111,9 +116,20 @@ impl Standing {
             Self::NoDeadline => "no-deadline",
             Self::NoAnswer => "no-answer",
             Self::NoBound => "no-bound",
+            Self::IfDelivered => "if-delivered",
+            Self::IfNothingDropped => "if-nothing-dropped",
             Self::NotProved => "not-proved",
             Self::Lost => "lost",
             Self::Late => "late",
+        }
+    }
+
+    /// Returns the standing of a bound that meets its limit.
+    pub const fn of_proof(condition: Option<Effect>) -> Self {
+        match condition {
+            None => Self::Proved,
+            Some(Effect::IfDelivered) => Self::IfDelivered,
+            Some(Effect::IfNothingDropped) => Self::IfNothingDropped,
         }
     }
 
@@ -139,10 +155,12 @@ impl Standing {
             Self::Proved => 2,
             Self::Held { .. } => 3,
             Self::NoAnswer => 4,
-            Self::NoBound => 5,
-            Self::NotProved => 6,
-            Self::Lost => 7,
-            Self::Late => 8,
+            Self::IfDelivered => 5,
+            Self::IfNothingDropped => 6,
+            Self::NoBound => 7,
+            Self::NotProved => 8,
+            Self::Lost => 9,
+            Self::Late => 10,
         }
     }
 
@@ -217,6 +235,8 @@ pub struct Assessment {
     pub responsible: Option<Blame>,
     /// One sentence per requirement that failed, the worst first.
     pub reasons: Vec<String>,
+    /// What must drop nothing for the bound to be a proof, in words.
+    pub only_if: Option<String>,
     /// Whether the bound is within every limit on latency.
     is_proved: bool,
     /// What was judged of its latency.
@@ -348,17 +368,14 @@ pub fn assess_with(
     results: &Results,
     analysis: Option<&Analysis>,
 ) -> Vec<Assessment> {
-    // Bounds assume that no buffer overflows.
-    let is_void =
-        analysis.is_some() && crate::bound::loss::broken_assumption(scenario, results).is_some();
     let streams = results.record.streams.iter().enumerate();
     streams
         .map(|(index, stream)| {
-            let proof = Proof::of(analysis, index);
+            let proof = Proof::of(scenario, analysis, index);
             let flow = &scenario.flows[stream.flow_id().index()];
             let mut judge = Judge::new(flow, stream, Column::Simulated);
-            assess_stream(scenario, &mut judge, proof);
-            judge.conclude(index, proof, is_void)
+            assess_stream(scenario, &mut judge, &proof);
+            judge.conclude(index, &proof)
         })
         .collect()
 }
@@ -371,8 +388,8 @@ pub fn assess_measured(scenario: &Scenario, results: &Results) -> Vec<Assessment
         .map(|(index, stream)| {
             let flow = &scenario.flows[stream.flow_id().index()];
             let mut judge = Judge::new(flow, stream, Column::Measured);
-            assess_stream(scenario, &mut judge, Proof::Unasked);
-            judge.conclude(index, Proof::Unasked, false)
+            assess_stream(scenario, &mut judge, &Proof::Unasked);
+            judge.conclude(index, &Proof::Unasked)
         })
         .collect()
 }
@@ -441,7 +458,7 @@ pub fn add_found(scenario: &Scenario, assessments: &mut [Assessment], found: &[O
     }
 }
 
-fn assess_stream(scenario: &Scenario, judge: &mut Judge<'_>, proof: Proof<'_>) {
+fn assess_stream(scenario: &Scenario, judge: &mut Judge<'_>, proof: &Proof<'_>) {
     let flow = judge.flow;
     for requirement in scenario.accept.iter().filter(|r| r.matches(flow)) {
         judge.seen(requirement);

@@ -453,7 +453,7 @@ fn windows_fit_the_memory_of_every_place() {
         let analysis = bound::analyze_with(&scenario, Methods::TotalFlow);
         let ports = bound::ports(&scenario, &analysis);
         let ports = ports.map(|port| (format!("{:?}", port.bound), port.state()));
-        let stacks = bound::stacks(&scenario, &analysis);
+        let stacks = bound::stacks(&analysis);
         let stacks = stacks.map(|stack| (format!("{:?}", stack.bound), stack.state()));
         let all: Vec<(String, State)> = ports.chain(stacks).collect();
         assert_eq!(all.len(), places, "{name}");

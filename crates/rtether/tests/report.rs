@@ -207,6 +207,7 @@ fn csv_files_are_rectangular_and_carry_units() {
             "worst_seed",
             "worst_place",
             "basis",
+            "only_if",
             "sim_basis",
             "bound_basis",
             "measured_basis",

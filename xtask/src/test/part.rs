@@ -206,6 +206,11 @@ const LONG: &[Long] = &[
         tests: &["rtether bounds::unknown::", "rtether assumed::what_counts"],
     },
     Long {
+        name: "long-words",
+        purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors",
+        tests: &["rtether bounds::words::"],
+    },
+    Long {
         name: "long-sweep",
         purpose: "studies: killed at random moments, with 100 seeds",
         tests: &["rtether-cli sweep::killing"],

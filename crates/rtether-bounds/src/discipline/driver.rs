@@ -87,7 +87,13 @@ pub(crate) const fn queue_of(level: Level, class: u8) -> u8 {
     level as u8 * 8 + class
 }
 
-const fn level_of(queue: u8) -> u8 {
+/// Returns the class of a queue.
+pub(crate) const fn class_of(queue: u8) -> u8 {
+    queue % 8
+}
+
+/// Returns the level of a queue.
+pub(crate) const fn level_of(queue: u8) -> u8 {
     queue / 8
 }
 

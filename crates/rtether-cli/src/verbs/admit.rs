@@ -32,7 +32,8 @@ pub(crate) struct AdmitArgs {
 }
 
 const ADMIT_NOTES: &str = "Example: rtether admit plant.yaml new-flow.yaml\n\nExit codes: 0 yes, 1 no: a deadline would be missed or a place \
-overloaded, 3 a flow with a deadline would have no bound.";
+overloaded, 3 a flow with a deadline would have no bound, or one \
+that is a proof only if nothing is dropped.";
 
 pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
     let file = arguments.file.as_deref();

@@ -345,10 +345,10 @@ fn simulate(
 
 /// Returns the exit code; a contradiction outranks files that could not be written.
 fn exit(conclusion: Conclusion, is_unwritten: bool) -> Exit {
-    match conclusion {
-        Conclusion::Contradiction => Exit::Contradiction,
-        _ if is_unwritten => Exit::Unfit,
-        judged => judged.into(),
+    if is_unwritten && conclusion != Conclusion::Contradiction {
+        Exit::Unfit
+    } else {
+        conclusion.into()
     }
 }
 

@@ -53,6 +53,25 @@ const fn key(
         presence,
         description,
         example,
+        is_memory: false,
+    }
+}
+
+/// A key that limits a memory.
+const fn memory(
+    name: &'static str,
+    kind: Kind,
+    presence: Presence,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        presence,
+        description,
+        example,
+        is_memory: true,
     }
 }
 

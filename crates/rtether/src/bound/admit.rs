@@ -5,7 +5,7 @@ use rtether_model::quantity::Duration;
 use serde_json::json;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
-use super::{NOT_PROVED, analyze, differences};
+use super::{IF_DELIVERED, IF_NOTHING_DROPPED, NOT_PROVED, analyze, differences};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -20,6 +20,8 @@ pub enum Decision {
     Yes,
     /// A deadline would be missed, or a place would be overloaded.
     No,
+    /// A flow with a deadline would be proved only if nothing is dropped.
+    OnlyIf,
     /// A flow with a deadline would have no bound.
     Unknown,
 }
@@ -30,6 +32,7 @@ impl Decision {
         match self {
             Self::Yes => "yes",
             Self::No => "no",
+            Self::OnlyIf => "only-if",
             Self::Unknown => "unknown",
         }
     }
@@ -39,6 +42,7 @@ impl Decision {
         match self {
             Self::Yes => "Yes",
             Self::No => "No",
+            Self::OnlyIf => "Only if",
             Self::Unknown => "Unknown",
         }
     }
@@ -48,7 +52,7 @@ impl Decision {
         match self {
             Self::Yes => Conclusion::Met,
             Self::No => Conclusion::Failed,
-            Self::Unknown => Conclusion::NoAnswer,
+            Self::OnlyIf | Self::Unknown => Conclusion::NoAnswer,
         }
     }
 }
@@ -88,6 +92,7 @@ pub fn admit(before: &Scenario, after: &Scenario) -> Admission {
     let decision = decisions.fold(Decision::Yes, |all, one| match (all, one) {
         (Decision::No, _) | (_, Decision::No) => Decision::No,
         (Decision::Unknown, _) | (_, Decision::Unknown) => Decision::Unknown,
+        (Decision::OnlyIf, _) | (_, Decision::OnlyIf) => Decision::OnlyIf,
         (Decision::Yes, Decision::Yes) => Decision::Yes,
     });
     Admission {
@@ -108,6 +113,9 @@ fn decide(difference: &Difference) -> Decision {
         NOT_PROVED if before != NOT_PROVED => Decision::No,
         _ if is_overloaded => Decision::No,
         "no-bound" if before != "no-bound" => Decision::Unknown,
+        IF_DELIVERED | IF_NOTHING_DROPPED if matches!(before, "" | "ok" | "unjudged") => {
+            Decision::OnlyIf
+        }
         _ => Decision::Yes,
     }
 }
@@ -210,6 +218,11 @@ fn objection(difference: &Difference) -> String {
     let instead = before.map_or_else(String::new, |before| {
         format!(" instead of {}", time(before))
     });
+    if let Some(words) = &side.only_if
+        && side.slack().is_some_and(|slack| !slack.is_negative())
+    {
+        return format!("{name} would be proved only {words}");
+    }
     match (side.bound, &side.reason) {
         (Some(bound), _) => {
             let deadline = side.deadline.unwrap_or(Duration::ZERO);

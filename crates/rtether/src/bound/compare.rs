@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rtether_bounds::{Analysis, Reason, StreamBound};
 use rtether_model::quantity::Duration;
 
-use super::{reason, verdict};
+use super::condition::only_if;
+use super::{Judged, reason, verdict};
 use crate::scenario::Scenario;
 
 /// A scenario with its bounds.
@@ -39,8 +40,10 @@ pub struct Side {
     pub bound: Option<Duration>,
     /// The deadline of the flow.
     pub deadline: Option<Duration>,
-    /// `ok`, `not-proved`, `no-bound` or `unjudged`.
+    /// `ok`, `if-delivered`, `if-nothing-dropped`, `not-proved`, `no-bound` or `unjudged`.
     pub verdict: &'static str,
+    /// What must drop nothing for the bound to be a proof.
+    pub only_if: Option<String>,
     /// Why there is no bound, with names.
     pub reason: Option<String>,
     /// Whether the reason is an overloaded place.
@@ -48,12 +51,14 @@ pub struct Side {
 }
 
 impl Side {
-    fn of(scenario: &Scenario, stream: &StreamBound) -> Self {
+    fn of(Answer { scenario, analysis }: Answer<'_>, judged: Judged<'_>) -> Self {
+        let (stream, condition) = judged;
         let why = stream.bound.as_ref().err();
         Self {
             bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
             deadline: scenario.flows[stream.flow.index()].deadline,
-            verdict: verdict(scenario, stream),
+            verdict: verdict(scenario, judged),
+            only_if: condition.map(|own| only_if(scenario, analysis, own)),
             reason: why.map(|why| reason(scenario, why)),
             is_overload: matches!(why, Some(Reason::Overload { .. })),
         }
@@ -76,29 +81,30 @@ pub struct Comparison {
 
 /// Compares two analyses; streams correspond by the names of flow and listener.
 pub fn compare(before: Answer<'_>, after: Answer<'_>) -> Comparison {
-    let mut old: BTreeMap<(&str, &str), &StreamBound> = BTreeMap::new();
-    for stream in &before.analysis.streams {
-        old.insert(names(before.scenario, stream), stream);
+    let mut old: BTreeMap<(&str, &str), Judged<'_>> = BTreeMap::new();
+    for judged in before.analysis.judged() {
+        old.insert(names(before.scenario, judged.0), judged);
     }
     let mut comparison = Comparison::default();
     let mut came_or_changed = Vec::new();
-    for stream in &after.analysis.streams {
+    for judged in after.analysis.judged() {
+        let stream = judged.0;
         let key = names(after.scenario, stream);
         let old = old.remove(&key);
-        let old = old.map(|old| Side::of(before.scenario, old));
-        let new = Side::of(after.scenario, stream);
+        let old = old.map(|old| Side::of(before, old));
+        let new = Side::of(after, judged);
         if old.as_ref() == Some(&new) {
             comparison.same += 1;
         } else {
             came_or_changed.push(difference(after.scenario, stream, old, Some(new)));
         }
     }
-    let gone = before.analysis.streams.iter();
-    let gone = gone.filter(|stream| old.contains_key(&names(before.scenario, stream)));
+    let gone = before.analysis.judged();
+    let gone = gone.filter(|(stream, _)| old.contains_key(&names(before.scenario, stream)));
     comparison.differences = gone
-        .map(|stream| {
-            let side = Side::of(before.scenario, stream);
-            difference(before.scenario, stream, Some(side), None)
+        .map(|judged| {
+            let side = Side::of(before, judged);
+            difference(before.scenario, judged.0, Some(side), None)
         })
         .chain(came_or_changed)
         .collect();

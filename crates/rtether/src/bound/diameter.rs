@@ -48,18 +48,20 @@ impl<'a> ByDiameter<'a> {
         let mut rows = self.rows_of().into_iter();
         rows.try_fold(true, |all, row| match (row.flow.deadline, row.latency()) {
             (None, _) => Some(all),
-            (Some(deadline), Some(latency)) => Some(all && latency <= deadline),
-            (Some(_), None) => None,
+            (Some(deadline), Some(latency)) if latency > deadline => Some(false),
+            (Some(_), Some(_)) if row.is_proof => Some(all),
+            (Some(_), Some(_) | None) => None,
         })
     }
 
     fn rows_of(&self) -> Vec<Row<'_>> {
-        let streams = self.analysis.streams.iter().enumerate();
-        let rows = streams.map(|(index, stream)| {
+        let streams = self.analysis.judged().enumerate();
+        let rows = streams.map(|(index, (stream, condition))| {
             let found = self.found.as_ref().ok();
             Row {
                 flow: &self.scenario.flows[stream.flow.index()],
                 stream,
+                is_proof: condition.is_none(),
                 found: found.and_then(|found| *found.streams.get(index)?),
             }
         });
@@ -145,6 +147,8 @@ fn share(ppm: u64) -> f64 {
 struct Row<'a> {
     flow: &'a Flow,
     stream: &'a StreamBound,
+    /// Whether each packet arrives.
+    is_proof: bool,
     found: Option<(u32, Duration)>,
 }
 

@@ -38,7 +38,10 @@ fn or_dash(span: Option<Duration>) -> String {
 /// Returns one row per difference; before and after in each cell for people.
 pub(super) fn rows(differences: &[Difference]) -> Table {
     let shown = |text: String| Cell::default().shown(text);
-    let reason = |d: &&Difference| d.after.as_ref()?.reason.clone();
+    let reason = |d: &&Difference| {
+        let side = d.after.as_ref()?;
+        side.reason.clone().or(side.only_if.clone())
+    };
     Table::of(differences)
         .both("flow", "flow", |d| &d.flow)
         .shown("talker > listener", |d| {
@@ -97,6 +100,7 @@ pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
                 "slack_ns": ns(side.slack()),
                 "verdict": side.verdict,
                 "reason": side.reason,
+                "only_if": side.only_if,
             })
         })
     };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rtether_bounds::{Analysis, StreamBound};
+use rtether_bounds::{Analysis, Condition, StreamBound};
 use rtether_model::flow::FlowId;
 use rtether_model::network::{Network, NodeKind, Selection};
 use rtether_model::partition::LocalDeadlines;
@@ -15,8 +15,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::conclusion::conclusion;
+use super::condition;
 use super::names::{Names, flow_limit};
-use super::ports::{PortUse, StackUse, ports, stacks};
+use super::ports::{PortUse, StackUse, State, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
 use crate::scenario::Scenario;
 use crate::sums;
@@ -34,6 +35,7 @@ pub(super) struct Document<'a> {
     ports: Vec<Port>,
     shared_buffers: Vec<Shared<'a>>,
     stacks: Vec<Stack<'a>>,
+    memories: Vec<Store>,
     open_flows: Vec<Open<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policers: Vec<Policer<'a>>,
@@ -46,6 +48,16 @@ struct Shared<'a> {
     buffer_bytes: u64,
     /// Backlog of all its ports together; `None` if that of any port is unknown.
     backlog_bytes: Option<u64>,
+}
+
+/// A memory; octets or packets.
+#[derive(Serialize)]
+struct Store {
+    place: String,
+    unit: &'static str,
+    need: Option<u64>,
+    has: u64,
+    state: &'static str,
 }
 
 /// A policer; ports and rules count from one.
@@ -79,6 +91,9 @@ struct Stream<'a> {
     by_method_ns: Option<BTreeMap<&'static str, Ns>>,
     hops: Option<Vec<Hop<'a>>>,
     verdict: &'static str,
+    /// What must drop nothing for the bound to be a proof.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_if: Option<Value>,
     statistical: Option<Said>,
     reason: Option<String>,
 }
@@ -131,7 +146,7 @@ struct Stack<'a> {
     serves: &'static str,
     utilization: Option<f64>,
     waiting_packets: Option<u64>,
-    queue_packets: u32,
+    queue_packets: Option<u64>,
     queueing_ns: Option<Ns>,
     state: &'static str,
 }
@@ -147,7 +162,7 @@ pub(super) fn with<R>(
     let network = &scenario.network;
     let uses = network.selects_by_deadline() && !network.divides_anew();
     let parts = uses.then(|| LocalDeadlines::new(network, &scenario.flows, &Routing::new(network)));
-    let streams = analysis.streams.iter().zip(statistical(scenario));
+    let streams = analysis.judged().zip(statistical(scenario));
     let open = analysis.open_flows.iter().map(|open| Open {
         flow: &scenario.flows[open.flow.index()].name,
         limit: flow_limit(scenario, open.limit),
@@ -168,9 +183,14 @@ pub(super) fn with<R>(
         conclusion: conclusion(scenario, analysis).word(),
         is_cyclic: analysis.effort.is_cyclic,
         streams: streams
-            .map(|(own, said)| {
+            .map(|((own, condition), said)| {
                 let part = |place| local_deadline(network, parts.as_ref()?, own.flow, place);
-                stream(scenario, (&names, &places), own, said.as_ref(), part)
+                let judged = (own, condition);
+                let stream = stream(scenario, (&names, &places), judged, said.as_ref(), part);
+                Stream {
+                    only_if: condition.map(|own| condition::json(scenario, analysis, own)),
+                    ..stream
+                }
             })
             .collect(),
         sums: sums::json(&sums::proved(scenario, analysis), "bound_ns"),
@@ -178,9 +198,10 @@ pub(super) fn with<R>(
             .map(|port| Port::of(&names, &port))
             .collect(),
         shared_buffers: shared.collect(),
-        stacks: stacks(scenario, analysis)
+        stacks: stacks(analysis)
             .map(|stack| Stack::of(&names, &stack))
             .collect(),
+        memories: memories(scenario, analysis),
         open_flows: open.collect(),
         policers: analysis
             .policers
@@ -194,6 +215,22 @@ pub(super) fn with<R>(
             .collect(),
     };
     then(&document)
+}
+
+/// Returns each memory with a limit.
+fn memories(scenario: &Scenario, analysis: &Analysis) -> Vec<Store> {
+    let stores = analysis.memories.iter().map(|memory| Store {
+        place: condition::holder(scenario, memory.holder),
+        unit: if memory.is_in_octets() {
+            "octets"
+        } else {
+            "packets"
+        },
+        need: memory.need,
+        has: memory.limit,
+        state: State::of_memory(memory).name(),
+    });
+    stores.collect()
 }
 
 /// Returns the names of all places on the paths of streams, computed once per place.
@@ -231,7 +268,7 @@ fn local_deadline(
 fn stream<'a>(
     scenario: &'a Scenario,
     (names, places): (&Names<'a>, &'a BTreeMap<Place, String>),
-    stream: &StreamBound,
+    (stream, condition): (&StreamBound, Option<&Condition>),
     of: Option<&Statistical>,
     part: impl Fn(Place) -> Option<Duration>,
 ) -> Stream<'a> {
@@ -261,7 +298,8 @@ fn stream<'a>(
         method: bound.map(|bound| bound.method.name()),
         by_method_ns: by_method.map(Iterator::collect),
         hops,
-        verdict: verdict(scenario, stream),
+        verdict: verdict(scenario, (stream, condition)),
+        only_if: None,
         statistical: of.map(said),
         reason: stream.bound.as_ref().err().map(|why| reason(scenario, why)),
     }
@@ -286,8 +324,8 @@ impl<'a> Stack<'a> {
             node: names.node(stack.bound.node),
             serves: stack.serves(),
             utilization: stack.utilization(),
-            waiting_packets: stack.bound.waiting,
-            queue_packets: stack.queue,
+            waiting_packets: stack.waiting(),
+            queue_packets: stack.queue(),
             queueing_ns: stack.bound.queueing.map(Ns),
             state: stack.state().name(),
         }

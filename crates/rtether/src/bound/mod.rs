@@ -6,6 +6,7 @@
 mod admit;
 mod compare;
 mod conclusion;
+pub mod condition;
 mod diameter;
 mod differences;
 mod document;
@@ -22,7 +23,7 @@ mod what_if;
 
 use rayon::prelude::*;
 pub use rtether_bounds::{Analysis, Methods};
-use rtether_bounds::{Bound, Reason, StreamBound, Workers};
+use rtether_bounds::{Bound, Condition, Effect, Reason, StreamBound, Workers};
 use rtether_model::network::{NodeId, PortId};
 pub use rtether_model::quantity::Duration;
 
@@ -79,11 +80,28 @@ pub fn latencies(analysis: &Analysis) -> Vec<Option<Duration>> {
         .collect()
 }
 
+/// Returns the bounds that hold for each packet that is delivered, whatever was dropped.
+pub fn unconditional(analysis: &Analysis) -> Vec<Option<Duration>> {
+    let bounds = analysis.judged().map(|(stream, condition)| {
+        let is_void = condition.is_some_and(|own| own.effect == Effect::IfNothingDropped);
+        let bound = stream.bound.as_ref().ok().filter(|_| !is_void);
+        Some(bound?.latency)
+    });
+    bounds.collect()
+}
+
 /// Returns the streams whose largest simulated latency exceeds their bound: a defect of rtether, in
-/// the simulator or in the bounds, unless [`broken_assumption`] finds a dropped frame.
-pub fn contradictions(analysis: &Analysis, results: &Results) -> Vec<usize> {
-    let streams = results.record.streams.iter().zip(latencies(analysis));
-    let exceeds = streams.map(|(stream, bound)| bound.is_some_and(|b| stream.latency.max > b));
+/// the simulator or in the bounds. A bound that holds only if nothing is dropped cannot be exceeded
+/// where nothing was.
+pub fn contradictions(scenario: &Scenario, analysis: &Analysis, results: &Results) -> Vec<usize> {
+    let has_dropped = broken_assumption(scenario, results).is_some();
+    let streams = results.record.streams.iter().zip(analysis.judged());
+    let exceeds = streams.map(|(stream, (own, condition))| {
+        let is_void = condition.is_some_and(|own| own.effect == Effect::IfNothingDropped);
+        let bound = own.bound.as_ref().ok();
+        let exceeds = bound.is_some_and(|bound| stream.latency.max > bound.latency);
+        exceeds && !(is_void && has_dropped)
+    });
     let found = exceeds.enumerate().filter(|&(_, exceeds)| exceeds);
     found.map(|(index, _)| index).collect()
 }
@@ -93,6 +111,10 @@ pub fn contradictions(analysis: &Analysis, results: &Results) -> Vec<usize> {
 pub struct Counts {
     /// Streams with a deadline that their bound meets.
     pub ok: usize,
+    /// Streams whose bound meets the deadline for packets that are delivered.
+    pub if_delivered: usize,
+    /// Streams whose bound meets the deadline if nothing is dropped.
+    pub if_nothing_dropped: usize,
     /// Streams whose bound exceeds the deadline.
     pub late: usize,
     /// Streams with a deadline and without a bound.
@@ -104,9 +126,11 @@ pub struct Counts {
 /// Counts the verdicts.
 pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
     let mut counts = Counts::default();
-    for stream in &analysis.streams {
-        let slot = match verdict(scenario, stream) {
+    for judged in analysis.judged() {
+        let slot = match verdict(scenario, judged) {
             "ok" => &mut counts.ok,
+            IF_DELIVERED => &mut counts.if_delivered,
+            IF_NOTHING_DROPPED => &mut counts.if_nothing_dropped,
             NOT_PROVED => &mut counts.late,
             "no-bound" => &mut counts.unknown,
             _ => &mut counts.unjudged,
@@ -119,21 +143,36 @@ pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
 /// Verdict on a stream whose bound exceeds its deadline: packets may or may not be late.
 const NOT_PROVED: &str = "not-proved";
 
-/// Returns a verdict as shown to users: a bound within the deadline is a proof.
+/// Verdict on a stream whose bound meets the deadline for each packet that is delivered.
+const IF_DELIVERED: &str = "if-delivered";
+/// Verdict on a stream whose bound meets the deadline if nothing is dropped.
+const IF_NOTHING_DROPPED: &str = "if-nothing-dropped";
+
+/// A stream with what its bound is a proof of only.
+type Judged<'a> = (&'a StreamBound, Option<&'a Condition>);
+
+/// Returns a verdict as shown to users: a bound within the deadline is a proof if nothing on the way may
+/// drop packets.
 fn words(verdict: &str) -> String {
     match verdict {
         "ok" => "proved".into(),
+        IF_DELIVERED => "proved if delivered".into(),
+        IF_NOTHING_DROPPED => "proved if nothing is dropped".into(),
         other => other.replace('-', " "),
     }
 }
 
-fn verdict(scenario: &Scenario, stream: &StreamBound) -> &'static str {
+fn verdict(scenario: &Scenario, (stream, condition): Judged<'_>) -> &'static str {
     let deadline = scenario.flows[stream.flow.index()].deadline;
     match (deadline, &stream.bound) {
         (None, _) => "unjudged",
         (Some(_), Err(_)) => "no-bound",
         (Some(deadline), Ok(bound)) if bound.latency > deadline => NOT_PROVED,
-        (Some(_), Ok(_)) => "ok",
+        (Some(_), Ok(_)) => match condition.map(|condition| condition.effect) {
+            None => "ok",
+            Some(Effect::IfDelivered) => IF_DELIVERED,
+            Some(Effect::IfNothingDropped) => IF_NOTHING_DROPPED,
+        },
     }
 }
 
@@ -214,7 +253,7 @@ mod tests {
         assert_eq!((counts.ok, counts.late, counts.unknown), (1, 0, 0));
         let results = crate::run::simulate(&scenario, &crate::run::Progress::default());
         assert_eq!(
-            contradictions(&analysis, &results.expect("runs")),
+            contradictions(&scenario, &analysis, &results.expect("runs")),
             [0usize; 0]
         );
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rtether_bounds::{Analysis, Bound, PortBound, StreamBound};
+use rtether_bounds::{Analysis, Bound, Condition, PortBound, StreamBound};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 
 use super::conclusion::conclusion;
+use super::condition::only_if;
 use super::document;
 use super::names::{flow_limit, policer};
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
@@ -90,8 +91,11 @@ impl Bounds<'_> {
         let statistical = statistical(scenario);
         let has_statistical = statistical.iter().any(Option::is_some);
         let name = |id| scenario.network.node(id).name.as_str();
-        let streams = analysis.streams.iter().zip(statistical);
-        let rows = streams.map(|(stream, said)| Row {
+        let is_one = |judged| verdict(scenario, judged).starts_with("if-");
+        let has_conditions = analysis.judged().any(is_one);
+        let streams = analysis.judged().zip(statistical);
+        let rows = streams.map(|((stream, condition), said)| Row {
+            condition,
             flow: &scenario.flows[stream.flow.index()],
             stream,
             bound: stream.bound.as_ref().ok(),
@@ -105,7 +109,9 @@ impl Bounds<'_> {
             .rank(2)
             .file("talker", |row| name(row.flow.talker))
             .file("listener", |row| name(row.stream.listener))
-            .file("verdict", |row| verdict(scenario, row.stream))
+            .file("verdict", |row| {
+                verdict(scenario, (row.stream, row.condition))
+            })
             .file("deadline_ns", |row| row.flow.deadline)
             .number("bound", "bound_ns", |row| match row.bound {
                 Some(bound) => bound.latency.into(),
@@ -123,7 +129,21 @@ impl Bounds<'_> {
                 row.said.map(|said| said.late_ratio)
             })
             .file("reason", |row| row.reason(scenario))
-            .shown("verdict", |row| super::words(verdict(scenario, row.stream)))
+            .shown("verdict", |row| {
+                super::words(verdict(scenario, (row.stream, row.condition)))
+            })
+            .file("only_if", |row| {
+                Some(only_if(scenario, analysis, row.condition?))
+            })
+            .when(has_conditions, |rows| {
+                rows.shown("only", |row| {
+                    let judged = (row.stream, row.condition);
+                    let condition = row.condition?;
+                    let is_one = verdict(scenario, judged).starts_with("if-");
+                    is_one.then(|| only_if(scenario, analysis, condition))
+                })
+                .rank(1)
+            })
             .when(has_statistical, |rows| {
                 rows.shown("statistical", |row| row.said.map(|said| said.words()))
                     .rank(4)
@@ -140,6 +160,7 @@ impl Bounds<'_> {
 struct Row<'a> {
     flow: &'a Flow,
     stream: &'a StreamBound,
+    condition: Option<&'a Condition>,
     bound: Option<&'a Bound>,
     said: Option<Statistical>,
 }
@@ -163,6 +184,8 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let proved = format!("proved{}", condition_of(scenario));
     let words = [
         (found.ok, proved.as_str()),
+        (found.if_delivered, "proved if delivered"),
+        (found.if_nothing_dropped, "proved if nothing is dropped"),
         (found.late, "not proved"),
         (found.unknown, "without a bound"),
         (found.unjudged, "without a deadline"),
@@ -172,10 +195,22 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
     format!(
-        "{}: {}. A bound holds if nothing is lost for lack of memory.",
+        "{}: {}.{}",
         plural(analysis.streams.len(), "stream"),
-        words.join(", ")
+        words.join(", "),
+        conditions(scenario, analysis),
     )
+}
+
+/// Returns what the proofs that are none rest on, as a sentence; empty without any.
+fn conditions(scenario: &Scenario, analysis: &Analysis) -> String {
+    let first = analysis.judged().find_map(|judged| {
+        let is_one = verdict(scenario, judged).starts_with("if-");
+        judged.1.filter(|_| is_one)
+    });
+    first.map_or_else(String::new, |condition| {
+        format!(" Only {}.", only_if(scenario, analysis, condition))
+    })
 }
 
 pub(super) fn signed(span: Duration) -> String {

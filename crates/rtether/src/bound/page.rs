@@ -5,8 +5,9 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
 
 use super::conclusion::conclusion;
+use super::condition::only_if;
 use super::output::{port_name, share, signed};
-use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
+use super::{Judged, MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
 use crate::report::markup::{Markup, element};
 use crate::report::page::{self, DataTable, Page, TableCell, Tone, details};
@@ -25,8 +26,7 @@ const SPREAD: f64 = 6.0;
 const MOST_PLACES: usize = 100;
 
 /// Introduction of the section.
-pub(crate) const NOTE: &str = "Proved for any phases and any seed, if nothing is lost for lack of \
-    memory. Least slack first. Statistical results are shown separately and are not bounds.";
+pub(crate) const NOTE: &str = "Proved for any phases and any seed; a proof that needs a place to drop nothing names it. Least slack first. Statistical results are shown separately and are not bounds.";
 
 /// Returns the bounds as one self-contained page.
 pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
@@ -34,6 +34,16 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     let (tone, word) = match found {
         super::Counts { late: 1.., .. } => (Tone::Bad, "\u{2717} a bound exceeds its deadline"),
         super::Counts { unknown: 1.., .. } => (Tone::Neutral, "? a deadline has no bound"),
+        super::Counts {
+            if_delivered: 1.., ..
+        }
+        | super::Counts {
+            if_nothing_dropped: 1..,
+            ..
+        } => (
+            Tone::Neutral,
+            "? a bound is a proof only if nothing is dropped",
+        ),
         super::Counts { ok: 1.., .. } => (Tone::Good, "\u{2713} every bound meets its deadline"),
         super::Counts { .. } => (Tone::Neutral, "no deadlines"),
     };
@@ -48,6 +58,8 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     let tiles = [
         (analysis.streams.len(), "streams"),
         (found.ok, "proved"),
+        (found.if_delivered, "proved if delivered"),
+        (found.if_nothing_dropped, "proved if nothing is dropped"),
         (found.late, "not proved"),
         (found.unknown, "without a bound"),
         (found.unjudged, "without a deadline"),
@@ -82,20 +94,22 @@ const STACKS_NOTE: &str = "Stacks that take no time are left out.";
 
 /// Returns the positions of all streams: not proved, without a bound, then least slack first.
 fn order(scenario: &Scenario, analysis: &Analysis) -> Vec<usize> {
-    let key = |stream: &StreamBound| {
+    let key = |index: usize| {
+        let stream = &analysis.streams[index];
         let bound = stream.bound.as_ref().ok();
         let slack = bound.and_then(|bound| bound.slack);
-        let rank = match verdict(scenario, stream) {
+        let rank = match verdict(scenario, (stream, analysis.condition(index))) {
             super::NOT_PROVED => 0,
             "no-bound" => 1,
-            "ok" => 2,
-            _ => 3,
+            super::IF_DELIVERED | super::IF_NOTHING_DROPPED => 2,
+            "ok" => 3,
+            _ => 4,
         };
         let longest = std::cmp::Reverse(bound.map(|bound| bound.latency));
         (rank, slack, longest)
     };
     let mut order: Vec<usize> = (0..analysis.streams.len()).collect();
-    order.sort_by_key(|&index| key(&analysis.streams[index]));
+    order.sort_by_key(|&index| key(index));
     order
 }
 
@@ -119,8 +133,10 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
         let stream = &analysis.streams[index];
         let said = found.get(index).copied().flatten();
         let cell = has_statistical.then(|| statistical_cell(said));
-        let row = stream_row(scenario, stream, cell);
-        (row, verdict(scenario, stream) == super::NOT_PROVED)
+        let judged = (stream, analysis.condition(index));
+        let only = judged.1.map(|own| only_if(scenario, analysis, own));
+        let row = stream_row(scenario, judged, only, cell);
+        (row, verdict(scenario, judged) == super::NOT_PROVED)
     });
     let mut all = data_table(&columns, rows.collect());
     if order.len() > MOST_STREAMS {
@@ -142,9 +158,11 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
 
 fn stream_row(
     scenario: &Scenario,
-    stream: &StreamBound,
+    judged: Judged<'_>,
+    only: Option<String>,
     statistical: Option<TableCell>,
 ) -> Vec<TableCell> {
+    let stream = judged.0;
     let flow = &scenario.flows[stream.flow.index()];
     let name = |id| scenario.network.node(id).name.as_str();
     let way = format!("{} > {}", name(flow.talker), name(stream.listener));
@@ -159,7 +177,8 @@ fn stream_row(
         named.noted(way)
     };
     let mut row = vec![
-        mark(verdict(scenario, stream)),
+        only.into_iter()
+            .fold(mark(verdict(scenario, judged)), TableCell::noted),
         named,
         bound.map_or_else(none, |bound| time_cell(bound.latency)),
         flow.deadline.map_or_else(none, time_cell),

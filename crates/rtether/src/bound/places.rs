@@ -1,11 +1,12 @@
 //! Ports and stacks as results in every format.
 
-use rtether_bounds::Analysis;
+use rtether_bounds::{Analysis, Holder, Memory};
 
 use super::conclusion::conclusion;
+use super::condition::{amount, holder};
 use super::document;
 use super::names::Names;
-use super::ports::{State, ports, stacks};
+use super::ports::{StackUse, State, ports, stacks};
 use crate::report::format::{Part, Render, indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plural};
@@ -32,6 +33,10 @@ impl Render for Places<'_> {
         if !stacks.is_empty() {
             parts.extend([stacks.into(), blank()]);
         }
+        let memories = self.memories();
+        if !memories.is_empty() {
+            parts.extend([memories.into(), blank()]);
+        }
         let Self { scenario, analysis } = *self;
         let conclusion = conclusion(scenario, analysis);
         let sentence = conclusion.sentence(&summary(scenario, analysis));
@@ -40,7 +45,7 @@ impl Render for Places<'_> {
     }
 
     fn rows(&self) -> Table {
-        self.ports().append(&self.stacks())
+        self.ports().append(&self.stacks()).append(&self.memories())
     }
 
     fn json(&self) -> String {
@@ -71,7 +76,7 @@ impl Places<'_> {
 
     fn stacks(&self) -> Table {
         let names = Names::new(self.scenario);
-        Table::of(stacks(self.scenario, self.analysis))
+        Table::of(stacks(self.analysis))
             .file("kind", |stack| format!("stack {}", stack.serves()))
             .both("stack", "name", |stack| {
                 let name = names.node(stack.bound.node);
@@ -81,11 +86,46 @@ impl Places<'_> {
                 used(stack.utilization())
             })
             .number("longest wait", "queueing_ns", |stack| stack.bound.queueing)
-            .number("packets", "waiting_packets", |stack| stack.bound.waiting)
-            .number("queue", "queue_packets", |stack| stack.queue)
+            .number("packets", "waiting_packets", StackUse::waiting)
+            .number("queue", "queue_packets", StackUse::queue)
             .both("state", "state", |stack| stack.state().name())
             .done()
     }
+
+    fn memories(&self) -> Table {
+        let octets =
+            |memory: &Memory, octets: Option<u64>| octets.filter(|_| memory.is_in_octets());
+        let packets =
+            |memory: &Memory, count: Option<u64>| count.filter(|_| !memory.is_in_octets());
+        Table::of(others(self.analysis))
+            .file("kind", |_| "memory")
+            .both("memory", "name", |memory| {
+                holder(self.scenario, memory.holder)
+            })
+            .shown("needs", |memory| {
+                memory.need.map(|need| amount(memory, need))
+            })
+            .shown("has", |memory| amount(memory, memory.limit))
+            .file("backlog_bytes", |memory| octets(memory, memory.need))
+            .file("buffer_bytes", |memory| octets(memory, Some(memory.limit)))
+            .file("waiting_packets", |memory| packets(memory, memory.need))
+            .file("queue_packets", |memory| {
+                packets(memory, Some(memory.limit))
+            })
+            .both("state", "state", |memory| State::of_memory(memory).name())
+            .done()
+    }
+}
+
+/// Returns the memory that is neither the buffer of a port nor the queue of a stack.
+fn others(analysis: &Analysis) -> impl Iterator<Item = &Memory> {
+    let is_other = |memory: &&Memory| {
+        !matches!(
+            memory.holder,
+            Holder::Buffer(_) | Holder::Stack(_) | Holder::Router(_) | Holder::Tasks(_)
+        )
+    };
+    analysis.memories.iter().filter(is_other)
 }
 
 fn used(share: Option<f64>) -> Cell {
@@ -98,8 +138,9 @@ fn used(share: Option<f64>) -> Cell {
 /// Returns a sentence with the number of ports and stacks in each state.
 fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let states = ports(scenario, analysis).map(|port| port.state());
-    let states = states.chain(stacks(scenario, analysis).map(|stack| stack.state()));
-    let states: Vec<State> = states.collect();
+    let states = states.chain(stacks(analysis).map(|stack| stack.state()));
+    let rest = others(analysis).map(State::of_memory);
+    let states: Vec<State> = states.chain(rest).collect();
     let words = [
         (State::Ok, "ok"),
         (State::Buffer, "that may need more memory than they have"),
@@ -110,8 +151,13 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
         let count = states.iter().filter(|&&other| other == state).count();
         (count > 0).then(|| format!("{count} {word}"))
     });
+    let memories = match others(analysis).count() {
+        0 => String::new(),
+        1 => ", 1 other memory".to_owned(),
+        count => format!(", {count} other memories"),
+    };
     format!(
-        "{}, {}: {}.",
+        "{}, {}{memories}: {}.",
         plural(analysis.ports.len(), "port"),
         plural(analysis.stacks.len(), "stack"),
         words.collect::<Vec<_>>().join(", ")

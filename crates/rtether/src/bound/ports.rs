@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rtether_bounds::{Analysis, PortBound, StackBound};
-use rtether_model::network::{EndStation, NodeId, NodeKind};
+use rtether_bounds::{Analysis, Holder, Memory, PortBound, StackBound};
+use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
@@ -34,6 +34,15 @@ impl State {
             Self::Buffer => "buffer",
             Self::Overload => "overload",
             Self::NoBound => "no-bound",
+        }
+    }
+
+    /// Returns the state of a memory.
+    pub fn of_memory(memory: &Memory) -> Self {
+        match memory.need {
+            None => Self::NoBound,
+            Some(_) if memory.suffices() => Self::Ok,
+            Some(_) => Self::Buffer,
         }
     }
 
@@ -94,8 +103,8 @@ impl PortUse<'_> {
 pub struct StackUse<'a> {
     /// Bounds of the processor.
     pub bound: &'a StackBound,
-    /// Packets that may wait, both directions together.
-    pub queue: u32,
+    /// What holds its packets, both directions together; `None` if that is several receive queues.
+    pub memory: Option<&'a Memory>,
 }
 
 impl StackUse<'_> {
@@ -116,10 +125,23 @@ impl StackUse<'_> {
         }
     }
 
+    /// Returns the packets that may wait for it.
+    pub fn waiting(&self) -> Option<u64> {
+        self.memory.map_or(self.bound.waiting, |memory| memory.need)
+    }
+
+    /// Returns the packets that there is room for.
+    pub fn queue(&self) -> Option<u64> {
+        Some(self.memory?.limit)
+    }
+
     /// Returns the state of the processor.
     pub fn state(&self) -> State {
-        let waiting = self.bound.waiting;
-        State::of(self.bound.utilization_ppm, waiting, u64::from(self.queue))
+        let own = self.bound;
+        match self.memory {
+            Some(memory) => State::of(own.utilization_ppm, memory.need, memory.limit),
+            None => State::of(own.utilization_ppm, own.waiting, u64::MAX),
+        }
     }
 }
 
@@ -160,13 +182,27 @@ pub fn ports<'a>(
 }
 
 /// Returns all processors of stacks that take time, with their queues.
-pub fn stacks<'a>(
-    scenario: &'a Scenario,
-    analysis: &'a Analysis,
-) -> impl Iterator<Item = StackUse<'a>> {
+pub fn stacks(analysis: &Analysis) -> impl Iterator<Item = StackUse<'_>> {
     analysis.stacks.iter().map(|bound| {
-        let station = scenario.network.end_station(bound.node);
-        let queue = station.map_or(EndStation::STACK_QUEUE, |station| station.stack_queue);
-        StackUse { bound, queue }
+        let node = bound.node;
+        let holder = match bound.segment {
+            Segment::Application => Holder::Tasks(node),
+            Segment::SwitchLatency => Holder::Router(node),
+            Segment::TalkerStack
+            | Segment::ReceiveStack
+            | Segment::ReceiveQueue
+            | Segment::DriverQueue
+            | Segment::MediumAccess
+            | Segment::Wire
+            | Segment::Protocol
+            | Segment::SwitchQueue => Holder::Stack(node),
+        };
+        let memories = analysis.memories.iter();
+        let memory = memories.clone().find(|memory| memory.holder == holder);
+        let has_queues = memories
+            .into_iter()
+            .any(|memory| matches!(memory.holder, Holder::ReceiveQueue(own, _) if own == node));
+        let memory = memory.filter(|_| holder != Holder::Stack(node) || !has_queues);
+        StackUse { bound, memory }
     })
 }

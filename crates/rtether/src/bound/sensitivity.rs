@@ -289,7 +289,7 @@ fn late(
 ) -> usize {
     let is_ok = |side: &Option<StreamBound>| {
         side.as_ref()
-            .is_some_and(|stream| verdict(scenario, stream) == "ok")
+            .is_some_and(|stream| verdict(scenario, (stream, None)) == "ok")
     };
     let others = changes.streams.iter().filter(|change| {
         let side = change.after.as_ref();

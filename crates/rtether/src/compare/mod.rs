@@ -157,8 +157,10 @@ pub struct Stream {
     pub mean: Option<Duration>,
     /// Largest difference between the latencies of two packets.
     pub jitter: Option<Duration>,
-    /// Proved bound.
+    /// Bound.
     pub bound: Option<Duration>,
+    /// Whether it is a proof that each packet arrives within it.
+    pub is_proof: bool,
     /// Octets delivered, in bit/s.
     pub rate: u64,
 }
@@ -172,7 +174,7 @@ impl Stream {
     /// Returns whether its bound is within its deadline.
     pub fn is_proved(&self) -> bool {
         let both = self.bound.zip(self.deadline);
-        both.is_some_and(|(bound, deadline)| bound <= deadline)
+        self.is_proof && both.is_some_and(|(bound, deadline)| bound <= deadline)
     }
 }
 
@@ -309,13 +311,17 @@ fn row(scenario: &Scenario, scheme: &'static str, progress: &Progress) -> Result
 /// Returns what each stream has had. Bounds cannot be interrupted, and are left out then.
 fn streams(scenario: &Scenario, record: &Record, progress: &Progress) -> Vec<Stream> {
     let analysis = (!progress.is_cancelled()).then(|| analyze(&scenario.network, &scenario.flows));
-    let bounds = analysis.iter().flat_map(|analysis| &analysis.streams);
-    let mut bounds = bounds.map(|own| own.bound.as_ref().ok().map(|bound| bound.latency));
+    let bounds = analysis.iter().flat_map(rtether_bounds::Analysis::judged);
+    let mut bounds = bounds.map(|(own, condition)| {
+        let bound = own.bound.as_ref().ok();
+        (bound.map(|bound| bound.latency), condition.is_none())
+    });
     let counted = record.observed - record.warmup * i64::from(record.runs);
     let stream = |own: &StreamRecord| {
         let flow = &scenario.flows[own.flow_id().index()];
         let latency = &own.latency;
         let seen = |time: Duration| (latency.count > 0).then_some(time);
+        let (bound, is_proof) = bounds.next().unwrap_or_default();
         Stream {
             flow: flow.name.clone(),
             listener: name(&scenario.network, own.listener_id()),
@@ -327,7 +333,8 @@ fn streams(scenario: &Scenario, record: &Record, progress: &Progress) -> Vec<Str
             worst: seen(latency.max),
             mean: latency.mean(),
             jitter: seen(latency.max).map(|worst| worst - latency.min),
-            bound: bounds.next().flatten(),
+            bound,
+            is_proof,
             rate: rate(own.payload_bytes, counted),
         }
     };

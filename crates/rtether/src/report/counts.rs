@@ -57,7 +57,10 @@ impl Counts {
             }
             Standing::NoDeadline => &mut self.no_deadline,
             Standing::Unjudged => &mut self.unjudged,
-            Standing::NoAnswer | Standing::NoBound => &mut self.no_answer,
+            Standing::NoAnswer
+            | Standing::NoBound
+            | Standing::IfDelivered
+            | Standing::IfNothingDropped => &mut self.no_answer,
             Standing::NotProved => &mut self.not_proved,
             Standing::Lost => &mut self.lost,
             Standing::Late => &mut self.late,

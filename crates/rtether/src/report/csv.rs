@@ -263,6 +263,7 @@ fn basis<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
             ("basis", |s| word(s.assessment.standing())),
             ("sim_basis", |s| word(s.assessment.simulated)),
             ("bound_basis", |s| word(s.assessment.bound)),
+            ("only_if", |s| s.assessment.only_if.clone().into()),
             ("measured_basis", |s| word(s.assessment.measured)),
             ("failed_column", |s| {
                 s.assessment.failed.map(Blamed::name).into()

@@ -1,7 +1,7 @@
 //! The outcome in a few sentences: counts per verdict, their basis, and the worst stream.
 
 use crate::run::Results;
-use crate::verdict::{Blame, Column, Standing, Verdict};
+use crate::verdict::{Assessment, Blame, Column, Standing, Verdict};
 
 use super::checked::{Checked, Stream};
 use super::counts::{Basis, Counts};
@@ -72,7 +72,7 @@ impl Checked {
             self.sums_words(),
             self.measured_words(),
             self.searched(),
-            self.void_bounds(),
+            self.conditions(),
             self.ignored_deadlines(),
         ]
         .concat();
@@ -123,14 +123,22 @@ impl Checked {
         )
     }
 
-    /// Returns why the bounds prove nothing here, if so.
-    fn void_bounds(&self) -> String {
-        if self.analysis.is_none() {
-            return String::new();
-        }
-        let lost = crate::bound::broken_assumption(&self.scenario, &self.results);
-        lost.map_or_else(String::new, |lost| {
-            format!(" The bounds are void here, since they assume no loss: {lost}.")
+    /// Returns how many bounds are no proof unless nothing is dropped, and where, as a sentence.
+    fn conditions(&self) -> String {
+        let standings = [
+            (Standing::IfDelivered, "if delivered"),
+            (Standing::IfNothingDropped, "if nothing is dropped"),
+        ];
+        let all = || self.judged.iter().map(|judged| &judged.assessment);
+        let counts = standings.map(|(standing, word)| {
+            let count = all().filter(|own| own.bound == standing).count();
+            (count > 0).then(|| format!("{count} {word}"))
+        });
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        let is_one = |own: &&Assessment| standings.iter().any(|(one, _)| own.bound == *one);
+        let first = all().filter(is_one).find_map(|own| own.only_if.as_ref());
+        first.map_or_else(String::new, |words| {
+            format!(" Proved only {}: {words}.", counts.join(", "))
         })
     }
 

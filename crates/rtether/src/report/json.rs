@@ -327,6 +327,7 @@ fn basis(stream: &Stream<'_>) -> impl Serialize {
         packets: said.standing().packets(),
         sim: said.simulated.said(),
         bound: said.bound.said(),
+        only_if: said.only_if.as_ref(),
         measured: said.measured.said(),
     })
 }

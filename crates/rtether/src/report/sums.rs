@@ -54,7 +54,7 @@ pub struct Responsible {
 }
 
 impl Summed {
-    fn new(checked: &Checked, sum: &Sum, is_void: bool) -> Self {
+    fn new(checked: &Checked, sum: &Sum) -> Self {
         let find = |name: &String| {
             let mut streams = checked.streams();
             streams.find(|stream| stream.flow.name == *name)
@@ -65,8 +65,11 @@ impl Summed {
         let simulated = observed(&streams, sum.max, simulated_max, |stream| {
             stream.record.delivered
         });
-        let bound = if checked.analysis.is_some() {
-            Added::proved(values(&streams, |stream| stream.bound), sum.max, is_void)
+        let bound = if let Some(analysis) = &checked.analysis {
+            let conditions = streams.iter();
+            let conditions = conditions.filter_map(|stream| analysis.condition(stream.index));
+            let condition = conditions.map(|own| own.effect).max();
+            Added::proved(values(&streams, |stream| stream.bound), sum.max, condition)
         } else {
             Added::default()
         };
@@ -177,11 +180,8 @@ fn responsible(
 impl Checked {
     /// Judges the requirements over several flows.
     pub fn sums(&self) -> Vec<Summed> {
-        let sums = &self.scenario.sums;
-        let is_void = !sums.is_empty()
-            && crate::bound::broken_assumption(&self.scenario, &self.results).is_some();
-        let sums = sums.iter();
-        sums.map(|sum| Summed::new(self, sum, is_void)).collect()
+        let sums = self.scenario.sums.iter();
+        sums.map(|sum| Summed::new(self, sum)).collect()
     }
 
     /// Returns the conclusion from the requirements alone.

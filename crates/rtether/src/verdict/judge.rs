@@ -1,12 +1,13 @@
 //! Judges one stream by its requirements.
 
-use rtether_bounds::{Analysis, Bound};
+use rtether_bounds::{Analysis, Bound, Effect};
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 use rtether_model::record::StreamRecord;
 
 use super::{Assessment, Blame, Column, Judged, Standing, Verdict, name_of};
-use crate::scenario::{Limit, Loss, Requirement, Statistic};
+use crate::bound::condition::only_if;
+use crate::scenario::{Limit, Loss, Requirement, Scenario, Statistic};
 
 /// Requirements of one stream and their results so far.
 pub(super) struct Judge<'a> {
@@ -30,23 +31,39 @@ pub(super) struct Judge<'a> {
 }
 
 /// Result of the analysis for one stream.
-#[derive(Clone, Copy)]
 pub(super) enum Proof<'a> {
     /// No analysis was made.
     Unasked,
     /// The analysis found no bound.
     Missing,
     Bound(&'a Bound),
+    /// The bound is a proof only if nothing is dropped, with what must not be, in words.
+    If(&'a Bound, Effect, String),
 }
 
 impl<'a> Proof<'a> {
-    pub(super) fn of(analysis: Option<&'a Analysis>, stream: usize) -> Self {
+    pub(super) fn of(scenario: &Scenario, analysis: Option<&'a Analysis>, stream: usize) -> Self {
         let Some(analysis) = analysis else {
             return Self::Unasked;
         };
-        let stream = analysis.streams.get(stream);
-        let bound = stream.and_then(|stream| stream.bound.as_ref().ok());
-        bound.map_or(Self::Missing, Self::Bound)
+        let bound = analysis.streams.get(stream);
+        let bound = bound.and_then(|stream| stream.bound.as_ref().ok());
+        match (bound, analysis.condition(stream)) {
+            (None, _) => Self::Missing,
+            (Some(bound), None) => Self::Bound(bound),
+            (Some(bound), Some(condition)) => {
+                let words = only_if(scenario, analysis, condition);
+                Self::If(bound, condition.effect, words)
+            }
+        }
+    }
+
+    /// Returns the bound, whatever it rests on.
+    const fn bound(&self) -> Option<&'a Bound> {
+        match self {
+            Self::Unasked | Self::Missing => None,
+            Self::Bound(bound) | Self::If(bound, ..) => Some(bound),
+        }
     }
 }
 
@@ -189,7 +206,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the requirement on the bound.
-    pub(super) fn proved(&mut self, requirement: &Requirement, proof: Proof<'_>) {
+    pub(super) fn proved(&mut self, requirement: &Requirement, proof: &Proof<'_>) {
         let Some(limit) = requirement
             .bound
             .and_then(|limit| resolve(limit, self.flow))
@@ -203,7 +220,10 @@ impl<'a> Judge<'a> {
                 let reason = "there is no proved bound; `rtether bound` says why".into();
                 self.note(Column::Bound, Verdict::NoAnswer, None, reason);
             }
-            Proof::Bound(&Bound { latency: bound, .. }) if bound > limit => {
+            &Proof::Bound(&Bound { latency: bound, .. })
+            | &Proof::If(&Bound { latency: bound, .. }, ..)
+                if bound > limit =>
+            {
                 let over = bound - limit;
                 let reason = format!("bound {bound} exceeds {limit} by {over}");
                 self.note(
@@ -214,15 +234,25 @@ impl<'a> Judge<'a> {
                 );
             }
             Proof::Bound(_) => self.proved = self.proved.max(Verdict::Ok),
+            Proof::If(_, _, words) => self.not_sure(words),
         }
     }
 
-    /// Combines the results. `is_void`: packets were lost, which bounds assume not to happen.
-    pub(super) fn conclude(self, index: usize, proof: Proof<'_>, is_void: bool) -> Assessment {
-        let known = match proof {
-            Proof::Bound(bound) => Some(bound),
-            Proof::Unasked | Proof::Missing => None,
+    /// Judges a required proof that needs nothing to be dropped: a lost packet shows that it fails.
+    fn not_sure(&mut self, words: &str) {
+        let dropped = self.stream.dropped;
+        let (verdict, seen) = if dropped > 0 {
+            (Verdict::Lost, format!(", and {dropped} packets were lost"))
+        } else {
+            (Verdict::NoAnswer, String::new())
         };
+        let reason = format!("proved only {words}{seen}");
+        self.note(Column::Bound, verdict, None, reason);
+    }
+
+    /// Combines the results.
+    pub(super) fn conclude(self, index: usize, proof: &Proof<'_>) -> Assessment {
+        let known = proof.bound();
         let judged = match self.limit.or(self.to_prove) {
             _ if self.has_latency => Judged::Latency,
             Some(_) => Judged::Other,
@@ -232,14 +262,17 @@ impl<'a> Judge<'a> {
         let is_measured = self.column == Column::Measured;
         let is_within = |limit: Option<Duration>| {
             let both = known.zip(limit);
-            !is_void && both.is_some_and(|(bound, limit)| bound.latency <= limit)
+            both.is_some_and(|(bound, limit)| bound.latency <= limit)
         };
         let to_prove = self.to_prove.or(self.flow.deadline);
         let said = match (proof, to_prove) {
             (Proof::Unasked, _) | (_, None) => Standing::Unjudged,
             (Proof::Missing, Some(_)) => Standing::NoBound,
             (Proof::Bound(_), limit) if is_within(limit) => Standing::Proved,
-            (Proof::Bound(_), Some(_)) => Standing::NotProved,
+            (Proof::If(_, effect, _), limit) if is_within(limit) => {
+                Standing::of_proof(Some(*effect))
+            }
+            (Proof::Bound(_) | Proof::If(..), Some(_)) => Standing::NotProved,
         };
         let failed = self.worst.as_ref().map(|worst| worst.column);
         let mut assessment = Assessment {
@@ -261,6 +294,10 @@ impl<'a> Judge<'a> {
             responsible: self.blame(failed, known),
             is_proved: said == Standing::Proved && is_within(self.limit),
             reasons: self.reasons,
+            only_if: match proof {
+                Proof::If(_, _, words) => Some(words.clone()),
+                Proof::Unasked | Proof::Missing | Proof::Bound(_) => None,
+            },
             judged,
         };
         if let Some(worst) = &self.worst {

@@ -14,7 +14,8 @@ use std::fmt::Write as _;
 
 use rtether::bound::{Admission, Decision, admit, analyze};
 use rtether::scenario::{Override, Scenario, Source, load_and_add, load_with};
-use rtether_bounds::Analysis;
+use rtether_bounds::{Analysis, StreamBound};
+use rtether_model::flow::Flow;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::observe::NoObserver;
 use rtether_sim::{Config, Simulation};
@@ -402,19 +403,23 @@ fn overload() -> Vec<Override> {
 /// Returns the answer that follows from two analyses.
 fn expected(before: Option<(&Scenario, &Analysis)>, after: (&Scenario, &Analysis)) -> Decision {
     let verdict = |(scenario, analysis): (&Scenario, &Analysis), flow: &str, listener| {
-        let mut streams = analysis.streams.iter().map(|own| {
+        let mut streams = analysis.judged().map(|(own, condition)| {
             let flow = &scenario.flows[own.flow.index()];
-            (flow, own)
+            (flow, own, condition)
         });
-        let found = streams.find(|(own, stream)| own.name == flow && stream.listener == listener);
-        let (flow, stream) = found?;
+        let is_it = |(own, stream, _): &(&Flow, &StreamBound, _)| {
+            own.name == flow && stream.listener == listener
+        };
+        let (flow, stream, condition) = streams.find(is_it)?;
         let is_overloaded = matches!(stream.bound, Err(rtether_bounds::Reason::Overload { .. }));
         let state = match (&stream.bound, flow.deadline) {
             (Ok(bound), Some(deadline)) => {
-                if bound.latency <= deadline {
-                    "in time"
-                } else {
+                if bound.latency > deadline {
                     "late"
+                } else if condition.is_some() {
+                    "only if"
+                } else {
+                    "in time"
                 }
             }
             (Ok(_), None) => "free",
@@ -435,6 +440,12 @@ fn expected(before: Option<(&Scenario, &Analysis)>, after: (&Scenario, &Analysis
         }
         if now.0 == "unknown" && !was("unknown") {
             answer = Decision::Unknown;
+        }
+        let is_new = ["only if", "late", "unknown"]
+            .iter()
+            .all(|state| !was(state));
+        if now.0 == "only if" && is_new && answer == Decision::Yes {
+            answer = Decision::OnlyIf;
         }
     }
     answer
@@ -461,6 +472,7 @@ fn check(number: u64) -> Option<(Vec<&'static str>, Decision)> {
     let found = admit(&before, &after);
     let full = analyze(&whole);
     assert_eq!(found.analysis.streams, full.streams, "{}", text.file(&own));
+    assert_eq!(found.analysis.conditions, full.conditions);
     let before = alone.map(|alone| {
         let analysis = analyze(&alone);
         (alone, analysis)
@@ -534,7 +546,7 @@ fn admission_is_a_full_analysis() {
             let slot = match decision {
                 Decision::Yes => 0,
                 Decision::No => 1,
-                Decision::Unknown => 2,
+                Decision::OnlyIf | Decision::Unknown => 2,
             };
             kinds.entry(kind).or_default()[slot] += 1;
         }

@@ -18,8 +18,8 @@ fn both(text: &str) -> (Scenario, Analysis, Results) {
     (scenario, analysis, results)
 }
 
-fn assert_sound(analysis: &Analysis, results: &Results) {
-    let exceeded = bound::contradictions(analysis, results);
+fn assert_sound(scenario: &Scenario, analysis: &Analysis, results: &Results) {
+    let exceeded = bound::contradictions(scenario, analysis, results);
     let worst = exceeded.iter().map(|&index| {
         let seen = results.record.streams[index].latency.max;
         format!("{index}: {seen} seen, {:?}", analysis.streams[index].bound)
@@ -63,8 +63,8 @@ fn impatient(errors: &str, buffer: &str) -> String {
 /// Oracle: the simulator.
 #[test]
 fn requests_that_bit_errors_destroy_are_given_up() {
-    let (_, analysis, results) = both(&impatient(", errors: 0.5", "10 MB"));
-    assert_sound(&analysis, &results);
+    let (scenario, analysis, results) = both(&impatient(", errors: 0.5", "10 MB"));
+    assert_sound(&scenario, &analysis, &results);
     // Without errors the flow waits for its reply, and the bound is smaller.
     let (_, patient, _) = both(&impatient("", "10 MB"));
     let most = |analysis: &Analysis| {
@@ -93,8 +93,8 @@ fn classes_of_one_link_share_its_slack() {
         \x20 - { name: block, from: x, to: l, over: raw, period: 100 ms, phase: 2632880 ns, size: 1500 B, pcp: 1, vlan: 10 }\n\
         run: { for: 30 ms, seeds: 1 }\n\
         accept: [{ flow: \"*\", sim: 1 s }]\n";
-    let (_, analysis, results) = both(text);
-    assert_sound(&analysis, &results);
+    let (scenario, analysis, results) = both(text);
+    assert_sound(&scenario, &analysis, &results);
 }
 
 /// Oracle: the simulator. A station without a stack answers a frame with two fragments, or two
@@ -120,8 +120,8 @@ fn fragments_of_an_answer_wait_for_each_other() {
                  \x20 - {{ name: ask, from: a, to: b, period: 2 ms, phase: 0 us, size: {request}, reply: {{ size: {reply} }} }}\n\
                  run: {{ for: 20 ms, seeds: 1 }}\n"
             );
-            let (_, analysis, results) = both(&text);
-            assert_sound(&analysis, &results);
+            let (scenario, analysis, results) = both(&text);
+            assert_sound(&scenario, &analysis, &results);
         }
     }
 }

@@ -34,6 +34,7 @@ mod tightness;
 mod unknown;
 mod wide;
 mod windows;
+mod words;
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use crate::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, 
 impl Plant {
     /// Returns a plant of another kind with a second network like the first, whose links and
     /// switches may be slower, or fail; `None` if it has hubs.
-    fn redundant(number: u64) -> Option<Self> {
+    pub(crate) fn redundant(number: u64) -> Option<Self> {
         let number = number.wrapping_add(1 << 48);
         let mut plant = match number % 5 {
             0 => Self::policed(number),

@@ -14,7 +14,7 @@ use crate::{RUNS, Tightness, adversarial, check, check_diameter, for_each_case, 
 impl Plant {
     /// Returns a plant of any other kind, in which most stations resolve addresses; `None` if its
     /// switches form a loop.
-    fn resolving(number: u64) -> Option<Self> {
+    pub(crate) fn resolving(number: u64) -> Option<Self> {
         let number = number.wrapping_add(1 << 47);
         let mut plant = match number % 6 {
             0 => Self::polled(number),

@@ -6,7 +6,7 @@ use rtether_model::wire::{Encapsulation, RtpsVersion};
 
 use super::{
     BIT_RATE, Default, Kind, Optional, PACKET_RATE, Required, SIZE, Section, TIME, Words, choice,
-    key, word,
+    key, memory, word,
 };
 
 pub(crate) static DELIVERY: Words<Delivery> = Words::new(
@@ -261,7 +261,7 @@ pub(crate) static FLOW: Section = Section {
             "8 s",
             "No frame is released from this time on.",
         ),
-        key(
+        memory(
             "gap",
             TIME,
             Optional,

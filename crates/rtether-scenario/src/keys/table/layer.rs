@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 
 use super::headers::{DSCP, ETHERTYPE, PORT_RANGE, PROTOCOL_KEY, SOURCE_PORT};
 use super::network::{IDLE_SLOPES, QUANTA, SELECTION, WEIGHTS};
-use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, word};
+use super::{Default, Kind, Optional, Required, Section, TIME, Words, choice, key, memory, word};
 
 /// Number of a queue.
 const QUEUE: Kind = Kind::Count { min: 0, max: 7 };
@@ -145,14 +145,14 @@ pub(crate) static RECEIVE_QUEUES: Section = Section {
             "highest-first",
             "`highest-first`: the highest queue that is not empty (algorithm A of Skeie). `promoting`: the same, and after some frames the head of every queue moves one queue up (B). `low-flag`: a frame of the top queue sets a flag that lets the next frame pass whatever its queue (C). `instances`: a stack instance for each queue, the higher ones preempt.",
         ),
-        key(
+        memory(
             "limit",
             FRAMES_EACH,
             Default("1000"),
             "1000",
             "Frames that may wait in each queue: one number for all, or a list from queue 0.",
         ),
-        key(
+        memory(
             "input_limit",
             FRAMES,
             Default("1000"),
@@ -210,7 +210,7 @@ pub(crate) static TRANSMIT_QUEUES: Section = Section {
             "16",
             "Descriptors of each ring.",
         ),
-        key(
+        memory(
             "limit",
             FRAMES_EACH,
             Default("1000"),

@@ -10,7 +10,7 @@ use super::ingress::INGRESS_KEY;
 use super::unknown::UNKNOWN;
 use super::{
     ACCESS, BIT_RATE, Default, Key, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME,
-    Words, choice, key, word,
+    Words, choice, key, memory, word,
 };
 
 pub(crate) static FORWARDING: Words<ForwardingMode> = Words::new(
@@ -90,7 +90,7 @@ pub(super) const WEIGHTS: Key = key(
     "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
 );
 
-const THRESHOLDS: Key = key(
+const THRESHOLDS: Key = memory(
     "thresholds",
     Kind::Values(&SIZE),
     Optional,
@@ -114,7 +114,7 @@ const PCP_MAP: Key = key(
     "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
 );
 
-const BUFFER: Key = key(
+const BUFFER: Key = memory(
     "buffer",
     SIZE,
     Default("1 MiB"),
@@ -122,7 +122,7 @@ const BUFFER: Key = key(
     "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
 );
 
-const SHARED_BUFFER: Key = key(
+const SHARED_BUFFER: Key = memory(
     "shared_buffer",
     SIZE,
     Optional,
@@ -400,7 +400,7 @@ pub(crate) static ROUTER: Section = Section {
             "8 ns",
             "Further time for each octet of the frame, without tag.",
         ),
-        key(
+        memory(
             "queue",
             Kind::Count {
                 min: 0,

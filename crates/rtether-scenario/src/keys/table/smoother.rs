@@ -5,7 +5,7 @@ use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Nt, Rule, TurnBuc
 use super::layer::FRAMES;
 use super::{
     BIT_RATE, Default, Kind, Optional, RATIO, Required, SIZE, Section, TIME, Words, choice, key,
-    word,
+    memory, word,
 };
 
 /// Modes with the values of the papers.
@@ -82,14 +82,14 @@ pub(crate) static SMOOTHER: Section = Section {
             "2",
             "Frames below the smoother, the one in transmission included.",
         ),
-        key(
+        memory(
             "real_time_limit",
             FRAMES,
             Default("1000"),
             "1000",
             "Real-time packets that may wait.",
         ),
-        key(
+        memory(
             "bulk_limit",
             FRAMES,
             Default("1000"),

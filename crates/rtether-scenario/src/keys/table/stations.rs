@@ -7,7 +7,7 @@ use super::smoother::SMOOTHER;
 use super::unknown::{COST, UNKNOWN};
 use super::{
     Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, Words, choice,
-    key, word,
+    key, memory, word,
 };
 
 pub(crate) static SERVERS: Words<Servers> = Words::new(
@@ -98,7 +98,7 @@ pub(crate) static STACK: Section = Section {
             "{ ratio: 100 ppm, delay: 1 ms .. 5 ms }",
             "Rare large additions on top. None if not given.",
         ),
-        key(
+        memory(
             "stack_queue",
             Kind::Count {
                 min: 1,
@@ -108,7 +108,7 @@ pub(crate) static STACK: Section = Section {
             "1000",
             "Packets that may wait for the stack, both directions together; more are dropped.",
         ),
-        key(
+        memory(
             "driver_queue",
             SIZE,
             Default("1 MB"),
@@ -261,7 +261,7 @@ pub(crate) static ARP: Section = Section {
             "5",
             "Requests, the first one included; after one more `retry` the packets held are dropped, and count as lost.",
         ),
-        key(
+        memory(
             "hold",
             SIZE,
             Default("212992 B"),
@@ -370,7 +370,7 @@ pub(crate) static NODE: Section = Section {
             "zero",
             "Name of a stack, `zero`, a [built-in one](#built-in-stacks), or a stack written out here.",
         ),
-        key(
+        memory(
             "stack_queue",
             Kind::Count {
                 min: 1,
@@ -380,7 +380,7 @@ pub(crate) static NODE: Section = Section {
             "1000",
             "Instead of that of the stack.",
         ),
-        key(
+        memory(
             "driver_queue",
             SIZE,
             Optional,

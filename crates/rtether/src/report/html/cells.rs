@@ -12,7 +12,10 @@ pub(super) fn mark(standing: Standing) -> (&'static str, String) {
         Standing::Proved => ("mark good", "\u{2713}"),
         Standing::Held { .. } => ("mark held", "\u{25cb}"),
         Standing::Late | Standing::Lost | Standing::NotProved => ("mark bad", "\u{2717}"),
-        Standing::NoAnswer | Standing::NoBound => ("mark warn", "?"),
+        Standing::NoAnswer
+        | Standing::IfDelivered
+        | Standing::IfNothingDropped
+        | Standing::NoBound => ("mark warn", "?"),
         Standing::NoDeadline | Standing::Unjudged => ("mark none", "\u{2013}"),
     };
     (class, format!("{sign} {}", word(standing)))

@@ -95,7 +95,10 @@ fn mark(standing: Standing) -> Mark {
         Standing::Proved => ("v-proved", ""),
         Standing::Held { .. } => ("v-held", ""),
         Standing::Late | Standing::Lost | Standing::NotProved => ("v-failed", "\u{2717} "),
-        Standing::NoAnswer | Standing::NoBound => ("v-open", "? "),
+        Standing::NoAnswer
+        | Standing::IfDelivered
+        | Standing::IfNothingDropped
+        | Standing::NoBound => ("v-open", "? "),
         Standing::NoDeadline | Standing::Unjudged => ("v-none", ""),
     };
     let word = standing.said();

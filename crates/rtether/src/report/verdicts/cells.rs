@@ -123,6 +123,7 @@ pub(super) fn shout(standing: Standing) -> String {
         | Standing::Held { .. }
         | Standing::NoAnswer
         | Standing::NoBound => standing.name().into(),
+        Standing::IfDelivered | Standing::IfNothingDropped => standing.name().replace('-', " "),
     }
 }
 
