@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rtether_testkit::{Ended, Finish, Folder, Run, signal, until_says};
 
-/// One small flow with a deadline, and a flood of 20 Mbit/s to the same 100 Mbit/s port.
+/// One small flow with a deadline, and 20 Mbit/s to the same 100 Mbit/s port, in gaps that vary a
+/// little, so that a run forgets its phases.
 const SCENARIO: &str = "
 rtether: 1
 nodes:
@@ -22,8 +23,8 @@ links:
   - { ends: [c, \"sw:3\"], rate: 100 Mbit/s, length: 0 m }
 flows:
   - { name: alarm, from: a, to: c, period: 1 ms, size: 64 B, deadline: 2 ms }
-  - { name: load, from: b, to: c, kind: flood, rate: 20 Mbit/s, size: 1472 B }
-run: { for: 1 s }
+  - { name: load, from: b, to: c, kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B }
+run: { for: 1 s, seeds: 4 }
 ";
 
 /// A scenario in a separate directory, removed at the end.
@@ -90,14 +91,17 @@ fn the_limit_is_found_and_told_in_every_form() {
     let line = plant.line("--miss 1% --quiet").out;
     assert_eq!(line.trim_end(), table.lines().nth(1).unwrap());
     // The same on any number of threads.
-    let again = plant.line("--miss 1% --json --runs 1 -j 1");
+    let again = plant.line("--miss 1% --json --runs 4 -j 1");
     assert_eq!(json.out, again.out);
 }
 
 #[test]
 fn exit_codes_say_how_it_ended() {
     let plant = Plant::new("codes", SCENARIO);
-    let heavy = SCENARIO.replace("rate: 20 Mbit/s", "rate: 300 Mbit/s");
+    let heavy = SCENARIO.replace(
+        "min_gap: 600 us, mean_gap: 615.2 us",
+        "min_gap: 40 us, mean_gap: 41 us",
+    );
     let heavy = heavy.replace("for: 1 s", "for: 1 s, overload: allow");
     Plant::new("heavy", &heavy).line("--miss 1%").exits(1);
     plant.run(&["--miss", "1e-6"]).exits(3);
@@ -118,7 +122,10 @@ fn exit_codes_say_how_it_ended() {
 
 #[test]
 fn what_cannot_be_scaled_names_the_remedy() {
-    let greedy = SCENARIO.replace("kind: flood, rate: 20 Mbit/s, size: 1472 B", "over: tcp");
+    let greedy = SCENARIO.replace(
+        "kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B",
+        "over: tcp",
+    );
     let plant = Plant::new("greedy", &greedy);
     plant
         .run(&[])

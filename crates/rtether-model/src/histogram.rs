@@ -20,6 +20,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// Bins in a coarse bin.
+    const COARSE: usize = SUB_BINS / 8;
+
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: Duration) {
@@ -78,6 +81,14 @@ impl Histogram {
         None
     }
 
+    /// Returns the lower edge of the bin whose upper edge this is, as [`Self::quantile`] returns it.
+    pub fn lower_edge(upper: Duration) -> Duration {
+        match bin_of(upper.as_ps().max(0).unsigned_abs()).checked_sub(1) {
+            Some(below) => Duration::from_ps(upper_edge(below).as_ps() + 1),
+            None => Duration::ZERO,
+        }
+    }
+
     /// Returns the upper edge and count of every non-empty bin, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts
@@ -85,6 +96,21 @@ impl Histogram {
             .enumerate()
             .filter(|&(_, &count)| count > 0)
             .map(|(offset, &count)| (upper_edge(self.first + offset), count))
+    }
+
+    /// Returns number and count of every non-empty coarse bin, in ascending order.
+    ///
+    /// A coarse bin is [`Self::COARSE`] bins: an eighth of an octave.
+    pub fn coarse(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let first = self.first / Self::COARSE;
+        let sums = self.counts.chunks(Self::COARSE);
+        let sums = sums.map(|bins| bins.iter().sum());
+        (first..).zip(sums).filter(|&(_, count)| count > 0)
+    }
+
+    /// Returns the number of the coarse bin that holds a value.
+    pub fn coarse_bin(value: Duration) -> usize {
+        bin_of(value.as_ps().max(0).unsigned_abs()) / Self::COARSE
     }
 
     /// Makes room for bin `index`.
@@ -139,6 +165,24 @@ mod tests {
             }
             value = (value * 2).max(1);
         }
+    }
+
+    /// Oracle: eight coarse bins divide an octave, and the lower edge is the first value of its bin.
+    #[test]
+    fn coarse_bins_and_lower_edges() {
+        let mut times = Histogram::default();
+        for ps in [1 << 20, (1 << 20) + (1 << 17) - 1, (1 << 20) + (1 << 17)] {
+            let time = Duration::from_ps(ps);
+            times.record(time);
+            let lower = Histogram::lower_edge(upper_edge(bin_of(ps.unsigned_abs())));
+            assert!(
+                lower <= time && bin_of(lower.as_ps().unsigned_abs()) == bin_of(ps.unsigned_abs())
+            );
+        }
+        let first = Histogram::coarse_bin(Duration::from_ps(1 << 20));
+        let found: Vec<_> = times.coarse().collect();
+        assert_eq!(found, [(first, 2), (first + 1, 1)]);
+        assert_eq!(Histogram::lower_edge(Duration::ZERO), Duration::ZERO);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use rtether_model::route::{RouteError, Routing};
 use super::codes::{self, Severity};
 use super::diagnostic::{Diagnostic, quote};
 use super::lower::{Plant, ports_of};
+use super::overrides::Override;
 use super::reader::Reader;
 
 mod admission;
@@ -30,6 +31,7 @@ pub use domain::Domains;
 
 /// Checks the plant as a whole.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) {
+    reader.is_whole = reader.sink.errors() == 0;
     let routing = Routing::new(&plant.network);
     loops(reader, plant, &routing);
     let domains = Domains::new(&plant.network);
@@ -215,11 +217,39 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     let own = port.port + 1;
     let switch = plant.network.switch(port.node);
     let setting = switch.and_then(|switch| switch.ports.get(usize::from(port.port)));
-    let remedy = if let Some(PortVlan::Trunk { .. }) = setting.map(|port| &port.vlan) {
-        format!("add {number} to the `trunk` of port {own}; {source}")
-    } else {
-        format!("set `port_settings: {{ {own}: {{ access: {number} }} }}` there; {source}")
-    };
+    let (remedy, key, value) =
+        if let Some(PortVlan::Trunk { allowed, .. }) = setting.map(|port| &port.vlan) {
+            let all = allowed
+                .iter()
+                .flatten()
+                .map(|vid| vid.get())
+                .chain([number]);
+            let all: Vec<String> = all.map(|vid| vid.to_string()).collect();
+            let remedy = format!("add {number} to the `trunk` of port {own}; {source}");
+            (remedy, "trunk", format!("[{}]", all.join(", ")))
+        } else {
+            let remedy =
+                format!("set `port_settings: {{ {own}: {{ access: {number} }} }}` there; {source}");
+            (remedy, "access", number.to_string())
+        };
+    let settings = format!(
+        "switches.{}.port_settings",
+        plant.network.node(port.node).name
+    );
+    // The same value, by how much of its place is there.
+    let changes = vec![
+        Override::new("edit", format!("{settings}.{own}.{key}"), value.clone()),
+        Override::new(
+            "edit",
+            format!("{settings}.{own}"),
+            format!("{{ {key}: {value} }}"),
+        ),
+        Override::new(
+            "edit",
+            settings,
+            format!("{{ {own}: {{ {key}: {value} }} }}"),
+        ),
+    ];
     Diagnostic::new(
         &codes::VLAN_SEPARATION,
         title,
@@ -228,6 +258,7 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     )
     .also(plant.node_spans[port.node.index()], label)
     .help(remedy)
+    .stands_for(changes)
 }
 
 /// Returns a port in words, counted from 1: "port 3 of switch `sw1`".

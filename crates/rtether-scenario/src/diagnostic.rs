@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
+use super::overrides::Override;
 use rtether_model::characters::is_unseen;
 
 /// A range of bytes in one source.
@@ -52,6 +53,9 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// Edits that fix it.
     pub help: Vec<String>,
+    /// Changes that the last line of help stands for, if that line is no edit at the place: the first
+    /// whose path exists is tried.
+    pub changes: Vec<Override>,
 }
 
 impl Diagnostic {
@@ -71,7 +75,15 @@ impl Diagnostic {
             },
             secondary: Vec::new(),
             help: Vec::new(),
+            changes: Vec::new(),
         }
+    }
+
+    /// Says which changes of values the last line of help stands for.
+    #[must_use]
+    pub(super) fn stands_for(mut self, changes: Vec<Override>) -> Self {
+        self.changes = changes;
+        self
     }
 
     #[must_use]

@@ -28,6 +28,7 @@ pub mod shim;
 mod suggest;
 pub mod template;
 mod tree;
+mod tried;
 mod units;
 mod written;
 
@@ -123,6 +124,19 @@ pub struct Loaded {
     pub places: DeclarationSpans,
     /// Index of the first file that is included.
     first_included: usize,
+    /// How far reading came.
+    stage: ReadingStage,
+}
+
+/// How far reading came: mistakes hide those that would be found later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum ReadingStage {
+    /// Not to the end: it is no scenario.
+    Text,
+    /// To the end, but some parts are wrong.
+    Parts,
+    /// The plant was checked as a whole.
+    Whole,
 }
 
 /// Where things were declared, in the order of the scenario.
@@ -206,7 +220,32 @@ pub fn load_and_add(
 ///
 /// The paths that `read` is asked for are relative to where `source_name` is: `plants/own.yaml` if
 /// `plants/line.yaml` includes `own.yaml`.
+///
+/// Edits that messages propose are tried: what does not mend its mistake, or makes others, is not
+/// proposed as an edit.
 pub fn load_from(
+    source_name: &str,
+    text: &str,
+    read: &Loader<'_>,
+    overrides: &[Override],
+    flows: &[Source],
+) -> Loaded {
+    let mut loaded = load_once(source_name, text, read, overrides, flows);
+    tried::try_edits(&mut loaded, |trial| {
+        let text = trial.text_of(0, text);
+        let read = |path: &str| match trial.file {
+            Some((_, name, edited)) if name == path => Ok(edited.to_owned()),
+            _ => read(path),
+        };
+        let mut changes = overrides.to_vec();
+        changes.extend(trial.change.cloned());
+        load_once(source_name, text, &read, &changes, flows)
+    });
+    loaded
+}
+
+/// Reads a scenario without trying what messages propose.
+fn load_once(
     source_name: &str,
     text: &str,
     read: &Loader<'_>,
@@ -239,6 +278,11 @@ pub fn load_from(
     let mut reader = Reader::new(sink, &sources);
     let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
     let errors = reader.sink.errors();
+    let stage = match lowered {
+        None => ReadingStage::Text,
+        Some(_) if reader.is_whole => ReadingStage::Whole,
+        Some(_) => ReadingStage::Parts,
+    };
     let mut diagnostics = reader.sink.finish();
     let (mut scenario, places) = match lowered {
         Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
@@ -262,6 +306,7 @@ pub fn load_from(
         sources,
         places,
         first_included,
+        stage,
     }
 }
 

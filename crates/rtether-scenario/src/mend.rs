@@ -15,12 +15,18 @@ use super::diagnostic::Diagnostic;
 /// Whether the mistake is gone is for the loader to say: help knows its place only, and several
 /// mistakes may stand there.
 pub fn mend(text: &str, diagnostic: &Diagnostic, help: &str) -> Option<String> {
+    if diagnostic.primary.span.source != 0 {
+        return None;
+    }
+    mend_source(text, diagnostic, help)
+}
+
+/// As [`mend`], for the text of the source that the diagnostic points into.
+pub(crate) fn mend_source(text: &str, diagnostic: &Diagnostic, help: &str) -> Option<String> {
     let edit = edit(help)?;
     let span = diagnostic.primary.span;
     let range = span.start as usize..span.end as usize;
-    if span.source != 0 || text.get(range.clone()).is_none() {
-        return None;
-    }
+    text.get(range.clone())?;
     apply(text, range, &edit, diagnostic.code == MISPLACED_KEY.name)
 }
 

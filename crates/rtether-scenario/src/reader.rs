@@ -68,11 +68,17 @@ impl<'t> Fields<'t> {
 pub(super) struct Reader<'s> {
     pub(super) sink: Sink,
     sources: &'s [Source],
+    /// Whether everything was read, so that the plant was checked as a whole.
+    pub(super) is_whole: bool,
 }
 
 impl<'s> Reader<'s> {
     pub(super) fn new(sink: Sink, sources: &'s [Source]) -> Self {
-        Self { sink, sources }
+        Self {
+            sink,
+            sources,
+            is_whole: false,
+        }
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {

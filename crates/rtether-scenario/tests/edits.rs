@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use rtether_scenario::mend::mend;
-use rtether_scenario::{Diagnostic, load};
+use rtether_scenario::{Diagnostic, Override, Severity, load, load_with};
 
 /// Returns the mistakes left after each edit proposed for a text, and the number of edits tried.
 fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
@@ -24,6 +24,12 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
             let after = load(name, &edited).diagnostics;
             let is_same = |d: &Diagnostic| d.code == diagnostic.code && d.title == diagnostic.title;
             let count = |list: &[Diagnostic]| list.iter().filter(|d| is_same(d)).count();
+            let errors = |list: &[Diagnostic]| {
+                let errors = list.iter().filter(|d| d.severity == Severity::Error);
+                errors.count()
+            };
+            // Mistakes in what could not be read before are not those of the edit.
+            let is_more = errors(&after) > errors(&before) && !hides(&before);
             // The edit itself must not introduce one of these mistakes.
             let kinds = [
                 "syntax",
@@ -39,7 +45,7 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
                 kinds.contains(&d.code) && before.iter().all(|b| b.title != d.title)
             };
             let fresh = after.iter().find(is_new);
-            if count(&after) >= count(&before) || fresh.is_some() {
+            if count(&after) >= count(&before) || fresh.is_some() || is_more {
                 let fresh = fresh.map_or("the same as before", |d| d.title.as_str());
                 wrong.push(format!(
                     "{name}: {}: {help}: {fresh}\n{edited}",
@@ -49,6 +55,20 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
         }
     }
     (wrong, tried)
+}
+
+/// Returns whether mistakes hide others: a text that is no YAML, or has parts that cannot be read.
+fn hides(diagnostics: &[Diagnostic]) -> bool {
+    let whole = [
+        "vlan-separation",
+        "no-route",
+        "unused-node",
+        "overload",
+        "loop",
+    ];
+    diagnostics
+        .iter()
+        .any(|d| d.severity == Severity::Error && !whole.contains(&d.code))
 }
 
 /// A one-line-per-key scenario to try values in.
@@ -144,4 +164,92 @@ fn a_text_that_begins_with_a_long_character_can_be_edited() {
         }
         assert!(tried > 0, "{text}");
     }
+}
+
+/// A line whose port 3 of `sw1` is in VLAN 10, with a flow from VLAN 20 to it: put into VLAN 20, the
+/// port leaves all other flows of its station.
+const TWO_VLANS: &str = "rtether: 1
+nodes: { plc: { stack: zero }, drive: { stack: zero }, vision: { stack: zero } }
+switches: { sw1: { ports: 3, port_settings: { 1: { access: 10 }, 2: { access: 10 }, 3: { access: 20 } } } }
+links:
+  - { ends: [plc, 'sw1:1'], rate: 100 Mbit/s }
+  - { ends: [drive, 'sw1:2'], rate: 100 Mbit/s }
+  - { ends: [vision, 'sw1:3'], rate: 100 Mbit/s }
+flows:
+  - { name: set, from: plc, to: drive, period: 1 ms, size: 64 B }
+  - { name: act, from: drive, to: plc, period: 1 ms, size: 64 B }
+  - { name: result, from: vision, to: plc, period: 1 ms, size: 64 B }
+";
+
+/// Oracle: the loader. The edit made one mistake into two, and was proposed nevertheless.
+#[test]
+fn an_edit_that_makes_more_mistakes_is_not_proposed() {
+    let edit = Override::new("--set", "switches.sw1.port_settings.1.access", "20");
+    let after = load_with("line.yaml", TWO_VLANS, &[edit]).diagnostics;
+    let errors = after
+        .iter()
+        .filter(|d| d.severity == Severity::Error)
+        .count();
+    assert_eq!(errors, 2, "{after:?}");
+    let before = load("line.yaml", TWO_VLANS).diagnostics;
+    let [one] = &before[..] else {
+        panic!("{before:?}")
+    };
+    let help = "not enough by itself (2 mistakes are left): set \
+        `port_settings: { 1: { access: 20 } }` there; untagged frames belong to it where they enter";
+    assert_eq!(one.help, [help]);
+    // Without the other two flows it is right, and proposed.
+    let alone: Vec<&str> = TWO_VLANS
+        .lines()
+        .filter(|line| !line.contains("drive, ") || line.contains("nodes"))
+        .collect();
+    let alone = alone.join("\n").replace("from: drive", "from: vision");
+    let found = load("line.yaml", &alone).diagnostics;
+    let help: Vec<_> = found
+        .iter()
+        .filter(|d| d.code == "vlan-separation")
+        .flat_map(|d| &d.help)
+        .collect();
+    assert!(
+        help.iter().all(|own| own.starts_with("set `port_settings")),
+        "{found:?}"
+    );
+}
+
+/// Oracle: the plant from which this was learned; put into VLAN 20, port 3 separates ten set points
+/// and ten actual values.
+#[test]
+fn one_mistake_does_not_become_twenty() {
+    let found = load("vlan.yaml", include_str!("model/vlan-help.yaml")).diagnostics;
+    let help: Vec<_> = found
+        .iter()
+        .filter(|d| d.code == "vlan-separation")
+        .flat_map(|d| &d.help)
+        .collect();
+    assert_eq!(help.len(), 1, "{found:?}");
+    assert!(
+        help[0].starts_with("not enough by itself (20 mistakes are left): set"),
+        "{help:?}"
+    );
+}
+
+/// Oracle: the loader. Edits of a file that is included are tried in its text.
+#[test]
+fn edits_of_included_files_are_tried() {
+    let main = "rtether: 1\ninclude: [flows.yaml]\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+        links: [{ ends: [a, b], rate: 100 Mbit/s }]\n";
+    let flows = "flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 }]\n";
+    let read = |path: &str| {
+        if path == "flows.yaml" {
+            Ok(flows.to_owned())
+        } else {
+            Err("none".to_owned())
+        }
+    };
+    let loaded = rtether_scenario::load_from("main.yaml", main, &read, &[], &[]);
+    let help: Vec<_> = loaded.diagnostics.iter().flat_map(|d| &d.help).collect();
+    assert!(
+        !help.is_empty() && help.iter().all(|own| !own.contains("not enough")),
+        "{help:?}"
+    );
 }

@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 use rtether_model::histogram::Histogram;
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, TransferRecord, Worst};
+use rtether_model::record::{
+    Bucket, Place, Segment, StreamRecord, Summary, Tally, TransferRecord, Worst,
+};
 
 use crate::message::Spent;
 use crate::packet::Packet;
@@ -216,6 +218,20 @@ impl StreamStats {
     /// Adds the records of a bulk flow.
     pub(crate) fn set_transfers(&mut self, transfers: Vec<TransferRecord>) {
         self.rest.record.transfers = transfers;
+    }
+
+    /// Returns what was counted so far; `released` is the number of counted releases of its flow.
+    pub(crate) fn tally(&self, released: u64) -> Tally {
+        let record = &self.rest.record;
+        let carried = record.segments_ps.iter().sum::<i128>();
+        let others = self.segments.iter().map(|&sum| i128::from(sum));
+        Tally {
+            released: record.released + released,
+            delivered: self.delivered,
+            missed: record.missed,
+            sum_ps: carried + others.sum::<i128>(),
+            bins: Tally::bins_of(&self.histogram),
+        }
     }
 
     /// Carries the sums over into the record.

@@ -11,8 +11,8 @@ use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::scenario::{RunPlan, Scenario};
 use crate::stages::{self, Stages};
-use crate::stats::Spread;
-pub use crate::stats::{Confidence, Interval};
+use crate::stats::{Batches, Plan, Spread};
+pub use crate::stats::{Confidence, Interval, Kind, Needs};
 
 /// Results of all replications of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,14 +88,23 @@ impl Progress {
 ///
 /// The result does not depend on the number of threads: each replication is one seed on one thread,
 /// and records are merged in seed order. After [`Progress::cancel`] no replication starts;
-/// unfinished ones are merged into the record but not into the spread between replications.
+/// unfinished ones are merged into the record but do not count in intervals of confidence.
 pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
+    Ok(simulate_with_spread(scenario, progress)?.0)
+}
+
+/// As [`simulate`], with the spread of each stream, for intervals of several streams together.
+pub(crate) fn simulate_with_spread(
+    scenario: &Scenario,
+    progress: &Progress,
+) -> Result<(Results, Vec<Spread>), BuildError> {
     let plan = scenario.run;
+    let units = Plan::new(scenario);
     let runs = u64::from(plan.runs);
     let replicate = |run| {
         let seed = plan.seed.wrapping_add(run);
-        let (record, stages) = simulate_run(scenario, seed, progress)?;
-        Ok((seed, record, stages))
+        let run = simulate_run(scenario, seed, &units, progress)?;
+        Ok((seed, run))
     };
     let mut merged = Merged::default();
     let mut begun = 0;
@@ -111,30 +120,50 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
             let some = some.into_par_iter().filter(is_wanted);
             some.map(replicate).collect()
         };
-        for (seed, record, stages) in records? {
-            merged.add(seed, record, plan.duration);
-            stages::merge(&mut merged.stages, stages);
+        for (seed, run) in records? {
+            merged.add(seed, run, (plan.duration, &units));
         }
     }
     Ok(merged.finish(progress.is_cancelled()))
+}
+
+/// Results of one replication.
+struct Run {
+    record: Record,
+    stages: Stages,
+    batches: Batches,
 }
 
 /// Runs one replication; only stages need an observer.
 fn simulate_run(
     scenario: &Scenario,
     seed: u64,
+    units: &Plan,
     progress: &Progress,
-) -> Result<(Record, Stages), BuildError> {
+) -> Result<Run, BuildError> {
+    let mut batches = Batches::default();
+    let counted = Some((units, &mut batches));
     if scenario.stages.is_empty() {
-        let record = replicate(scenario, seed, progress, |simulation, until| {
+        let record = replicate(scenario, seed, progress, counted, |simulation, until| {
             simulation.advance_to(until);
             true
         })?;
-        return Ok((record, Stages::new()));
+        return Ok(Run {
+            record,
+            stages: Stages::new(),
+            batches,
+        });
     }
     let mut log = stages::Log::new(scenario);
-    let record = simulate_seed(scenario, seed, progress, &mut log)?;
-    Ok((record, log.found))
+    let record = replicate(scenario, seed, progress, counted, |simulation, until| {
+        simulation.run_until(until, &mut log);
+        true
+    })?;
+    Ok(Run {
+        record,
+        stages: log.found,
+        batches,
+    })
 }
 
 /// Returns how many records are held in memory before merging: enough to keep all threads busy most
@@ -166,17 +195,19 @@ pub fn simulate_while<O: Observer>(
     observer: &mut O,
     goes_on: impl Fn(&O) -> bool,
 ) -> Result<Record, BuildError> {
-    replicate(scenario, seed, progress, |simulation, until| {
+    replicate(scenario, seed, progress, None, |simulation, until| {
         simulation.run_until(until, observer);
         goes_on(observer)
     })
 }
 
-/// Runs one replication, a step at a time, while `advance` returns `true`.
+/// Runs one replication, a step at a time, while `advance` returns `true`; notes what was counted
+/// in each batch.
 fn replicate(
     scenario: &Scenario,
     seed: u64,
     progress: &Progress,
+    mut batches: Option<(&Plan, &mut Batches)>,
     mut advance: impl FnMut(&mut Simulation, Instant) -> bool,
 ) -> Result<Record, BuildError> {
     let RunPlan {
@@ -196,11 +227,17 @@ fn replicate(
     let mut reached = Duration::ZERO;
     let mut goes_on = true;
     while goes_on && reached < duration && !progress.is_cancelled() {
-        let next = Ord::min(step, duration - reached) + reached;
+        let mut next = Ord::min(step, duration - reached) + reached;
+        if let Some((plan, batches)) = &batches {
+            next = next.min(batches.next(plan));
+        }
         let before = simulation.events();
         goes_on = advance(&mut simulation, Instant::ZERO + next);
         progress.advance(next - reached);
         reached = next;
+        if let Some((plan, batches)) = &mut batches {
+            batches.reach(plan, reached, &simulation);
+        }
         step = match simulation.events() - before {
             MANY_EVENTS.. => Ord::max(step / 2, Duration::from_ps(1)),
             FEW_EVENTS.. => step,
@@ -232,32 +269,37 @@ struct Merged {
 
 impl Merged {
     /// Adds one run; a run shorter than `duration` was cut off and does not count as a replication.
-    fn add(&mut self, seed: u64, record: Record, duration: Duration) {
+    fn add(&mut self, seed: u64, run: Run, (duration, units): (Duration, &Plan)) {
+        let Run {
+            record,
+            stages,
+            batches,
+        } = run;
         self.seeds.push(seed);
         self.spreads.resize(record.streams.len(), Spread::default());
         if record.duration >= duration {
-            for (spread, stream) in self.spreads.iter_mut().zip(&record.streams) {
-                spread.record(stream);
-            }
+            Spread::add(&mut self.spreads, units, &batches, &record.streams);
         }
+        stages::merge(&mut self.stages, stages);
         match &mut self.record {
             None => self.record = Some(record),
             Some(merged) => merged.merge(&record),
         }
     }
 
-    fn finish(self, partial: bool) -> Results {
+    fn finish(self, partial: bool) -> (Results, Vec<Spread>) {
         let record = self.record.unwrap_or_default();
         let streams = record.streams.iter().zip(&self.spreads);
         let confidence = streams
             .map(|(stream, spread)| spread.confidence(stream))
             .collect();
-        Results {
+        let results = Results {
             record,
             stages: self.stages,
             confidence,
             seeds: self.seeds,
             partial,
-        }
+        };
+        (results, self.spreads)
     }
 }

@@ -1,86 +1,133 @@
-//! Confidence intervals.
+//! Confidence intervals that hold: two-sided 95 %, of mean, 99th percentile and miss ratio.
 //!
-//! Replications with different seeds are independent, so the spread of their means gives Student's
-//! t interval (two-sided, 95 %). A deadline-miss ratio is a binomial proportion with the interval
-//! of Clopper and Pearson, whose coverage is never below the nominal one. Packets of one run are
-//! not independent: if misses come in bursts, the interval of the ratio is too narrow, and reports
-//! say so.
+//! Packets of one run depend on each other: behind a late packet others are late. What counts is
+//! therefore not how many packets there are, but how many parts of the runs that are independent of
+//! each other ([`Spread`], 16 to 32 *units*): batches of the runs, or whole runs where something is
+//! drawn once for a run or changes within it ([`unit::Kind`]). The spread of the units shows by how
+//! much the variance exceeds that of as many independent packets (the *design effect*,
+//! [`interval`]).
+//!
+//! Where the runs are too few, too short for how long packets depend on each other, or begin with a
+//! transient that they do not outweigh, there is no interval but what it [`Needs`].
+//!
+//! Oracle of the tests: a queue whose distribution is known (`tests/confidence.rs`; the measured
+//! coverage is in `docs/models/confidence.md`).
+//!
+//! Proportions of independent trials, such as plants drawn at random, have the interval of Clopper
+//! and Pearson, whose coverage is never below the nominal one.
 
 mod beta;
+pub(crate) mod interval;
+mod unit;
 
 use rtether_model::quantity::Duration;
-use rtether_model::record::{StreamRecord, Summary};
+use rtether_model::record::StreamRecord;
 
 use beta::Beta;
+pub(crate) use unit::{Batches, Plan};
+pub use unit::{Kind, Spread};
 
 /// Probability in each tail outside a two-sided 95 % interval.
-const TAIL: f64 = 0.025;
+pub(crate) const TAIL: f64 = 0.025;
 
 /// Two-sided 95 % confidence intervals of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Confidence {
-    /// Mean latency, from the spread of the replications (Student's t); needs two runs.
+    /// Mean latency.
     pub mean: Option<Interval>,
-    /// 99th percentile, in the same way.
+    /// 99th percentile.
     pub p99: Option<Interval>,
-    /// Ratio of late or lost packets (Clopper-Pearson on all packets).
+    /// Ratio of late or lost packets.
     pub miss_ratio: Option<(f64, f64)>,
+    /// Number of independent units behind the intervals.
+    pub units: u32,
+    /// What the units are.
+    pub kind: Kind,
+    /// What there would have to be for the intervals that are missing.
+    pub needs: Option<Needs>,
 }
 
-/// An interval with both ends.
+impl Confidence {
+    /// Returns what the intervals rest on, or what they need.
+    pub fn basis(&self) -> String {
+        match self.needs {
+            Some(needs) => needs.words().to_owned(),
+            None => format!("{} {}", self.units, self.kind.name()),
+        }
+    }
+}
+
+/// An interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Lower end.
     pub low: Duration,
-    /// Upper end.
-    pub high: Duration,
+    /// Upper end; `None` if more packets are needed to tell it.
+    pub high: Option<Duration>,
 }
 
-/// Spread of one stream over replications, accumulated from each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spread {
-    means: Summary,
-    p99s: Summary,
+/// What an interval of 95 % would need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// More runs, or longer ones.
+    Runs,
+    /// A longer warm-up: the beginning of the runs differs from the rest.
+    Warmup,
+}
+
+impl Needs {
+    /// Returns the words of reports.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Runs => "needs more runs",
+            Self::Warmup => "needs a longer warm-up",
+        }
+    }
 }
 
 impl Spread {
-    /// Adds one replication.
-    pub fn record(&mut self, run: &StreamRecord) {
-        if let (Some(mean), Some(p99)) = (run.latency.mean(), run.quantile(99, 100)) {
-            self.means.record(mean);
-            self.p99s.record(p99);
-        }
-    }
-
     /// Returns the intervals; `all` is the record of all replications merged.
     pub fn confidence(&self, all: &StreamRecord) -> Confidence {
+        let (units, kind) = (self.size(), self.kind());
+        let nothing = Confidence {
+            units,
+            kind,
+            ..Confidence::default()
+        };
+        let sample = match interval::Sample::new(&[self], all.latency.standard_deviation()) {
+            Ok(sample) => sample,
+            Err(needs) => {
+                return Confidence {
+                    needs: Some(needs),
+                    ..nothing
+                };
+            }
+        };
+        let (low, high) = sample.mean();
         Confidence {
-            mean: student(&self.means),
-            p99: student(&self.p99s),
-            miss_ratio: clopper_pearson(all.missed, all.released),
+            mean: Some(Interval {
+                low,
+                high: Some(high),
+            }),
+            p99: sample.quantile(all, 99, 100),
+            miss_ratio: sample.missed(TAIL),
+            ..nothing
         }
     }
 }
 
-/// Returns Student's t interval of the mean of independent values; `None` for fewer than two.
-pub fn student(values: &Summary) -> Option<Interval> {
-    if values.count < 2 {
-        return None;
+/// Returns the value that Student's t exceeds with probability `tail`.
+pub fn student_quantile(freedom: f64, tail: f64) -> f64 {
+    if tail >= 0.5 {
+        // Symmetric about zero.
+        return if tail > 0.5 {
+            -student_quantile(freedom, 1.0 - tail)
+        } else {
+            0.0
+        };
     }
-    let freedom = to_f64(values.count - 1);
-    let error = values.standard_deviation()?.as_ns_f64() / freedom.sqrt();
-    let half = student_quantile(freedom) * error;
-    let mean = values.mean()?.as_ns_f64();
-    Some(Interval {
-        low: from_ns(mean - half),
-        high: from_ns(mean + half),
-    })
-}
-
-/// Returns the value that Student's t exceeds with probability 0.025.
-pub fn student_quantile(freedom: f64) -> f64 {
     // t^2 / (f + t^2) is distributed as Beta(1/2, f/2), so its odds are t^2 / f.
-    let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * TAIL);
+    let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * tail);
     libm::sqrt(freedom * quantile.odds)
 }
 
@@ -115,34 +162,12 @@ fn quantile(a: u64, b: u64, p: f64) -> f64 {
     }
 }
 
-/// Returns the number of trials without a hit after which the upper limit is at most `ratio`: about
-/// `3 / ratio` at 95 % confidence (rule of three).
-pub fn packets_needed(ratio: f64, confidence: f64) -> u64 {
-    // (1 - ratio)^n <= 1 - confidence.
-    let trials = libm::log1p(-confidence) / libm::log1p(-ratio);
-    #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and a cast saturates"
-    )]
-    let trials = trials.ceil() as u64;
-    trials.max(1)
-}
-
 #[allow(
     clippy::cast_precision_loss,
     reason = "a count above 2^53 is as good as its neighbor in a statistic"
 )]
 fn to_f64(count: u64) -> f64 {
     count as f64
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "an estimate is rounded to a nanosecond"
-)]
-fn from_ns(ns: f64) -> Duration {
-    Duration::from_ns(ns.round() as i64)
 }
 
 #[cfg(test)]

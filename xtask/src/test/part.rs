@@ -211,6 +211,11 @@ const LONG: &[Long] = &[
         tests: &["rtether bounds::words::"],
     },
     Long {
+        name: "long-confidence",
+        purpose: "95 % means 95 %: 2 000 experiments a cell against an exact queue, and 1 000 searches for a limit",
+        tests: &["rtether confidence::"],
+    },
+    Long {
         name: "long-sweep",
         purpose: "studies: killed at random moments, with 100 seeds",
         tests: &["rtether-cli sweep::killing"],

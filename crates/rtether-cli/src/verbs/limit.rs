@@ -47,7 +47,7 @@ pub(crate) struct LimitArgs {
 }
 
 const LIMIT_NOTES: &str = "Example: rtether limit plant.yaml --flows bulk* --miss 1e-4\n\nExit codes: 0 the present load is within the limit, 1 it is not, \
-3 too few packets to say.";
+3 neither is shown: it needs more runs.";
 
 /// Runs `limit`.
 pub(crate) fn run(arguments: &LimitArgs) -> Exit {

@@ -12,6 +12,7 @@ mod port;
 mod segment;
 mod stream;
 mod summary;
+mod tally;
 
 use alloc::vec::Vec;
 
@@ -24,6 +25,7 @@ pub use port::{AccessRecord, PortRecord, QueueRecord};
 pub use segment::{Place, Segment};
 pub use stream::{Bucket, ChannelRecord, StreamRecord, TransferRecord, Worst};
 pub use summary::Summary;
+pub use tally::Tally;
 
 /// Results of one run, or of several merged ones.
 #[derive(Clone, Debug, Default, PartialEq)]

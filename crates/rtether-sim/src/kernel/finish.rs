@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
-use rtether_model::record::{AccessRecord, NodeRecord, PortRecord, Record, Segment, StreamRecord};
+use rtether_model::record::{
+    AccessRecord, NodeRecord, PortRecord, Record, Segment, StreamRecord, Tally,
+};
 
 use super::Simulation;
 use crate::agenda::Agenda;
@@ -46,6 +48,20 @@ impl Simulation {
         }
     }
 
+    /// Returns what was counted of each stream so far, in the order of the record's streams.
+    pub fn tallies(&self) -> Vec<Tally> {
+        let released = self.released_by_stream();
+        let both = self.streams.iter().zip(released);
+        both.map(|(stats, released)| stats.tally(released))
+            .collect()
+    }
+
+    /// Returns the counted releases of the flow of each stream.
+    fn released_by_stream(&self) -> impl Iterator<Item = u64> {
+        let flows = self.flows.iter();
+        flows.flat_map(|flow| flow.listeners().iter().map(|_| flow.counted()))
+    }
+
     fn port_records(&self) -> Vec<PortRecord> {
         let rests = self.port_rests.iter().zip(&self.queues);
         let ports = self.ports.iter().zip(rests);
@@ -65,10 +81,8 @@ impl Simulation {
         self.queues = Vec::new();
         let states = core::mem::take(&mut self.streams);
         let mut records = Vec::with_capacity(states.len());
-        let released = self.flows.iter();
-        let released = released.flat_map(|flow| flow.listeners().iter().map(|_| flow.counted()));
         let seed = self.config.seed;
-        let both = states.into_iter().zip(released);
+        let both = states.into_iter().zip(self.released_by_stream());
         let finished =
             both.map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)));
         records.extend(finished.map(|stream| self.with_channel(stream)));

@@ -273,6 +273,7 @@ fn mistake(
             text: why.into(),
         },
         secondary: Vec::new(),
+        changes: Vec::new(),
         help: vec![help.into()],
     })
 }

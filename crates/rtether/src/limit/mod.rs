@@ -1,11 +1,20 @@
 //! The input limit of a whole network: how much other traffic the real-time flows tolerate (R24,
 //! R25).
 //!
-//! [`find`] scales the load of chosen flows and simulates until it has the highest load at which
-//! every flow with a deadline meets the target miss ratio with the stated confidence, and the
-//! lowest at which one does not. All loads are simulated with the same seeds, so that chance
-//! affects all of them alike. For a shared medium the result includes the closed form of the worst
-//! case of N trials. Source: 002 Kweon 1 and 2 (catalogue 3a, W4).
+//! [`find`] scales the load of chosen flows and simulates, in two stages. The *search* halves the
+//! interval between a load that passes and one that does not, always with the same seeds. It looks
+//! often, and chance passes one look in twenty, so that it certifies nothing. The *certification*
+//! has fresh seeds and a ladder of loads that the search has fixed: it climbs from a little below
+//! what the search found, and stops at the first rung that does not pass.
+//!
+//! **The confidence holds over the whole search.** Let the true miss ratio grow with the load. The
+//! rungs do not depend on the fresh seeds. A load above the true limit is certified only if the first
+//! rung above the true limit passes, and one test with the stated confidence decides about that
+//! rung: a sequence of tests in a fixed order needs no correction (Maurer, Hothorn and Lehmacher 1995).
+//! A load passes only if all flows pass, which needs none either (Berger 1982).
+//!
+//! For a shared medium the result includes the closed form of the worst case of N trials. Source:
+//! 002 Kweon 1 and 2 (catalogue 3a, W4).
 
 mod access;
 pub(crate) mod load;
@@ -92,6 +101,27 @@ pub struct Trial {
     pub worst: Misses,
     /// Verdict on this load.
     pub verdict: TrialVerdict,
+    /// The stage it belongs to.
+    pub stage: Stage,
+}
+
+/// Stage of the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Looks for the limit, with the seeds of the scenario.
+    Search,
+    /// Certifies a load, with the seeds that follow.
+    Certification,
+}
+
+impl Stage {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Certification => "certify",
+        }
+    }
 }
 
 /// Misses of one flow over all listeners and runs.
@@ -103,8 +133,8 @@ pub struct Misses {
     pub missed: u64,
     /// Packets released.
     pub released: u64,
-    /// Upper limit of the miss ratio with the stated confidence (Clopper-Pearson).
-    pub upper: f64,
+    /// Upper limit of the miss ratio with the stated confidence; `None` if the runs do not tell it.
+    pub upper: Option<f64>,
 }
 
 /// Verdict on one load.
@@ -112,9 +142,11 @@ pub struct Misses {
 pub enum TrialVerdict {
     /// The target holds for every flow.
     Pass,
-    /// The target is not shown for some flow although there were enough packets.
+    /// Some flow exceeds the target with the stated confidence.
     Fail,
-    /// Even without a miss there would be too few packets to show it.
+    /// Neither is shown.
+    Open,
+    /// Even without a miss neither would be shown.
     TooFew,
 }
 
@@ -124,6 +156,7 @@ impl TrialVerdict {
         match self {
             Self::Pass => "pass",
             Self::Fail => "fail",
+            Self::Open => "not shown",
             Self::TooFew => "too few packets",
         }
     }
@@ -134,12 +167,12 @@ impl TrialVerdict {
 pub enum End {
     /// The limit lies between two loads.
     Found {
-        /// The highest load that passes.
+        /// The highest load that is certified.
         passing: usize,
-        /// The lowest load that fails.
+        /// The lowest load that does not pass.
         failing: usize,
     },
-    /// No load fails, not even one above the capacity of the stations.
+    /// Every load passes, even one above the capacity of the stations.
     Unlimited {
         /// The highest load that was tried.
         passing: usize,
@@ -148,9 +181,11 @@ pub enum End {
     Never,
     /// The runs are too few or too short to show the target.
     TooFew {
-        /// Number of runs that would suffice; `None` if more runs do not help.
+        /// Number of runs to try next; `None` if a flow released nothing.
         runs: Option<u64>,
     },
+    /// The runs begin with a transient that is not over at the end of the warm-up.
+    Unsettled,
     /// The search was interrupted.
     Interrupted,
 }
@@ -175,37 +210,49 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Returns the highest load that is known to pass.
+    /// Returns the highest load that is certified.
     pub fn passing(&self) -> Option<&Trial> {
         match self.end {
             End::Found { passing, .. } | End::Unlimited { passing } => self.trials.get(passing),
-            End::Never | End::TooFew { .. } | End::Interrupted => None,
+            End::Never | End::TooFew { .. } | End::Unsettled | End::Interrupted => None,
         }
     }
 
-    /// Returns the lowest load that is known to fail.
+    /// Returns the lowest load that does not pass.
     pub fn failing(&self) -> Option<&Trial> {
         match self.end {
             End::Found { failing, .. } => self.trials.get(failing),
-            End::Unlimited { .. } | End::Never | End::TooFew { .. } | End::Interrupted => None,
+            End::Unlimited { .. }
+            | End::Never
+            | End::TooFew { .. }
+            | End::Unsettled
+            | End::Interrupted => None,
         }
     }
 
     /// Returns whether the present load is within the limit.
     pub fn conclusion(&self) -> Conclusion {
-        match self.end {
-            End::Found { .. } | End::Unlimited { .. } => {
-                Conclusion::meets(Some(self.present_load_passes()))
-            }
-            End::Never => Conclusion::Failed,
-            End::TooFew { .. } => Conclusion::NoAnswer,
-            End::Interrupted => Conclusion::Interrupted,
+        match (self.end, self.present()) {
+            (End::Interrupted, _) => Conclusion::Interrupted,
+            (End::TooFew { .. } | End::Unsettled, _) => Conclusion::NoAnswer,
+            (_, TrialVerdict::Pass) => Conclusion::meets(Some(true)),
+            (_, TrialVerdict::Fail) => Conclusion::Failed,
+            (_, TrialVerdict::Open | TrialVerdict::TooFew) => Conclusion::NoAnswer,
         }
     }
 
-    /// Returns whether the unchanged load of the scenario passes.
-    pub fn present_load_passes(&self) -> bool {
-        self.passing().is_some_and(|trial| trial.factor >= 1.0)
+    /// Returns the verdict on the unchanged load of the scenario: it passes only if it or a higher
+    /// one is certified.
+    pub fn present(&self) -> TrialVerdict {
+        if self.passing().is_some_and(|trial| trial.factor >= 1.0) {
+            return TrialVerdict::Pass;
+        }
+        match self.trials.first().map(|trial| trial.verdict) {
+            Some(TrialVerdict::Fail) => TrialVerdict::Fail,
+            // What only the search has passed is not certified.
+            Some(TrialVerdict::Pass | TrialVerdict::Open) => TrialVerdict::Open,
+            Some(TrialVerdict::TooFew) | None => TrialVerdict::TooFew,
+        }
     }
 }
 

@@ -35,8 +35,8 @@ fn sentence(limit: &Limit) -> String {
         (End::Found { .. }, Some(trial)) => {
             let failing = limit.failing().map_or(0.0, |trial| trial.load_bps);
             format!(
-                "The limit is {}, {:.3} times the present load of {}: it keeps a {target}, {} do \
-                 not.",
+                "The limit is {}, {:.3} times the present load of {}: it keeps a {target}; for {} \
+                 that is not shown.",
                 rate(trial.load_bps),
                 trial.factor,
                 rate(limit.present_bps),
@@ -58,9 +58,12 @@ fn sentence(limit: &Limit) -> String {
             )
         }
         (End::TooFew { runs: Some(runs) }, _) => format!(
-            "The packets simulated are too few to show a {target}, even if none of them were \
-             late: use `--runs {runs}` or a longer `--for`, or relax the target."
+            "Needs more runs: the packets simulated are too few, or depend on each other too much, \
+             to show a {target}: use `--runs {runs}` or a longer `--for`, or relax the target."
         ),
+        (End::Unsettled, _) => "Needs a longer `warmup`: the beginning of the runs differs from \
+             the rest, so that no limit can be shown."
+            .into(),
         (End::TooFew { runs: None }, _) => format!(
             "A flow with a deadline released no packets, so that no {target} can be shown: use a \
              longer `--for`, or start the flow earlier."
@@ -226,7 +229,8 @@ fn loads(scenario: &Scenario, trials: &[&Trial]) -> Table {
             Cell::from(missed).shown(format!("{missed} of {released}"))
         })
         .amount("upper limit", |trial| {
-            Cell::from(trial.worst.upper).shown(format!("{:.3e}", trial.worst.upper))
+            let shown = |upper| Cell::from(upper).shown(format!("{upper:.3e}"));
+            trial.worst.upper.map(shown)
         })
         .shown("worst flow", worst)
         .rank(1)
@@ -242,6 +246,7 @@ fn loads(scenario: &Scenario, trials: &[&Trial]) -> Table {
         .file("released_packets", |trial| trial.worst.released)
         .file("miss_ratio_upper", |trial| trial.worst.upper)
         .both("verdict", "verdict", |trial| trial.verdict.name())
+        .both("stage", "stage", |trial| trial.stage.name())
         .file("cbd_bytes", |_| ())
         .file("rp_ns", |_| ())
         .done()
@@ -288,6 +293,7 @@ const fn end_name(end: End) -> &'static str {
         End::Unlimited { .. } => "unlimited",
         End::Never => "never",
         End::TooFew { .. } => "too-few-packets",
+        End::Unsettled => "unsettled",
         End::Interrupted => "interrupted",
     }
 }
@@ -298,7 +304,11 @@ fn json(scenario: &Scenario, limit: &Limit) -> String {
     let question = &limit.question;
     let runs = match limit.end {
         End::TooFew { runs } => runs,
-        End::Found { .. } | End::Unlimited { .. } | End::Never | End::Interrupted => None,
+        End::Found { .. }
+        | End::Unlimited { .. }
+        | End::Never
+        | End::Unsettled
+        | End::Interrupted => None,
     };
     let found = |trial: Option<&Trial>| {
         trial.map_or(
@@ -321,6 +331,7 @@ fn json(scenario: &Scenario, limit: &Limit) -> String {
         },
         "end": end_name(limit.end),
         "conclusion": limit.conclusion().word(),
+        "present_load": limit.present().name(),
         "summary": verdict(limit),
         "present_load_bps": rounded(limit.present_bps),
         "limit": found(limit.passing()),
@@ -336,6 +347,7 @@ fn json(scenario: &Scenario, limit: &Limit) -> String {
             "released": trial.worst.released,
             "miss_ratio_upper": trial.worst.upper,
             "verdict": trial.verdict.name(),
+            "stage": trial.stage.name(),
         })).collect::<Vec<_>>(),
         "cbd_bytes": DEPTH.get(),
         "stations": stations.collect::<Vec<_>>(),

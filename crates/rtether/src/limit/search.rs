@@ -1,16 +1,17 @@
-//! Brackets the limit by doubling or halving the load, then halves the bracket.
+//! Brackets the limit by doubling or halving the load, halves the bracket, and certifies a load.
 
 use rtether_model::flow::FlowId;
 use rtether_model::network::LinkId;
 use rtether_model::quantity::Duration;
-use rtether_model::record::Record;
+use rtether_model::record::{Record, Summary};
 
-use super::{End, LimitError, Misses, Question, Trial, TrialVerdict, load};
+use super::{End, LimitError, Misses, Question, Stage, Trial, TrialVerdict, load};
 use crate::report::domain::Domain;
 use crate::report::text::real;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
-use crate::stats::{packets_needed, upper_limit};
+use crate::stats::interval::Sample;
+use crate::stats::{Needs, Spread};
 
 /// Loads below this share of the present one count as minimal.
 const LEAST: f64 = 1.0 / 1024.0;
@@ -18,6 +19,11 @@ const LEAST: f64 = 1.0 / 1024.0;
 /// Multiple of the capacity of the stations' links and shared media above which more load has no
 /// further effect.
 const MOST_OF_LINKS: f64 = 2.0;
+
+/// Rungs of the ladder, in steps below the load that the search found: it passes a load that had
+/// luck. A step is the tolerance, and at least [`LEAST_STEP`] of the load.
+const RUNGS: [i32; 5] = [8, 4, 2, 1, 0];
+const LEAST_STEP: f64 = 0.01;
 
 /// Result of a search.
 pub(super) struct SearchResult {
@@ -41,6 +47,7 @@ pub(super) fn run(
         trials: Vec::new(),
         record: None,
         passed: None,
+        lack: None,
     };
     let end = search.bracket()?;
     Ok(SearchResult {
@@ -59,16 +66,18 @@ struct Search<'a> {
     record: Option<Record>,
     /// Highest factor that has passed so far.
     passed: Option<f64>,
+    /// What the last load that was not shown would have needed.
+    lack: Option<End>,
 }
 
 /// Outcome of one load.
 enum Step {
     /// It passes; its index.
     Pass(usize),
-    /// It fails; its index.
+    /// It does not; its index.
     Fail(usize),
-    /// Further loads are pointless.
-    Stop(End),
+    /// Interrupted.
+    Stop,
 }
 
 impl Search<'_> {
@@ -76,41 +85,88 @@ impl Search<'_> {
         let (mut passing, mut failing) = (None, None);
         let mut factor = 1.0;
         let (passing, failing) = loop {
-            match self.step(factor)? {
-                Step::Stop(end) => return Ok(end),
+            match self.step(factor, Stage::Search)? {
+                Step::Stop => return Ok(End::Interrupted),
                 Step::Pass(at) => passing = Some(at),
                 Step::Fail(at) => failing = Some(at),
             }
             match (passing, failing) {
                 (Some(passing), Some(failing)) => break (passing, failing),
                 (Some(passing), None) if self.is_beyond_links(factor) => {
-                    return Ok(End::Unlimited { passing });
+                    return self.certify(passing, None);
                 }
-                (None, Some(_)) if factor <= LEAST => return Ok(End::Never),
+                (None, Some(_)) if factor <= LEAST => {
+                    return Ok(self.lack.unwrap_or(End::Never));
+                }
                 (Some(_), None) => factor *= 2.0,
+                // If the present load cannot be judged, perhaps none can.
+                (None, Some(at)) if factor >= 1.0 && self.is_too_few(at) => match self.least()? {
+                    Some(end) => return Ok(end),
+                    None => factor /= 2.0,
+                },
                 (None, _) => factor /= 2.0,
             }
         };
         self.bisect(passing, failing)
     }
 
+    fn is_too_few(&self, trial: usize) -> bool {
+        self.trials[trial].verdict == TrialVerdict::TooFew
+    }
+
+    /// Tries the least load; returns the end of the search if it does not pass.
+    fn least(&mut self) -> Result<Option<End>, LimitError> {
+        Ok(match self.step(LEAST, Stage::Search)? {
+            Step::Stop => Some(End::Interrupted),
+            Step::Pass(_) => None,
+            Step::Fail(_) => Some(self.lack.unwrap_or(End::Never)),
+        })
+    }
+
     fn bisect(&mut self, mut passing: usize, mut failing: usize) -> Result<End, LimitError> {
         loop {
             let (low, high) = (self.trials[passing].factor, self.trials[failing].factor);
-            if high - low <= self.question.tolerance * high {
-                return Ok(End::Found { passing, failing });
-            }
             let middle = low.midpoint(high);
-            // The factors are adjacent floating-point numbers.
-            if middle <= low || middle >= high {
-                return Ok(End::Found { passing, failing });
+            let is_near = high - low <= self.question.tolerance * high;
+            // Or the factors are adjacent floating-point numbers.
+            if is_near || middle <= low || middle >= high {
+                return self.certify(passing, Some(failing));
             }
-            match self.step(middle)? {
-                Step::Stop(end) => return Ok(end),
+            match self.step(middle, Stage::Search)? {
+                Step::Stop => return Ok(End::Interrupted),
                 Step::Pass(at) => passing = at,
                 Step::Fail(at) => failing = at,
             }
         }
+    }
+
+    /// Climbs the ladder below the load that the search found. `failing` is the load above it.
+    fn certify(&mut self, found: usize, failing: Option<usize>) -> Result<End, LimitError> {
+        let top = self.trials[found].factor;
+        let step = self.question.tolerance.max(LEAST_STEP);
+        let mut passing = None;
+        let mut failing = failing;
+        for rung in RUNGS {
+            match self.step(top * (1.0 - step).powi(rung), Stage::Certification)? {
+                Step::Stop => return Ok(End::Interrupted),
+                Step::Pass(at) => passing = Some(at),
+                Step::Fail(at) => {
+                    failing = Some(at);
+                    break;
+                }
+            }
+        }
+        Ok(match (passing, failing) {
+            (Some(passing), Some(failing)) => End::Found { passing, failing },
+            (Some(passing), None) => End::Unlimited { passing },
+            // What the search found was luck; more packets leave less to it.
+            (None, _) => self.lack.unwrap_or_else(|| self.twice()),
+        })
+    }
+
+    fn twice(&self) -> End {
+        let runs = u64::from(self.scenario.run.runs) * 2;
+        End::TooFew { runs: Some(runs) }
     }
 
     /// Any excess over the capacity of the stations would only wait in them.
@@ -146,7 +202,7 @@ impl Search<'_> {
         load::total_bps(self.scenario, self.flows) * factor > MOST_OF_LINKS * capacity
     }
 
-    fn step(&mut self, factor: f64) -> Result<Step, LimitError> {
+    fn step(&mut self, factor: f64, stage: Stage) -> Result<Step, LimitError> {
         let mut scenario = self.scenario.clone();
         for id in self.flows {
             let flow = &mut scenario.flows[id.index()];
@@ -154,98 +210,159 @@ impl Search<'_> {
                 *flow = other;
             }
         }
-        let results = run::simulate(&scenario, self.progress)?;
+        let run = &mut scenario.run;
+        if stage == Stage::Certification {
+            run.seed = run.seed.wrapping_add(u64::from(run.runs));
+        }
+        let (results, spreads) = run::simulate_with_spread(&scenario, self.progress)?;
         if results.partial {
-            return Ok(Step::Stop(End::Interrupted));
+            return Ok(Step::Stop);
         }
         let record = results.record;
-        let misses = misses(&scenario, &record, self.question.confidence);
-        let (verdict, worst) = judge(&misses, self.question);
+        let judged = judge(&scenario, self.question, &record, &spreads);
         self.trials.push(Trial {
             factor,
             load_bps: load::total_bps(&scenario, self.flows),
             throughput_bps: throughput(&record, self.flows),
             utilization: utilization(&record),
-            worst,
-            verdict,
+            worst: judged.misses,
+            verdict: judged.verdict,
+            stage,
         });
         let at = self.trials.len() - 1;
-        match verdict {
-            TrialVerdict::Pass if self.passed.is_none_or(|other| factor > other) => {
+        if judged.verdict == TrialVerdict::Pass {
+            // A load that is certified says more than one that was found.
+            if stage == Stage::Certification || self.passed.is_none_or(|other| factor > other) {
                 self.passed = Some(factor);
                 self.record = Some(record);
             }
-            TrialVerdict::Pass => {}
-            TrialVerdict::Fail | TrialVerdict::TooFew if self.passed.is_none() => {
-                self.record = Some(record);
-            }
-            TrialVerdict::Fail | TrialVerdict::TooFew => {}
+            return Ok(Step::Pass(at));
         }
-        Ok(match verdict {
-            TrialVerdict::Pass => Step::Pass(at),
-            TrialVerdict::Fail => Step::Fail(at),
-            TrialVerdict::TooFew => Step::Stop(End::TooFew {
-                runs: runs_needed(&misses, self.question, scenario.run.runs),
-            }),
-        })
+        self.lack = judged.lack;
+        if self.passed.is_none() {
+            self.record = Some(record);
+        }
+        Ok(Step::Fail(at))
     }
 }
 
-/// Pools the misses of each flow with a deadline over its listeners and all runs.
-fn misses(scenario: &Scenario, record: &Record, confidence: f64) -> Vec<Misses> {
-    let numbered = (0u32..).map(FlowId).zip(&scenario.flows);
-    let with_deadline = numbered.filter(|(_, flow)| flow.deadline.is_some());
-    let pooled = with_deadline.map(|(id, _)| {
-        let streams = || record.streams.iter().filter(|s| s.flow_id() == id);
-        let missed = streams().map(|stream| stream.missed).sum();
-        let released = streams().map(|stream| stream.released).sum();
-        Misses {
-            flow: id,
-            missed,
-            released,
-            upper: upper_limit(missed, released, confidence),
-        }
-    });
-    pooled.collect()
+/// What one load shows of one flow.
+struct Judged {
+    misses: Misses,
+    verdict: TrialVerdict,
+    /// What it would need, if neither is shown.
+    lack: Option<End>,
 }
 
-/// Judges a load by its worst flow; a failure outranks too few packets.
-fn judge(misses: &[Misses], question: &Question) -> (TrialVerdict, Misses) {
-    let needed = packets_needed(question.miss_ratio, question.confidence);
-    let judged = misses.iter().map(|one| {
-        let verdict = if one.upper <= question.miss_ratio {
-            TrialVerdict::Pass
-        } else if one.released < needed
-            && real(one.missed) <= question.miss_ratio * real(one.released)
-        {
-            TrialVerdict::TooFew
-        } else {
-            TrialVerdict::Fail
-        };
-        (verdict, *one)
-    });
+/// Judges a load by its worst flow; a failure outranks what is not shown.
+fn judge(scenario: &Scenario, question: &Question, record: &Record, spreads: &[Spread]) -> Judged {
+    let numbered = (0u32..).map(FlowId).zip(&scenario.flows);
+    let with_deadline = numbered.filter(|(_, flow)| flow.deadline.is_some());
+    let judged = with_deadline.map(|(id, _)| judge_flow(id, question, record, spreads));
     let rank = |verdict: TrialVerdict| match verdict {
         TrialVerdict::Pass => 0,
-        TrialVerdict::TooFew => 1,
-        TrialVerdict::Fail => 2,
+        TrialVerdict::Open => 1,
+        TrialVerdict::TooFew => 2,
+        TrialVerdict::Fail => 3,
     };
+    let upper = |one: &Judged| one.misses.upper.unwrap_or(1.0);
     judged
-        .max_by(|(a, one), (b, other)| {
-            let by_verdict = rank(*a).cmp(&rank(*b));
-            let by_limit = one.upper.total_cmp(&other.upper);
+        .max_by(|one, other| {
+            let by_verdict = rank(one.verdict).cmp(&rank(other.verdict));
+            let by_limit = upper(one).total_cmp(&upper(other));
             // Among equals, the first in the scenario's order.
-            by_verdict.then(by_limit).then(other.flow.cmp(&one.flow))
+            let by_order = other.misses.flow.cmp(&one.misses.flow);
+            by_verdict.then(by_limit).then(by_order)
         })
         .expect("a flow with a deadline was required")
 }
 
-/// Returns the number of runs after which every flow would have enough packets if none is missed.
-fn runs_needed(misses: &[Misses], question: &Question, runs: u32) -> Option<u64> {
-    let needed = packets_needed(question.miss_ratio, question.confidence);
-    let fewest = misses.iter().map(|one| one.released).min()?;
-    let all = u128::from(needed) * u128::from(runs);
-    let runs = all.div_ceil(u128::from(fewest).max(1));
-    (fewest > 0).then(|| u64::try_from(runs).unwrap_or(u64::MAX))
+/// Judges a flow by all its listeners and runs together.
+fn judge_flow(flow: FlowId, question: &Question, record: &Record, spreads: &[Spread]) -> Judged {
+    let both = record.streams.iter().zip(spreads);
+    let (mut missed, mut released, mut latency) = (0, 0, Summary::default());
+    let mut own = Vec::new();
+    for (stream, spread) in both.filter(|(stream, _)| stream.flow_id() == flow) {
+        missed += stream.missed;
+        released += stream.released;
+        latency.merge(&stream.latency);
+        own.push(spread);
+    }
+    let misses = |upper| Misses {
+        flow,
+        missed,
+        released,
+        upper,
+    };
+    let runs = u64::from(record.runs);
+    let sample = match Sample::new(&own, latency.standard_deviation()) {
+        Ok(sample) => sample,
+        Err(_) if exceeds_always(question, &own) => {
+            return Judged {
+                misses: misses(None),
+                verdict: TrialVerdict::Fail,
+                lack: None,
+            };
+        }
+        Err(needs) => {
+            let lack = match needs {
+                Needs::Warmup => End::Unsettled,
+                Needs::Runs => End::TooFew {
+                    runs: (released > 0).then(|| (2 * runs).max(LEAST_RUNS)),
+                },
+            };
+            return Judged {
+                misses: misses(None),
+                verdict: TrialVerdict::TooFew,
+                lack: Some(lack),
+            };
+        }
+    };
+    let (lower, upper) = sample
+        .missed(1.0 - question.confidence)
+        .unwrap_or((0.0, 1.0));
+    let needed = sample.needed(question.miss_ratio, question.confidence) / sample.independent();
+    let (verdict, lack) = if upper <= question.miss_ratio {
+        (TrialVerdict::Pass, None)
+    } else if lower > question.miss_ratio {
+        (TrialVerdict::Fail, None)
+    } else if needed > 1.0 {
+        let runs = rounded_up(real(sample.runs()) * needed);
+        (TrialVerdict::TooFew, Some(End::TooFew { runs: Some(runs) }))
+    } else {
+        (
+            TrialVerdict::Open,
+            Some(End::TooFew {
+                runs: Some(2 * runs),
+            }),
+        )
+    };
+    Judged {
+        misses: misses(Some(upper)),
+        verdict,
+        lack,
+    }
+}
+
+/// Returns whether every unit has more misses than permitted. Then the flow fails, even if its
+/// latencies grow without end and no interval is known.
+fn exceeds_always(question: &Question, spreads: &[&Spread]) -> bool {
+    let mut units = spreads.iter().flat_map(|spread| spread.units());
+    let is_above = |missed: u64, released: u64| real(missed) > question.miss_ratio * real(released);
+    spreads.iter().all(|spread| spread.units().len() > 1)
+        && units.all(|unit| is_above(unit.missed, unit.released))
+}
+
+/// Runs proposed where there are too few to tell anything.
+const LEAST_RUNS: u64 = 4;
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive, and a cast saturates"
+)]
+const fn rounded_up(runs: f64) -> u64 {
+    runs.ceil() as u64
 }
 
 fn throughput(record: &Record, flows: &[FlowId]) -> f64 {

@@ -26,7 +26,7 @@ pub use statistics::{Combined, Statistics};
 
 pub use valentim::{Contradiction, Costs, Given};
 
-use crate::stats::clopper_pearson;
+use crate::stats::TAIL;
 
 /// What to measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +79,18 @@ pub struct Valentim {
     pub given: Given,
     /// The resulting parts.
     pub costs: Result<Costs, Contradiction>,
+}
+
+/// Requests with a round trip beyond the deadline, or without an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Misses {
+    /// Their number.
+    pub misses: u64,
+    /// Requests that were answered or lost.
+    pub due: u64,
+    /// The 95 % interval of their ratio; `None` if the requests are too few, or depend on each other
+    /// for too long.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// A round trip far from the others.
@@ -139,14 +151,19 @@ impl Measurement {
         Combined::of(&series.collect::<Vec<_>>(), self.all().as_ref()?)
     }
 
-    /// Returns misses, decided requests (answered or lost), and the 95 % interval of their ratio;
-    /// `None` without a deadline or without requests.
-    pub fn misses(&self) -> Option<(u64, u64, (f64, f64))> {
+    /// Returns misses and decided requests (answered or lost), with the 95 % interval of their ratio
+    /// if there are enough; `None` without a deadline or without requests.
+    pub fn misses(&self) -> Option<Misses> {
         let deadline = self.subject.deadline?;
         let late = self.samples.iter().filter(|s| s.round_trip > deadline);
         let misses = late.count() as u64 + self.counters.lost;
         let due = self.counters.answered + self.counters.lost;
-        Some((misses, due, clopper_pearson(misses, due)?))
+        let sample = self.batches();
+        (due > 0).then(|| Misses {
+            misses,
+            due,
+            interval: sample.and_then(|own| own.missed(TAIL)),
+        })
     }
 
     /// Returns outliers in request order; consecutive ones are merged.

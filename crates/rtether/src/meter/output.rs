@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measurement, Outlier, Settling, Statistics, split};
+use super::{Measurement, Misses, Outlier, Settling, Statistics, split};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Rows, Screen, Table};
 use crate::report::text::{plural, time};
@@ -90,13 +90,18 @@ impl Render for Measurement {
 fn remarks(measurement: &Measurement, text: &mut String) {
     let counters = &measurement.counters;
     _ = writeln!(text, "\n{} of {} lost", counters.lost, counters.sent);
-    if let Some((misses, due, (low, high))) = measurement.misses() {
+    if let Some(Misses {
+        misses,
+        due,
+        interval,
+    }) = measurement.misses()
+    {
         let deadline = measurement.subject.deadline.map_or_else(String::new, time);
-        _ = writeln!(
-            text,
-            "{misses} of {due} beyond {deadline} or lost; 95 % interval of the ratio {low:.2e} to \
-             {high:.2e}"
-        );
+        let sure = match interval {
+            Some((low, high)) => format!("95 % interval of the ratio {low:.2e} to {high:.2e}"),
+            None => "an interval of the ratio needs more samples".to_owned(),
+        };
+        _ = writeln!(text, "{misses} of {due} beyond {deadline} or lost; {sure}");
     }
     if let Some(combined) = measurement
         .combined()
@@ -143,15 +148,18 @@ fn remarks(measurement: &Measurement, text: &mut String) {
 
 /// Says how sure the mean is, and how many samples would be enough.
 fn remark_settling(settling: &Settling, text: &mut String) {
-    _ = write!(
-        text,
-        "mean known to within {} (95 %); 1 % of it takes about {}",
-        time(settling.half_interval),
-        plural(
-            usize::try_from(settling.enough).unwrap_or(usize::MAX),
-            "sample"
-        ),
-    );
+    let sure = match settling.half_interval.zip(settling.enough) {
+        Some((half, enough)) => {
+            let enough = usize::try_from(enough).unwrap_or(usize::MAX);
+            let enough = plural(enough, "sample");
+            format!(
+                "mean known to within {} (95 %); 1 % of it takes about {enough}",
+                time(half)
+            )
+        }
+        None => "how well the mean is known needs more samples".to_owned(),
+    };
+    text.push_str(&sure);
     let last = settling.means.iter().rev().take(3).rev();
     let words: Vec<String> = last
         .map(|first| format!("{} by {:.1} %", first.count, first.apart * 100.0))
@@ -274,15 +282,15 @@ fn json(measurement: &Measurement) -> String {
             "total_ns": combined.total.as_ns_f64(),
         })),
         "counters": counts,
-        "misses": measurement.misses().map(|(misses, due, (low, high))| json!({
+        "misses": measurement.misses().map(|own| json!({
             "deadline_ns": subject.deadline.map(Duration::as_ns_f64),
-            "misses": misses,
-            "due": due,
-            "ratio_low": low,
-            "ratio_high": high,
+            "misses": own.misses,
+            "due": own.due,
+            "ratio_low": own.interval.map(|ends| ends.0),
+            "ratio_high": own.interval.map(|ends| ends.1),
         })),
         "settling": measurement.settling().map(|settling| json!({
-            "half_interval_ns": settling.half_interval.as_ns_f64(),
+            "half_interval_ns": settling.half_interval.map(Duration::as_ns_f64),
             "enough": settling.enough,
             "means": settling.means.iter().map(|first| json!({
                 "count": first.count, "mean_ns": first.mean.as_ns_f64(), "apart": first.apart,

@@ -1,19 +1,22 @@
 //! Whether a sample is large enough: how its mean settles (R132).
 
 use rtether_model::quantity::Duration;
+use rtether_model::record::Summary;
 
 use super::Measurement;
+use crate::stats::interval::{Batch, Sample as Units};
 
 /// How the mean of a sample settles with its size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settling {
     /// Means of the first samples, at sizes of 10, 20, 50, 100, ... below all.
     pub means: Vec<First>,
-    /// Half the 95 % interval of the mean of all, from the means of twenty consecutive batches,
-    /// so that samples which depend on their neighbours are not taken for independent ones.
-    pub half_interval: Duration,
+    /// Half the 95 % interval of the mean of all, from consecutive batches, so that samples which
+    /// depend on their neighbours are not taken for independent ones; `None` if they depend on each
+    /// other for too long.
+    pub half_interval: Option<Duration>,
     /// Samples at which half the interval would be 1 % of the mean.
-    pub enough: u64,
+    pub enough: Option<u64>,
 }
 
 /// Mean of the first samples.
@@ -27,10 +30,8 @@ pub struct First {
     pub apart: f64,
 }
 
-/// Batches whose means tell the interval.
+/// Batches whose spread tells the interval.
 const BATCHES: usize = 20;
-/// Student's t for 95 % and 19 degrees of freedom.
-const STUDENT: f64 = 2.093;
 /// Samples in the smallest batch.
 const LEAST: usize = 5;
 /// Wanted half interval, as a part of the mean.
@@ -44,26 +45,57 @@ impl Measurement {
             .iter()
             .map(|sample| sample.round_trip.as_secs_f64())
             .collect();
-        let batch = times.len() / BATCHES;
         let all = mean(&times);
-        if batch < LEAST || all <= 0.0 {
+        if times.len() < BATCHES * LEAST || all <= 0.0 {
             return None;
         }
-        // Samples beyond the last whole batch belong to none.
-        let means: Vec<f64> = times.chunks_exact(batch).take(BATCHES).map(mean).collect();
-        let middle = mean(&means);
-        let squares: f64 = means.iter().map(|own| (own - middle).powi(2)).sum();
-        let deviation = (squares / count(BATCHES - 1)).sqrt();
-        let half = STUDENT * deviation / count(BATCHES).sqrt();
+        let interval = self.batches().map(|sample| sample.mean());
+        let half = interval.map(|(low, high)| (high - low) / 2);
         // The interval shrinks with the root of the size.
-        let factor = (half / (WANTED * all)).powi(2);
+        let enough = half.map(|half| {
+            let factor = (half.as_secs_f64() / (WANTED * all)).powi(2);
+            whole(count(times.len()) * factor)
+        });
         Some(Settling {
             means: sizes(times.len())
                 .map(|size| first(&times[..size], all))
                 .collect(),
-            half_interval: seconds(half),
-            enough: whole(count(batch * BATCHES) * factor),
+            half_interval: half,
+            enough,
         })
+    }
+
+    /// Returns consecutive batches of the requests; `None` if they tell no spread.
+    pub(super) fn batches(&self) -> Option<Units> {
+        let size = self.samples.len().div_ceil(BATCHES).max(1);
+        let deadline = self.subject.deadline.unwrap_or(Duration::MAX);
+        let mut batches = vec![Batch::default(); self.samples.len().div_ceil(size)];
+        let (mut lost, mut before) = (self.counters.lost, None);
+        for (at, sample) in self.samples.iter().enumerate() {
+            let batch = &mut batches[at / size];
+            batch.answered += 1;
+            batch.missed += u64::from(sample.round_trip > deadline);
+            batch.sum_ps += i128::from(sample.round_trip.as_ps());
+            // Requests that are missing before this one were lost then.
+            let place = (sample.series, sample.sequence);
+            let missing = match before {
+                Some((series, last)) if series == place.0 => place.1.saturating_sub(last + 1),
+                _ => 0,
+            };
+            let missing = u64::from(missing).min(lost);
+            batch.lost += missing;
+            batch.missed += missing;
+            lost -= missing;
+            before = Some(place);
+        }
+        let last = batches.last_mut()?;
+        last.lost += lost;
+        last.missed += lost;
+        let mut all = Summary::default();
+        self.samples
+            .iter()
+            .for_each(|sample| all.record(sample.round_trip));
+        Units::of_batches(&batches, all.standard_deviation()?)
     }
 }
 

@@ -68,21 +68,37 @@ fn both_combined_deviations_by_hand() {
     assert_eq!(combined.total, Duration::from_ps(5_887_839));
 }
 
-/// Oracle: by hand. Twenty batches of five: ten with mean 9 and ten with mean 11, one after the
-/// other. Their deviation is the root of 20/19, half the interval 2.093 * 1.02598 / root of 20; the
-/// first ten samples have mean 10, and the first fifty, too.
+/// Oracle: by hand. Twenty batches of ten with means of 9.8 and 10.2, one after the other: their
+/// deviation is 0.2 times the root of 20/19, and its root of 20th part 0.045883. Single times
+/// deviate by 1, so that all 200 count as independent: 1 / (1 / 19 + 15 / 200) = 7.835 degrees of
+/// freedom, whose 97.5 % quantile is 2.314482 (SciPy 1.15).
 #[test]
 fn the_mean_settles_with_the_size() {
     let mut times = Vec::new();
     for batch in 0..20 {
-        times.extend([9 + 2 * (batch % 2); 5]);
+        let low = if batch % 2 == 0 { 6 } else { 4 };
+        times.extend((0..10).map(|at| if at < low { 9 } else { 11 }));
     }
-    let settling = measured(&[&times]).settling().expect("a hundred samples");
-    assert_eq!(settling.half_interval, Duration::from_ps(480_167));
-    // (0.48017 / 0.1)^2 times a hundred.
-    assert_eq!(settling.enough, 2_306);
-    let first: Vec<_> = settling.means.iter().map(|m| (m.count, m.mean)).collect();
-    assert_eq!(first, [(10, us(10)), (20, us(10)), (50, us(10))]);
+    let settling = measured(&[&times]).settling().expect("two hundred samples");
+    let half = settling.half_interval.expect("independent batches");
+    assert!((half.as_ns_f64() - 106.2).abs() < 1.0, "{half}");
+    // (0.1062 / 0.1)^2 times two hundred.
+    let enough = settling.enough.expect("a half interval");
+    assert!((224..=227).contains(&enough), "{enough}");
+    let first: Vec<_> = settling
+        .means
+        .iter()
+        .map(|m| (m.count, m.mean.as_ns_f64()))
+        .collect();
+    assert_eq!(
+        first,
+        [
+            (10, 9_800.0),
+            (20, 10_000.0),
+            (50, 9_960.0),
+            (100, 10_000.0)
+        ]
+    );
     let first = measured(&[&[8; 10], &[10; 90]]).settling().expect("enough");
     assert_eq!(first.means[0].mean, us(8));
     assert!((first.means[0].apart - 1.8 / 9.8).abs() < 1e-9);
@@ -92,10 +108,26 @@ fn the_mean_settles_with_the_size() {
 #[test]
 fn losses_are_misses() {
     let measurement = measured(&[&[9, 2, 4, 4, 5, 4, 5, 7]]);
-    let (misses, due, (low, high)) = measurement.misses().expect("a deadline");
-    assert_eq!((misses, due), (3, 10));
-    // Clopper and Pearson for 3 of 10: 0.0667 to 0.6525.
-    assert!((low - 0.066_7).abs() < 1e-3 && (high - 0.652_5).abs() < 1e-3);
+    let misses = measurement.misses().expect("a deadline");
+    // Eight samples tell no spread.
+    assert_eq!((misses.misses, misses.due, misses.interval), (3, 10, None));
+}
+
+/// Oracle: a hundred samples in one block of late ones say no more than a few independent ones;
+/// spread evenly, they are as good as independent ones, and the interval holds their share.
+#[test]
+fn misses_in_a_row_are_not_independent() {
+    let block: Vec<i64> = (0..400).map(|at| if at < 100 { 50 } else { 4 }).collect();
+    let spread: Vec<i64> = (0..400)
+        .map(|at| if at % 4 == 1 { 50 } else { 4 })
+        .collect();
+    let interval = |times: &[i64]| measured(&[times]).misses().expect("a deadline").interval;
+    assert_eq!(interval(&block), None);
+    let (low, high) = interval(&spread).expect("enough");
+    assert!(
+        low > 0.2 && low < 0.25 && high > 0.25 && high < 0.31,
+        "{low} {high}"
+    );
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub fn flows(checked: &Checked) -> Table {
                 s.confidence.mean.map(|interval| interval.low).into()
             }),
             ("delay_mean_high_ns", |s| {
-                s.confidence.mean.map(|interval| interval.high).into()
+                s.confidence.mean.and_then(|interval| interval.high).into()
             }),
             ("ethernet_mean_ns", |s| s.record.ethernet.mean().into()),
             ("ethernet_max_ns", |s| {

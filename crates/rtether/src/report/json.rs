@@ -41,7 +41,7 @@ use super::{stages, sums};
 use crate::adversary::{Found, Search};
 use crate::help::Change;
 use crate::measured::Measurement;
-use crate::run::{Confidence, Interval};
+use crate::run::{Confidence, Interval, Needs};
 use crate::scenario::Override;
 use rtether_report::format::{indented, write_indented};
 use rtether_report::number::Ns;
@@ -402,9 +402,12 @@ pub fn segment_key(segment: Segment) -> &'static str {
 }
 
 fn confidence(confidence: &Confidence) -> impl Serialize {
-    let interval = |own: Option<Interval>| own.map(|own| [Ns(own.low), Ns(own.high)]);
+    let interval = |own: Option<Interval>| own.map(|own| (Ns(own.low), maybe_ns(own.high)));
     object!({
         level: 0.95,
+        units: confidence.units,
+        kind: confidence.kind.name(),
+        needs: confidence.needs.map(Needs::words),
         mean_ns: interval(confidence.mean),
         p99_ns: interval(confidence.p99),
         miss_ratio: confidence.miss_ratio,

@@ -351,7 +351,7 @@ fn port_record(port: PortId, link: LinkId, core: bool, dice: &mut Dice) -> PortR
 fn confidence(stream: &StreamRecord) -> Confidence {
     let around = |value: Duration| Interval {
         low: value - value / 50,
-        high: value + value / 50,
+        high: Some(value + value / 50),
     };
     Confidence {
         mean: stream.latency.mean().map(around),
@@ -359,6 +359,8 @@ fn confidence(stream: &StreamRecord) -> Confidence {
         miss_ratio: stream
             .miss_ratio()
             .map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
+        units: 16,
+        ..Confidence::default()
     }
 }
 

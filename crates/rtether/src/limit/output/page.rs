@@ -65,8 +65,8 @@ pub fn html(scenario: &Scenario, limit: &Limit) -> String {
     page.render()
 }
 
-const LOADS_NOTE: &str = "Each load was simulated with the same seeds. The upper limit is that of \
-    the miss ratio of the worst flow.";
+const LOADS_NOTE: &str = "The search has the seeds of the scenario, the certification those that \
+    follow. The upper limit is that of the miss ratio of the worst flow.";
 const STATIONS_NOTE: &str = "The limit of the network, the same for every station or the same \
     multiple of the present load of each. A credit bucket also charges real-time packets: RP lets \
     through the limit and the other flows of the station.";
@@ -101,7 +101,7 @@ fn misses(limit: &Limit) -> Markup {
     let series = [
         (
             "upper limit",
-            points(&|t| t.worst.upper),
+            points(&|t| t.worst.upper.unwrap_or(0.0)),
             Style::LineAndMarkers,
         ),
         ("target", points(&|_| target), Style::Line),

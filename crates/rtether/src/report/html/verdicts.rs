@@ -407,6 +407,7 @@ fn figures(checked: &Checked, streams: &[usize]) -> Markup {
         ("std", true),
         ("p99 (95 % confidence)", true),
         ("late or lost", true),
+        ("95 % rests on", false),
         ("on Ethernet: mean", true),
         ("max", true),
         ("in end nodes", true),
@@ -431,7 +432,10 @@ fn figures_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
         let Some(value) = value else {
             return time_cell(None);
         };
-        let ends = interval.map(|i| format!(" ({} to {})", time(i.low), time(i.high)));
+        let ends = interval.map(|i| match i.high {
+            Some(high) => format!(" ({} to {})", time(i.low), time(high)),
+            None => format!(" (from {}; above needs more runs)", time(i.low)),
+        });
         TableCell::number(
             format!("{}{}", time(value), ends.unwrap_or_default()),
             value.as_ps(),
@@ -460,6 +464,7 @@ fn figures_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
         time_cell(record.latency.standard_deviation()),
         between(p99, sure.p99),
         missed,
+        TableCell::text(sure.basis()),
         time_cell(record.ethernet.mean()),
         time_cell((record.ethernet.count > 0).then_some(record.ethernet.max)),
         inside.map_or_else(
