@@ -1,16 +1,16 @@
 //! Times between events on the way of a packet.
 //!
 //! **Costs that are not known.** A cost may be any constant of an interval: the same for all packets
-//! in a run, and nobody knows which. *Theorem.* Take the most of each interval as the largest cost
-//! and the least as the smallest, as if it varied from packet to packet, but let the time under way
-//! vary by no more than it does for one constant. All bounds then hold for every constant. *Proof.*
-//! Take any constants. With these known, the analysis has services and gaps between the same ends
-//! or closer ones, and jitters that are no larger: induction along the way, since a jitter is the
-//! one before, plus a wait, plus the variation of the gap for these constants, of which
-//! [`Gap::varies`] is the largest. Everything else is computed from them and grows with the largest
-//! times and jitters, and shrinks with the smallest: so it is at least what is proved for these
-//! constants. Where packets of several flows, or a least time under way, come in (limits on the
-//! way, policers, replies as echoes), the whole difference of both ends counts.
+//! in a run. *Theorem.* Take the most of each interval as the largest cost and the least as the
+//! smallest, as if it varied from packet to packet, but let the time under way vary by no more than
+//! it does for one constant. All bounds then hold for every constant. *Proof.* Take a run with any
+//! constants. Its services and gaps lie between the ends, and a gap varies among the packets of a
+//! flow by at most [`Gap::varies`], which is the largest variation for any constant. The theorems of
+//! the analysis ask for nothing else: that services and gaps lie between their ends, and that
+//! jitters are at least the variation of the way so far, which is that of the release, the waits
+//! and the gaps ([`crate::solve`], by the first moment at which a bound is exceeded). Where packets
+//! of several flows, or a least time under way, come in (limits on the way, policers, replies as
+//! echoes), the whole difference of both ends counts.
 
 use crate::source::{INFINITE, add};
 

@@ -79,6 +79,9 @@ fn a_strict_reader_takes_no_assumption() {
     );
     let junit = gate::junit(&checked);
     assert!(junit.contains("if 2 assumptions hold"), "{junit}");
+    let page = rtether::report::html::render(&checked);
+    assert!(page.contains("proved if 2 assumptions hold"), "the banner");
+    assert!(page.contains("What it rests on"));
     be_strict(&mut checked);
     assert_eq!(checked.conclusion, Conclusion::NoAnswer);
     // Once the values are written, nothing is left to object to.

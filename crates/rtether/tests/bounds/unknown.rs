@@ -1,6 +1,7 @@
 //! Plants with costs that are not known: a bound holds for every constant between their ends.
 
-use rtether_bounds::analyze;
+use rtether_bounds::{Method, analyze};
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeKind, Partition};
 use rtether_model::quantity::Duration;
 use rtether_model::unknown::{CostName, Unknown};
@@ -73,6 +74,15 @@ impl Plant {
     }
 }
 
+/// Returns whether nothing limits the releases of a flow, or something on its way does.
+fn is_open(flow: &Flow) -> bool {
+    let is_limited = matches!(
+        flow.traffic,
+        Traffic::Periodic { .. } | Traffic::Sporadic { .. }
+    );
+    !is_limited || flow.is_published() || flow.connection.is_some() || flow.gap.is_some()
+}
+
 /// Returns by how much a cost may be above its least.
 fn ends(dice: &mut Dice) -> Duration {
     let most = dice.pick(&[1, 1_000, 20_000, 20_000, 100_000]);
@@ -118,14 +128,25 @@ fn bounds_hold_for_every_constant() {
 }
 
 /// Oracle: the analysis with the constants known, which has tests of its own: that of the interval
-/// is never below it. What it adds is shown beside what a cost that varies adds.
+/// is never below it, in plants without cycles and open flows. What it adds is shown beside what a cost that varies adds.
 #[test]
 fn an_interval_is_no_better_than_any_constant_of_it() {
-    let (mut all, mut bounds) = (0, [0.0; 2]);
+    let (mut all, mut sums) = (0, [0.0; 2]);
     for_each_case_up_to(CASES, "an_interval_is_no_better_than", |number| {
         let plant = Plant::unknown(number);
         let flows = &plant.flows;
         let interval = analyze(&plant.network, flows);
+        // A search for a fixed point may stop above the least one, and of two limits on an open flow
+        // one is chosen that is not the better one everywhere: these are valid for all constants, but
+        // not ordered.
+        let mut bounds = interval
+            .streams
+            .iter()
+            .filter_map(|own| own.bound.as_ref().ok());
+        let is_cyclic = bounds.any(|own| own.by_method[0].0 == Method::FixedPoint);
+        if is_cyclic || flows.iter().any(is_open) {
+            return;
+        }
         let mut dice = dice(number);
         let random = plant
             .network
@@ -139,12 +160,12 @@ fn an_interval_is_no_better_than_any_constant_of_it() {
                 let known = known.map_or(Duration::MAX, |bound| bound.latency);
                 assert!(known <= own.latency, "{known} with a constant, {own:?}");
                 all += 1;
-                bounds[0] += own.latency.as_secs_f64() / known.as_secs_f64();
-                bounds[1] += 1.0;
+                sums[0] += own.latency.as_secs_f64() / known.as_secs_f64();
+                sums[1] += 1.0;
             }
         }
     });
-    assert!(all > 0);
-    let mean = bounds[0] / f64::max(bounds[1], 1.0);
+    assert!(all > 100 || std::env::var_os("RTETHER_CASE").is_some());
+    let mean = sums[0] / f64::max(sums[1], 1.0);
     println!("{all} bounds, {mean:.3} times those of known constants in the mean");
 }

@@ -203,18 +203,31 @@ pub fn distributions(checked: &Checked) -> Markup {
     delays::distributions(&views)
 }
 
+/// Returns what the number of proved streams is called.
+fn proved_words(checked: &Checked) -> &'static str {
+    if checked.assumed.count() == 0 {
+        "proved"
+    } else {
+        "proved, if what is assumed holds"
+    }
+}
+
 /// Shows the overall verdict.
 pub fn verdict(checked: &Checked) -> Markup {
     let counts = checked.counts();
+    let condition = checked.assumed.condition();
     let is_late = checked.sums().iter().any(|sum| sum.failed.is_some());
     let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.judged()) {
         (0, ..) if is_late => (Tone::Bad, "\u{2717} a sum of delays is late".into()),
         (0, 0, 0) => (Tone::Neutral, "no latency is judged".into()),
-        (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} proved".into()),
+        (0, 0, _) if counts.held == 0 && condition.is_empty() => {
+            (Tone::Good, "\u{2713} proved".into())
+        }
+        (0, 0, _) if counts.held == 0 => (Tone::Neutral, format!("proved{condition}")),
         (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "all held so far, none proved".into()),
         (0, 0, _) => {
             let Counts { proved, held, .. } = counts;
-            let word = format!("{proved} proved, {held} held so far, not proved");
+            let word = format!("{proved} proved{condition}, {held} held so far, not proved");
             (Tone::Neutral, word)
         }
         (0, _, _) => (Tone::Neutral, "? nothing was delivered or due".into()),
@@ -236,7 +249,7 @@ fn lead(checked: &Checked) -> Markup {
     let runs = format!("runs of {}", time(record.duration));
     let tiles = [
         (counts.streams.to_string(), "streams"),
-        (counts.proved.to_string(), "proved"),
+        (counts.proved.to_string(), proved_words(checked)),
         (counts.held.to_string(), "held, not proved"),
         (counts.no_deadline.to_string(), "without a deadline"),
         (counts.late.to_string(), "late"),
