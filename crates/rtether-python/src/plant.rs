@@ -195,7 +195,7 @@ impl Plant {
         bound: bool,
         jobs: usize,
     ) -> PyResult<Outcome> {
-        let (scenario, written) = self.changed(py, &changes)?;
+        let (scenario, _) = self.changed(py, &changes)?;
         let unknown = || PyLookupError::new_err(format!("there is no stream `{flow}`"));
         let stream = Stream::named(&scenario, flow).ok_or_else(unknown)?;
         let choice = choice(packet)?;

@@ -8,10 +8,10 @@ use rtether_model::network::{
 };
 use rtether_model::route::{RouteError, Routing};
 
+use super::change::Override;
 use super::codes::{self, Severity};
 use super::diagnostic::{Diagnostic, quote};
 use super::lower::{Plant, ports_of};
-use super::overrides::Override;
 use super::reader::Reader;
 
 mod admission;

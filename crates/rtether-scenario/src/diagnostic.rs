@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::change::Override;
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
-use super::overrides::Override;
 use rtether_model::characters::is_unseen;
 
 /// A range of bytes in one source.

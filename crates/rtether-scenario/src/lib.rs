@@ -9,6 +9,7 @@
 //! Files are untrusted: size, depth and the output of generators are limited.
 
 mod additions;
+mod change;
 mod check;
 pub mod codes;
 pub mod diagnostic;
@@ -32,12 +33,12 @@ mod tried;
 mod units;
 mod written;
 
+pub use change::Override;
 pub use check::Domains;
 pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
 pub use include::Loader;
-pub use overrides::Override;
 pub use plan::{
     About, Assumption, Assumptions, Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic,
     Sum,

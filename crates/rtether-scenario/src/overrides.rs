@@ -5,21 +5,11 @@
 //! wins. The last key may be new; missing maps with fixed keys are created. The value is checked on
 //! lowering like any other, and diagnostics point at the override.
 
+use super::change::Override;
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
 use super::suggest;
 use super::tree::{self, Data, Entry, Value};
-
-/// One replaced value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Override {
-    /// Where, for example `flows.setpoint.period`.
-    pub path: String,
-    /// What to put there, in the syntax of the file.
-    pub value: String,
-    /// What diagnostics call it: `--set`, or the option that stands for it.
-    pub flag: &'static str,
-}
 
 /// Maps that are created if missing; their keys are fixed, so a misspelling is still found.
 const MADE: &[&str] = &[
@@ -39,43 +29,6 @@ const MADE: &[&str] = &[
 ];
 
 impl Override {
-    /// Creates the override of `path` made by an option.
-    pub fn new(flag: &'static str, path: impl Into<String>, value: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            value: value.into(),
-            flag,
-        }
-    }
-
-    /// Parses `PATH=VALUE` of `--set`; `None` without `=` or without a path.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::parse_for("--set", text)
-    }
-
-    /// Like [`Self::parse`], for another option.
-    pub fn parse_for(option: &'static str, text: &str) -> Option<Self> {
-        let (path, value) = text.split_once('=')?;
-        let (path, value) = (path.trim(), value.trim());
-        (!path.is_empty()).then(|| Self::new(option, path, value))
-    }
-
-    /// Returns `PATH=VALUE`.
-    pub fn text(&self) -> String {
-        format!("{}={}", self.path, self.value)
-    }
-
-    /// Returns it as an argument for a shell: `--set 'links[3].rate=1 Gbit/s'`.
-    pub fn argument(&self) -> String {
-        let text = self.text();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".=_-/:+".contains(c);
-        if text.chars().all(is_plain) {
-            format!("--set {text}")
-        } else {
-            format!("--set '{}'", text.replace('\'', r"'\''"))
-        }
-    }
-
     /// Returns the text shown in diagnostics.
     pub(super) fn source(&self) -> Source {
         Source {
@@ -384,21 +337,5 @@ pub(super) fn name_of(item: &Value) -> Option<&str> {
     match &entry.value.data {
         Data::Scalar(name) => Some(name),
         Data::Null | Data::List(_) | Data::Map(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_argument_is_one_word_of_a_shell() {
-        // By hand, after the rules of POSIX shells for quotation marks.
-        let argument = |path, value| Override::new("--set", path, value).argument();
-        assert_eq!(argument("flows.f.pcp", "6"), "--set flows.f.pcp=6");
-        let rate = argument("links[3].rate", "1 Gbit/s");
-        assert_eq!(rate, "--set 'links[3].rate=1 Gbit/s'");
-        let quoted = argument("flows.it's.pcp", "6");
-        assert_eq!(quoted, r"--set 'flows.it'\''s.pcp=6'");
     }
 }

@@ -170,9 +170,9 @@ pub enum Statistic {
 /// How many packets may be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// So many, over all runs.
+    /// That many, over all runs.
     Count(u64),
-    /// So many in a billion of those released.
+    /// That many in a billion of those released.
     PerBillion(u64),
 }
 

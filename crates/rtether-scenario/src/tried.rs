@@ -42,7 +42,7 @@ impl Trial<'_> {
 /// How a trial ended.
 enum Outcome {
     Mends,
-    /// So many errors are left.
+    /// That many errors are left.
     Fails(usize),
     /// The line is no edit, or stands for none that can be made.
     NoEdit,

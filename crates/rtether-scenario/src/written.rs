@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::change::Override;
 use crate::diagnostic::{Sink, Source};
-use crate::overrides::{self, Override};
+use crate::overrides;
 use crate::plan::Scenario;
 use crate::render::position;
 use crate::tree::{self, Data, Entry, Value};

@@ -21,7 +21,8 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 
 use crate::agenda::{Agenda, NEVER};
-use crate::chain::{Cause, Chain};
+use crate::cause::Cause;
+use crate::chain::Chain;
 use crate::message::Spent;
 use crate::packet::{Packet, REVERSE};
 use crate::random::{Draw, Purpose};

@@ -20,21 +20,12 @@ use alloc::collections::VecDeque;
 
 use rtether_model::record::Segment;
 
+use crate::cause::Cause;
 use crate::message::Spent;
-use crate::packet::Packet;
+use crate::packet::{Packet, Way};
 
 /// Legs kept of a connection: several windows of any size that TCP has here.
 const MOST: usize = 1 << 15;
-
-/// Why an end sends: the last leg that came to it, and when.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cause {
-    /// Number of the leg, from one; zero for none, or one that nobody waits for.
-    leg: u64,
-    at: i64,
-    /// Whether its application wrote what is sent, and had not done so before.
-    is_written: bool,
-}
 
 /// A segment that has arrived.
 struct Leg {
@@ -43,26 +34,6 @@ struct Leg {
     /// Position of its sender among the stations.
     sender: u8,
     packet: Way,
-}
-
-/// What is kept of a packet.
-#[derive(Clone, Copy)]
-pub(crate) struct Way {
-    pub(crate) begin: i64,
-    pub(crate) segments: [i64; Segment::OF_PACKETS],
-    pub(crate) worst: i64,
-    pub(crate) worst_place: u32,
-}
-
-impl Way {
-    pub(crate) const fn of(packet: &Packet) -> Self {
-        Self {
-            begin: packet.released_at,
-            segments: packet.segments,
-            worst: packet.worst,
-            worst_place: packet.worst_place,
-        }
-    }
 }
 
 /// The legs of one connection.

@@ -22,7 +22,8 @@ use rtether_model::flow::{Flow, TcpParameters};
 use rtether_model::quantity::{Bytes, Instant};
 
 use crate::agenda::{Agenda, NEVER};
-use crate::chain::{Cause, Chain};
+use crate::cause::Cause;
+use crate::chain::Chain;
 use crate::message::{Released, Spent};
 use crate::packet::{NONE, Packet, REVERSE};
 use crate::tcp;

@@ -33,6 +33,7 @@ mod admission;
 mod agenda;
 mod arp;
 mod bulk;
+mod cause;
 mod chain;
 mod config;
 mod conversation;

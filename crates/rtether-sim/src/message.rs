@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 
 use rtether_model::record::Segment;
 
-use crate::chain::Way;
-use crate::packet::{COUNTED, Packet, place_code};
+use crate::packet::{COUNTED, Packet, Way, place_code};
 
 /// The parts of a latency: those of the packets that carried the message, and what it waited for.
 #[derive(Clone, Default)]

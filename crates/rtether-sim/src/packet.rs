@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 
-use crate::chain::Cause;
+use crate::cause::Cause;
 use crate::publication::Message;
 use crate::tcp;
 use crate::twins::Twins;
@@ -393,5 +393,25 @@ impl Fifo {
     pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + use<'a> {
         let first = self.head();
         core::iter::successors(first, |&id| Some(pool.get(id).next)).take(self.len as usize)
+    }
+}
+
+/// What is kept of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) begin: i64,
+    pub(crate) segments: [i64; Segment::OF_PACKETS],
+    pub(crate) worst: i64,
+    pub(crate) worst_place: u32,
+}
+
+impl Way {
+    pub(crate) const fn of(packet: &Packet) -> Self {
+        Self {
+            begin: packet.released_at,
+            segments: packet.segments,
+            worst: packet.worst,
+            worst_place: packet.worst_place,
+        }
     }
 }

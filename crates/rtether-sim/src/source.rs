@@ -63,7 +63,7 @@ enum Begin {
 impl Source {
     /// Creates the source of a flow; for a bulk flow one that never releases.
     pub(crate) fn new(flow: &Flow, seed: u64) -> Self {
-        // Times that the traffic does not allow are refused by whoever reads them.
+        // Times that the traffic does not allow are refused where they are read.
         let given = flow.grid_of(&flow.releases).ok();
         let given = given.filter(|_| !flow.releases.is_empty());
         let begin = |is_random: bool| match given {

@@ -208,7 +208,7 @@ fn bounds(question: &Question<'_>) -> Result<Value, String> {
 
 /// Explains the slowest packet of a stream, or with `bound` its proved bound.
 fn explain(question: &Question<'_>, tell: &Tell) -> Result<Value, String> {
-    let (scenario, written) = plant(question)?;
+    let (scenario, _) = plant(question)?;
     let flow = question.text("flow");
     let stream = Stream::named(&scenario, flow);
     let stream = stream.ok_or_else(|| format!("there is no stream `{flow}`"))?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::report::text::percent;
 use crate::verdict::Assessment;
 
-/// Share of stalled packets from which figures without them are no evidence, as one in so many. The
+/// Share of stalled packets from which figures without them are no evidence, as one in this number. The
 /// longer a packet is under way, the surer it meets a stall, so those left are the quick ones.
 const FEW_STALLED: u64 = 20;
 
@@ -117,7 +117,7 @@ impl Measurement {
     }
 
     /// Returns the largest latency that a sum may count on, less stalls; `None` if nothing was delivered,
-    /// or stalls touched so many packets that the largest depends on what they are held to have cost.
+    /// or the stalls touched a share of packets so large that the largest depends on what they are held to have cost.
     pub fn summand(&self) -> Option<Duration> {
         let is_certain = self.with_stalls.max == self.max_less_stalls;
         let is_known = is_certain || self.much_stalled().is_none();

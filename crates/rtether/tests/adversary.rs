@@ -112,7 +112,7 @@ fn draw_flow(dice: &mut Dice, stations: usize, is_hub: bool) -> String {
 fn is_allowed(flow: &Flow, times: &[Duration]) -> bool {
     let ps: Vec<i64> = times.iter().map(|time| time.as_ps()).collect();
     let start = flow.start.as_ps();
-    let stop = flow.stop.map_or(i64::MAX, |stop| stop.as_ps());
+    let stop = flow.stop.map_or(i64::MAX, Duration::as_ps);
     let in_order = ps.windows(2).all(|pair| pair[0] <= pair[1]);
     let is_within = ps.iter().all(|time| (start..stop).contains(time));
     let fits = match flow.traffic {
@@ -149,7 +149,10 @@ fn is_allowed(flow: &Flow, times: &[Duration]) -> bool {
         Traffic::Sporadic { min_gap, .. } => ps
             .windows(2)
             .all(|pair| pair[1] - pair[0] >= min_gap.as_ps()),
-        _ => false,
+        Traffic::Poisson { .. }
+        | Traffic::Flood { .. }
+        | Traffic::Adaptive { .. }
+        | Traffic::Bulk(_) => false,
     };
     in_order && is_within && fits
 }

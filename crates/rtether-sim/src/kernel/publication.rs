@@ -7,9 +7,9 @@ use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
 
 use super::Simulation;
-use crate::chain::Way;
 use crate::message::{Released, Spent};
 use crate::observe::Observer;
+use crate::packet::Way;
 use crate::packet::{Packet, REVERSE, TAGGED, frame_octets};
 use crate::publication::{Outgoing, Reader, Sample};
 use crate::stats::StreamStats;

@@ -29,9 +29,9 @@ const MOST: u64 = 64;
 const EVENTS: u64 = 200_000;
 /// Events that a search for a single stream may simulate, a second of work.
 const LIMIT: u64 = 5_000_000;
-/// Above so many streams only those with a deadline are confirmed in the whole plant.
+/// Above that many streams only those with a deadline are confirmed in the whole plant.
 const CONFIRMED: usize = 100;
-/// After so many batches the search that found least begins anew.
+/// After that many batches the search that found least begins anew.
 const PATIENCE: u64 = 8;
 
 /// A search over the streams of a plant.

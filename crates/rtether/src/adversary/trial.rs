@@ -139,7 +139,7 @@ pub(super) fn skip(flow: &mut Flow, skipped: i64) {
     if let Traffic::Bulk(bulk) = &mut flow.traffic {
         bulk.transfers.retain(|transfer| transfer.start >= by);
         for transfer in &mut bulk.transfers {
-            transfer.start = transfer.start - by;
+            transfer.start -= by;
         }
     }
     if let Traffic::Periodic {

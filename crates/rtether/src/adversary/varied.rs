@@ -6,6 +6,10 @@ use rtether_model::quantity::Duration;
 
 /// What a scenario leaves open, and what it fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a freedom of its own"
+)]
 pub struct Varied {
     /// Periodic flows whose phases are drawn, floods included.
     pub phases: usize,
@@ -82,7 +86,7 @@ impl Varied {
         self.phases > 0 || self.times > 0 || self.is_drawn()
     }
 
-    /// Returns what differs between so many runs: `8 sets of phases and costs`, `phases fixed by the
+    /// Returns what differs between `runs` runs: `8 sets of phases and costs`, `phases fixed by the
     /// file`; empty if there is nothing to say.
     pub fn words(&self, runs: usize) -> String {
         let drawn: Vec<&str> = self.drawn().collect();

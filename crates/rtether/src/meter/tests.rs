@@ -71,7 +71,7 @@ fn both_combined_deviations_by_hand() {
 /// Oracle: by hand. Twenty batches of ten with means of 9.8 and 10.2, one after the other: their
 /// deviation is 0.2 times the root of 20/19, and its root of 20th part 0.045883. Single times
 /// deviate by 1, so that all 200 count as independent: 1 / (1 / 19 + 15 / 200) = 7.835 degrees of
-/// freedom, whose 97.5 % quantile is 2.314482 (SciPy 1.15).
+/// freedom, whose 97.5 % quantile is 2.314482 (`SciPy` 1.15).
 #[test]
 fn the_mean_settles_with_the_size() {
     let mut times = Vec::new();

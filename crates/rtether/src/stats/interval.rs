@@ -318,7 +318,7 @@ fn unskewed(t: f64, skewness: f64) -> f64 {
     3.0 * (libm::cbrt(1.0 + skewness * (t - skewness / 6.0)) - 1.0) / skewness
 }
 
-/// Returns Wilson's interval of a ratio seen in so many independent packets.
+/// Returns Wilson's interval of a ratio seen in `packets` independent packets.
 fn wilson(ratio: f64, packets: f64, t: f64) -> (f64, f64) {
     let square = t * t / packets;
     let middle = ratio + square / 2.0;

@@ -97,7 +97,7 @@ fn one(queue: &Queue, late: f64, confidence: &Confidence) -> Cell {
     }
 }
 
-/// Returns the coverage at a load, of `experiments` with so many packets in so many runs.
+/// Returns the coverage at a load, of `experiments`, each with a number of packets in a number of runs.
 fn cell(load: f64, late: f64, size: (u32, u32), experiments: u32) -> Cell {
     let queue = Queue::new(load);
     let cells = (0..experiments).into_par_iter().map(|number| {

@@ -8,7 +8,7 @@
 /// A queue in equilibrium.
 pub(crate) struct Queue {
     load: f64,
-    /// Probability of at most so many in the system, at a departure.
+    /// Probability of at most that many in the system, at a departure.
     at_most: Vec<f64>,
 }
 
@@ -17,7 +17,7 @@ const LONGEST: usize = 400;
 
 impl Queue {
     pub(crate) fn new(load: f64) -> Self {
-        // Arrivals within one service, and the probability of so many or more.
+        // Arrivals within one service, and the probability of that many or more.
         let mut arrivals = vec![(-load).exp()];
         for k in 1..=LONGEST {
             arrivals.push(arrivals[k - 1] * load / number(k));

@@ -120,6 +120,7 @@ fn least<'a>(
 
 /// Which figures there are of any stream, looked for once for all rows.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 struct Figures {
     bounds: bool,
     statistical: bool,
