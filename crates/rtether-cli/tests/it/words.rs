@@ -74,6 +74,15 @@ fn plants() -> Folder {
             "kind: poisson, mean_gap: 9 ms, size: 100 B, deadline",
         ),
     );
+    // Gaps that vary, so that a run forgets its phases and shows a limit.
+    let load = "  - { name: load, from: b, to: c, kind: sporadic, min_gap: 600 us, mean_gap: 615.2 us, size: 1472 B }\naccept:";
+    let loaded = PLANT.replace("DEADLINE", "2 ms");
+    write(
+        "loaded.yaml",
+        &loaded
+            .replacen("accept:", load, 1)
+            .replace("100 ms", "1 s, seeds: 4"),
+    );
     folder
 }
 
@@ -114,7 +123,14 @@ fn every_verb_says_its_exit_code() {
         (&["admit", "good.yaml", "--flow", &hard], "FAIL"),
         (&["admit", "good.yaml", "--flow", poisson], "NO ANSWER"),
         (
-            &["limit", "good.yaml", "--miss", "50%", "--tolerance", "50%"],
+            &[
+                "limit",
+                "loaded.yaml",
+                "--miss",
+                "50%",
+                "--tolerance",
+                "50%",
+            ],
             "PASS",
         ),
         (&["limit", "good.yaml", "--miss", "1e-6"], "NO ANSWER"),
