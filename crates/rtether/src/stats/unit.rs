@@ -77,10 +77,10 @@ impl Plan {
 
     /// Returns the end of a batch.
     fn end(&self, batch: u64) -> Duration {
-        let part = i64::try_from(batch).unwrap_or(0);
-        let whole = i64::try_from(self.batches).unwrap_or(1);
-        let length = (self.until - self.from) / whole;
-        self.from + length * part
+        // The last one ends with the run, however short that is.
+        let span = i128::from((self.until - self.from).as_ps());
+        let part = span * i128::from(batch) / i128::from(self.batches);
+        self.from + i64::try_from(part).map_or(Duration::ZERO, Duration::from_ps)
     }
 
     /// Returns the unit that a batch of a run belongs to: at most [`UNITS`], of equal size.
@@ -297,4 +297,27 @@ impl Spread {
 #[allow(clippy::cast_precision_loss, reason = "a statistic needs no 53rd bit")]
 pub(crate) const fn ps(sum: i128) -> f64 {
     sum as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: by hand. A run of a nanosecond has fewer picoseconds than batches: with batches of equal
+    /// whole length none would end, and the run would wait for them for ever.
+    #[test]
+    fn the_last_batch_ends_with_the_run() {
+        for until in [1, 1_000, 1_023, 1_025, 999_999_999] {
+            let plan = Plan {
+                kind: Kind::Batches,
+                batches: 1_024,
+                runs: 1,
+                from: Duration::ZERO,
+                until: Duration::from_ps(until),
+                is_steady: true,
+            };
+            assert_eq!(plan.end(1_024), plan.until);
+            assert!((0..1_024).all(|batch| plan.end(batch) <= plan.end(batch + 1)));
+        }
+    }
 }
