@@ -206,6 +206,16 @@ const LONG: &[Long] = &[
         tests: &["rtether bounds::unknown::", "rtether assumed::what_counts"],
     },
     Long {
+        name: "long-blame",
+        purpose: "a place that is blamed is at fault: 10 000 random plants of each kind with that place free; rules that meet nothing",
+        tests: &["rtether-sim it::blame::", "rtether idle_rules::"],
+    },
+    Long {
+        name: "long-adversary",
+        purpose: "what the search finds is allowed and simulates as claimed: 2 000 random plants",
+        tests: &["rtether adversary::"],
+    },
+    Long {
         name: "long-words",
         purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors",
         tests: &["rtether bounds::words::"],

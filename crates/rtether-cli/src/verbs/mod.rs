@@ -36,7 +36,7 @@ use crate::exit::Exit;
 pub(crate) enum Verb {
     /// Judge every flow of a scenario against its deadline: start here
     #[command(
-        after_help = "Examples:\n  rtether check plant.yaml --report plant.html\n  rtether check plant.yaml --adversarial 30s --adversarial-out worst.yaml"
+        after_help = "Example: rtether check plant.yaml --report plant.html\nExample: rtether check plant.yaml --adversarial 30s --adversarial-out worst.yaml"
     )]
     Check(Deferred<check::CheckVerb>),
     /// Simulate a scenario without proofs, with traces on request
