@@ -340,3 +340,42 @@ run: {{ for: 1 s, warmup: 0 s }}
     let reason = format!("{dropped} of {released} packets lost, 1 % accepted");
     assert_eq!(assessments[0].reasons, [reason]);
 }
+
+/// Oracle: one octet takes 5.76 us to the other end, and the run ends after 1 us: of 1000 packets none
+/// has arrived, none is lost and none can be late. Whatever is required, that is no answer, by
+/// simulation and by measurement alike.
+#[test]
+fn without_a_packet_delivered_there_is_no_answer() {
+    let accepts = [
+        "",
+        "accept: [{ flow: \"*\", lost: 5 }]",
+        "accept: [{ flow: \"*\", lost: 1 % }]",
+        "accept: [{ flow: \"*\", missed: 1 % }]",
+        "accept: [{ flow: \"*\", sim: { p99: 1 ms } }]",
+    ];
+    for accept in accepts {
+        let (scenario, results, assessments) = judged(&format!(
+            "rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}
+links: [{{ ends: [a, b], rate: 100 Mbit/s }}]
+flows: [{{ name: f, from: a, to: b, rate: 1000000000 packets/s, size: 1 B, deadline: 1 ms }}]
+{accept}
+run: {{ for: 1 us, overload: allow }}
+"
+        ));
+        let stream = &results.record.streams[0];
+        assert!(stream.released > 0 && stream.delivered == 0, "{accept}");
+        let measured = assess_measured(&scenario, &results);
+        for own in [&assessments[0], &measured[0]] {
+            assert_eq!(own.verdict, Verdict::NoAnswer, "{accept}");
+            assert_eq!(own.standing(), Standing::NoAnswer, "{accept}");
+            assert_eq!(own.reasons[0], "no packet was delivered", "{accept}");
+        }
+        let checked = Checked::new(scenario, results, assessments);
+        let said = checked.summary();
+        assert!(
+            said.starts_with("NO ANSWER. 1 stream: 1 no-answer"),
+            "{accept}: {said}"
+        );
+    }
+}

@@ -412,9 +412,10 @@ fn the_blamed_place_is_the_cause(cases: u64) {
         for (number, one) in exceptions {
             println!("  RTETHER_BLAME={kind:?}:{number} {one:?}");
         }
+        // In one plant of ten a layer holds all packets of the flow beyond the end of the run.
+        let tenths = if kind == Kind::Layers { 8 } else { 9 };
         assert!(
-            // A layer may hold the packets of a flow beyond the run.
-            plants * 10 >= cases * 8,
+            plants * 10 >= cases * tenths,
             "{kind:?}: {plants} plants with a delay"
         );
         assert!(

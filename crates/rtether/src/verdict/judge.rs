@@ -151,11 +151,7 @@ impl<'a> Judge<'a> {
             return self.note(self.column, Verdict::Late, None, reason);
         }
         match value {
-            None if stream.released == 0 => self.nothing_released(),
-            None => {
-                let reason = "no packet was delivered".into();
-                self.note(self.column, Verdict::NoAnswer, None, reason);
-            }
+            None => self.nothing_delivered(),
             Some(value) if value > limit => {
                 let name = name_of(statistic);
                 let over = value - limit;
@@ -168,9 +164,7 @@ impl<'a> Judge<'a> {
 
     fn lost(&mut self, allowed: Loss) {
         let (dropped, released) = (self.stream.dropped, self.stream.released);
-        if released == 0 {
-            self.nothing_released();
-        } else if !allowed.permits(dropped, released) {
+        if !allowed.permits(dropped, released) {
             let of = match allowed {
                 Loss::Count(_) => String::new(),
                 Loss::PerBillion(_) => format!("of {released} "),
@@ -178,22 +172,38 @@ impl<'a> Judge<'a> {
             let reason = format!("{dropped} {of}packets lost, {allowed} accepted");
             self.note(self.column, Verdict::Lost, None, reason);
         } else {
-            self.hold();
+            self.hold_if_delivered();
         }
     }
 
     fn missed(&mut self, allowed: u64, deadline: Duration) {
         let (missed, released) = (self.stream.missed, self.stream.released);
-        if released == 0 {
-            self.nothing_released();
-        } else if u128::from(missed) * 1_000_000_000 > u128::from(allowed) * u128::from(released) {
+        if u128::from(missed) * 1_000_000_000 > u128::from(allowed) * u128::from(released) {
             let reason = format!("{missed} of {released} packets late or lost");
             let margin = largest(self.stream).map(|max| deadline - max);
             let margin = margin.filter(|margin| margin.is_negative());
             self.note(self.column, Verdict::Late, margin, reason);
         } else {
-            self.hold();
+            self.hold_if_delivered();
         }
+    }
+
+    /// Holds a requirement that lost and late packets do not break: without a packet that arrived,
+    /// none of them was seen, which says nothing.
+    fn hold_if_delivered(&mut self) {
+        if self.stream.delivered > 0 {
+            self.hold();
+        } else {
+            self.nothing_delivered();
+        }
+    }
+
+    fn nothing_delivered(&mut self) {
+        if self.stream.released == 0 {
+            return self.nothing_released();
+        }
+        let reason = "no packet was delivered".into();
+        self.note(self.column, Verdict::NoAnswer, None, reason);
     }
 
     fn nothing_released(&mut self) {
