@@ -96,11 +96,14 @@ pub(crate) fn stores(
     let mut finder = Finder {
         plant,
         solution,
-        stacks,
+        stacks: BTreeMap::new(),
         inside: BTreeMap::new(),
         loads: Vec::new(),
         found: Vec::new(),
     };
+    for stack in stacks {
+        finder.stacks.entry(stack.node).or_default().push(stack);
+    }
     let mut of_ports = BTreeMap::new();
     for (index, server) in (0u32..).zip(&plant.servers) {
         match server.kind {
@@ -118,6 +121,7 @@ pub(crate) fn stores(
                 .push((kind, index)),
         }
     }
+    let bounds: BTreeMap<PortId, &PortBound> = ports.iter().map(|own| (own.port, own)).collect();
     for (id, node) in network.iter_nodes() {
         let own = (PortId { node: id, port: 0 })..=(PortId {
             node: id,
@@ -127,10 +131,9 @@ pub(crate) fn stores(
             .range(own)
             .map(|(&port, &own)| (port, own))
             .collect();
-        let bound = |port: PortId| ports.iter().find(|own| own.port == port);
         let bounds: Vec<(u32, &PortBound)> = servers
             .iter()
-            .filter_map(|&(port, own)| Some((own, bound(port)?)))
+            .filter_map(|&(port, own)| Some((own, *bounds.get(&port)?)))
             .collect();
         match &node.kind {
             NodeKind::EndStation(station) => finder.station(id, station, &bounds),
@@ -158,7 +161,7 @@ pub(crate) const fn node_of(kind: ServerKind) -> NodeId {
 struct Finder<'a> {
     plant: &'a Plant,
     solution: &'a Solution,
-    stacks: &'a [StackBound],
+    stacks: BTreeMap<NodeId, Vec<&'a StackBound>>,
     /// Places that are no ports, by node.
     inside: BTreeMap<NodeId, Vec<(ServerKind, u32)>>,
     loads: Vec<Load>,
@@ -225,8 +228,8 @@ impl Finder<'_> {
 
     /// Returns the packets that a processor is known to let wait.
     fn waiting(&self, node: NodeId, is: impl Fn(&StackBound) -> bool) -> Option<u64> {
-        let own = self.stacks.iter().filter(|own| own.node == node && is(own));
-        own.map(|own| own.waiting).sum()
+        let own = self.stacks.get(&node).into_iter().flatten();
+        own.filter(|own| is(own)).map(|own| own.waiting).sum()
     }
 
     fn switch(&mut self, id: NodeId, switch: &Switch, ports: &[(u32, &PortBound)]) {

@@ -67,8 +67,17 @@ pub struct Kind {
 impl Assumed {
     /// Finds what the verdict rests on; with bounds, also what matters most.
     pub fn of(scenario: &Scenario, analysis: Option<&Analysis>) -> Self {
-        let reach = Reach::new(scenario);
         let held = &scenario.assumptions.held;
+        if held.is_empty() {
+            return Self {
+                by_flow: vec![0; scenario.flows.len()],
+                zero: zero_stacks(scenario),
+                judged: judged_streams(scenario).count(),
+                proved: analysis.map(|analysis| proved(scenario, analysis).0),
+                ..Self::default()
+            };
+        }
+        let reach = Reach::new(scenario);
         let touching: Vec<usize> = (0..held.len())
             .filter(|&index| reach.touches(&held[index]))
             .collect();
@@ -278,15 +287,18 @@ fn judged_streams(scenario: &Scenario) -> impl Iterator<Item = (usize, Option<Du
     judged.filter_map(|(index, own)| Some((index, own?)))
 }
 
-/// Returns how many judged streams have a bound within their deadline, and the sum of all bounds in
+/// Returns how many judged streams are proved within their deadline, and the sum of all bounds in
 /// millionths of their deadlines; a missing one counts as a hundred deadlines.
 fn proved(scenario: &Scenario, analysis: &Analysis) -> (usize, i128) {
-    let bounds = bound::latencies(analysis);
+    let streams: Vec<_> = analysis.judged().collect();
     let (mut within, mut sum) = (0, 0);
     for (index, deadline) in judged_streams(scenario) {
         let Some(deadline) = deadline else { continue };
-        let bound = bounds.get(index).copied().flatten();
-        within += usize::from(bound.is_some_and(|bound| bound <= deadline));
+        let known = streams.get(index).copied();
+        let bound = known.and_then(|(stream, _)| Some(stream.bound.as_ref().ok()?.latency));
+        // A bound with a condition is no proof.
+        let arrives = known.is_some_and(|(_, condition)| condition.is_none());
+        within += usize::from(arrives && bound.is_some_and(|bound| bound <= deadline));
         let limit = i128::from(deadline.as_ps().max(1));
         let share = bound.map_or(100 * WHOLE, |bound| {
             i128::from(bound.as_ps()) * WHOLE / limit

@@ -62,6 +62,22 @@ fn the_kind_that_gains_a_proof_is_the_first() {
     );
 }
 
+/// Oracle: by hand. On a link with bit errors a packet need not arrive, so that no stream over it is
+/// proved, whatever the costs are; the bound within the deadline is none more.
+#[test]
+fn what_may_not_arrive_is_not_proved_at_either_end() {
+    let good = PAIR.replace("300 us", "900 us");
+    let lossy = good.replace("rate: 100 Mbit/s }, {", "rate: 100 Mbit/s, errors: 1 % }, {");
+    assert_ne!(good, lossy);
+    let found = assumed(&scenario(&lossy));
+    assert_eq!((found.judged, found.proved), (1, Some(0)));
+    let reliefs = found.kinds.iter().filter_map(|kind| kind.relief);
+    assert!(reliefs.clone().count() > 0);
+    for relief in reliefs {
+        assert_eq!(relief.0, 0, "{:?}", found.kinds);
+    }
+}
+
 /// Oracle: the definition of `--strict`, and the forms of the result.
 #[test]
 fn a_strict_reader_takes_no_assumption() {
