@@ -67,7 +67,10 @@ fn the_kind_that_gains_a_proof_is_the_first() {
 #[test]
 fn what_may_not_arrive_is_not_proved_at_either_end() {
     let good = PAIR.replace("300 us", "900 us");
-    let lossy = good.replace("rate: 100 Mbit/s }, {", "rate: 100 Mbit/s, errors: 1 % }, {");
+    let lossy = good.replace(
+        "rate: 100 Mbit/s }, {",
+        "rate: 100 Mbit/s, errors: 1 % }, {",
+    );
     assert_ne!(good, lossy);
     let found = assumed(&scenario(&lossy));
     assert_eq!((found.judged, found.proved), (1, Some(0)));

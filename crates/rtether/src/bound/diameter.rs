@@ -45,13 +45,22 @@ impl<'a> ByDiameter<'a> {
     }
 
     pub(crate) fn meets_deadlines(&self) -> Option<bool> {
-        let mut rows = self.rows_of().into_iter();
-        rows.try_fold(true, |all, row| match (row.flow.deadline, row.latency()) {
-            (None, _) => Some(all),
-            (Some(deadline), Some(latency)) if latency > deadline => Some(false),
-            (Some(_), Some(_)) if row.is_proof => Some(all),
-            (Some(_), Some(_) | None) => None,
-        })
+        let rows = self.rows_of().into_iter();
+        let answers = rows.filter_map(|row| Some((row.flow.deadline?, row)));
+        let answers: Vec<Option<bool>> = answers
+            .map(|(deadline, row)| match row.latency() {
+                Some(latency) if latency > deadline => Some(false),
+                latency => latency.filter(|_| row.is_proof).map(|_| true),
+            })
+            .collect();
+        // One that is late outweighs any of which nothing is known, in whichever order they come.
+        if answers.contains(&Some(false)) {
+            return Some(false);
+        }
+        answers
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .map(|_| true)
     }
 
     fn rows_of(&self) -> Vec<Row<'_>> {
@@ -237,5 +246,18 @@ mod tests {
         assert_eq!(latency, diameter.wait * 2 + frames);
         assert_eq!(found.meets_deadlines(), Some(false));
         assert!(found.said().contains("has 2 places"), "{}", found.said());
+        // A stream that need not arrive is no answer, and hides no other that is late.
+        let lossy = text.replace(
+            "\"sw:1\"], rate: 100 Mbit/s",
+            "\"sw:1\"], rate: 100 Mbit/s, errors: 1 %",
+        );
+        for (deadline, meets) in [("50 us", Some(false)), ("1 ms", None)] {
+            let text = lossy.replace("50 us", deadline);
+            let scenario = scenario::load("lossy.yaml", &text).into_scenario();
+            let scenario = scenario.expect("a good scenario");
+            let analysis = super::super::analyze(&scenario);
+            let found = ByDiameter::new(&scenario, &analysis);
+            assert_eq!(found.meets_deadlines(), meets, "{deadline}");
+        }
     }
 }
