@@ -11,6 +11,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
 use crate::adversary::Found;
+use crate::bound::names::Names;
 use crate::run::Results;
 use crate::scenario::{Limit, Loss, Scenario, Statistic};
 use judge::{Judge, Proof};
@@ -369,9 +370,13 @@ pub fn assess_with(
     analysis: Option<&Analysis>,
 ) -> Vec<Assessment> {
     let streams = results.record.streams.iter().enumerate();
+    let analysis = analysis.map(|analysis| (analysis, Names::new(scenario)));
+    let analysis = analysis
+        .as_ref()
+        .map(|(analysis, names)| (*analysis, names));
     streams
         .map(|(index, stream)| {
-            let proof = Proof::of(scenario, analysis, index);
+            let proof = Proof::of(analysis, index);
             let flow = &scenario.flows[stream.flow_id().index()];
             let mut judge = Judge::new(flow, stream, Column::Simulated);
             assess_stream(scenario, &mut judge, &proof);

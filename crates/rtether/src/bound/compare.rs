@@ -6,6 +6,7 @@ use rtether_bounds::{Analysis, Reason, StreamBound};
 use rtether_model::quantity::Duration;
 
 use super::condition::only_if;
+use super::names::Names;
 use super::{Judged, reason, verdict};
 use crate::scenario::Scenario;
 
@@ -51,14 +52,18 @@ pub struct Side {
 }
 
 impl Side {
-    fn of(Answer { scenario, analysis }: Answer<'_>, judged: Judged<'_>) -> Self {
+    fn of(
+        Answer { scenario, analysis }: Answer<'_>,
+        names: &Names<'_>,
+        judged: Judged<'_>,
+    ) -> Self {
         let (stream, condition) = judged;
         let why = stream.bound.as_ref().err();
         Self {
             bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
             deadline: scenario.flows[stream.flow.index()].deadline,
             verdict: verdict(scenario, judged),
-            only_if: condition.map(|own| only_if(scenario, analysis, own)),
+            only_if: condition.map(|own| only_if(names, analysis, own)),
             reason: why.map(|why| reason(scenario, why)),
             is_overload: matches!(why, Some(Reason::Overload { .. })),
         }
@@ -85,14 +90,15 @@ pub fn compare(before: Answer<'_>, after: Answer<'_>) -> Comparison {
     for judged in before.analysis.judged() {
         old.insert(names(before.scenario, judged.0), judged);
     }
+    let (names_before, names_after) = (Names::new(before.scenario), Names::new(after.scenario));
     let mut comparison = Comparison::default();
     let mut came_or_changed = Vec::new();
     for judged in after.analysis.judged() {
         let stream = judged.0;
         let key = names(after.scenario, stream);
         let old = old.remove(&key);
-        let old = old.map(|old| Side::of(before, old));
-        let new = Side::of(after, judged);
+        let old = old.map(|old| Side::of(before, &names_before, old));
+        let new = Side::of(after, &names_after, judged);
         if old.as_ref() == Some(&new) {
             comparison.same += 1;
         } else {
@@ -103,7 +109,7 @@ pub fn compare(before: Answer<'_>, after: Answer<'_>) -> Comparison {
     let gone = gone.filter(|(stream, _)| old.contains_key(&names(before.scenario, stream)));
     comparison.differences = gone
         .map(|judged| {
-            let side = Side::of(before, judged);
+            let side = Side::of(before, &names_before, judged);
             difference(before.scenario, judged.0, Some(side), None)
         })
         .chain(came_or_changed)

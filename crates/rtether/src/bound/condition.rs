@@ -1,23 +1,26 @@
 //! What must drop nothing for a bound to be a proof, in words.
 
 use rtether_bounds::{Analysis, Condition, Dropper, Effect, Holder, Memory};
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::PortId;
 use rtether_model::quantity::Bytes;
 use serde_json::{Value, json};
 
-use super::peer;
+use super::names::Names;
 use crate::report::text::plural;
-use crate::scenario::Scenario;
 
 /// Places that are named in a sentence; of more, the number.
 const NAMED: usize = 2;
 
+/// Places that a document names for each stream; of more, the number. In a plant where all links have
+/// bit errors each stream has all places of its way, so the document would grow with their product.
+const LISTED: usize = 16;
+
 /// Returns the name of a memory: `the port of sw to b`.
-pub fn holder(scenario: &Scenario, holder: Holder) -> String {
-    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+pub(crate) fn holder(names: &Names<'_>, holder: Holder) -> String {
+    let name = |id| names.node(id);
     match holder {
-        Holder::Buffer(at) => port(scenario, at),
-        Holder::Threshold(at, queue) => format!("queue {queue} of {}", port(scenario, at)),
+        Holder::Buffer(at) => port(names, at),
+        Holder::Threshold(at, queue) => format!("queue {queue} of {}", port(names, at)),
         Holder::SharedBuffer(node) => format!("the shared buffer of {}", name(node)),
         Holder::Stack(node) => format!("the stack of {}", name(node)),
         Holder::Tasks(node) => format!("the tasks of {}", name(node)),
@@ -28,18 +31,20 @@ pub fn holder(scenario: &Scenario, holder: Holder) -> String {
         Holder::RealTime(node) => format!("real-time packets in the smoother of {}", name(node)),
         Holder::Bulk(node) => format!("bulk packets in the smoother of {}", name(node)),
         Holder::Address(node) => format!("what {} holds for addresses", name(node)),
-        Holder::Gap(flow) => format!("the gap of `{}`", scenario.flow_name(flow)),
+        Holder::Gap(flow) => format!("the gap of `{}`", names.flow(flow)),
     }
 }
 
-fn port(scenario: &Scenario, port: PortId) -> String {
-    let name = |id: NodeId| scenario.network.node(id).name.as_str();
-    let to = peer(scenario, port).map_or("nowhere", name);
-    format!("the port of {} to {to}", name(port.node))
+fn port(names: &Names<'_>, port: PortId) -> String {
+    format!(
+        "the port of {} to {}",
+        names.node(port.node),
+        names.peer(port)
+    )
 }
 
 /// Returns an amount in the unit of a memory.
-pub fn amount(memory: &Memory, amount: u64) -> String {
+pub(crate) fn amount(memory: &Memory, amount: u64) -> String {
     if memory.is_in_octets() {
         Bytes::new(amount).to_string()
     } else {
@@ -48,8 +53,7 @@ pub fn amount(memory: &Memory, amount: u64) -> String {
 }
 
 /// Returns what may drop packets, and why: `the port of sw to b (needs 12.3 kB, has 8 kB)`.
-pub fn dropper(scenario: &Scenario, dropper: &Dropper) -> String {
-    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+pub(crate) fn dropper(names: &Names<'_>, dropper: &Dropper) -> String {
     match dropper {
         Dropper::Memory(memory) => {
             let need = memory.need.map_or_else(
@@ -57,20 +61,20 @@ pub fn dropper(scenario: &Scenario, dropper: &Dropper) -> String {
                 |need| format!("needs {}", amount(memory, need)),
             );
             let has = amount(memory, memory.limit);
-            format!("{} ({need}, has {has})", holder(scenario, memory.holder))
+            format!("{} ({need}, has {has})", holder(names, memory.holder))
         }
         Dropper::Policer(at, rule) => format!(
             "rule {} of {} at port {} (not proved kept)",
             rule + 1,
-            name(at.node),
+            names.node(at.node),
             at.port + 1
         ),
-        Dropper::Link(at) => format!("the link behind {} (bit errors)", port(scenario, *at)),
+        Dropper::Link(at) => format!("the link behind {} (bit errors)", port(names, *at)),
     }
 }
 
 /// Returns the word of an effect: `if delivered`.
-pub const fn effect(effect: Effect) -> &'static str {
+pub(crate) const fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::IfDelivered => "if delivered",
         Effect::IfNothingDropped => "if nothing is dropped",
@@ -86,9 +90,9 @@ fn droppers<'a>(
 }
 
 /// Returns a condition in words: `if the port of sw to b (needs 12.3 kB, has 8 kB) drops nothing`.
-pub fn only_if(scenario: &Scenario, analysis: &Analysis, condition: &Condition) -> String {
+pub(crate) fn only_if(names: &Names<'_>, analysis: &Analysis, condition: &Condition) -> String {
     let all: Vec<&Dropper> = droppers(analysis, condition).collect();
-    let named = all.iter().take(NAMED).map(|one| dropper(scenario, one));
+    let named = all.iter().take(NAMED).map(|one| dropper(names, one));
     let named = named.collect::<Vec<_>>();
     match (named.len(), all.len()) {
         (1, 1) => format!("if {} drops nothing", named[0]),
@@ -101,16 +105,16 @@ pub fn only_if(scenario: &Scenario, analysis: &Analysis, condition: &Condition) 
 }
 
 /// Returns a condition for JSON.
-pub fn json(scenario: &Scenario, analysis: &Analysis, condition: &Condition) -> Value {
-    let places = droppers(analysis, condition).map(|own| {
+pub(crate) fn json(names: &Names<'_>, analysis: &Analysis, condition: &Condition) -> Value {
+    let places = droppers(analysis, condition).take(LISTED).map(|own| {
         let (kind, memory) = match own {
             Dropper::Memory(memory) => ("memory", Some(memory)),
             Dropper::Policer(..) => ("policer", None),
             Dropper::Link(_) => ("link", None),
         };
         let place = match own {
-            Dropper::Memory(memory) => holder(scenario, memory.holder),
-            Dropper::Policer(..) | Dropper::Link(_) => dropper(scenario, own),
+            Dropper::Memory(memory) => holder(names, memory.holder),
+            Dropper::Policer(..) | Dropper::Link(_) => dropper(names, own),
         };
         json!({
             "place": place,
@@ -123,5 +127,47 @@ pub fn json(scenario: &Scenario, analysis: &Analysis, condition: &Condition) -> 
     json!({
         "word": effect(condition.effect),
         "places": places.collect::<Vec<_>>(),
+        "more_places": condition.droppers.len().saturating_sub(LISTED),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::scenario;
+
+    /// Returns a line of switches with bit errors on each of their links.
+    fn line(switches: usize) -> String {
+        let mut text = String::from(
+            "rtether: 1\nname: line\nnodes: { a: { stack: zero }, b: { stack: zero } }\nswitches:\n",
+        );
+        let mut links = String::from("links:\n");
+        let mut last = "a".to_owned();
+        for number in 1..=switches {
+            writeln!(text, "  s{number}: {{ ports: 2 }}").expect("text");
+            writeln!(
+                links,
+                "  - {{ ends: [{last}, \"s{number}:1\"], rate: 1 Gbit/s, errors: 1e-9 }}"
+            )
+            .expect("text");
+            last = format!("\"s{number}:2\"");
+        }
+        text + &links
+            + &format!("  - {{ ends: [{last}, b], rate: 1 Gbit/s, errors: 1e-9 }}\n")
+            + "flows:\n  - { name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 1 ms }\n"
+    }
+
+    #[test]
+    fn a_document_lists_few_places_and_counts_the_rest() {
+        // Oracle: a frame passes one link more than there are switches, each with bit errors.
+        let loaded = scenario::load("line.yaml", &line(LISTED + 4));
+        let scenario = loaded.scenario.expect("a good scenario");
+        let analysis = crate::bound::analyze(&scenario);
+        let condition = analysis.condition(0).expect("links may drop frames");
+        let document = json(&Names::new(&scenario), &analysis, condition);
+        assert_eq!(document["places"].as_array().map(Vec::len), Some(LISTED));
+        assert_eq!(document["more_places"], 5);
+    }
 }

@@ -188,7 +188,7 @@ pub(super) fn with<R>(
                 let judged = (own, condition);
                 let stream = stream(scenario, (&names, &places), judged, said.as_ref(), part);
                 Stream {
-                    only_if: condition.map(|own| condition::json(scenario, analysis, own)),
+                    only_if: condition.map(|own| condition::json(&names, analysis, own)),
                     ..stream
                 }
             })
@@ -201,7 +201,7 @@ pub(super) fn with<R>(
         stacks: stacks(analysis)
             .map(|stack| Stack::of(&names, &stack))
             .collect(),
-        memories: memories(scenario, analysis),
+        memories: memories(&names, analysis),
         open_flows: open.collect(),
         policers: analysis
             .policers
@@ -218,9 +218,9 @@ pub(super) fn with<R>(
 }
 
 /// Returns each memory with a limit.
-fn memories(scenario: &Scenario, analysis: &Analysis) -> Vec<Store> {
+fn memories(names: &Names<'_>, analysis: &Analysis) -> Vec<Store> {
     let stores = analysis.memories.iter().map(|memory| Store {
-        place: condition::holder(scenario, memory.holder),
+        place: condition::holder(names, memory.holder),
         unit: if memory.is_in_octets() {
             "octets"
         } else {

@@ -6,12 +6,12 @@
 mod admit;
 mod compare;
 mod conclusion;
-pub mod condition;
+pub(crate) mod condition;
 mod diameter;
 mod differences;
 mod document;
 pub(crate) mod loss;
-mod names;
+pub(crate) mod names;
 mod output;
 mod page;
 mod places;
@@ -24,12 +24,13 @@ mod what_if;
 use rayon::prelude::*;
 pub use rtether_bounds::{Analysis, Methods};
 use rtether_bounds::{Bound, Condition, Effect, Reason, StreamBound, Workers};
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::NodeId;
 pub use rtether_model::quantity::Duration;
 
 use crate::report::place::place_name;
 use crate::run::Results;
 use crate::scenario::Scenario;
+use names::Names;
 
 pub use admit::{Admission, Decision, admit};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
@@ -211,18 +212,11 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
     }
 }
 
-/// Returns the node at the other end of the link in use at a port.
-fn peer(scenario: &Scenario, port: PortId) -> Option<NodeId> {
-    let links = scenario.network.links.iter();
-    let mut links = links.filter(|link| !link.standby);
-    Some(links.find_map(|link| link.peer_of(port))?.node)
-}
-
 /// Returns the hop that contributes most, in words, and its share.
-fn responsible(scenario: &Scenario, bound: &Bound) -> Option<(String, f64)> {
+fn responsible(names: &Names<'_>, bound: &Bound) -> Option<(String, f64)> {
     let hop = bound.responsible()?;
     let share = hop.delay().as_ns_f64() / bound.latency.as_ns_f64();
-    Some((place_name(scenario, hop.place), share))
+    Some((names.place(hop.place), share))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtether_bounds::{FlowLimit, PolicerBound};
+use rtether_model::flow::FlowId;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::record::{Place, Segment};
 
@@ -10,13 +11,13 @@ use crate::report::place::place_name;
 use crate::scenario::Scenario;
 
 /// Node at the other end of every link in use.
-pub(super) struct Names<'a> {
+pub(crate) struct Names<'a> {
     scenario: &'a Scenario,
     peers: BTreeMap<PortId, NodeId>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(scenario: &'a Scenario) -> Self {
+    pub(crate) fn new(scenario: &'a Scenario) -> Self {
         let links = scenario.network.links.iter();
         let used = links.filter(|link| !link.standby);
         let ends = used.flat_map(|link| {
@@ -29,18 +30,26 @@ impl<'a> Names<'a> {
         }
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &'a str {
+    pub(crate) fn node(&self, id: NodeId) -> &'a str {
         &self.scenario.network.node(id).name
     }
 
+    pub(crate) fn flow(&self, id: FlowId) -> &'a str {
+        self.scenario.flow_name(id)
+    }
+
+    /// Returns the node at the other end of the link in use at a port.
+    pub(crate) fn peer(&self, port: PortId) -> &'a str {
+        self.peers.get(&port).map_or("nowhere", |&id| self.node(id))
+    }
+
     /// Returns a port in words: `sw1 > plc`.
-    pub(super) fn port(&self, port: PortId) -> String {
-        let peer = self.peers.get(&port).map_or("nowhere", |&id| self.node(id));
-        format!("{} > {peer}", self.node(port.node))
+    pub(crate) fn port(&self, port: PortId) -> String {
+        format!("{} > {}", self.node(port.node), self.peer(port))
     }
 
     /// Returns a place in words: `switch queue of sw1 to plc`.
-    pub(super) fn place(&self, place: Place) -> String {
+    pub(crate) fn place(&self, place: Place) -> String {
         match (place.segment, self.peers.get(&place.port)) {
             (segment @ Segment::SwitchQueue, Some(&peer)) => {
                 let node = self.node(place.port.node);

@@ -10,8 +10,8 @@ use rtether_model::quantity::Duration;
 use super::conclusion::conclusion;
 use super::condition::only_if;
 use super::document;
-use super::names::{flow_limit, policer};
-use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
+use super::names::{Names, flow_limit, policer};
+use super::{MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::report::format::{Part, Render, indented, write_indented};
 use crate::report::table::{Cell, Screen, Table};
 use crate::report::text::{percent, plain_line, plural, time};
@@ -88,6 +88,7 @@ impl Bounds<'_> {
     /// Returns a row per stream.
     fn streams(&self) -> Table {
         let Self { scenario, analysis } = *self;
+        let names = Names::new(scenario);
         let statistical = statistical(scenario);
         let has_statistical = statistical.iter().any(Option::is_some);
         let name = |id| scenario.network.node(id).name.as_str();
@@ -123,7 +124,7 @@ impl Bounds<'_> {
             })
             .file("method", |row| row.bound.map(|bound| bound.method.name()))
             .file("responsible", |row| {
-                Some(responsible(scenario, row.bound?)?.0)
+                Some(responsible(&names, row.bound?)?.0)
             })
             .file("late_statistical_ratio", |row| {
                 row.said.map(|said| said.late_ratio)
@@ -133,14 +134,14 @@ impl Bounds<'_> {
                 super::words(verdict(scenario, (row.stream, row.condition)))
             })
             .file("only_if", |row| {
-                Some(only_if(scenario, analysis, row.condition?))
+                Some(only_if(&names, analysis, row.condition?))
             })
             .when(has_conditions, |rows| {
                 rows.shown("only", |row| {
                     let judged = (row.stream, row.condition);
                     let condition = row.condition?;
                     let is_one = verdict(scenario, judged).starts_with("if-");
-                    is_one.then(|| only_if(scenario, analysis, condition))
+                    is_one.then(|| only_if(&names, analysis, condition))
                 })
                 .rank(1)
             })
@@ -149,7 +150,7 @@ impl Bounds<'_> {
                     .rank(4)
             })
             .shown("largest part, or why there is no bound", |row| {
-                row.remark(scenario)
+                row.remark(scenario, &names)
             })
             .rank(3)
             .done()
@@ -171,8 +172,8 @@ impl Row<'_> {
         why.map(|why| reason(scenario, why))
     }
 
-    fn remark(&self, scenario: &Scenario) -> String {
-        let largest = self.bound.and_then(|bound| responsible(scenario, bound));
+    fn remark(&self, scenario: &Scenario, names: &Names<'_>) -> String {
+        let largest = self.bound.and_then(|bound| responsible(names, bound));
         let largest = largest.map(|(place, share)| format!("{} {place}", percent(share)));
         self.reason(scenario).or(largest).unwrap_or_default()
     }
@@ -209,7 +210,10 @@ fn conditions(scenario: &Scenario, analysis: &Analysis) -> String {
         judged.1.filter(|_| is_one)
     });
     first.map_or_else(String::new, |condition| {
-        format!(" Only {}.", only_if(scenario, analysis, condition))
+        format!(
+            " Only {}.",
+            only_if(&Names::new(scenario), analysis, condition)
+        )
     })
 }
 
@@ -224,11 +228,12 @@ pub(super) fn signed(span: Duration) -> String {
 fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     let mut ports: Vec<&PortBound> = analysis.ports.iter().collect();
     ports.sort_by_key(|port| std::cmp::Reverse(port.utilization_ppm.unwrap_or(u64::MAX)));
+    let names = Names::new(scenario);
     let words = ports.into_iter().take(3).map(|port| {
         let load = port
             .utilization_ppm
             .map_or_else(|| "unlimited".into(), |ppm| percent(share(ppm)));
-        format!("{} {load}", port_name(scenario, port))
+        format!("{} {load}", names.port(port.port))
     });
     words.collect::<Vec<_>>().join(", ")
 }
@@ -265,10 +270,4 @@ fn policers(scenario: &Scenario, analysis: &Analysis) -> String {
     };
     let named = names[..names.len() - others].join(", ");
     format!("not kept       {named}{more}: frames may be dropped or demoted\n")
-}
-
-pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
-    let name = |id| scenario.network.node(id).name.as_str();
-    let peer = peer(scenario, port.port).map_or("nowhere", name);
-    format!("{} > {peer}", name(port.port.node))
 }

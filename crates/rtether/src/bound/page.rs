@@ -6,7 +6,8 @@ use rtether_model::record::Segment;
 
 use super::conclusion::conclusion;
 use super::condition::only_if;
-use super::output::{port_name, share, signed};
+use super::names::Names;
+use super::output::{share, signed};
 use super::{Judged, MODEL, Statistical, counts, reason, responsible, statistical, verdict};
 use crate::report::chart::{Axis, StackedChart, StackedPart, StackedRow};
 use crate::report::markup::{Markup, element};
@@ -129,13 +130,14 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
     }
     columns.push(("largest part, or why there is no bound", false));
     let order = order(scenario, analysis);
+    let names = Names::new(scenario);
     let rows = order.iter().take(MOST_STREAMS).map(|&index| {
         let stream = &analysis.streams[index];
         let said = found.get(index).copied().flatten();
         let cell = has_statistical.then(|| statistical_cell(said));
         let judged = (stream, analysis.condition(index));
-        let only = judged.1.map(|own| only_if(scenario, analysis, own));
-        let row = stream_row(scenario, judged, only, cell);
+        let only = judged.1.map(|own| only_if(&names, analysis, own));
+        let row = stream_row((scenario, &names), judged, only, cell);
         (row, verdict(scenario, judged) == super::NOT_PROVED)
     });
     let mut all = data_table(&columns, rows.collect());
@@ -157,7 +159,7 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
 }
 
 fn stream_row(
-    scenario: &Scenario,
+    (scenario, names): (&Scenario, &Names<'_>),
     judged: Judged<'_>,
     only: Option<String>,
     statistical: Option<TableCell>,
@@ -190,7 +192,7 @@ fn stream_row(
         TableCell::text(bound.map_or("\u{2013}", |bound| bound.method.name())),
     ];
     row.extend(statistical);
-    row.push(TableCell::text(remark(scenario, stream)).class("why"));
+    row.push(TableCell::text(remark(scenario, names, stream)).class("why"));
     row
 }
 
@@ -201,9 +203,9 @@ fn statistical_cell(said: Option<Statistical>) -> TableCell {
     )
 }
 
-fn remark(scenario: &Scenario, stream: &StreamBound) -> String {
+fn remark(scenario: &Scenario, names: &Names<'_>, stream: &StreamBound) -> String {
     match &stream.bound {
-        Ok(bound) => responsible(scenario, bound).map_or_else(String::new, |(place, share)| {
+        Ok(bound) => responsible(names, bound).map_or_else(String::new, |(place, share)| {
             format!("{} {place}", percent(share))
         }),
         Err(why) => reason(scenario, why),
@@ -331,10 +333,11 @@ fn ports(scenario: &Scenario, analysis: &Analysis) -> Markup {
     ];
     let mut ports: Vec<&PortBound> = analysis.ports.iter().collect();
     ports.sort_by_key(|port| std::cmp::Reverse(port.utilization_ppm.unwrap_or(u64::MAX)));
+    let names = Names::new(scenario);
     let rows = ports.into_iter().take(MOST_PLACES).map(|port| {
         let backlog = port.backlog.map(rtether_model::quantity::Bytes::get);
         let row = vec![
-            TableCell::text(port_name(scenario, port)).class("name"),
+            TableCell::text(names.port(port.port)).class("name"),
             load(port.utilization_ppm),
             port.queueing.map_or_else(none, time_cell),
             backlog.map_or_else(none, |octets| TableCell::number(count(octets), octets)),

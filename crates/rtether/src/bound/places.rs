@@ -97,11 +97,10 @@ impl Places<'_> {
             |memory: &Memory, octets: Option<u64>| octets.filter(|_| memory.is_in_octets());
         let packets =
             |memory: &Memory, count: Option<u64>| count.filter(|_| !memory.is_in_octets());
+        let names = Names::new(self.scenario);
         Table::of(others(self.analysis))
             .file("kind", |_| "memory")
-            .both("memory", "name", |memory| {
-                holder(self.scenario, memory.holder)
-            })
+            .both("memory", "name", |memory| holder(&names, memory.holder))
             .shown("needs", |memory| {
                 memory.need.map(|need| amount(memory, need))
             })

@@ -7,7 +7,8 @@ use rtether_model::record::StreamRecord;
 
 use super::{Assessment, Blame, Column, Judged, Standing, Verdict, name_of};
 use crate::bound::condition::only_if;
-use crate::scenario::{Limit, Loss, Requirement, Scenario, Statistic};
+use crate::bound::names::Names;
+use crate::scenario::{Limit, Loss, Requirement, Statistic};
 
 /// Requirements of one stream and their results so far.
 pub(super) struct Judge<'a> {
@@ -42,8 +43,8 @@ pub(super) enum Proof<'a> {
 }
 
 impl<'a> Proof<'a> {
-    pub(super) fn of(scenario: &Scenario, analysis: Option<&'a Analysis>, stream: usize) -> Self {
-        let Some(analysis) = analysis else {
+    pub(super) fn of(analysis: Option<(&'a Analysis, &Names<'_>)>, stream: usize) -> Self {
+        let Some((analysis, names)) = analysis else {
             return Self::Unasked;
         };
         let bound = analysis.streams.get(stream);
@@ -52,7 +53,7 @@ impl<'a> Proof<'a> {
             (None, _) => Self::Missing,
             (Some(bound), None) => Self::Bound(bound),
             (Some(bound), Some(condition)) => {
-                let words = only_if(scenario, analysis, condition);
+                let words = only_if(names, analysis, condition);
                 Self::If(bound, condition.effect, words)
             }
         }
