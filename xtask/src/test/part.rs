@@ -216,6 +216,11 @@ const LONG: &[Long] = &[
         tests: &["rtether adversary::"],
     },
     Long {
+        name: "long-readers",
+        purpose: "exports read by the tools that they are for: schedules of tsnkit replayed",
+        tests: &["rtether readers::"],
+    },
+    Long {
         name: "long-words",
         purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors",
         tests: &["rtether bounds::words::"],

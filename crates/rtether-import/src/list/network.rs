@@ -127,9 +127,13 @@ impl Network {
         network.find_switches(Switch::default());
         let mut known = BTreeSet::new();
         for way in ways {
+            // A port has the queues of the link that leaves it; what a frame waits for behind a link is
+            // the latency of the switch that the link enters.
             if let Some(switch) = network.switches.get_mut(&way.ends[0]) {
-                switch.latency = switch.latency.max(way.latency);
                 switch.queues = switch.queues.max(way.queues);
+            }
+            if let Some(switch) = network.switches.get_mut(&way.ends[1]) {
+                switch.latency = switch.latency.max(way.latency);
             }
             let mut pair = way.ends.clone();
             pair.sort();

@@ -1,25 +1,32 @@
 //! Streams and topology of tsnkit, as CSV.
 //!
-//! `task.csv` has `stream,src,dst,size,period,deadline,jitter`, with octets of the payload of a frame
-//! and nanoseconds; `topo.csv` has both directions of each link with `link,q_num,rate,t_proc,t_prop`:
-//! the queues of the port, whole gigabits per second, and nanoseconds. Nodes are numbers, which
-//! `nodes.csv` gives to names. An import of the first two is the same plant.
+//! `task.csv` has `stream,src,dst,size,period,deadline,jitter`; `topo.csv` has both directions of each
+//! link with `link,q_num,rate,t_proc,t_prop`: the queues of the port, whole gigabits per second, and
+//! nanoseconds. Nodes are numbers, which `nodes.csv` gives to names. What tsnkit 0.3.0 makes of them,
+//! read in its source:
+//!
+//! - A frame takes `size` octets of a link and nothing more, so `size` has the preamble and the gap, too.
+//! - `t_proc` passes between the end of a transmission over a link and the next link. It is the latency
+//!   of the switch that the link *enters*, and its propagation, since no scheduler reads `t_prop`.
+//! - Time has slots of 100 ns. Sizes, periods, deadlines and times are rounded up; a deadline must not
+//!   be, and a period that is rounded is another one.
+//! - It refuses deadlines above the period, several listeners, and rates but those in `RATES`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{Duplex, EndStation, NodeId, NodeKind, Stack};
+use rtether_model::network::{Duplex, EndStation, Link, NodeId, NodeKind, Stack};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire::frame_size;
+use rtether_model::wire::{Frames, TAG, wire_size};
 
 use super::{Exported, Reasons, few};
 use crate::scenario::Scenario;
 
-/// Rates that tsnkit is told, in gigabits per second.
-const RATES: [u64; 8] = [1, 10, 25, 40, 50, 100, 200, 400];
-/// Header and check sequence of a frame, and its largest payload.
-const AROUND: Bytes = Bytes::new(18);
-const LARGEST: u64 = 1_500;
+/// Rates that tsnkit takes, in gigabits per second.
+const RATES: [u64; 4] = [1, 10, 100, 1_000];
+/// Slot of its time.
+const SLOT: Duration = Duration::from_ns(100);
 
 /// Writes the files.
 pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
@@ -37,17 +44,20 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
     })
 }
 
-/// Returns the payload of a frame that has what a flow sends.
-fn size(flow: &Flow) -> u64 {
-    let frame = frame_size(flow.payload, flow.encapsulation);
-    // Short frames are padded; without that, the payload is what it is.
-    let padded = frame.get() - AROUND.get();
-    let own = flow.encapsulation.header_size() + flow.payload;
-    padded.min(own.get())
+/// Returns what a frame of a flow takes of a link.
+fn size(flow: &Flow) -> Bytes {
+    let frames = Frames::of_packet(flow.payload, flow.encapsulation);
+    wire_size(frames.last + flow.tag.map_or(Bytes::ZERO, |_| TAG))
 }
 
-fn whole_ns(time: Duration) -> Option<i64> {
-    (time.as_ps() % 1_000 == 0).then(|| time.as_ns_floor())
+/// Returns a time in nanoseconds, rounded up.
+fn whole_ns(time: Duration) -> i64 {
+    (time + Duration::from_ps(999)).as_ns_floor()
+}
+
+/// Returns whether a time is a whole number of slots.
+fn is_slots(time: Duration) -> bool {
+    time.as_ps() % SLOT.as_ps() == 0
 }
 
 fn period(flow: &Flow) -> Option<Duration> {
@@ -65,21 +75,18 @@ fn streams(scenario: &Scenario) -> String {
     let mut text = String::from("stream,src,dst,size,period,deadline,jitter\n");
     let mut number = 0;
     for flow in &scenario.flows {
-        let Some(period) = period(flow).and_then(whole_ns) else {
+        let Some(period) = period(flow) else {
             continue;
         };
-        let deadline = flow.deadline.map_or(period, Duration::as_ns_floor);
-        let groups: Vec<Vec<NodeId>> = match flow.delivery {
-            Delivery::Multicast => vec![flow.listeners.clone()],
-            Delivery::Unicast => flow.listeners.iter().map(|to| vec![*to]).collect(),
-        };
-        for group in groups {
-            let to: Vec<String> = group.iter().map(|to| to.0.to_string()).collect();
-            let (from, size, to) = (flow.talker.0, size(flow), to.join(", "));
+        let deadline = flow.deadline.map_or(period, |own| own.min(period));
+        let deadline = deadline.as_ps() / SLOT.as_ps() * SLOT.as_ps() / 1_000;
+        let (from, size, period) = (flow.talker.0, size(flow).get(), period.as_ns_floor());
+        for to in &flow.listeners {
             // Arrivals may vary by a whole period: the scenario has no such requirement.
             _ = writeln!(
                 text,
-                "{number},{from},\"[{to}]\",{size},{period},{deadline},{period}"
+                "{number},{from},\"[{}]\",{size},{period},{deadline},{period}",
+                to.0
             );
             number += 1;
         }
@@ -90,23 +97,30 @@ fn streams(scenario: &Scenario) -> String {
 fn links(scenario: &Scenario) -> String {
     let network = &scenario.network;
     let mut text = String::from("link,q_num,rate,t_proc,t_prop\n");
-    for link in &network.links {
-        let (rate, wire) = (link.rate.as_bps() / 1_000_000_000, link.propagation);
+    for link in used(scenario) {
+        let rate = link.rate.as_bps() / 1_000_000_000;
         for [from, to] in [[0, 1], [1, 0]] {
             let [from, to] = [from, to].map(|end: usize| link.ends[end].node);
-            let (queues, latency) = match &network.node(from).kind {
-                NodeKind::Switch(switch) => (
-                    switch.queues.count(),
-                    switch.latency + switch.unknown_latency,
-                ),
-                NodeKind::EndStation(_) | NodeKind::Hub(_) => (8, Duration::ZERO),
+            let queues = match &network.node(from).kind {
+                NodeKind::Switch(switch) => switch.queues.count(),
+                NodeKind::EndStation(_) | NodeKind::Hub(_) => 8,
             };
-            let [latency, wire] = [latency, wire].map(Duration::as_ns_floor);
+            let latency = match &network.node(to).kind {
+                NodeKind::Switch(own) => own.latency + own.unknown_latency + own.latency_jitter,
+                NodeKind::EndStation(_) | NodeKind::Hub(_) => Duration::ZERO,
+            };
+            let behind = whole_ns(latency + link.propagation);
             let (from, to) = (from.0, to.0);
-            _ = writeln!(text, "\"({from}, {to})\",{queues},{rate},{latency},{wire}");
+            _ = writeln!(text, "\"({from}, {to})\",{queues},{rate},{behind},0");
         }
     }
     text
+}
+
+/// Returns the links that carry frames.
+fn used(scenario: &Scenario) -> impl Iterator<Item = &Link> {
+    let links = scenario.network.links.iter();
+    links.filter(|link| !link.standby)
 }
 
 fn nodes(scenario: &Scenario) -> String {
@@ -133,7 +147,30 @@ fn notes(scenario: &Scenario) -> Vec<String> {
     let late: Vec<String> = late.map(|flow| flow.name.clone()).collect();
     let tagged = scenario.flows.iter().filter(|flow| flow.tag.is_some());
     let tagged: Vec<String> = tagged.map(|flow| flow.name.clone()).collect();
+    let listed = |is: &dyn Fn(&Flow) -> bool| -> Vec<String> {
+        let found = scenario.flows.iter().filter(|flow| is(flow));
+        found.map(|flow| flow.name.clone()).collect()
+    };
+    let shortened = listed(&|flow| flow.deadline > period(flow));
+    let groups = listed(&|flow| flow.delivery == Delivery::Multicast && flow.listeners.len() > 1);
+    let far = used(scenario).filter(|link| link.propagation > Duration::ZERO);
+    let far: Vec<String> = far.map(|link| ends(scenario, link)).collect();
+    let standby = network.links.iter().filter(|link| link.standby);
+    let standby: Vec<String> = standby.map(|link| ends(scenario, link)).collect();
     let lines = [
+        (
+            shortened,
+            "tsnkit takes no deadline above the period: the period is written",
+        ),
+        (
+            groups,
+            "tsnkit sends to one listener: a group is a stream for each",
+        ),
+        (
+            far,
+            "tsnkit's schedulers overlook `t_prop`: the propagation is a part of `t_proc`",
+        ),
+        (standby, "on standby: left out"),
         (costs, "tsnkit schedules the network: stacks are left out"),
         (
             late,
@@ -150,52 +187,96 @@ fn notes(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
+/// Returns a link in words.
+fn ends(scenario: &Scenario, link: &Link) -> String {
+    let [one, other] = link
+        .ends
+        .map(|end| scenario.network.node(end.node).name.as_str());
+    format!("{one} - {other}")
+}
+
 /// Returns all that tsnkit cannot be told.
 fn reasons(scenario: &Scenario) -> Vec<String> {
+    let found = about_network(scenario).into_iter();
+    let found = found.chain(about_flows(scenario));
+    found
+        .filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?)))
+        .collect()
+}
+
+/// Names, and why tsnkit does not know what they are.
+type Unknown = (Vec<String>, &'static str);
+
+fn about_network(scenario: &Scenario) -> Vec<Unknown> {
     let network = &scenario.network;
-    let mut reasons = Vec::new();
-    let mut refuse = |names: Vec<String>, why: &str| {
-        reasons.extend(few(&names).map(|names| format!("{names}: {why}")));
-    };
-    let hubs = network.nodes.iter();
-    let hubs = hubs.filter(|node| matches!(node.kind, NodeKind::Hub(_)));
-    refuse(
-        hubs.map(|node| node.name.clone()).collect(),
-        "tsnkit knows no shared medium",
-    );
-    let links = network.links.iter().filter(|link| {
+    let mut links_at = vec![0; network.nodes.len()];
+    let mut known = BTreeSet::new();
+    let (mut strange, mut again) = (Vec::new(), Vec::new());
+    for link in used(scenario) {
+        let [one, other] = link.ends.map(|end| end.node);
+        links_at[one.index()] += 1;
+        links_at[other.index()] += 1;
+        if !known.insert((one.min(other), one.max(other))) {
+            again.push(ends(scenario, link));
+        }
         let gigabits = link.rate.as_bps() / 1_000_000_000;
         let is_whole = link.rate.as_bps() % 1_000_000_000 == 0 && RATES.contains(&gigabits);
-        link.duplex != Duplex::Full || !is_whole || whole_ns(link.propagation).is_none()
-    });
-    let links = links.map(|link| {
-        let [one, other] = [0, 1].map(|end: usize| network.node(link.ends[end].node).name.as_str());
-        format!("{one} - {other}")
-    });
-    refuse(
-        links.collect(),
-        "tsnkit knows whole gigabits per second, full duplex, and nanoseconds; try \
-         `--set links[N].rate=\"1 Gbit/s\"`",
-    );
+        if link.duplex != Duplex::Full || !is_whole {
+            strange.push(ends(scenario, link));
+        }
+    }
+    let nodes = |is: &dyn Fn(NodeId, &NodeKind) -> bool| -> Vec<String> {
+        let found = network
+            .iter_nodes()
+            .filter(|(id, node)| is(*id, &node.kind));
+        found.map(|(_, node)| node.name.clone()).collect()
+    };
+    vec![
+        (
+            nodes(&|_, kind| matches!(kind, NodeKind::Hub(_))),
+            "tsnkit knows no shared medium",
+        ),
+        (
+            nodes(&|_, kind| matches!(kind, NodeKind::Switch(own) if own.router.is_some())),
+            "tsnkit knows no processor that packets wait for",
+        ),
+        (
+            nodes(&|id, _| links_at[id.index()] == 0),
+            "tsnkit knows nodes by their links: remove what has none",
+        ),
+        (
+            nodes(&|id, kind| matches!(kind, NodeKind::EndStation(_)) && links_at[id.index()] > 1),
+            "tsnkit takes a station with two links for a switch",
+        ),
+        (
+            strange,
+            "tsnkit knows 1, 10, 100 and 1000 Gbit/s, full duplex; try \
+             `--set links[N].rate=\"1 Gbit/s\"`",
+        ),
+        (again, "tsnkit knows one link between two nodes"),
+    ]
+}
+
+fn about_flows(scenario: &Scenario) -> Vec<Unknown> {
     let flows = |is: &dyn Fn(&Flow) -> bool| -> Vec<String> {
         let found = scenario.flows.iter().filter(|flow| is(flow));
         found.map(|flow| flow.name.clone()).collect()
     };
-    refuse(
-        flows(&|flow| {
-            period(flow).and_then(whole_ns).is_none()
-                || flow.connection.is_some()
-                || flow.is_published()
-        }),
-        "tsnkit knows periods of whole nanoseconds, and no other traffic",
-    );
-    refuse(
-        flows(&|flow| flow.reply.is_some()),
-        "tsnkit knows no answers",
-    );
-    refuse(
-        flows(&|flow| size(flow) > LARGEST),
-        "tsnkit knows messages of one frame",
-    );
-    reasons
+    let is_sent_by_clock = |flow: &Flow| {
+        period(flow).is_some_and(is_slots) && flow.connection.is_none() && !flow.is_published()
+    };
+    vec![
+        (
+            flows(&|flow| !is_sent_by_clock(flow)),
+            "tsnkit knows periods of whole 100 ns, and no other traffic",
+        ),
+        (
+            flows(&|flow| flow.reply.is_some()),
+            "tsnkit knows no answers",
+        ),
+        (
+            flows(&|flow| Frames::of_packet(flow.payload, flow.encapsulation).count > 1),
+            "tsnkit knows messages of one frame",
+        ),
+    ]
 }
