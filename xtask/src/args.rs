@@ -15,8 +15,8 @@ usage: cargo xtask <command>
   test --changed [--since REV] [--no-skip]
                                 the same for what the changes of this branch can affect: commits
                                 since it left `main`, or since REV, and what is not committed
-  bare-root [COMMAND...]        a bare Debian root and a fresh clone in it; runs the tests there,
-                                or the command
+  bare-root [COMMAND...]        a bare Debian root; runs README's two commands there, or clones and
+                                runs the command
   tidy                          crate edges, circles of modules, words, links, dependency reasons
   generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`

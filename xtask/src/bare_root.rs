@@ -1,8 +1,8 @@
-//! Tests a fresh clone on a newly installed system: does one command do the rest?
+//! Runs the commands of README on a newly installed system: do they work as they stand?
 //!
-//! debootstrap creates a Debian root with a compiler, git and certificates. The toolchain of this
+//! debootstrap creates a Debian root with the packages that README names. The toolchain of this
 //! machine is mounted read-only, and its package settings are copied, since they may be needed to
-//! reach a mirror. Mounts and processes are in separate namespaces, and end with them.
+//! reach a mirror. The address to clone is that of this checkout; nothing else of README is changed. Mounts and processes are in separate namespaces, and end with them.
 
 use std::env;
 use std::fs;
@@ -16,12 +16,8 @@ use crate::child::{output_of, succeeds};
 use crate::repo::Repo;
 use crate::test::needs::{is_root, provide_one};
 
-/// Packages that a clone needs before its own command can run.
-const PACKAGES: &str = "ca-certificates,gcc,libc6-dev,git";
-/// Default command to run in the clone. Lints say the same everywhere.
-const COMMAND: &[&str] = &[
-    "env", "CI=true", "bash", ".ci/run", "--part", "tidy", "--part", "tests",
-];
+/// What README clones; here, this checkout.
+const ADDRESS: &str = "https://github.com/rtether/rtether";
 /// Settings of this machine that downloads need; no others are passed.
 const VARIABLES: &[&str] = &[
     "http_proxy",
@@ -34,8 +30,8 @@ const VARIABLES: &[&str] = &[
     "CARGO_NET_GIT_FETCH_WITH_CLI",
     "RUSTUP_AUTO_INSTALL",
 ];
-/// Path of the clone inside.
-const CLONE: &str = "/opt/clone";
+/// Path of this checkout inside, as a repository without files.
+const CHECKOUT: &str = "/opt/checkout";
 /// Path of the machine's certificates inside: packages may overwrite those of the system.
 const CERTIFICATES: &str = "/etc/ssl/machine.crt";
 
@@ -47,7 +43,54 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
-/// Creates the root, runs the command in a fresh clone there, and removes everything.
+/// The two commands of README, and what must be installed before them.
+#[derive(Debug, PartialEq, Eq)]
+struct FirstSteps {
+    packages: Vec<String>,
+    /// Lines of a shell, the first of which clones.
+    lines: Vec<String>,
+}
+
+impl FirstSteps {
+    fn of(readme: &str) -> Result<Self> {
+        let section = readme.split("\n## ");
+        let mut section = section.filter(|text| text.starts_with("Two commands\n"));
+        let section = section
+            .next()
+            .context("README has no section `Two commands`")?;
+        let packages = section
+            .split_once("apt install ")
+            .and_then(|(_, rest)| rest.split_once('`'));
+        let (packages, _) = packages.context("README names no packages")?;
+        let blocks = section.split("```sh\n").skip(1);
+        let blocks = blocks.filter_map(|rest| Some(rest.split_once("```")?.0));
+        let lines: Vec<String> = blocks.flat_map(str::lines).map(str::to_owned).collect();
+        if !lines.iter().any(|line| line.contains(ADDRESS)) {
+            bail!("README does not clone {ADDRESS}");
+        }
+        Ok(Self {
+            packages: packages.split(' ').map(str::to_owned).collect(),
+            lines,
+        })
+    }
+
+    /// Returns a script that clones this checkout; with a command, it stands for all that follows.
+    fn script(&self, command: &[String]) -> String {
+        let lines = self
+            .lines
+            .iter()
+            .map(|line| line.replace(ADDRESS, CHECKOUT));
+        let lines: Vec<String> = lines.collect();
+        let enters = lines.iter().position(|line| line.starts_with("cd "));
+        match command {
+            [] => lines.join("\n"),
+            _ => lines[..enters.map_or(1, |at| at + 1)].join("\n") + "\nexec \"$@\"",
+        }
+    }
+}
+
+/// Creates the root, runs README's commands there, or the clone and the given command, and removes
+/// everything.
 pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
     if !is_root() {
         return Ok(Outcome::Skipped("needs root".to_owned()));
@@ -60,22 +103,26 @@ pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
         let reason = "needs a Debian system whose package lists say where packages are";
         return Ok(Outcome::Skipped(reason.to_owned()));
     };
+    let readme = fs::read_to_string(repo.root.join("README.md")).context("reading README.md")?;
+    let steps = FirstSteps::of(&readme)?;
     let toolchain = Toolchain::find()?;
     let root = Root::make(repo, "bare-root")?;
     println!("a bare {suite} in {}", root.0.display());
     let mut make = Command::new("debootstrap");
-    make.args(["--variant=minbase", &format!("--include={PACKAGES}")]);
+    make.args([
+        "--variant=minbase",
+        &format!("--include={}", steps.packages.join(",")),
+    ]);
     make.arg(&suite).arg(&root.0).arg(&mirror);
     println!("{}", debootstrap.display());
     if !succeeds(make.stdout(std::process::Stdio::null()))? {
         bail!("debootstrap failed; see above and {}", root.0.display());
     }
     root.settle(repo)?;
-    let command: Vec<String> = match command {
-        [] => COMMAND.iter().map(|word| (*word).to_owned()).collect(),
-        given => given.to_vec(),
-    };
-    println!("in the clone: {}", command.join(" "));
+    let script = steps.script(command);
+    println!("{script}");
+    let shell = ["sh", "-ec", &script, "sh"].map(str::to_owned);
+    let command = [&shell, command].concat();
     let (is_good, output) = output_of(&mut root.inside(&toolchain, &command))?;
     Ok(Outcome::Ended(is_good, output))
 }
@@ -229,8 +276,8 @@ impl Root {
             .context("copying the machine's certificates")?;
         self.write("/etc/apt/apt.conf.d/99machine", &apt_settings()?)?;
         let mut clone = Command::new("git");
-        clone.args(["clone", "--quiet", "--no-hardlinks"]);
-        clone.arg(&repo.root).arg(self.path(CLONE));
+        clone.args(["clone", "--quiet", "--bare", "--no-hardlinks"]);
+        clone.arg(&repo.root).arg(self.path(CHECKOUT));
         if !succeeds(&mut clone)? {
             bail!("this checkout cannot be cloned");
         }
@@ -261,13 +308,13 @@ impl Root {
         Ok(())
     }
 
-    /// Returns a command that runs in the clone. Its mounts are only visible there, and all its
+    /// Returns a command that runs in the home of root. Its mounts are only visible there, and all its
     /// processes end with the first one.
     fn inside(&self, toolchain: &Toolchain, command: &[String]) -> Command {
         let script = r#"
 set -e
-root=$1 cargo=$2 rustup=$3 clone=$4
-shift 4
+root=$1 cargo=$2 rustup=$3
+shift 3
 # As a mount of its own: `ip netns exec` changes how mounts below `/` propagate.
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
@@ -281,7 +328,7 @@ bind "$cargo/bin" "$root/opt/cargo/bin"
 mkdir -p "$root$rustup"
 bind "$rustup" "$root$rustup"
 [ ! -f "$cargo/config.toml" ] || cp "$cargo/config.toml" "$root/opt/cargo/"
-exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$clone" "$@"
+exec chroot "$root" sh -c 'cd && exec "$@"' sh "$@"
 "#;
         let mut inside = Command::new("unshare");
         inside.args([
@@ -294,7 +341,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$clone" "$@"
         ]);
         inside.args(["sh", "-c", script, "sh"]);
         inside.args([&self.0, &toolchain.cargo, &toolchain.rustup]);
-        inside.arg(CLONE).args(command).env_clear();
+        inside.args(command).env_clear();
         inside
             .env("HOME", "/root")
             .env("LANG", "C.UTF-8")
@@ -341,6 +388,29 @@ fn apt_settings() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_readme_says_is_run_but_for_the_address() {
+        // Oracle: written by hand.
+        let readme = "# x\n\n## Two commands\n\nIt takes `sudo apt install gcc git` first.\n\n\
+                      ```sh\ngit clone https://github.com/rtether/rtether\ncd rtether\n\
+                      cargo run\n```\n\nand\n\n```sh\ncargo xtask test\n```\n\n## More\n```sh\nno\n```\n";
+        let steps = FirstSteps::of(readme).expect("the section");
+        assert_eq!(steps.packages, ["gcc", "git"]);
+        let all = "git clone /opt/checkout\ncd rtether\ncargo run\ncargo xtask test";
+        assert_eq!(steps.script(&[]), all);
+        let other = steps.script(&["true".to_owned()]);
+        assert_eq!(other, "git clone /opt/checkout\ncd rtether\nexec \"$@\"");
+        assert!(FirstSteps::of("# x\n\n## Two commands\n").is_err());
+    }
+
+    #[test]
+    fn readme_has_what_the_fresh_system_runs() {
+        let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+        let steps =
+            FirstSteps::of(&fs::read_to_string(readme).expect("README")).expect("the section");
+        assert_eq!(steps.lines.len(), 4, "{steps:?}");
+    }
 
     #[test]
     fn the_mirror_is_that_of_the_release() {

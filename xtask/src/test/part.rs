@@ -118,7 +118,7 @@ const PARTS: &[(Part, &str, &str)] = &[
     (
         Part::BareRoot,
         "bare-root",
-        "a fresh clone in a bare Debian root: set-up, then every test but the lints",
+        "the two commands of README in a bare Debian root, with every test",
     ),
 ];
 
