@@ -30,8 +30,9 @@ const VARIABLES: &[&str] = &[
     "CARGO_NET_GIT_FETCH_WITH_CLI",
     "RUSTUP_AUTO_INSTALL",
 ];
-/// Path of this checkout inside, as a repository without files.
-const CHECKOUT: &str = "/opt/checkout";
+/// Path of this checkout inside, as a repository without files; a clone of it has the name that a clone
+/// of the address has.
+const CHECKOUT: &str = "/opt/rtether";
 /// Path of the machine's certificates inside: packages may overwrite those of the system.
 const CERTIFICATES: &str = "/etc/ssl/machine.crt";
 
@@ -397,10 +398,10 @@ mod tests {
                       cargo run\n```\n\nand\n\n```sh\ncargo xtask test\n```\n\n## More\n```sh\nno\n```\n";
         let steps = FirstSteps::of(readme).expect("the section");
         assert_eq!(steps.packages, ["gcc", "git"]);
-        let all = "git clone /opt/checkout\ncd rtether\ncargo run\ncargo xtask test";
+        let all = "git clone /opt/rtether\ncd rtether\ncargo run\ncargo xtask test";
         assert_eq!(steps.script(&[]), all);
         let other = steps.script(&["true".to_owned()]);
-        assert_eq!(other, "git clone /opt/checkout\ncd rtether\nexec \"$@\"");
+        assert_eq!(other, "git clone /opt/rtether\ncd rtether\nexec \"$@\"");
         assert!(FirstSteps::of("# x\n\n## Two commands\n").is_err());
     }
 

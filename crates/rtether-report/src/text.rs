@@ -106,6 +106,19 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// Most names of one kind in a sentence.
+const NAMED: usize = 3;
+
+/// Returns a few names, with the number of the others; `None` if there are none.
+pub fn few(names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names.iter().take(NAMED).map(|n| format!("`{n}`")).collect();
+    let rest = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    (!names.is_empty()).then(|| format!("{}{rest}", shown.join(", ")))
+}
+
 /// Returns `1 stream`, `2 streams`.
 pub fn plural(number: usize, word: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

@@ -54,8 +54,10 @@ pub fn watch(
     let confined = give_up(options.confinement.as_ref(), Thread::default())?;
     let mut watch = Watch::new(plan, options.settings);
     let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
+    let blind = watch.blind();
+    let blind = blind.map_or_else(String::new, |words| format!("; {words}"));
     ready(&format!(
-        "`{}`{confined}; learning takes {}",
+        "`{}`{confined}; learning takes {}{blind}",
         options.device,
         watch.learning()
     ));
@@ -72,8 +74,8 @@ pub fn watch(
         if dropped > 0 {
             watch.skip(now(), dropped, tell);
         }
-        watch.tick(now(), tell);
         let clock = monotonic_ns();
+        watch.tick(now(), clock, tell);
         if clock - written >= METRICS {
             write(options, &watch.outcome()).map_err(failed)?;
             written = clock;
@@ -84,9 +86,27 @@ pub fn watch(
         }
         mirror.wait(WAIT).map_err(failed)?;
     }
+    drain(&mut mirror, &mut watch, tell).map_err(failed)?;
     let outcome = watch.end(now(), tell);
     write(options, &outcome).map_err(failed)?;
     Ok(outcome)
+}
+
+/// Takes what waits in the socket: frames that had come by now are seen, or counted as dropped.
+fn drain(mirror: &mut Mirror, watch: &mut Watch, tell: &mut dyn FnMut(&Alert)) -> io::Result<()> {
+    let end = now();
+    while let Some(seen) = mirror.receive()? {
+        if seen.at > end {
+            // More than was there: under a flood the socket is never empty.
+            break;
+        }
+        watch.take(seen.at, seen.octets, seen.length, tell);
+    }
+    let dropped = mirror.dropped();
+    if dropped > 0 {
+        watch.skip(end, dropped, tell);
+    }
+    Ok(())
 }
 
 /// Writes the metrics over those from before: without rights no other file can be opened.

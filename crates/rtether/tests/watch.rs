@@ -62,7 +62,7 @@ fn show(watch: &mut Watch, arrivals: &[Arrival], alerts: &mut Vec<Alert>) {
     let mut now = arrivals.first().map_or(DAY, |(at, _)| *at);
     for (at, frame) in arrivals {
         while now < *at {
-            watch.tick(now, &mut tell);
+            watch.tick(now, now, &mut tell);
             now += 50 * MS;
         }
         watch.take(*at, frame, frame.len(), &mut tell);
@@ -172,21 +172,21 @@ fn strangers_and_alerts_are_limited() {
         None => remarks.push(alert.text.clone()),
     };
     for (at, frame) in traffic(12, 5) {
-        watch.tick(at, &mut tell);
+        watch.tick(at, at, &mut tell);
         watch.take(at, &frame, frame.len(), &mut tell);
     }
     let begin = DAY + 20 * SECOND;
     for number in 0..50_000_u32 {
         frame[6..10].copy_from_slice(&(number | 0x0600_0000).to_be_bytes());
-        watch.take(
-            begin + i64::from(number) * 10_000,
-            &frame,
-            frame.len(),
-            &mut tell,
-        );
+        let stamp = begin + i64::from(number) * 10_000;
+        watch.take(stamp, &frame, frame.len(), &mut tell);
+        // Frames wait before they are taken, so the present time is ahead of their stamps; and the
+        // clock of both is set back.
+        let set = if number > 20_000 { 3_600 * SECOND } else { 0 };
+        watch.tick(stamp + 12 * SECOND - set, stamp, &mut tell);
     }
     // Pauses are ten seconds, and all of it took half a second.
-    watch.tick(begin + 11 * SECOND, &mut tell);
+    watch.tick(begin + 11 * SECOND, begin + 11 * SECOND, &mut tell);
     let outcome = watch.outcome();
     assert!(alerts <= 200, "{alerts}");
     assert_eq!(
@@ -199,6 +199,22 @@ fn strangers_and_alerts_are_limited() {
             .iter()
             .any(|text| text.ends_with("more alerts are counted and not shown"))
     );
+}
+
+/// Oracle: the plan of the test; whether a frame of a sporadic flow is missing, only its talker knows.
+#[test]
+fn what_a_plan_cannot_tell_is_said() {
+    let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+        links: [{ ends: [a, b], rate: 100 Mbit/s }]\nflows:\n\
+        - { name: steady, from: a, to: b, period: 1 ms, size: 64 B, jitter: 999 us }\n\
+        - { name: event, from: a, to: b, min_gap: 1 ms, size: 64 B }\n";
+    let watch = |text: &str| Watch::new(scenario(text), Settings::default());
+    assert_eq!(
+        watch(text).blind().as_deref(),
+        Some("lost frames cannot be told without a period: `event`")
+    );
+    let (steady, _) = text.split_once("- { name: event").expect("the last flow");
+    assert_eq!(watch(steady).blind(), None);
 }
 
 #[test]

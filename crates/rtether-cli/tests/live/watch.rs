@@ -205,6 +205,32 @@ fn quiet(bed: &Bed, seconds: i64) {
     assert!(after <= before + 512, "{before} kB, then {after} kB");
 }
 
+/// Oracle: what is sent. While the watch stands still more comes than it takes at once, and
+/// its time is over when it goes on.
+#[test]
+fn what_waits_at_the_end_is_seen_or_counted() {
+    let Some(bed) = Bed::new("watch-end") else {
+        return;
+    };
+    let mut child = bed.watch("--learn 200ms --for 3s --json");
+    started(&mut child);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(child.id(), "-STOP");
+    let frame = &bed.bay.frames["setpoint"];
+    let all: Vec<Arrival> = (0..20_000).map(|n| (n * 10_000, frame.clone())).collect();
+    bed.send(&all);
+    std::thread::sleep(Duration::from_secs(3));
+    signal(child.id(), "-CONT");
+    let ended = child.finish();
+    let result: Value = serde_json::from_str(&ended.out).unwrap();
+    let [frames, dropped] = ["frames", "dropped"].map(|key| result[key].as_u64().unwrap());
+    // The hosts themselves send a few, too.
+    assert!(
+        frames + dropped >= 20_000,
+        "{frames} seen, {dropped} dropped"
+    );
+}
+
 #[test]
 fn a_plant_without_faults_raises_no_alert_and_takes_no_memory() {
     let Some(bed) = Bed::new("watch-quiet") else {

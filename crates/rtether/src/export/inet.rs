@@ -15,7 +15,8 @@ use rtether_model::network::{
 use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 
-use super::{Exported, Reasons, few};
+use super::{Exported, Reasons};
+use crate::report::text::few;
 use crate::scenario::Scenario;
 
 /// Port of the first flow.

@@ -68,20 +68,6 @@ impl fmt::Display for Reasons {
 
 impl std::error::Error for Reasons {}
 
-/// Most reasons of one kind that are named.
-const NAMED: usize = 3;
-
-/// Returns the names of a few of those that have a property, with the number of the others; `None`
-/// if there are none.
-fn few(names: &[String]) -> Option<String> {
-    let shown: Vec<String> = names.iter().take(NAMED).map(|n| format!("`{n}`")).collect();
-    let rest = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        rest => format!(" and {rest} more"),
-    };
-    (!names.is_empty()).then(|| format!("{}{rest}", shown.join(", ")))
-}
-
 /// Writes a plant for a tool.
 ///
 /// # Errors

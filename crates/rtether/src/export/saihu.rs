@@ -30,7 +30,8 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{Frames, TAG, wire_size};
 use serde_json::{Value, json};
 
-use super::{Exported, Reasons, few};
+use super::{Exported, Reasons};
+use crate::report::text::few;
 use crate::scenario::Scenario;
 use rtether_report::number::ns;
 

@@ -4,11 +4,19 @@
 //! since every path only delays, and drifts by up to 200 ppm, since two clocks do. A frame counts as
 //! the next one that is expected, however late it is; frames that stay behind by whole periods show
 //! that others were lost. Times are nanoseconds.
+//!
+//! Where jitter is half a period or more, no single frame shows a loss: one that is a period behind may
+//! have come late. Then the *least* that many frames in sequence are behind shows it. Of frames that
+//! are each behind by up to the jitter J, at random, n are all behind by three quarters of a period T
+//! with probability (1 - 3T/4J)^n; after 4 + 28 J/T of them that is below one in a billion. J is less than
+//! T, so that a loss is told 32 frames later at most.
 
 /// Frames that place the grid.
 const PLACING: i64 = 4;
 /// Frames behind by the same whole periods that show a loss.
 const BEHIND: u32 = 4;
+/// Further frames of the kind for each period of jitter, where jitter alone may put a frame behind.
+const BEHIND_JITTER: i64 = 28;
 /// Part of a period by which the grid may drift in one.
 const DRIFT: i64 = 5_000;
 /// Part of what a frame is early by which the grid moves.
@@ -153,7 +161,12 @@ impl Grid {
     fn judge(&mut self, behind: i64, say: &mut dyn FnMut(Fault)) {
         let limit = self.deadline.map(|deadline| self.jitter + deadline);
         let is_late = |behind: i64| limit.is_some_and(|limit| behind > limit);
-        let mark = (self.period / 4 * 3).max(self.jitter + self.period / 2);
+        let mark = self.period / 4 * 3;
+        let mark = if self.is_jittery() {
+            mark
+        } else {
+            mark.max(self.jitter + self.period / 2)
+        };
         if behind < mark {
             self.end_late(say);
             (self.stable, self.has_gap) = (0, false);
@@ -165,12 +178,19 @@ impl Grid {
         if is_late(behind) {
             self.late = self.late.max(behind);
         }
-        if self.stable > 0 && (behind - self.anchor).abs() <= self.period / 4 {
+        if self.is_jittery() {
+            let least = if self.stable == 0 {
+                behind
+            } else {
+                self.anchor.min(behind)
+            };
+            (self.stable, self.anchor) = (self.stable + 1, least);
+        } else if self.stable > 0 && (behind - self.anchor).abs() <= self.period / 4 {
             self.stable += 1;
         } else {
             (self.stable, self.anchor) = (1, behind);
         }
-        if self.stable < BEHIND || !self.has_gap {
+        if !self.shows_loss() {
             return;
         }
         let lost = ((self.anchor + self.period / 4) / self.period).max(1);
@@ -182,6 +202,22 @@ impl Grid {
         }
         (self.stable, self.has_gap, self.late) = (0, false, 0);
         self.next = self.next.map(|next| next + lost * self.period);
+    }
+
+    /// Returns whether jitter alone may put a frame behind as far as a loss does.
+    const fn is_jittery(&self) -> bool {
+        self.jitter >= self.period / 2
+    }
+
+    /// Returns whether the frames that stay behind are enough to show a loss.
+    fn shows_loss(&self) -> bool {
+        let stable = i64::from(self.stable);
+        if self.is_jittery() {
+            let enough = i64::from(BEHIND) + BEHIND_JITTER * self.jitter / self.period;
+            stable >= enough
+        } else {
+            stable >= i64::from(BEHIND) && self.has_gap
+        }
     }
 
     fn end_late(&mut self, say: &mut dyn FnMut(Fault)) {
@@ -339,6 +375,42 @@ mod tests {
         let thrice = (0..1000).map(|n| n * PERIOD / 3);
         let found = faults(Some(20 * MS), thrice);
         assert!(found.contains(&Fault::Extra), "{found:?}");
+    }
+
+    /// Oracle: what the test removes from frames that each come up to the jitter late, at random, in
+    /// order. Without a deadline, and with one that a lasting shift by a period exceeds.
+    #[test]
+    fn losses_are_told_however_large_the_jitter() {
+        let mut state = 7_u64;
+        let mut dice = |most: i64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            i64::try_from(state % u64::try_from(most).unwrap()).unwrap()
+        };
+        for jitter in [49, 50, 60, 75, 90, 95, 99].map(|part| part * MS / 10) {
+            for deadline in [None, Some(2 * MS)] {
+                for lost in [0, 1, 3] {
+                    let mut grid = Grid::new(PERIOD, jitter, deadline).expect("a period");
+                    let (mut found, mut last) = (Vec::new(), 0);
+                    for n in 0..20_000 {
+                        let at = (n * PERIOD + dice(jitter)).max(last + MS / 100);
+                        if !(9_000..9_000 + lost).contains(&n) {
+                            grid.take(at, &mut |fault| found.push(fault));
+                            last = at;
+                        }
+                    }
+                    // A frame that is late before the gap may have the loss told in two parts.
+                    let told = found.iter().map(|fault| {
+                        let Fault::Lost(frames) = fault else {
+                            panic!("{fault:?}: {jitter} {deadline:?}")
+                        };
+                        *frames
+                    });
+                    assert_eq!(told.sum::<i64>(), lost, "{jitter} {deadline:?}: {found:?}");
+                }
+            }
+        }
     }
 
     /// Oracle: a path that delays each frame by less than the deadline.

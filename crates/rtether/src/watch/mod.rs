@@ -18,7 +18,7 @@ use serde_json::json;
 
 use crate::against::{self, Deviation, Row, Times, Way, against};
 use crate::import::{Learner, Lesson, Options, Sight, StreamKey};
-use crate::report::text::plain_line;
+use crate::report::text::{few, plain_line};
 use crate::scenario::{self, Scenario};
 
 mod grid;
@@ -196,6 +196,8 @@ impl Stations {
 /// How many alerts were told since a begin.
 #[derive(Debug, Default)]
 struct Budget {
+    /// By the monotonic clock: stamps of frames lie before the present time, and a real clock may be
+    /// set back, so either could begin a new pause with each alert.
     begin: i64,
     told: u32,
     untold: u64,
@@ -216,6 +218,8 @@ pub struct Watch {
     learn: i64,
     begin: Option<i64>,
     now: i64,
+    /// The monotonic clock at the last tick.
+    clock: i64,
     budget: Budget,
     counts: Counts,
 }
@@ -238,6 +242,7 @@ impl Watch {
             learn: learn.unwrap_or_else(|| usual.clamp(LEARN.0, LEARN.1)),
             begin: None,
             now: i64::MIN,
+            clock: 0,
             budget: Budget::default(),
             counts: Counts::default(),
         }
@@ -246,6 +251,16 @@ impl Watch {
     /// Returns how long it learns.
     pub const fn learning(&self) -> Duration {
         Duration::from_ns(self.learn)
+    }
+
+    /// Returns of which flows the plan cannot tell that frames were lost, in words; `None` if of all.
+    pub fn blind(&self) -> Option<String> {
+        let open = self.monitors.iter().filter(|own| !own.counts_losses());
+        let names: Vec<String> = open.map(|own| own.way.name.clone()).collect();
+        let names = few(&names)?;
+        Some(format!(
+            "lost frames cannot be told without a period: {names}"
+        ))
     }
 
     /// Returns what was counted.
@@ -276,9 +291,12 @@ impl Watch {
         }
     }
 
-    /// Notes the time, in nanoseconds of the same clock: learning ends, and flows fall silent. To be
-    /// called at least several times in the shortest pause that should be noticed.
-    pub fn tick(&mut self, now: i64, tell: Tell<'_>) {
+    /// Notes the time, in nanoseconds of the same clock, and of one that is never set, by which pauses
+    /// go: learning ends, and flows fall silent. To be called at least several times in the shortest
+    /// pause that should be noticed.
+    pub fn tick(&mut self, now: i64, clock: i64, tell: Tell<'_>) {
+        self.clock = self.clock.max(clock);
+        self.settle(now, tell);
         let begin = *self.begin.get_or_insert(now);
         self.now = self.now.max(now);
         if self.learner.is_some() {
@@ -294,7 +312,6 @@ impl Watch {
                 self.say(now, number, &note, tell);
             }
         }
-        self.settle(now, tell);
     }
 
     /// Notes that frames were dropped before they were seen: no flow has missed one for that.
@@ -524,9 +541,9 @@ impl Watch {
 
     /// Counts a deviation of a planned flow, and tells it if it is new.
     fn say(&mut self, at: i64, number: usize, note: &Note, tell: Tell<'_>) {
-        let pause = self.pause;
+        let (clock, pause) = (self.clock, self.pause);
         let monitor = &mut self.monitors[number];
-        if !monitor.note(at, note, pause) {
+        if !monitor.note(clock, note, pause) {
             return;
         }
         let alert = Alert {
@@ -549,7 +566,6 @@ impl Watch {
     }
 
     fn tell(&mut self, alert: &Alert, tell: Tell<'_>) {
-        self.settle(alert.at, tell);
         if self.budget.told >= MAX_ALERTS {
             self.budget.untold += 1;
             self.counts.untold += 1;
@@ -562,13 +578,12 @@ impl Watch {
 
     /// Begins a new pause, and says how much the one before has swallowed.
     fn settle(&mut self, now: i64, tell: Tell<'_>) {
-        // Clocks may be set back.
-        if (0..self.pause).contains(&now.saturating_sub(self.budget.begin)) {
+        if self.clock - self.budget.begin < self.pause {
             return;
         }
         let untold = self.budget.untold;
         self.budget = Budget {
-            begin: now,
+            begin: self.clock,
             told: 0,
             untold: 0,
         };

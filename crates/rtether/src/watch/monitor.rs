@@ -121,6 +121,11 @@ impl Monitor {
         }
     }
 
+    /// Returns whether it tells that frames were lost.
+    pub(super) const fn counts_losses(&self) -> bool {
+        matches!(&self.pace, Pace::Grid(_))
+    }
+
     pub(super) const fn is_bound(&self) -> bool {
         self.is_bound
     }
@@ -191,19 +196,20 @@ impl Monitor {
         }
     }
 
-    /// Counts a deviation; returns whether it is to be told, since the last one is long ago.
-    pub(super) fn note(&mut self, at: i64, note: &Note, pause: i64) -> bool {
+    /// Counts a deviation; returns whether it is to be told, since the last one is long ago by a clock
+    /// that is never set.
+    pub(super) fn note(&mut self, clock: i64, note: &Note, pause: i64) -> bool {
         let Some(deviation) = note.deviation else {
             return true;
         };
         let found = self.found.entry(deviation);
         let found = found.or_insert(Found {
             count: 0,
-            last: i64::MIN,
+            last: clock,
         });
-        let is_new = found.count == 0 || !(0..=pause).contains(&at.saturating_sub(found.last));
+        let is_new = found.count == 0 || clock - found.last > pause;
         found.count = found.count.saturating_add(note.count);
-        found.last = at;
+        found.last = clock;
         is_new
     }
 }

@@ -45,7 +45,7 @@ pub fn check(octets: &[u8]) -> u64 {
         now = now.saturating_add(if step & 128 > 0 { -span } else { span });
         let (frame, more) = more.split_at(usize::from(*length).min(more.len()));
         if step & 64 > 0 {
-            watch.tick(now, &mut tell);
+            watch.tick(now, now, &mut tell);
         }
         watch.take(now, frame, frame.len(), &mut tell);
         frames += 1;

@@ -268,7 +268,7 @@ run: { for: 10 ms }
     let mut watch = rtether::watch::Watch::new(plant(), settings);
     // Learning ends, and a second later nothing has come.
     for now in [0, 10_000_000, 1_000_000_000] {
-        watch.tick(now, &mut |_| ());
+        watch.tick(now, now, &mut |_| ());
     }
     let outcome = watch.end(1_000_000_001, &mut |_| ());
     let checked = rtether::check(&plant(), rtether::check::Options::default()).expect("runs");

@@ -14,7 +14,8 @@ use rtether_model::network::{Duplex, Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::BitRate;
 use rtether_model::route::Routing;
 
-use super::{Exported, Reasons, few};
+use super::{Exported, Reasons};
+use crate::report::text::few;
 use crate::scenario::Scenario;
 
 mod frames;

@@ -8,7 +8,7 @@ use rtether_model::network::{
     EndStation, ForwardingMode, NodeKind, Pcp, Redundancy, Selection, Switch,
 };
 
-use super::super::few;
+use crate::report::text::few;
 use crate::scenario::Scenario;
 
 /// A kind of node or port, and why it has no setting.
