@@ -186,3 +186,37 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
 pub(crate) fn make_directory(path: &Path) -> Result<Made, String> {
     folder::make(path).map_err(|error| format!("making `{}`: {error}", path.display()))
 }
+
+/// Returns a path quoted for a shell, as one argument that is not a flag.
+pub(crate) fn as_argument(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let text = if text.starts_with('-') {
+        format!("./{text}")
+    } else {
+        text.into_owned()
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the rules of quoting of a POSIX shell.
+    #[test]
+    fn hints_can_be_pasted() {
+        for (path, argument) in [
+            ("plant.yaml", "plant.yaml"),
+            ("a/b c.yaml", "'a/b c.yaml'"),
+            ("-x.yaml", "./-x.yaml"),
+            ("it's.yaml", "'it'\\''s.yaml'"),
+            ("$HOME;#.yaml", "'$HOME;#.yaml'"),
+        ] {
+            assert_eq!(as_argument(Path::new(path)), argument);
+        }
+    }
+}

@@ -1,14 +1,41 @@
 //! Loads a scenario with its overrides and prints its mistakes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rtether::beneath::Beneath;
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, Override, Scenario, Source, Written};
+
+use rtether::report::text::plain_line;
 
 use crate::exit::Exit;
 use crate::terminal::MessageFormat;
 use crate::{files, number, terminal};
+
+/// Folders whose files a scenario may include.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct IncludeFrom {
+    /// Folder whose files may be included, besides that of the scenario; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) include_from: Vec<PathBuf>,
+}
+
+impl IncludeFrom {
+    /// Returns what reads the files that a file names.
+    pub(crate) fn beneath(&self, file: &Path) -> Beneath {
+        let remedy = |folder: &Path| format!("add `--include-from {}`", files::as_argument(folder));
+        Beneath::new(file, &self.include_from, remedy)
+    }
+}
+
+/// Reads a file that another one names.
+pub(crate) fn further(beneath: &Beneath, path: &str) -> Result<String, String> {
+    let text = beneath.read(path).map_err(|why| why.to_string())?;
+    let shown = plain_line(path);
+    terminal::detail(|| format!("read {shown}: {} octets", text.len()));
+    Ok(text)
+}
 
 /// Changes to a scenario.
 #[derive(Args, Debug, Default)]
@@ -19,6 +46,23 @@ pub(crate) struct Overrides {
     /// Format of error messages
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) message_format: MessageFormat,
+    #[command(flatten)]
+    pub(crate) include_from: IncludeFrom,
+}
+
+impl Overrides {
+    /// Reads the text of a scenario after these changes.
+    fn load(
+        &self,
+        path: &Path,
+        text: &str,
+        changes: &[Override],
+        added: &[Source],
+    ) -> scenario::Loaded {
+        let beneath = self.include_from.beneath(path);
+        let read = |path: &str| further(&beneath, path);
+        scenario::load_from(&path.display().to_string(), text, &read, changes, added)
+    }
 }
 
 /// Changes to a scenario to be simulated.
@@ -103,8 +147,7 @@ fn read_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result
     let text = read(path)?;
     let mut changes = parse("--set", &overrides.set)?;
     changes.extend(flags);
-    let name = path.display().to_string();
-    let loaded = scenario::load_from(&name, &text, &further, &changes, &[]);
+    let loaded = overrides.load(path, &text, &changes, &[]);
     show(&loaded, overrides.message_format);
     let written = Written::of(&loaded, changes);
     Ok(Read { loaded, written })
@@ -118,16 +161,15 @@ pub(crate) fn load_both(
 ) -> Result<(Scenario, Scenario, Vec<Override>), Exit> {
     terminal::choose_form(overrides.message_format);
     let text = read(path)?;
-    let name = path.display().to_string();
     let mut all = parse("--set", &overrides.set)?;
-    let before = scenario::load_from(&name, &text, &further, &all, &[]);
+    let before = overrides.load(path, &text, &all, &[]);
     show(&before, overrides.message_format);
     let Some(old) = before.scenario else {
         return Err(Exit::WrongInput);
     };
     let own = parse("--what-if", what_if)?;
     all.extend(own.iter().cloned());
-    let mut after = scenario::load_from(&name, &text, &further, &all, &[]);
+    let mut after = overrides.load(path, &text, &all, &[]);
     after
         .diagnostics
         .retain(|diagnostic| !before.diagnostics.contains(diagnostic));
@@ -163,8 +205,7 @@ pub(crate) fn load_and_add(
         name: "--flow".to_owned(),
         text: flow.clone(),
     }));
-    let name = path.display().to_string();
-    let loaded = scenario::load_from(&name, &text, &further, &all, &added);
+    let loaded = overrides.load(path, &text, &all, &added);
     show(&loaded, overrides.message_format);
     let both = loaded.without_added.zip(loaded.scenario);
     both.ok_or(Exit::WrongInput)
@@ -175,14 +216,6 @@ fn read(path: &Path) -> Result<String, Exit> {
         terminal::complain(&message);
         Exit::WrongInput
     })
-}
-
-/// Reads a file that a scenario includes.
-pub(crate) fn further(path: &str) -> Result<String, String> {
-    files::read(
-        Path::new(path),
-        "paths are relative to the file that names them",
-    )
 }
 
 fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit> {

@@ -4,13 +4,14 @@
     reason = "arguments that come from Python are owned"
 )]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rtether::against::against;
+use rtether::beneath::Beneath;
 use rtether::bound;
 use rtether::check::{self, Options};
 use rtether::import::{self, Cabling, Class, Columns, Duration, File, Frequency, Imported};
@@ -41,22 +42,33 @@ pub(crate) struct Changes {
     warmup: Option<String>,
 }
 
-/// Reads a scenario: a path, a text of more than one line, or a dictionary in the form of the file.
+/// Reads a scenario: a path, a text of more than one line, or a dictionary in the form of the file. It
+/// may include files beneath its folder, and beneath those of `include_from`.
 #[pyfunction]
-pub(crate) fn load(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<Plant> {
+pub(crate) fn load(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    include_from: Vec<PathBuf>,
+) -> PyResult<Plant> {
     if source.is_instance_of::<PyDict>() {
         // JSON is YAML.
         let text = json(source)?;
-        return Plant::new(py, "<dict>", &text);
+        return Plant::new(py, "<dict>", &text, &include_from);
     }
     if let Ok(text) = source.extract::<String>()
         && text.contains('\n')
     {
-        return Plant::new(py, "<text>", &text);
+        return Plant::new(py, "<text>", &text, &include_from);
     }
     let path: PathBuf = source.extract()?;
     let text = std::fs::read_to_string(&path)?;
-    Plant::new(py, &path.display().to_string(), &text)
+    Plant::new(py, &path.display().to_string(), &text, &include_from)
+}
+
+/// Returns what reads the files that a file names.
+pub(crate) fn beneath(file: &Path, include_from: &[PathBuf]) -> Beneath {
+    let remedy = |folder: &Path| format!("add `include_from=[{:?}]`", folder.to_string_lossy());
+    Beneath::new(file, include_from, remedy)
 }
 
 fn json(value: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -65,8 +77,9 @@ fn json(value: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 impl Plant {
-    fn new(py: Python<'_>, name: &str, text: &str) -> PyResult<Self> {
-        let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+    fn new(py: Python<'_>, name: &str, text: &str, include_from: &[PathBuf]) -> PyResult<Self> {
+        let beneath = beneath(Path::new(name), include_from);
+        let read = |path: &str| beneath.read(path).map_err(|why| why.to_string());
         let loaded = py.detach(|| scenario::load_from(name, text, &read, &[], &[]));
         let Some(scenario) = loaded.scenario.clone() else {
             return Err(diagnose::error(py, &loaded));
@@ -256,7 +269,7 @@ impl Plan {
 
     /// The scenario.
     fn load(&self, py: Python<'_>) -> PyResult<Plant> {
-        Plant::new(py, "<import>", self.text())
+        Plant::new(py, "<import>", self.text(), &[])
     }
 
     /// The comparison with a plan, flow by flow.

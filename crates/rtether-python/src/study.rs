@@ -7,14 +7,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyIndexError, PyOSError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use rtether::beneath::{Beneath, Unread};
 use rtether::scenario::{self, Source, Written};
 use rtether::sweep::{Answer, Point, Study};
 
 use crate::outcome::{Found, Outcome, Shown};
-use crate::plant::Plant;
+use crate::plant::{Plant, beneath};
 use crate::{diagnose, work};
 
 /// A study with its scenario, complete in itself: other processes need no file.
@@ -40,9 +43,13 @@ impl Sweep {
         let study = study.map_err(|mistake| PyValueError::new_err(mistake.to_string()))?;
         let written = match scenario {
             Scenario::Known(written) => written,
-            Scenario::Beside(folder) => {
-                let path = folder.join(&study.scenario);
-                load(py, &path.display().to_string())?
+            Scenario::Beside(file, include_from) => {
+                let path = file.with_file_name("").join(&study.scenario);
+                load(
+                    py,
+                    &path.display().to_string(),
+                    &beneath(&file, &include_from),
+                )?
             }
         };
         let (first, own) = py.detach(|| {
@@ -73,13 +80,19 @@ impl Sweep {
 /// Where the scenario of a study is.
 enum Scenario {
     Known(Written),
-    /// In the file that the study names, relative to this folder.
-    Beside(PathBuf),
+    /// In the file that the study in this one names, beneath its folder or those added.
+    Beside(PathBuf, Vec<PathBuf>),
 }
 
-fn load(py: Python<'_>, path: &str) -> PyResult<Written> {
-    let text = std::fs::read_to_string(path)?;
-    let read = |path: &str| std::fs::read_to_string(path).map_err(|error| error.to_string());
+fn load(py: Python<'_>, path: &str, beneath: &Beneath) -> PyResult<Written> {
+    let text = beneath.read(path).map_err(|why| {
+        let words = format!("reading `{path}`: {why}");
+        match why {
+            Unread::Missing(_) => PyFileNotFoundError::new_err(words),
+            Unread::Refused(_) => PyOSError::new_err(words),
+        }
+    })?;
+    let read = |path: &str| beneath.read(path).map_err(|why| why.to_string());
     let loaded = py.detach(|| scenario::load_from(path, &text, &read, &[], &[]));
     match loaded.scenario {
         Some(_) => Ok(Written::of(&loaded, Vec::new())),
@@ -116,17 +129,17 @@ impl Sweep {
 
     /// Reads a study, with the scenario of a plant, or that which it names beside it.
     #[staticmethod]
-    #[pyo3(signature = (name, text, folder, plant))]
+    #[pyo3(signature = (name, text, plant, include_from))]
     fn open(
         py: Python<'_>,
         name: String,
         text: String,
-        folder: PathBuf,
         plant: Option<&Bound<'_, Plant>>,
+        include_from: Vec<PathBuf>,
     ) -> PyResult<Self> {
         let scenario = match plant {
             Some(plant) => Scenario::Known(plant.get().written.clone()),
-            None => Scenario::Beside(folder),
+            None => Scenario::Beside(PathBuf::from(&name), include_from),
         };
         Self::read(py, name, text, scenario)
     }

@@ -97,6 +97,19 @@ class Results(unittest.TestCase):
         self.assertIn("arrow_array_stream", repr(result.__arrow_c_stream__()))
         self.assertIn("tiny", repr(rtether.load(TINY)))
 
+    def test_files_are_included_from_folders_that_are_allowed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            stacks = pathlib.Path(folder, "shared", "stacks.yaml")
+            stacks.parent.mkdir()
+            stacks.write_text("x-own: 1\n", encoding="utf-8")
+            plant = pathlib.Path(folder, "plants", "plant.yaml")
+            plant.parent.mkdir()
+            whole = {**TINY, "include": "../shared/stacks.yaml"}
+            plant.write_text(json.dumps(whole), encoding="utf-8")
+            with self.assertRaisesRegex(rtether.ScenarioError, r"add `include_from=\["):
+                rtether.load(plant)
+            self.assertIn("tiny", repr(rtether.load(plant, include_from=stacks.parent)))
+
     def test_a_plant_is_imported(self) -> None:
         text = "id,src,dst,size,period,deadline,jitter\n0,1,[2],100,1000000,1000000,0\n"
         with tempfile.TemporaryDirectory() as folder:

@@ -92,18 +92,26 @@ class Studies(Base):
             rtether.sweep(STUDY.replace("flows.g", "flows.h"), out)
         with self.assertRaises(FileNotFoundError):
             rtether.sweep(STUDY.replace("plant", "plan"), out)
+        away = self.path / "away"
+        away.mkdir()
+        os.chdir(away)
+        beside = STUDY.replace("plant.yaml", "../plant.yaml")
+        with self.assertRaisesRegex(OSError, r"add `include_from=\["):
+            rtether.sweep(beside, out)
+        with self.assertRaisesRegex(rtether.ScenarioError, "flows.h"):
+            rtether.sweep(beside.replace("flows.g", "flows.h"), out, include_from="..")
         self.assertFalse(out.exists())
 
     def test_the_study_of_the_guide_is_one(self) -> None:
         file = ROOT / "docs/guides/substation-study.yaml"
         text = file.read_text(encoding="utf-8")
-        study = rtether._rtether.Study.open(str(file), text, str(file.parent), None)
+        study = rtether._rtether.Study.open(str(file), text, None, [])
         self.assertEqual(len(study), 10_000)
         self.assertIn('"ct-vt to protection unit"', study.run(0))
 
     def test_a_study_travels_without_its_files(self) -> None:
         name = str(self.path / "study.yaml")
-        study = rtether._rtether.Study.open(name, STUDY, str(self.path), None)
+        study = rtether._rtether.Study.open(name, STUDY, None, [])
         copy = pickle.loads(pickle.dumps(study))
         self.assertEqual(len(copy), 20)
         self.assertEqual(copy.name(3), study.name(3))

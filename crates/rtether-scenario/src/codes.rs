@@ -445,8 +445,10 @@ pub(super) static UNKNOWN_PATH: Code = error(
 pub(super) static UNREAD_FILE: Code = error(
     "unread-file",
     "A file under `include` cannot be read.",
-    "Paths are relative to the file that names them. Where a program reads a scenario from \
-     memory, it may give no further files.",
+    "Paths are relative to the file that names them, and lead to regular files beneath the folder \
+     of the scenario, or of `--include-from`, also if there are links on the way. Nothing is \
+     quoted of a file that does not begin with a key of scenarios. Where a program reads a \
+     scenario from memory, it may give no further files.",
 );
 pub(super) static INCLUDED_TWICE: Code = error(
     "included-twice",

@@ -186,6 +186,14 @@ impl Merger<'_> {
             self.refuse(&codes::TOO_LARGE, title, span, label);
             return None;
         }
+        if !begins_as_part(&text) {
+            let title = format!("{} is no part of a scenario", quote(&name));
+            let label = "its first key is none of scenarios";
+            let wrong = Diagnostic::new(&codes::UNREAD_FILE, title, span, label);
+            self.sink
+                .push(wrong.help(format!("it may have {}", PARTS.join(", "))));
+            return None;
+        }
         let source = u32::try_from(self.sources.len()).ok()?;
         let value = tree::parse(source, &text, self.sink);
         self.sources.push(Source {
@@ -332,6 +340,44 @@ impl Merger<'_> {
     }
 }
 
+/// Returns whether a file begins with a key of scenarios, or with no key at all.
+///
+/// What does not is no part of a scenario but any file of the host that a stranger has named, of which
+/// messages must quote nothing.
+fn begins_as_part(text: &str) -> bool {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_left_out = |line: &&str| {
+        let line = line.trim();
+        line.is_empty() || line == "---" || line.starts_with(['#', '%'])
+    };
+    let Some(line) = text.lines().find(|line| !is_left_out(line)) else {
+        return true;
+    };
+    let line = line.trim_start();
+    let line = line.strip_prefix("--- ").unwrap_or(line).trim_start();
+    // JSON is YAML, and may have its first key on the next line.
+    let Some(line) = line.strip_prefix('{') else {
+        return is_part(line);
+    };
+    let rest = text
+        .split_once('{')
+        .map_or(line, |(_, rest)| rest)
+        .trim_start();
+    rest.starts_with('}') || is_part(rest)
+}
+
+/// Returns whether a text begins with a key of scenarios.
+fn is_part(text: &str) -> bool {
+    let Some((written, value)) = text.split_once(':') else {
+        return false;
+    };
+    let key = written.trim_end().trim_matches(['"', '\'']);
+    // Without a blank behind it, a colon is a part of a word.
+    let is_key = value.is_empty() || value.starts_with(char::is_whitespace) || key != written;
+    let is_own = key.starts_with("x-") && !key.contains(char::is_whitespace);
+    is_key && (is_own || SCENARIO.find(key).is_some())
+}
+
 /// Returns a path that stands in a file as seen from where that file's own path begins.
 fn resolve(base: &str, path: &str) -> Result<String, &'static str> {
     let is_absolute = |path: &str| {
@@ -367,6 +413,58 @@ fn resolve(base: &str, path: &str) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::table::{SECTIONS, SHIM_SECTIONS};
+
+    /// Who adds a key that names a file has it read by the rules of `include`, and adds it here.
+    /// Oracle: the examples of the table, of which files have an ending.
+    #[test]
+    fn one_key_names_files() {
+        let of_files = |key: &&crate::keys::Key| {
+            let mut words = key.example.split(['[', ']', '{', '}', ',', ' ', '"']);
+            words.any(|word| {
+                [".yaml", ".json", ".csv"]
+                    .iter()
+                    .any(|end| word.ends_with(end))
+            })
+        };
+        let sections = SECTIONS.iter().chain(SHIM_SECTIONS);
+        let keys = sections.flat_map(|section| section.keys).filter(of_files);
+        let names: Vec<&str> = keys.map(|key| key.name).collect();
+        assert_eq!(names, ["include"]);
+    }
+
+    /// Oracle: YAML 1.2.2 for where a key ends; files of hosts that people have asked for.
+    #[test]
+    fn a_part_is_known_by_its_first_key() {
+        for part in [
+            "",
+            "# nothing\n",
+            "flows: []",
+            "\u{feff}# own\n\n---\nnodes:\n  a: {}\n",
+            "{ \"flows\": [] }",
+            "{\"flows\":[]}",
+            "{\n}",
+            "{}",
+            "--- { links: [] }",
+            "x-own: &a 1\nflows: []",
+            "'include': own.yaml",
+        ] {
+            assert!(begins_as_part(part), "{part}");
+        }
+        for other in [
+            "root:*:19000:0:99999:7:::\n",
+            "HOME=/root\0PATH=/bin",
+            "flows:secret",
+            "x-a b: 1",
+            "secret: flows: 1",
+            "[flows]",
+            "token",
+            "{ secret: 1, flows: [] }",
+            "flows",
+        ] {
+            assert!(!begins_as_part(other), "{other}");
+        }
+    }
 
     /// Oracle: RFC 3986, 5.2.4, for relative paths, by hand.
     #[test]

@@ -164,6 +164,34 @@ fn mistakes_are_shown_in_their_own_file() {
     });
 }
 
+/// The scenario of a stranger may name any file of the host. Oracle: the texts themselves, of which no word may be seen.
+#[test]
+fn nothing_is_quoted_of_a_file_that_is_no_part() {
+    let plant = PLANT.replace("[cells/two.yaml, own.yaml]", "[own.yaml]");
+    for secret in [
+        "hunter2:*:19000:0:99999:7:::\n",
+        "hunter2 = 1\n[section]\n",
+        "{ hunter2: 1 }\n",
+        "- hunter2\n",
+        "hunter2: 1\nflows: []\n",
+        "\"hunter2\n",
+        "HOME=hunter2\0PATH=/bin\0",
+    ] {
+        let loaded = load_all(&plant, &[("p/own.yaml", secret)], &[]);
+        let text = loaded.text(render::Style::Plain);
+        let json = loaded.json_lines();
+        assert!(
+            text.contains("`p/own.yaml` is no part of a scenario"),
+            "{text}"
+        );
+        assert!(text.contains("p/plant.yaml:2:11"), "{text}");
+        assert!(
+            !text.contains("hunter2") && !json.contains("hunter2"),
+            "{text}"
+        );
+    }
+}
+
 /// Oracle: the limits in the reference: 64 files, 8 deep, 64 MiB and eight million values together.
 #[test]
 fn hostile_files_end_with_a_message() {

@@ -3,7 +3,9 @@
 #![allow(clippy::print_stdout, reason = "a program of its own")]
 
 use std::error::Error;
+use std::path::Path;
 
+use rtether::beneath::Beneath;
 use rtether::check::{Options, check};
 use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
@@ -24,8 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Checks a scenario file.
 pub fn run(file: &str) -> Result<Checked, Box<dyn Error>> {
     let text = std::fs::read_to_string(file)?;
-    // Files that the scenario includes are read beside it.
-    let further = |path: &str| std::fs::read_to_string(path).map_err(|why| why.to_string());
+    // The scenario may include files beneath its folder.
+    let beneath = Beneath::new(Path::new(file), &[], |folder| {
+        format!("allow {}", folder.display())
+    });
+    let further = |path: &str| beneath.read(path).map_err(|why| why.to_string());
     let loaded = scenario::load_from(file, &text, &further, &[], &[]);
     let written = Written::of(&loaded, Vec::new());
     let plant = loaded.into_scenario()?;

@@ -9,6 +9,7 @@
 pub mod adversary;
 pub mod against;
 pub mod assumed;
+pub mod beneath;
 pub mod bound;
 pub mod check;
 pub mod compare;

@@ -12,12 +12,11 @@ use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::scenario;
 
-use super::new::as_argument;
 use crate::drafts;
 use crate::exit::Exit;
 use crate::files::{self, Input};
 use crate::format::FormatArgs;
-use crate::scenario::{Overrides, load};
+use crate::scenario::{IncludeFrom, Loaded, Overrides, load};
 use crate::terminal;
 
 /// Arguments of `import`.
@@ -66,7 +65,21 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FILE", requires = "against")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) include_from: IncludeFrom,
+    #[command(flatten)]
     pub(crate) format: FormatArgs,
+}
+
+impl ImportArgs {
+    /// Loads a scenario that was written or compared with.
+    fn load(&self, path: &Path) -> Result<Loaded, Exit> {
+        let include_from = self.include_from.clone();
+        let overrides = Overrides {
+            include_from,
+            ..Overrides::default()
+        };
+        load(path, &overrides)
+    }
 }
 
 const NOTES: &str = "Example: rtether import plant.scd -o plant.yaml\n\nWhat the file does not say \
@@ -117,12 +130,12 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
         Some(out) => {
             let printed = arguments.format.print(&imported);
             let wrong = if let Some(before) = before {
-                written_again(&before, &plan, out)
+                written_again(&before, &plan, (out, arguments))
             } else {
-                let command = format!("rtether check {}", as_argument(out));
+                let command = format!("rtether check {}", files::as_argument(out));
                 terminal::remark(&format!("{} written; try `{command}`", out.display()));
                 let unsure = !arguments.include.is_empty();
-                let wrong = unsure.then(|| load(out, &Overrides::default()).err());
+                let wrong = unsure.then(|| arguments.load(out).err());
                 wrong.flatten()
             };
             wrong.unwrap_or(printed)
@@ -136,7 +149,11 @@ pub(crate) fn run(arguments: &ImportArgs) -> Exit {
 }
 
 /// Says what a second import has done; an exit code if the scenario cannot be run any more.
-fn written_again(before: &str, plan: &Plan, out: &Path) -> Option<Exit> {
+fn written_again(
+    before: &str,
+    plan: &Plan,
+    (out, arguments): (&Path, &ImportArgs),
+) -> Option<Exit> {
     let kept = Before::read(before).is_some_and(|before| before.includes());
     let kept = if kept { ", `include` kept" } else { "" };
     terminal::remark(&format!("{} written again{kept}", out.display()));
@@ -149,7 +166,7 @@ fn written_again(before: &str, plan: &Plan, out: &Path) -> Option<Exit> {
     if let Some(words) = flows.and_then(|(before, after)| moved(&before, &after)) {
         terminal::remark(&words);
     }
-    load(out, &Overrides::default()).err()
+    arguments.load(out).err()
 }
 
 /// Compares what was imported with a plan.
@@ -158,7 +175,7 @@ fn compare(planned: &Path, plan: &Plan, arguments: &ImportArgs) -> Exit {
         Ok(report) => report,
         Err(exit) => return exit,
     };
-    let planned = match load(planned, &Overrides::default()) {
+    let planned = match arguments.load(planned) {
         Ok(loaded) => loaded.scenario,
         Err(exit) => return exit,
     };

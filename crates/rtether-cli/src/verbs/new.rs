@@ -1,6 +1,6 @@
 //! `new`: writes a commented scenario.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use rtether::characters::is_unseen;
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     }
     match files::write(&path, &text) {
         Ok(()) => {
-            let file = as_argument(&path);
+            let file = files::as_argument(&path);
             let command = if is_ros {
                 format!("rtether sim {file} --discovery")
             } else {
@@ -78,39 +78,5 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
             Exit::Ok
         }
         Err(message) => terminal::fail(&message),
-    }
-}
-
-/// Returns a path quoted for a shell, as one argument that is not a flag.
-pub(super) fn as_argument(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let text = if text.starts_with('-') {
-        format!("./{text}")
-    } else {
-        text.into_owned()
-    };
-    let is_plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
-    if text.chars().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Oracle: the rules of quoting of a POSIX shell.
-    #[test]
-    fn hints_can_be_pasted() {
-        for (path, argument) in [
-            ("plant.yaml", "plant.yaml"),
-            ("a/b c.yaml", "'a/b c.yaml'"),
-            ("-x.yaml", "./-x.yaml"),
-            ("it's.yaml", "'it'\\''s.yaml'"),
-            ("$HOME;#.yaml", "'$HOME;#.yaml'"),
-        ] {
-            assert_eq!(as_argument(Path::new(path)), argument);
-        }
     }
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 use rayon::prelude::*;
+use rtether::beneath::Beneath;
+use rtether::report::text::plain_line;
 use rtether::run::Progress;
 use rtether::scenario::{Written, render::Style};
 use rtether::sweep::{Answer, Point, Study};
@@ -15,6 +17,7 @@ use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, new_bar, threads, watched};
+use crate::scenario::{IncludeFrom, further};
 use crate::stop::{Care, Work};
 use crate::{files, terminal};
 
@@ -30,6 +33,9 @@ pub(crate) struct SweepArgs {
     /// Run every N-th point only, from the I-th: 2/8. Who completes the points writes what they tell
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Shard>,
+    /// Folders of files that are named
+    #[command(flatten)]
+    include_from: IncludeFrom,
     #[command(flatten)]
     format: FormatArgs,
     #[command(flatten)]
@@ -105,10 +111,11 @@ pub(crate) fn run(arguments: &SweepArgs) -> Exit {
 }
 
 /// Reads a scenario with all that it includes; the error says all that is wrong with it.
-fn scenario_of(path: &Path) -> Result<Written, String> {
-    let text = files::read(path, "`rtether new` writes one to start from")?;
+fn scenario_of(path: &Path, beneath: &Beneath) -> Result<Written, String> {
     let name = path.display().to_string();
-    let loaded = rtether::scenario::load_from(&name, &text, &crate::scenario::further, &[], &[]);
+    let read = |path: &str| further(beneath, path);
+    let text = read(&name).map_err(|why| format!("reading `{}`: {why}", plain_line(&name)))?;
+    let loaded = rtether::scenario::load_from(&name, &text, &read, &[], &[]);
     if loaded.scenario.is_none() {
         return Err(loaded.text(Style::Plain));
     }
@@ -123,8 +130,9 @@ impl Job {
         let study = study.map_err(|mistake| mistake.to_string())?;
         let beside = path.parent().unwrap_or(Path::new(""));
         let scenario = beside.join(&study.scenario);
+        let beneath = arguments.include_from.beneath(path);
         let job = Self {
-            scenario: scenario_of(&scenario)?,
+            scenario: scenario_of(&scenario, &beneath)?,
             folder: arguments.out.join("points"),
             points: study.points(),
             study,

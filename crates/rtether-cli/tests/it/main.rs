@@ -5,6 +5,7 @@
 mod bounds;
 mod files;
 mod gates;
+mod include_from;
 mod library;
 mod values;
 mod words;

@@ -322,12 +322,23 @@ class Plan:
         return self.result()._repr_html_()
 
 
-def load(source: Union[Path, Mapping[str, Any]]) -> Plant:
+def load(
+    source: Union[Path, Mapping[str, Any]], *, include_from: Union[Path, Sequence[Path]] = ()
+) -> Plant:
     """Read a scenario: a path, a text of more than one line, or a mapping of the file's form.
+
+    Files that it includes are beneath its folder (the current directory for a text or a mapping),
+    or beneath those of `include_from`.
 
     Raises `ScenarioError` with all mistakes at once, and `OSError` if there is no such file.
     """
-    return Plant(_rtether.load(dict(source) if isinstance(source, Mapping) else source))
+    own = dict(source) if isinstance(source, Mapping) else source
+    return Plant(_rtether.load(own, _paths(include_from)))
+
+
+def _paths(some: Union[Path, Sequence[Path]]) -> list[str]:
+    listed = [some] if isinstance(some, (str, os.PathLike)) else some
+    return [os.fspath(path) for path in listed]
 
 
 def import_(
@@ -345,13 +356,12 @@ def import_(
     file or several that say who is cabled to whom.
     """
     titles = ",".join(f"{name}={title}" for name, title in (columns or {}).items())
-    cabling = [switches] if isinstance(switches, (str, os.PathLike)) else switches
     choices = {
         "frequency": frequency,
         "deadline": list((deadline or {}).items()),
         "columns": titles or None,
         "config": config,
-        "switches": [os.fspath(file) for file in cabling],
+        "switches": _paths(switches),
     }
     return Plan(_rtether.import_([os.fspath(file) for file in files], choices))
 
@@ -381,6 +391,7 @@ def sweep(
     plant: Optional[Plant] = None,
     client: Optional[Any] = None,
     progress: Optional[Callable[[int, int], object]] = None,
+    include_from: Union[Path, Sequence[Path]] = (),
 ) -> Result:
     """Run a study on a cluster of Dask, one task for each point; what all points tell.
 
@@ -389,7 +400,8 @@ def sweep(
     names. `client` is a `distributed.Client`; without it, a `LocalCluster` has a process for each
     core. `out` gets the files of `rtether sweep`, to the byte, and if pyarrow is there a Parquet
     data set of all points in `points.parquet`. Points that are in `out` are not run again.
-    `progress` is called with the number of points that are there, and of all.
+    `progress` is called with the number of points that are there, and of all. The scenario and what
+    it includes are beneath the folder of the study, or beneath those of `include_from`.
 
     Raises `ImportError` without Dask (``pip install 'rtether[dask]'``), `ValueError` if the study is
     wrong, `ScenarioError` if its scenario is, and `RuntimeError` if a point ends every worker that
@@ -398,18 +410,18 @@ def sweep(
     from . import _sweep
 
     if isinstance(study, Mapping):
-        name, text, folder = "<dict>", json.dumps(study), ""
+        name, text = "<dict>", json.dumps(study)
     elif isinstance(study, str) and "\n" in study:
-        name, text, folder = "<text>", study, ""
+        name, text = "<text>", study
     else:
         name = os.fspath(study)
-        folder = os.path.dirname(name)
         with open(name, encoding="utf-8") as file:
             text = file.read()
     if isinstance(study, Mapping) and plant is not None and "scenario" not in study:
         text = json.dumps({"scenario": plant.name, **study})
     inner = None if plant is None else plant._inner
-    return _sweep.run(_rtether.Study.open(name, text, folder, inner), out, client, progress)
+    opened = _rtether.Study.open(name, text, inner, _paths(include_from))
+    return _sweep.run(opened, out, client, progress)
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

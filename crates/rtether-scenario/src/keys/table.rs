@@ -164,7 +164,7 @@ pub(crate) static SCENARIO: Section = Section {
             Kind::Any(&[Kind::Text, Kind::Values(&Kind::Text)]),
             Optional,
             "[cell2.yaml, own.yaml]",
-            "Further files, relative to this one: their stacks, nodes, switches, routers, hubs, links and flows come after those written here. They may have `include` and `changes` of their own, and nothing else. At most 64 files, 8 deep, 64 MiB together.",
+            "Further files, relative to this one, beneath the folder of the scenario or of `--include-from`: their stacks, nodes, switches, routers, hubs, links and flows come after those written here. They may have `include` and `changes` of their own, and nothing else. At most 64 files, 8 deep, 64 MiB together.",
         ),
         key(
             "changes",
