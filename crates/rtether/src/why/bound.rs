@@ -8,13 +8,17 @@
 mod advice;
 mod text;
 
-use rtether_bounds::{Analysis, Bound, Composer, Composition, Passage, Reason, Share, Step};
+use rtether_bounds::{
+    Analysis, Bound, Composer, Composition, Condition, Passage, Reason, Share, Step,
+};
 use rtether_model::network::PortId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
+use serde_json::Value;
 
 use super::Stream;
 use crate::adversary::{self, Found, Plant, Target};
+use crate::bound::condition;
 use crate::report::place::place_name;
 use crate::scenario::Scenario;
 
@@ -27,6 +31,8 @@ pub struct WhyBound<'a> {
     pub stream: Stream,
     /// The bound with its parts, or why there is none.
     pub found: Result<Parts, Reason>,
+    /// What must drop nothing for the bound to be a proof, if anything may.
+    pub only_if: Option<OnlyIf>,
     /// A pattern of arrivals that comes near the bound, if one was looked for and found.
     pub pattern: Option<Found>,
 }
@@ -47,6 +53,27 @@ impl WhyBound<'_> {
 
 /// Plants that are tried to come near a bound.
 const PLANTS: u64 = 800;
+
+/// What must drop nothing for a bound to be a proof.
+#[derive(Clone, Debug)]
+pub struct OnlyIf {
+    /// What drops do to the bound: `if delivered`.
+    pub word: &'static str,
+    /// The places in words: `if the port of sw to b (needs 12.3 kB, has 8 kB) drops nothing`.
+    pub words: String,
+    /// The same for files.
+    places: Value,
+}
+
+impl OnlyIf {
+    fn of(scenario: &Scenario, analysis: &Analysis, own: &Condition) -> Self {
+        Self {
+            word: condition::effect(own.effect),
+            words: condition::only_if(scenario, analysis, own),
+            places: condition::json(scenario, analysis, own),
+        }
+    }
+}
 
 /// A bound and its parts.
 #[derive(Clone, Debug)]
@@ -109,7 +136,9 @@ impl<'a> Explainer<'a> {
     /// Explains the bound of a stream; `None` if the plant has no such stream.
     pub fn explain(&self, stream: Stream) -> Option<WhyBound<'a>> {
         let index = stream.index(self.scenario)?;
-        let bound = &self.composer.analysis().streams[index].bound;
+        let analysis = self.composer.analysis();
+        let bound = &analysis.streams[index].bound;
+        let own = analysis.condition(index);
         let found = self.composer.compose(index).and_then(|composition| {
             let hops = hops(self.scenario, &composition);
             let bound = bound.clone()?;
@@ -123,6 +152,7 @@ impl<'a> Explainer<'a> {
             scenario: self.scenario,
             stream,
             found,
+            only_if: own.map(|own| OnlyIf::of(self.scenario, analysis, own)),
             pattern: None,
         })
     }

@@ -6,8 +6,11 @@
 use rtether::bound::{self, Bounds, Decision};
 use rtether::check;
 use rtether::report::Checked;
+use rtether::report::format::{Format, Render};
+use rtether::report::table::Screen;
 use rtether::scenario::{self, Scenario, Source};
 use rtether::verdict::{Conclusion, Standing};
+use rtether::why;
 use rtether_bounds::{Effect, Holder};
 
 macro_rules! plant {
@@ -146,6 +149,46 @@ fn memory_that_is_too_small_is_judged() {
         assert!(is_void, "{proofs:?}: {text}");
         assert_eq!(found.conclusion, Conclusion::Failed, "{text}");
     }
+}
+
+/// Oracle: the buffer in which a packet may find no room, and TCP, which sends again.
+#[test]
+fn the_parts_of_a_bound_say_what_it_rests_on() {
+    let explained = |scenario: &Scenario, name: &str| {
+        let stream = why::Stream::named(scenario, name).unwrap();
+        let found = why::Explainer::new(scenario).explain(stream).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&found.json()).unwrap();
+        let text = found.render(Format::Table, Screen::default());
+        (text, json["only_if"].clone())
+    };
+    let scenario = load(&together());
+    let name = &scenario.flows[0].name;
+    let (text, only_if) = explained(&scenario, name);
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(
+        first.ends_with("within its deadline 10 ms if delivered"),
+        "{text}"
+    );
+    assert!(rest.starts_with("by "), "{text}");
+    let second = rest.lines().next().unwrap();
+    assert!(second.contains(", if the port of s to d (needs "), "{text}");
+    assert_eq!(only_if["places"][0]["has"], 1_522);
+    let late = load(&together().replace("deadline: 10 ms", "deadline: 1 us"));
+    let (text, _) = explained(&late, name);
+    assert!(
+        text.contains(" if delivered, above its deadline 1 us\n"),
+        "{text}"
+    );
+    let scenario = plant!("bound-below-sim-buffer");
+    let (text, only_if) = explained(&scenario, &scenario.flows[0].name);
+    let first = text.lines().next().unwrap();
+    assert!(first.contains(" if nothing is dropped"), "{text}");
+    assert_eq!(only_if["word"], "if nothing is dropped");
+    // With room for all it is proved.
+    let scenario = load(&together().replace("1522 B", "6000 B"));
+    let (text, only_if) = explained(&scenario, name);
+    assert!(!text.contains(" if "), "{text}");
+    assert_eq!(only_if, serde_json::Value::Null);
 }
 
 fn admit(text: &str, flow: &str) -> Decision {

@@ -156,25 +156,41 @@ impl WhyBound<'_> {
             .done()
     }
 
-    /// Returns the first line for people.
+    /// Returns the first lines for people.
     pub(in crate::why) fn headline(&self) -> String {
         let name = self.stream_name();
-        let flow = &self.scenario.flows[self.stream.flow.index()];
         match &self.found {
-            Ok(parts) => {
-                let latency = parts.composition.latency;
-                let deadline = flow.deadline.map_or_else(String::new, |deadline| {
-                    let word = if latency > deadline {
-                        "above its deadline"
-                    } else {
-                        "within its deadline"
-                    };
-                    format!(", {word} {}", time(deadline))
-                });
-                let method = parts.composition.method.name();
-                format!("{name}: bound {}{deadline}\nby {method}\n\n", time(latency))
-            }
+            Ok(parts) => format!(
+                "{name}: bound {}\nby {}{}\n\n",
+                self.judged(parts.composition.latency),
+                parts.composition.method.name(),
+                self.only_if
+                    .as_ref()
+                    .map_or_else(String::new, |own| format!(", {}", own.words))
+            ),
             Err(why) => format!("{name}: no bound\n{}\n\n", reason(self.scenario, why)),
+        }
+    }
+
+    /// Returns a bound beside the deadline: `1 ms, within its deadline 2 ms if delivered`.
+    fn judged(&self, latency: Duration) -> String {
+        let only_if = self.only_if.as_ref();
+        let condition = only_if.map_or_else(String::new, |own| format!(" {}", own.word));
+        let deadline = self.scenario.flows[self.stream.flow.index()].deadline;
+        match deadline.map(|deadline| (latency <= deadline, time(deadline))) {
+            None => time(latency) + &condition,
+            Some((true, deadline)) => {
+                format!(
+                    "{}, within its deadline {deadline}{condition}",
+                    time(latency)
+                )
+            }
+            Some((false, deadline)) => {
+                format!(
+                    "{}{condition}, above its deadline {deadline}",
+                    time(latency)
+                )
+            }
         }
     }
 
@@ -326,6 +342,7 @@ impl Render for WhyBound<'_> {
             "method": parts.map(|parts| parts.composition.method.name()),
             "bound_ns": parts.map(|parts| ns(parts.bound.latency)),
             "by_method_ns": by_method,
+            "only_if": self.only_if.as_ref().map(|own| &own.places),
             "pattern": parts.map(|parts| self.pattern_json(parts)),
             "reason": why.map(|why| reason(self.scenario, why)),
             "remedy": why.map(|why| remedy(self.scenario, self.stream.flow, why)),
