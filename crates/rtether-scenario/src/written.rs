@@ -36,8 +36,13 @@ impl From<String> for Written {
 impl Written {
     /// Reads the scenario with one more change; `None` if that is a mistake.
     pub fn with(&self, change: &Override) -> Option<Scenario> {
+        self.with_all(std::slice::from_ref(change))
+    }
+
+    /// Reads the scenario with more changes; `None` if that is a mistake.
+    pub fn with_all(&self, changes: &[Override]) -> Option<Scenario> {
         let mut more = self.clone();
-        more.changes.push(change.clone());
+        more.changes.extend_from_slice(changes);
         more.load().scenario
     }
 

@@ -15,7 +15,7 @@ use crate::measured::{self, Evidence, thousandths};
 use crate::report::{Checked, Note};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
-use crate::verdict::{self, Assessment, Conclusion};
+use crate::verdict::{self, Assessment, Conclusion, Verdict};
 use crate::why::{self, Explainer};
 
 /// Inputs of a check besides the scenario.
@@ -128,12 +128,13 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     checked
 }
 
-/// Adds the scenario file, and what would help the worst stream whose bound exceeds its deadline.
+/// Adds the scenario file, and what would help the stream that failed worst.
 ///
 /// That may take longer than all else: a caller who shows the verdict first concludes without
-/// [`Options::source`], and adds it then.
+/// [`Options::source`], and adds it then. So does one who adds to the verdict what a search found, which
+/// may be the worst.
 pub fn add_help(checked: &mut Checked, written: Written) {
-    checked.help = worst_above(checked, &written);
+    checked.help = worst_in_need(checked, &written);
     checked.source = Some(written.text);
 }
 
@@ -205,16 +206,20 @@ fn contradict_found(checked: &mut Checked, index: usize) {
     }
 }
 
-/// Returns what would help the worst stream whose bound exceeds its deadline.
-fn worst_above(checked: &Checked, written: &Written) -> Option<Help> {
+/// Returns what would help the stream that failed worst, or has no answer, where its proof falls short;
+/// without one, the first stream of the table whose bound exceeds its limit.
+fn worst_in_need(checked: &Checked, written: &Written) -> Option<Help> {
     let analysis = checked.analysis.as_ref()?;
-    let order = checked.worst_first().into_iter();
-    let mut above = order.filter(|&index| {
+    let in_need = checked.worst_first().into_iter().find_map(|index| {
         let stream = checked.stream(index);
-        let both = stream.bound.zip(stream.flow.deadline);
-        both.is_some_and(|(bound, deadline)| bound > deadline)
+        let limit = stream.assessment.limit?;
+        let is_above = stream.bound.is_some_and(|bound| bound > limit);
+        let verdict = stream.verdict();
+        let is_failure = verdict.is_failure() || verdict == Verdict::NoAnswer;
+        let is_short = stream.bound.is_none() || analysis.condition(index).is_some();
+        (is_above || is_failure && is_short).then_some((index, limit))
     });
-    help(&checked.scenario, written, analysis, above.next()?)
+    help(&checked.scenario, written, analysis, in_need?)
 }
 
 /// Takes no verdict for met that rests on an assumption, as `--strict` asks.

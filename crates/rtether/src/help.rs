@@ -1,17 +1,26 @@
-//! What would help: the changes that lower a bound above its deadline most, as edits to paste.
+//! What would help: the changes that lower a bound above its limit most, as edits to paste.
 //!
-//! Single changes are ranked by total flow analysis ([`crate::bound::sensitivity`]); the best are
-//! analyzed again by all methods, so that their figures are those of the edited file.
+//! A check asks for the stream that failed worst, in the order of its table. Single changes are ranked
+//! by total flow analysis ([`crate::bound::sensitivity`]) where there are many; the figures that are
+//! shown are of the plant after the change, by all methods. Where a change is an edit, that plant is
+//! read from the edited file, so that no edit is shown that the loader refuses.
+
+mod choices;
+mod memory;
 
 use std::cmp::Reverse;
 
-use rtether_bounds::{Analysis, Condition, StreamBound};
+use rtether_bounds::{Analysis, StreamBound};
 use rtether_model::quantity::Duration;
 
-use crate::bound::{self, Search, Steps};
+use crate::bound::names::Names;
+use crate::bound::{self, Search, Steps, Trial, condition};
 use crate::report::table::{Cell, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::{Override, Scenario, Written};
+use crate::verdict::Standing;
+use crate::why::remedy;
+use choices::Choice;
 
 /// Most changes that are shown.
 const SHOWN: usize = 3;
@@ -19,30 +28,46 @@ const SHOWN: usize = 3;
 /// seconds.
 const MOST_STREAMS: usize = 2_000;
 const MOST_EFFORT: usize = 20_000;
-/// Values of `generate: substation:` that cost money, and by how much they are raised.
-const GENERATED: [(&str, u64); 5] = [
-    ("pisa_rate", 2),
-    ("bay_rate", 2),
-    ("busbar_rate", 2),
-    ("server_rate", 2),
-    ("link_rate", 10),
-];
+/// Most changes times streams that are all analyzed by all methods.
+const MOST_ANALYZED: usize = 2_000;
 
-/// What would help a stream whose bound exceeds its deadline.
+/// What would help a stream that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Help {
     /// Position of the stream.
     pub stream: usize,
     /// Its bound today.
-    pub bound: Duration,
-    /// Its deadline.
-    pub deadline: Duration,
+    pub bound: Option<Duration>,
+    /// The least limit that the bound has to meet.
+    pub limit: Duration,
+    /// Whether the limit is its deadline.
+    pub is_deadline: bool,
+    /// Why it has no bound, and what would give it one.
+    pub no_bound: Option<NoBound>,
+    /// What must drop nothing for its bound to be a proof, in words.
+    pub only_if: Option<String>,
+    /// What else its proof needs that is no single value: `links without bit errors`.
+    pub needs: Vec<&'static str>,
     /// Streams whose deadline is proved today.
     pub proved: usize,
     /// Streams with a deadline.
     pub deadlines: usize,
-    /// The best changes, largest gain first; `None` if there were too many to try unasked.
+    /// The best changes, those that prove it first, then by gain; `None` if there were too many to
+    /// try unasked.
     pub changes: Option<Vec<Change>>,
+    /// Number of changes that were tried.
+    pub tried: usize,
+    /// Whether those that are not shown were tried by total flow analysis only.
+    pub is_ranked: bool,
+}
+
+/// Why a stream has no bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoBound {
+    /// The reason.
+    pub reason: String,
+    /// What would give it one.
+    pub remedy: String,
 }
 
 /// One change and its effect.
@@ -56,131 +81,152 @@ pub struct Change {
     pub place: Option<(String, usize)>,
     /// Bound of the stream after the change.
     pub bound: Duration,
-    /// By how much the bound falls.
-    pub gain: Duration,
+    /// By how much the bound falls; `None` if there was none.
+    pub gain: Option<Duration>,
+    /// What the bound then proves of the limit.
+    pub proof: Standing,
     /// Streams whose deadline is proved after the change.
     pub proved: usize,
 }
 
-/// Returns what would help a stream; `None` if its bound is no larger than its deadline.
+/// Returns what would help a stream whose proof falls short of this limit; `None` if it does not.
 pub fn help(
     scenario: &Scenario,
     written: &Written,
     analysis: &Analysis,
-    stream: usize,
+    (stream, limit): (usize, Duration),
 ) -> Option<Help> {
     let own = &analysis.streams[stream];
-    let flow = &scenario.flows[own.flow.index()];
-    let (bound, deadline) = own
-        .bound
-        .as_ref()
-        .ok()
-        .map(|own| own.latency)
-        .zip(flow.deadline)?;
-    if bound <= deadline {
+    let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
+    let condition = analysis.condition(stream);
+    if bound.is_some_and(|bound| bound <= limit) && condition.is_none() {
         return None;
     }
-    let has_deadline = |own: &&StreamBound| scenario.flows[own.flow.index()].deadline.is_some();
-    let streams = analysis.streams.len();
-    let mut options = generated(scenario, written);
-    let search = Search::new(scenario, Some(&flow.name)).ok()?;
-    let effort = (search.len() + options.len()) * streams;
-    let is_cheap = streams <= MOST_STREAMS && effort <= MOST_EFFORT;
-    let changes = is_cheap.then(|| {
-        let has_edits = !options.is_empty();
-        options.extend(ranked(scenario, written, search, has_edits));
-        let changes = options.into_iter();
-        let mut changes: Vec<Change> = changes
-            .filter_map(|option| option.effect(stream, bound))
-            .filter(|change| change.gain > Duration::ZERO)
-            .collect();
-        changes.sort_by_key(|change| Reverse(change.gain));
-        changes.truncate(SHOWN);
-        for change in &mut changes {
-            change.place = change.edit.as_ref().and_then(|edit| written.place(edit));
-        }
-        changes
-    });
+    let deadline = |own: &StreamBound| scenario.flows[own.flow.index()].deadline;
+    let need = Need {
+        stream,
+        bound,
+        limit,
+        proved: proved(scenario, analysis),
+    };
+    let tried = try_changes(scenario, written, analysis, need);
     Some(Help {
         stream,
         bound,
-        deadline,
-        proved: proved(scenario, analysis),
-        deadlines: analysis.streams.iter().filter(has_deadline).count(),
-        changes,
+        limit,
+        is_deadline: deadline(own) == Some(limit),
+        no_bound: own.bound.as_ref().err().map(|why| NoBound {
+            reason: bound::reason(scenario, why),
+            remedy: remedy(scenario, own.flow, why),
+        }),
+        only_if: condition.map(|own| condition::only_if(&Names::new(scenario), analysis, own)),
+        needs: condition.map_or_else(Vec::new, |own| memory::needs(analysis, own)),
+        proved: need.proved,
+        deadlines: analysis.streams.iter().filter_map(deadline).count(),
+        changes: tried.changes,
+        tried: tried.count,
+        is_ranked: tried.is_ranked,
     })
 }
 
-/// A change that has not been analyzed.
-struct Choice {
-    words: String,
-    edit: Option<Override>,
-    changed: Scenario,
+/// The stream that needs help.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    stream: usize,
+    bound: Option<Duration>,
+    limit: Duration,
+    /// Streams whose deadline is proved today.
+    proved: usize,
+}
+
+/// Changes that were tried.
+struct Tried {
+    changes: Option<Vec<Change>>,
+    count: usize,
+    is_ranked: bool,
+}
+
+fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need: Need) -> Tried {
+    let streams = analysis.streams.len();
+    let candidates = choices::candidates(scenario, &analysis.streams[need.stream]);
+    let mut options = choices::of_file(scenario, written, &candidates);
+    let condition = analysis.condition(need.stream);
+    options.extend(memory::choices(scenario, written, (analysis, condition)));
+    let candidates = candidates.kept;
+    let count = options.len() + candidates.len();
+    let effort = count * streams;
+    if streams > MOST_STREAMS || effort > MOST_EFFORT {
+        return Tried {
+            changes: None,
+            count: 0,
+            is_ranked: false,
+        };
+    }
+    let is_ranked = effort > MOST_ANALYZED && need.bound.is_some();
+    if is_ranked {
+        let search = Search::at(scenario, &analysis.streams[need.stream], candidates);
+        options.extend(search.into_iter().flat_map(|search| {
+            let found = search.run(&Steps::default());
+            let best = found.trials.into_iter().filter(Trial::gains);
+            let best = best.take(SHOWN).map(|trial| trial.candidate);
+            best.map(|own| Choice::of(own, scenario, written))
+                .collect::<Vec<_>>()
+        }));
+    } else {
+        let all = candidates.into_iter();
+        options.extend(all.map(|own| Choice::of(own, scenario, written)));
+    }
+    let effects = options.into_iter();
+    let effects = effects.filter_map(|option| option.effect(need));
+    let mut changes: Vec<Change> = effects.filter(|change| change.helps(need)).collect();
+    changes.sort_by_key(|own| (own.proof != Standing::Proved, Reverse(own.gain), own.bound));
+    changes.truncate(SHOWN);
+    for change in &mut changes {
+        change.place = change.edit.as_ref().and_then(|edit| written.place(edit));
+    }
+    Tried {
+        changes: Some(changes),
+        count,
+        is_ranked,
+    }
 }
 
 impl Choice {
-    fn effect(self, stream: usize, before: Duration) -> Option<Change> {
+    fn effect(self, need: Need) -> Option<Change> {
         let analysis = bound::analyze(&self.changed);
-        let bound = analysis.streams.get(stream)?.bound.as_ref().ok()?.latency;
+        let bound = analysis.streams.get(need.stream)?;
+        let bound = bound.bound.as_ref().ok()?.latency;
+        let condition = analysis.condition(need.stream);
+        let proof = if bound > need.limit {
+            Standing::NotProved
+        } else {
+            Standing::of_proof(condition.map(|own| own.effect))
+        };
         Some(Change {
             words: self.words,
             edit: self.edit,
             place: None,
             bound,
-            gain: before - bound,
+            gain: need.bound.map(|before| before - bound),
+            proof,
             proved: proved(&self.changed, &analysis),
         })
     }
 }
 
-/// Returns the best changes of single parts, and only those that are edits of the file if there are
-/// any.
-fn ranked(
-    scenario: &Scenario,
-    written: &Written,
-    search: Search<'_>,
-    has_edits: bool,
-) -> Vec<Choice> {
-    let mut found = search.run(&Steps::default());
-    found.find_edits(scenario, written);
-    let has_edits = has_edits || found.trials.iter().any(|trial| trial.edit.is_some());
-    let best = found.trials.into_iter();
-    let best = best.filter(|trial| trial.gains() && (!has_edits || trial.edit.is_some()));
-    let choices = best.take(SHOWN).map(|trial| Choice {
-        changed: trial.candidate.changed(scenario),
-        words: trial.change,
-        edit: trial.edit,
-    });
-    choices.collect()
-}
-
-/// Returns the changes of a generator's values.
-fn generated(scenario: &Scenario, written: &Written) -> Vec<Choice> {
-    let choices = GENERATED.iter().filter_map(|&(key, factor)| {
-        let path = format!("generate.substation.{key}");
-        let value = written.value(&path)?;
-        let (number, unit) = value.split_once(' ')?;
-        let raised = number.parse::<u64>().ok()?.checked_mul(factor)?;
-        let raised = format!("{raised} {unit}");
-        let edit = Override::new("--set", path, raised.clone());
-        let changed = written.with(&edit)?;
-        (changed.flows.len() == scenario.flows.len()).then(|| Choice {
-            words: format!("{key}: {raised} instead of {value}"),
-            edit: Some(edit),
-            changed,
-        })
-    });
-    choices.collect()
+impl Change {
+    /// Returns whether the change mends anything, and breaks nothing that counts more.
+    fn helps(&self, need: Need) -> bool {
+        // Where the bound is within the limit, a lower one is no help.
+        let is_within = need.bound.is_some_and(|bound| bound <= need.limit);
+        let falls = !is_within && self.gain.is_none_or(|gain| gain > Duration::ZERO);
+        let proves = self.proof == Standing::Proved || self.proved > need.proved;
+        (falls || proves) && self.proved >= need.proved
+    }
 }
 
 fn proved(scenario: &Scenario, analysis: &Analysis) -> usize {
-    let is_proved = |(own, condition): &(&StreamBound, Option<&Condition>)| {
-        let deadline = scenario.flows[own.flow.index()].deadline;
-        let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
-        let both = deadline.zip(bound);
-        condition.is_none() && both.is_some_and(|(limit, bound)| bound <= limit)
-    };
-    analysis.judged().filter(is_proved).count()
+    bound::counts(scenario, analysis).ok
 }
 
 impl Help {
@@ -192,8 +238,12 @@ impl Help {
             .number("bound", "bound_ns", |change| change.bound)
             .number("gain", "gain_ns", |change| change.gain)
             .rank(1)
-            .number("slack", "slack_ns", |change| self.deadline - change.bound)
+            .number("slack", "slack_ns", |change| self.limit - change.bound)
             .rank(2)
+            .both("proof", "proof", |change| {
+                Cell::from(change.proof.name()).shown(change.proof.name().replace('-', " "))
+            })
+            .rank(4)
             .number("proved", "proved_streams", |change| change.proved)
             .rank(3)
             .both("edit", "edit", |change| {
@@ -203,15 +253,58 @@ impl Help {
             .done()
     }
 
-    /// Returns why there is no table.
-    pub fn why_none(&self) -> Option<&'static str> {
-        match self.changes.as_deref() {
-            None => {
-                Some("There are many changes: `rtether bound --sensitivity --flow` tries them.")
-            }
-            Some([]) => Some("No single faster stack or link, and no other priority does."),
-            Some(_) => None,
+    /// Returns whether there is a table.
+    pub fn has_table(&self) -> bool {
+        self.changes.as_ref().is_some_and(|own| !own.is_empty())
+    }
+
+    /// Returns what is to be said below the table, or in its place; empty if the best change proves the
+    /// stream.
+    pub fn remark(&self) -> String {
+        let mut said: Vec<String> = self.outcome().into_iter().collect();
+        let proves = |change: &Change| change.proof == Standing::Proved;
+        if let Some(why) = &self.no_bound
+            && !self.changes.iter().flatten().any(proves)
+        {
+            said.push(format!("What would give it a bound: {}.", why.remedy));
         }
+        if !self.needs.is_empty() {
+            said.push(format!("Its proof needs {}.", self.needs.join(", and ")));
+        }
+        said.join(" ")
+    }
+
+    /// Returns what no single change does.
+    fn outcome(&self) -> Option<String> {
+        let Some(changes) = &self.changes else {
+            let again = "There are many changes: `rtether bound --sensitivity --flow` tries them.";
+            return self.bound.map(|_| again.to_owned());
+        };
+        if changes.iter().any(|own| own.proof == Standing::Proved) {
+            return None;
+        }
+        if self.tried == 0 {
+            return Some(
+                "No single change proves anything: there is none of stacks, links, hubs, priorities \
+                 and memories to try."
+                    .to_owned(),
+            );
+        }
+        let what = if changes.iter().any(|own| own.proved > self.proved) {
+            "it"
+        } else {
+            "anything"
+        };
+        let ranked = if self.is_ranked {
+            ", all but the best by total flow analysis"
+        } else {
+            ""
+        };
+        let tried = plural(self.tried, "change");
+        Some(format!(
+            "No single change proves {what}: {tried} of stacks, links, hubs, priorities and memories \
+             tried{ranked}."
+        ))
     }
 
     /// Returns the line above the table; `name` is that of the stream.
@@ -221,7 +314,23 @@ impl Help {
             self.proved,
             plural(self.deadlines, "deadline")
         );
-        let (bound, deadline) = (time(self.bound), time(self.deadline));
-        format!("What would help {name} (bound {bound}, deadline {deadline}; {proved}):")
+        let mut bound = match (self.bound, &self.no_bound) {
+            (Some(bound), _) => format!("bound {}", time(bound)),
+            (None, Some(why)) => format!("no bound: {}", why.reason),
+            (None, None) => "no bound".to_owned(),
+        };
+        if let Some(words) = &self.only_if {
+            bound = format!("{bound} {words}");
+        }
+        let limit = if self.is_deadline {
+            "deadline"
+        } else {
+            "limit"
+        };
+        let end = if self.has_table() { ":" } else { "." };
+        format!(
+            "What would help {name} ({bound}, {limit} {}; {proved}){end}",
+            time(self.limit)
+        )
     }
 }

@@ -232,6 +232,8 @@ pub struct Assessment {
     /// latency observed. `None` if the failed requirement is about lost packets, or if packets were
     /// in flight past their deadline although none was delivered late.
     pub margin: Option<Duration>,
+    /// The least limit on latency: of the deadline, and of what is required of packets and bound.
+    pub limit: Option<Duration>,
     /// Where most of the time is spent; `None` if unknown.
     pub responsible: Option<Blame>,
     /// One sentence per requirement that failed, the worst first.

@@ -222,8 +222,8 @@ const LONG: &[Long] = &[
     },
     Long {
         name: "long-words",
-        purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors",
-        tests: &["rtether bounds::words::"],
+        purpose: "what is proved arrives in time: 10 000 random plants with small memory, policers and bit errors; what would help, in as many",
+        tests: &["rtether bounds::helped::", "rtether bounds::words::"],
     },
     Long {
         name: "long-confidence",

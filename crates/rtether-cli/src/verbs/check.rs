@@ -240,20 +240,21 @@ fn conclude(
     let what_if = what_if(&arguments.output, &loaded.written);
     let options = check::Options {
         proves,
-        source: Some(loaded.written),
+        source: None,
         evidence: measured.evidence,
         explains: arguments.output.report.is_some(),
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
-    let written = options.source.clone();
     let mut checked = check::conclude(loaded.scenario, results, options);
     if arguments.strict.strict {
         check::be_strict(&mut checked);
     }
     checked.what_if = what_if;
     adversary::search(&arguments.adversary, arguments.pace, &mut checked);
-    let written = found.zip(written);
-    failed.extend(written.and_then(|(draft, own)| adversary::write(draft, &checked, &own)));
+    let draft = found.and_then(|draft| adversary::write(draft, &checked, &loaded.written));
+    failed.extend(draft);
+    // What the search found late is what needs help.
+    check::add_help(&mut checked, loaded.written);
     let mut findings = gate::mistakes(file);
     findings.extend(gate::failures(file, &checked));
     failed.extend(outputs.write(&checked, &findings));

@@ -42,7 +42,7 @@ pub use page::html;
 pub(crate) use page::{NOTE, section};
 pub use places::Places;
 pub use ports::{PortUse, StackUse, State, ports, stacks};
-pub(crate) use sensitivity::Search;
+pub(crate) use sensitivity::{Candidate, Search, faster, made};
 pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
 pub use waits::{Model as WaitModel, NoModel, PortWaits, Waits, waits};

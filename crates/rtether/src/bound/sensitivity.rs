@@ -8,15 +8,18 @@ mod candidates;
 mod edit;
 mod output;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rtether_bounds::{Analyzer, Changes, StreamBound};
+use rtether_bounds::{Analyzer, Changes, Reason, StreamBound};
 use rtether_model::flow::FlowId;
+use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
-use super::{reason, verdict};
+use super::reason;
 use crate::scenario::{Override, Scenario, Written};
-pub(crate) use candidates::Candidate;
+pub(crate) use candidates::{Candidate, faster};
+pub(crate) use edit::made;
 
 /// Progress of the trials, shared with a caller that may also cancel them.
 #[derive(Debug, Default)]
@@ -63,6 +66,9 @@ pub struct Sensitivity {
     pub trials: Vec<Trial>,
     /// Whether the trials were interrupted, so that some are missing.
     pub partial: bool,
+    /// Changes after which stations at a hub would have other turns, which are not tried: their effect
+    /// is that of an edited file.
+    pub untried: usize,
 }
 
 /// One change and its effect.
@@ -140,31 +146,39 @@ pub fn sensitivity(
 }
 
 /// A search that has not begun.
+///
+/// In two networks the analyzer has a stream for each copy; the bound of what is delivered is the
+/// largest of theirs.
 pub(crate) struct Search<'a> {
     scenario: &'a Scenario,
     analyzer: Analyzer,
-    /// Position and bound of the stream.
-    index: usize,
+    own: Ends,
     bound: Duration,
     candidates: Vec<Candidate>,
+    untried: usize,
+    /// Streams that met their deadlines before.
+    in_time: BTreeSet<Ends>,
 }
 
+/// The flow of a stream and its listener.
+type Ends = (FlowId, NodeId);
+
 impl<'a> Search<'a> {
-    pub(crate) fn new(
-        scenario: &'a Scenario,
-        flow: Option<&str>,
-    ) -> Result<Self, SensitivityError> {
+    fn new(scenario: &'a Scenario, flow: Option<&str>) -> Result<Self, SensitivityError> {
         let analyzer = Analyzer::new(scenario.network.clone(), scenario.flows.clone());
         let index = choose(scenario, analyzer.streams(), flow)?;
         let stream = &analyzer.streams()[index];
-        match &stream.bound {
-            Ok(bound) => Ok(Self {
-                scenario,
-                bound: bound.latency,
-                candidates: candidates::find(scenario, stream, bound),
-                index,
-                analyzer,
-            }),
+        let own = ends(stream);
+        match joined(&analyzer, own) {
+            Ok(bound) => {
+                let all = Candidate::all(scenario, stream).into_iter();
+                let (planned, kept): (Vec<_>, _) =
+                    all.partition(|candidate| candidate.changes_turns(scenario));
+                Ok(Self {
+                    untried: planned.len(),
+                    ..Self::begin(scenario, analyzer, (own, bound), kept)
+                })
+            }
             Err(why) => Err(SensitivityError::NoBound {
                 flow: scenario.flows[stream.flow.index()].name.clone(),
                 listener: scenario.network.node(stream.listener).name.clone(),
@@ -173,43 +187,123 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Returns a search for one stream among these changes; `None` if it has no bound.
+    pub(crate) fn at(
+        scenario: &'a Scenario,
+        stream: &StreamBound,
+        candidates: Vec<Candidate>,
+    ) -> Option<Self> {
+        let analyzer = Analyzer::new(scenario.network.clone(), scenario.flows.clone());
+        let own = ends(stream);
+        let bound = joined(&analyzer, own).ok()?;
+        Some(Self::begin(scenario, analyzer, (own, bound), candidates))
+    }
+
+    fn begin(
+        scenario: &'a Scenario,
+        analyzer: Analyzer,
+        (own, bound): (Ends, Duration),
+        candidates: Vec<Candidate>,
+    ) -> Self {
+        let all: BTreeSet<Ends> = analyzer.streams().iter().map(ends).collect();
+        let all = all.into_iter();
+        let in_time = all.filter(|one| is_in_time(scenario, &analyzer, *one));
+        Self {
+            scenario,
+            own,
+            bound,
+            candidates,
+            untried: 0,
+            in_time: in_time.collect(),
+            analyzer,
+        }
+    }
+
     /// Returns how many changes there are to try.
-    pub(crate) const fn len(&self) -> usize {
+    const fn len(&self) -> usize {
         self.candidates.len()
     }
 
     pub(crate) fn run(mut self, steps: &Steps) -> Sensitivity {
         steps.total.store(self.len(), Ordering::Relaxed);
         let mut trials = Vec::new();
-        for &candidate in &self.candidates {
+        for candidate in self.candidates.clone() {
             if steps.is_cancelled() {
                 break;
             }
-            let stream = (self.index, self.bound);
-            trials.push(attempt(
-                self.scenario,
-                &mut self.analyzer,
-                candidate,
-                stream,
-            ));
+            trials.push(self.attempt(candidate));
             steps.done.fetch_add(1, Ordering::Relaxed);
         }
         let partial = trials.len() < self.len();
         trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
-        let stream = &self.analyzer.streams()[self.index];
-        let own = &self.scenario.flows[stream.flow.index()];
+        let (flow, listener) = self.own;
+        let own = &self.scenario.flows[flow.index()];
         let name = |node| self.scenario.network.node(node).name.clone();
         Sensitivity {
             scenario: self.scenario.name.clone(),
             flow: own.name.clone(),
             talker: name(own.talker),
-            listener: name(stream.listener),
+            listener: name(listener),
             bound: self.bound,
             deadline: own.deadline,
             trials,
             partial,
+            untried: self.untried,
         }
     }
+
+    /// Applies a change, reads the bound of the stream, and reverts the change.
+    fn attempt(&mut self, candidate: Candidate) -> Trial {
+        let changes = candidate.apply(self.scenario, &mut self.analyzer);
+        let bound = joined(&self.analyzer, self.own).ok();
+        let others_late = self.late(&changes);
+        candidate.take_back(self.scenario, &mut self.analyzer);
+        Trial {
+            change: candidate.words(self.scenario),
+            bound,
+            gain: bound.map(|bound| self.bound - bound),
+            others_late,
+            edit: None,
+            candidate,
+        }
+    }
+
+    /// Counts the other streams whose deadline was met before the change and is not now.
+    fn late(&self, changes: &Changes) -> usize {
+        let after = changes.streams.iter();
+        let after = after.filter_map(|change| change.after.as_ref());
+        let changed: BTreeSet<Ends> = after.map(ends).collect();
+        let late = changed.into_iter().filter(|one| {
+            let was_in_time = *one != self.own && self.in_time.contains(one);
+            was_in_time && !is_in_time(self.scenario, &self.analyzer, *one)
+        });
+        late.count()
+    }
+}
+
+const fn ends(stream: &StreamBound) -> Ends {
+    (stream.flow, stream.listener)
+}
+
+/// Returns the bound of what is delivered, whichever copy it is.
+fn joined(analyzer: &Analyzer, own: Ends) -> Result<Duration, &Reason> {
+    let streams = analyzer.streams();
+    // They are in the order of the flows.
+    let first = streams.partition_point(|one| one.flow < own.0);
+    let of_flow = streams[first..].iter().take_while(|one| one.flow == own.0);
+    let mut copies = of_flow.filter(|one| one.listener == own.1);
+    copies.try_fold(Duration::ZERO, |largest, copy| {
+        let bound = copy.bound.as_ref()?;
+        Ok(largest.max(bound.latency))
+    })
+}
+
+fn is_in_time(scenario: &Scenario, analyzer: &Analyzer, own: Ends) -> bool {
+    let deadline = scenario.flows[own.0.index()].deadline;
+    let bound = joined(analyzer, own).ok();
+    bound
+        .zip(deadline)
+        .is_some_and(|(bound, deadline)| bound <= deadline)
 }
 
 /// Returns the position of the stream with the least slack, of all streams or of one flow.
@@ -256,52 +350,4 @@ fn find_flow(scenario: &Scenario, name: &str) -> Result<FlowId, SensitivityError
             |near| format!("did you mean `{near}`?"),
         ),
     })
-}
-
-/// Applies a change, reads the bound of the stream, and reverts the change.
-fn attempt(
-    scenario: &Scenario,
-    analyzer: &mut Analyzer,
-    candidate: Candidate,
-    (index, before): (usize, Duration),
-) -> Trial {
-    let changes = candidate.apply(scenario, analyzer);
-    let stream = &analyzer.streams()[index];
-    let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
-    let own = (stream.flow, stream.listener);
-    let others_late = late(scenario, &changes, own);
-    candidate.take_back(scenario, analyzer);
-    Trial {
-        change: candidate.words(scenario),
-        bound,
-        gain: bound.map(|bound| before - bound),
-        others_late,
-        edit: None,
-        candidate,
-    }
-}
-
-/// Counts the other streams whose deadline was met before the change and is not afterwards.
-fn late(
-    scenario: &Scenario,
-    changes: &Changes,
-    own: (FlowId, rtether_model::network::NodeId),
-) -> usize {
-    let is_ok = |side: &Option<StreamBound>| {
-        side.as_ref()
-            .is_some_and(|stream| verdict(scenario, (stream, None)) == "ok")
-    };
-    let others = changes.streams.iter().filter(|change| {
-        let side = change.after.as_ref();
-        side.is_some_and(|stream| (stream.flow, stream.listener) != own)
-    });
-    others
-        .filter(|change| {
-            let has_deadline = change
-                .after
-                .as_ref()
-                .is_some_and(|stream| scenario.flows[stream.flow.index()].deadline.is_some());
-            has_deadline && is_ok(&change.before) && !is_ok(&change.after)
-        })
-        .count()
 }

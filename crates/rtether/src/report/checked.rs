@@ -49,7 +49,7 @@ pub struct Checked {
     pub notes: Vec<Note>,
     /// The assumptions that the verdict rests on.
     pub assumed: Assumed,
-    /// What would help the worst stream whose bound exceeds its deadline.
+    /// What would help the stream that failed worst.
     pub help: Option<Help>,
     /// The worst streams explained, for the page; `crate::why::worst` tells them.
     pub explained: Explained,

@@ -238,7 +238,7 @@ fn verdict(checked: &Checked) -> Value {
     })
 }
 
-/// Returns what would help the worst stream that is not proved, or `null`.
+/// Returns what would help the stream that failed worst, or `null`.
 fn help(checked: &Checked) -> Option<impl Serialize> {
     let help = checked.help.as_ref()?;
     let stream = checked.stream(help.stream);
@@ -246,10 +246,16 @@ fn help(checked: &Checked) -> Option<impl Serialize> {
     Some(object!({
         flow: &stream.flow.name,
         listener: checked.node_name(stream.record.listener_id()),
-        bound_ns: Ns(help.bound),
-        deadline_ns: Ns(help.deadline),
+        bound_ns: maybe_ns(help.bound),
+        deadline_ns: maybe_ns(stream.flow.deadline),
+        limit_ns: Ns(help.limit),
+        reason: help.no_bound.as_ref().map(|own| &own.reason),
+        remedy: help.no_bound.as_ref().map(|own| &own.remedy),
+        only_if: &help.only_if,
         deadlines: help.deadlines,
         proved: help.proved,
+        tried: help.tried,
+        remark: help.remark(),
         changes: changes.map(|changes| changes.iter().map(change).collect::<Vec<_>>()),
     }))
 }
@@ -261,7 +267,8 @@ fn change(change: &Change) -> impl Serialize {
         file: change.place.as_ref().map(|(file, _)| file),
         line: change.place.as_ref().map(|(_, line)| line),
         bound_ns: Ns(change.bound),
-        gain_ns: Ns(change.gain),
+        gain_ns: maybe_ns(change.gain),
+        proof: change.proof.name(),
         proved: change.proved,
     })
 }

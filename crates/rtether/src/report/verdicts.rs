@@ -147,21 +147,23 @@ impl Render for Verdicts<'_> {
     }
 }
 
-/// Returns what would help the worst stream that is not proved.
+/// Returns what would help the stream that failed worst.
 fn help(checked: &Checked, width: Option<u16>) -> Vec<Part> {
     let Some(help) = &checked.help else {
         return Vec::new();
     };
     let name = plain(&checked.stream_name(&checked.stream(help.stream)));
-    let title = Part::Lines(wrapped(&help.title(&name), width, 0) + "\n");
-    let body = match help.why_none() {
-        Some(words) => [
-            (wrapped(words, width, 0) + "\n").into(),
-            Part::Lines("\n".into()),
-        ],
-        None => [help.table().into(), Part::Lines("\n".into())],
-    };
-    [title].into_iter().chain(body).collect()
+    let lines = |text: &str| Part::Lines(wrapped(&plain_line(text), width, 0) + "\n");
+    let mut parts = vec![lines(&help.title(&name))];
+    if help.has_table() {
+        parts.push(help.table().into());
+    }
+    let remark = help.remark();
+    if !remark.is_empty() {
+        parts.push(lines(&remark));
+    }
+    parts.push(Part::Lines("\n".into()));
+    parts
 }
 
 /// Returns a row per stream, or per class if there are many streams.

@@ -302,6 +302,7 @@ impl<'a> Judge<'a> {
                 Standing::Unjudged
             },
             margin: self.margin(),
+            limit: self.limit.into_iter().chain(self.to_prove).min(),
             responsible: self.blame(failed, known),
             is_proved: said == Standing::Proved && is_within(self.limit),
             reasons: self.reasons,

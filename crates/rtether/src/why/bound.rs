@@ -19,8 +19,10 @@ use serde_json::Value;
 use super::Stream;
 use crate::adversary::{self, Found, Plant, Target};
 use crate::bound::condition;
+use crate::bound::names::Names;
 use crate::report::place::place_name;
 use crate::scenario::Scenario;
+pub(crate) use advice::remedy;
 
 /// Why a bound is as large as it is, or why there is none.
 #[derive(Clone, Debug)]
@@ -67,10 +69,11 @@ pub struct OnlyIf {
 
 impl OnlyIf {
     fn of(scenario: &Scenario, analysis: &Analysis, own: &Condition) -> Self {
+        let names = Names::new(scenario);
         Self {
             word: condition::effect(own.effect),
-            words: condition::only_if(scenario, analysis, own),
-            places: condition::json(scenario, analysis, own),
+            words: condition::only_if(&names, analysis, own),
+            places: condition::json(&names, analysis, own),
         }
     }
 }

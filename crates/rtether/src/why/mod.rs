@@ -19,6 +19,7 @@ use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 use rtether_sim::timeline::Trails;
 pub use rtether_sim::timeline::{Cause, Part, Timeline, Wait};
 
+pub(crate) use bound::remedy;
 pub use bound::{Explainer, Hop, OnlyIf, Parts, WhyBound};
 pub use fate::{Fate, fate};
 pub use worst::{worst, worst_with};

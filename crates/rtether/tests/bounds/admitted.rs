@@ -39,7 +39,7 @@ const SCHEMES: [&str; 8] = [
 
 /// A scenario file in parts.
 #[derive(Default)]
-struct Text {
+pub(crate) struct Text {
     /// Of each station, without its name.
     stations: Vec<String>,
     /// Sections with switches, routers and hubs.
@@ -56,7 +56,7 @@ struct Text {
     vlan: Option<u16>,
     is_fast: bool,
     /// What it shows.
-    kinds: Vec<&'static str>,
+    pub(crate) kinds: Vec<&'static str>,
 }
 
 impl Text {
@@ -73,7 +73,7 @@ impl Text {
     }
 
     /// Returns the file with some flows.
-    fn file(&self, flows: &[String]) -> String {
+    pub(crate) fn file(&self, flows: &[String]) -> String {
         let mut text = "rtether: 1\nnodes:\n".to_owned();
         for (number, station) in self.stations.iter().enumerate() {
             writeln!(text, "  s{number}: {station}").unwrap();
@@ -339,7 +339,7 @@ fn flow(dice: &mut Dice, text: &mut Text, name: &str) -> String {
 }
 
 /// Returns a file, flows to add to it, and what it shows.
-fn random(number: u64) -> (Text, Vec<String>, Vec<String>) {
+pub(crate) fn random(number: u64) -> (Text, Vec<String>, Vec<String>) {
     let mut dice = dice(number ^ 0x00ad_317e);
     let mut text = if dice.chance(60) {
         let at = usize::try_from(number % 8).unwrap();

@@ -18,6 +18,7 @@ mod counterexamples;
 mod deadlines;
 mod draw;
 mod full;
+mod helped;
 mod incremental;
 mod layers;
 mod messages;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rtether_bounds::{Analyzer, Bound, Changes, StreamBound};
+use rtether_bounds::{Analyzer, Changes, StreamBound};
 use rtether_model::empirical::{Empirical, Quantiles};
 use rtether_model::flow::{Flow, FlowId, Tag};
 use rtether_model::network::{
@@ -10,7 +10,7 @@ use rtether_model::network::{
     Selection, Spread, Stack, Switch, Vid,
 };
 use rtether_model::quantity::{BitRate, Duration};
-use rtether_model::record::Segment;
+use rtether_model::record::{Place, Segment};
 use rtether_model::route::Routing;
 use rtether_model::unknown::CostName;
 
@@ -57,7 +57,7 @@ impl Candidate {
 
     /// Returns whether stations at a hub would have other turns than those of this network, or a link of a
     /// hub another rate than the hub: bounds of such a plant need its file.
-    fn changes_turns(self, scenario: &Scenario) -> bool {
+    pub(crate) fn changes_turns(self, scenario: &Scenario) -> bool {
         let network = &scenario.network;
         match self {
             Self::Stack(_) => false,
@@ -130,34 +130,61 @@ impl Candidate {
     }
 }
 
-/// Returns the changes that may lower the bound of a stream: stacks and links in the order of its
-/// path, then priorities.
-pub(super) fn find(scenario: &Scenario, stream: &StreamBound, bound: &Bound) -> Vec<Candidate> {
-    let network = &scenario.network;
-    let mut found = Vec::new();
-    let mut ports = Vec::new();
-    for hop in &bound.hops {
-        let port = hop.place.port;
-        let candidate = match hop.place.segment {
-            Segment::TalkerStack | Segment::ReceiveStack => Some(Candidate::Stack(port.node)),
-            Segment::DriverQueue | Segment::SwitchQueue => {
-                ports.push(port);
-                link_at(network, port).map(Candidate::Link)
-            }
-            Segment::MediumAccess
-            | Segment::Wire
-            | Segment::SwitchLatency
-            | Segment::ReceiveQueue
-            | Segment::Protocol
-            | Segment::Application => None,
-        };
-        let is_new = |own: &Candidate| !found.contains(own) && !own.changes_turns(scenario);
-        let candidate = candidate.filter(is_new);
-        found.extend(candidate);
+impl Candidate {
+    /// Returns the changes of parts on the way of a stream: stacks and links in the order of its path,
+    /// then priorities.
+    pub(crate) fn all(scenario: &Scenario, stream: &StreamBound) -> Vec<Self> {
+        let network = &scenario.network;
+        let mut found = Vec::new();
+        let mut ports = Vec::new();
+        for place in places(scenario, stream) {
+            let port = place.port;
+            let candidate = match place.segment {
+                Segment::TalkerStack | Segment::ReceiveStack => Some(Self::Stack(port.node)),
+                Segment::DriverQueue | Segment::SwitchQueue => {
+                    ports.push(port);
+                    link_at(network, port).map(Self::Link)
+                }
+                Segment::MediumAccess
+                | Segment::Wire
+                | Segment::SwitchLatency
+                | Segment::ReceiveQueue
+                | Segment::Protocol
+                | Segment::Application => None,
+            };
+            found.extend(candidate.filter(|own| !found.contains(own)));
+        }
+        found.extend(priorities(scenario, stream.flow, &ports));
+        found
     }
-    let priorities = priorities(scenario, stream.flow, &ports).into_iter();
-    found.extend(priorities.filter(|own| !own.changes_turns(scenario)));
-    found
+}
+
+/// Returns the places of a bound; without one, those that the route tells.
+fn places(scenario: &Scenario, stream: &StreamBound) -> Vec<Place> {
+    if let Ok(bound) = &stream.bound {
+        return bound.hops.iter().map(|hop| hop.place).collect();
+    }
+    let network = &scenario.network;
+    let flow = &scenario.flows[stream.flow.index()];
+    let of_station = |segment, node| Place {
+        segment,
+        port: PortId { node, port: 0 },
+    };
+    let routing = Routing::new(network);
+    let paths = routing.flow_paths(network, flow, stream.listener);
+    let hops = paths.unwrap_or_default().into_iter().flatten();
+    let ports = hops.map(|hop| Place {
+        segment: if hop.egress.node == flow.talker {
+            Segment::DriverQueue
+        } else {
+            Segment::SwitchQueue
+        },
+        port: hop.egress,
+    });
+    let mut places = vec![of_station(Segment::TalkerStack, flow.talker)];
+    places.extend(ports);
+    places.push(of_station(Segment::ReceiveStack, stream.listener));
+    places
 }
 
 fn link_at(network: &Network, port: PortId) -> Option<LinkId> {
@@ -225,7 +252,7 @@ fn with_priority(flow: &Flow, pcp: Pcp) -> Flow {
     }
 }
 
-fn faster(rate: BitRate) -> BitRate {
+pub(crate) fn faster(rate: BitRate) -> BitRate {
     BitRate::from_bps(rate.as_bps().saturating_mul(FASTER))
 }
 

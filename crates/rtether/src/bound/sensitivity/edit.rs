@@ -16,9 +16,47 @@ pub(super) fn edit(
     written: &Written,
 ) -> Option<Override> {
     let changed = candidate.changed(scenario);
+    let (edit, read) = made(candidate, scenario, written)?;
+    ((read.network, read.flows) == (changed.network, changed.flows)).then_some(edit)
+}
+
+/// Returns the edit that makes a change of one part, and the scenario that the edited file is read as:
+/// what follows from the parts, such as turns at a hub and parts of deadlines, may differ, too. `None`
+/// if no single value of the file does.
+pub(crate) fn made(
+    candidate: Candidate,
+    scenario: &Scenario,
+    written: &Written,
+) -> Option<(Override, Scenario)> {
+    let changed = candidate.changed(scenario);
     let edit = proposal(candidate, &changed)?;
     let read = written.with(&edit)?;
-    ((read.network, read.flows) == (changed.network, changed.flows)).then_some(edit)
+    has_same_parts(&read, &changed).then_some((edit, read))
+}
+
+/// Returns whether two scenarios have the same stacks, links and priorities. The link to the manager of
+/// channels is no part that is written: it follows the others.
+fn has_same_parts(a: &Scenario, b: &Scenario) -> bool {
+    let stacks = |of: &Scenario| {
+        let nodes = of.network.nodes.iter();
+        let stacks = nodes.map(|node| match &node.kind {
+            NodeKind::EndStation(own) => Some((own.stack.clone(), own.unknown.clone())),
+            NodeKind::Switch(_) | NodeKind::Hub(_) => None,
+        });
+        stacks.collect::<Vec<_>>()
+    };
+    let tags = |of: &Scenario| {
+        let flows = of.flows.iter();
+        let tags = flows.map(|flow| (flow.name.clone(), flow.tag));
+        tags.collect::<Vec<_>>()
+    };
+    let links = |of: &Scenario| {
+        let manager = of.network.admission.as_ref().map(|own| own.manager);
+        let mut links = of.network.links.clone();
+        links.retain(|link| !link.ends.iter().any(|end| Some(end.node) == manager));
+        links
+    };
+    links(a) == links(b) && stacks(a) == stacks(b) && tags(a) == tags(b)
 }
 
 /// Returns the edit of a file in which the part is written out by itself.

@@ -68,6 +68,12 @@ impl Render for Sensitivity {
         if self.partial {
             words.push("interrupted before all were tried".into());
         }
+        if self.untried > 0 {
+            words.push(format!(
+                "{} not tried, which give stations at a hub other turns: read the file with them",
+                self.untried
+            ));
+        }
         parts.push(format!("{}.\n{METHOD_NOTE}\n", words.join(", ")).into());
         parts
     }
@@ -93,6 +99,7 @@ impl Render for Sensitivity {
             "scenario": self.scenario,
             "method": METHOD,
             "partial": self.partial,
+            "untried": self.untried,
             "name": self.flow,
             "talker": self.talker,
             "listener": self.listener,

@@ -106,7 +106,7 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
 const STAGES_NOTE: &str = "A packet belongs to the stage in which it was released.";
 const SUMS_NOTE: &str =
     "Largest latencies of several flows added up, whichever packets they belong to.";
-const HELP_NOTE: &str = "The single changes that lower the bound of the worst stream above its deadline \
+const HELP_NOTE: &str = "The single changes that help the stream that failed worst: those that prove it first, then those that lower its bound \
     most. An edit is an option of any command that reads the scenario.";
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction; color and line \
     tell the worst verdict of the streams over it. The marked path is that of the chosen stream; a \
@@ -157,10 +157,13 @@ fn extra_verdicts(mut page: Page, checked: &Checked) -> Page {
     if let Some(help) = &checked.help {
         let name = checked.stream_name(&checked.stream(help.stream));
         let mut body = Markup::from(element("p").text(help.title(&name)));
-        body.push(match help.why_none() {
-            Some(words) => element("p").text(words).into(),
-            None => help.table().html(|_| false),
-        });
+        if help.has_table() {
+            body.push(help.table().html(|_| false));
+        }
+        let remark = help.remark();
+        if !remark.is_empty() {
+            body.push(element("p").text(remark));
+        }
         page = page.section("help", "What would help", HELP_NOTE, body);
     }
     page

@@ -42,7 +42,7 @@ const fn in_turn(obstacle: AccessObstacle) -> &'static str {
 }
 
 /// Returns what would give a flow a bound that has none for this reason.
-pub(super) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> String {
+pub(crate) fn remedy(scenario: &Scenario, own: FlowId, reason: &Reason) -> String {
     match reason {
         Reason::NoRoute(_) => "a link in use on the way, or a `route` of its own".into(),
         Reason::NotDelivered => {
