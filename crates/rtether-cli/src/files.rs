@@ -19,7 +19,11 @@ const NAMED: usize = 5;
 /// Reads a text file, or standard input for `-`. The error gives a remedy; `start` names a file to
 /// start from, if there is one.
 pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
-    let octets = read_octets(path, start)?;
+    text(path, read_octets(path, start)?)
+}
+
+/// Returns the text of a file.
+pub(crate) fn text(path: &Path, octets: Vec<u8>) -> Result<String, String> {
     String::from_utf8(octets).map_err(|error| {
         let shown = plain_line(&path.display().to_string());
         let octets = error.as_bytes();
@@ -31,7 +35,7 @@ pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
 }
 
 /// Reads a file of any kind, as [`read`] does.
-fn read_octets(path: &Path, start: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn read_octets(path: &Path, start: &str) -> Result<Vec<u8>, String> {
     Input::open(path, start)?.octets()
 }
 

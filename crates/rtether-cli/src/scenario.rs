@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtether::beneath::Beneath;
+use rtether::import::recognize;
+use rtether::report::text::plain_line;
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, Override, Scenario, Source, Written};
-
-use rtether::report::text::plain_line;
 
 use crate::exit::Exit;
 use crate::terminal::MessageFormat;
@@ -212,10 +212,29 @@ pub(crate) fn load_and_add(
 }
 
 fn read(path: &Path) -> Result<String, Exit> {
-    files::read(path, "`rtether new` writes one to start from").map_err(|message| {
+    let start = "`rtether new` writes one to start from";
+    let read = files::read_octets(path, start);
+    let text = read.and_then(|octets| match recognize(&octets) {
+        None => files::text(path, octets),
+        Some(what) => Err(foreign(path, what)),
+    });
+    text.map_err(|message| {
         terminal::complain(&message);
         Exit::WrongInput
     })
+}
+
+/// Says how a file of another tool becomes a scenario.
+fn foreign(path: &Path, what: &str) -> String {
+    let out = match path.file_stem() {
+        Some(stem) if path != Path::new("-") => Path::new(stem).with_extension("yaml"),
+        Some(_) | None => PathBuf::from("plant.yaml"),
+    };
+    let [from, to] = [path, &out].map(files::as_argument);
+    format!(
+        "`{}` is {what} and no scenario; `rtether import {from} -o {to}` makes one of it",
+        plain_line(&path.display().to_string())
+    )
 }
 
 fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit> {

@@ -67,6 +67,38 @@ pub fn is_capture(octets: &[u8]) -> bool {
     capture::is_capture(octets)
 }
 
+/// Returns what a file is that an import reads, in words; `None` if it is none of these, such as a
+/// scenario.
+pub fn recognize(octets: &[u8]) -> Option<&'static str> {
+    if is_capture(octets) {
+        return Some("a capture");
+    }
+    let text = text::decode(octets).ok()?;
+    let first = text.trim_start().lines().next()?;
+    // Comments of a scenario have commas, too.
+    let has_columns = first.matches([',', ';', '\t']).count() >= 2 && !first.starts_with('#');
+    if is_scenario(&text) {
+        None
+    } else if inet::is_inet(&text) {
+        Some("a network of INET")
+    } else if qcc::is_qcc(&text) {
+        Some("a file of TSN requirements (IEEE 802.1Qcc)")
+    } else if first.starts_with('<') && text.contains("<SCL") {
+        Some("a file of IEC 61850 SCL")
+    } else if saihu::is_saihu(&text) {
+        Some("a network of Saihu")
+    } else if has_columns && !first.starts_with(['{', '[']) && list::is_list(&text) {
+        Some("a list of flows or links")
+    } else {
+        None
+    }
+}
+
+/// Returns whether a text has the key that every scenario has.
+fn is_scenario(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("rtether:"))
+}
+
 /// Reads captures that belong together, packet by packet, however large they are.
 ///
 /// # Errors
@@ -177,7 +209,12 @@ fn check_size(file: &File<'_>) -> Result<(), ImportError> {
 
 /// Refuses what cannot be a list.
 fn check_list(name: &str, text: &str, is_xml: bool) -> Result<(), ImportError> {
-    let (what, remedy) = if is_xml {
+    let (what, remedy) = if is_scenario(text) {
+        (
+            "it is a scenario already",
+            "check it with `rtether check`; `--against` compares a file with it",
+        )
+    } else if is_xml {
         (
             "it is XML, and not all files are",
             "import files of SCL without others",

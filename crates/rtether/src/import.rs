@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub use rtether_import::{
     Assumption, Before, Cabling, Class, Code, Column, Columns, Count, File, Finding, Frequency,
     ImportError, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey, import,
-    import_all, import_captures, is_capture, stamp,
+    import_all, import_captures, is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

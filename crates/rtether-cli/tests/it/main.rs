@@ -4,6 +4,7 @@
 
 mod bounds;
 mod files;
+mod foreign;
 mod gates;
 mod include_from;
 mod library;
