@@ -4,6 +4,7 @@
 //! text form is in [`super::render`].
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::change::Override;
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
@@ -125,6 +126,8 @@ pub(super) struct Sink {
 
 impl Sink {
     const MOST: usize = 200;
+    /// Most of one kind that are shown: who reads twenty knows it.
+    const MOST_OF_A_KIND: usize = 20;
 
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         if diagnostic.severity == Severity::Error {
@@ -158,6 +161,21 @@ impl Sink {
     /// number.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|d| d.primary.span);
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        self.list.retain(|own| {
+            let count = counts.entry(own.code).or_default();
+            *count += 1;
+            *count <= Self::MOST_OF_A_KIND
+        });
+        for (code, count) in counts {
+            let more = count.saturating_sub(Self::MOST_OF_A_KIND);
+            let last = self.list.iter_mut().rfind(|own| own.code == code);
+            if let Some(last) = last.filter(|_| more > 0) {
+                // The last line of help may stand for changes.
+                let text = format!("{more} more of this kind are counted and not shown");
+                last.help.insert(0, text);
+            }
+        }
         if self.dropped > 0 {
             let span = self.list.last().map_or(Span::default(), |d| d.primary.span);
             let title = format!("{} more mistakes are not shown", self.dropped);

@@ -26,6 +26,7 @@ pub mod reference;
 pub mod render;
 mod schema;
 pub mod shim;
+mod slips;
 mod suggest;
 pub mod template;
 mod tree;
@@ -285,6 +286,7 @@ fn load_once(
         Some(_) => ReadingStage::Parts,
     };
     let mut diagnostics = reader.sink.finish();
+    slips::name(&mut diagnostics, &sources);
     let (mut scenario, places) = match lowered {
         Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
         None => (None, DeclarationSpans::default()),

@@ -38,6 +38,37 @@ fn bad_files_say_what_is_wrong() {
     }
 }
 
+/// Oracle: the number of mistakes in the text. A thousand flows without a unit say it twenty times, and
+/// a mistake of another kind behind them is seen.
+#[test]
+fn of_many_mistakes_of_a_kind_twenty_are_shown() {
+    let mut text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
+        links: [{ ends: [a, b], rate: 100 Mbit/s }]\nflows:\n"
+        .to_owned();
+    for number in 0..150 {
+        writeln!(
+            text,
+            "  - {{ name: f{number}, from: a, to: b, period: 4, size: 64 B }}"
+        )
+        .unwrap();
+    }
+    text += "  - { name: last, from: a, to: c, period: 4 ms, size: 64 B }\n";
+    let loaded = load("many.yaml", &text);
+    let of = |code: &str| {
+        loaded
+            .diagnostics
+            .iter()
+            .filter(|own| own.code == code)
+            .count()
+    };
+    assert_eq!((of("missing-unit"), of("unknown-node")), (20, 1));
+    let words = loaded.text(render::Style::Plain);
+    assert!(
+        words.contains("help: 130 more of this kind are counted and not shown"),
+        "{words}"
+    );
+}
+
 #[test]
 fn good_files_load_without_a_word() {
     let mut paths = files("../../scenarios");

@@ -29,6 +29,8 @@ const LIMIT: u32 = 1000;
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     priorities: Option<Priorities>,
+    /// Where they are written, in a stack or a node, and its name.
+    written: Option<(Span, Rc<str>)>,
     receive: Option<ReceivePart>,
     transmit: Option<TransmitPart>,
     smoother: Option<Smoothing>,
@@ -66,6 +68,8 @@ impl Parts {
     pub(super) fn read(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Self {
         let inner = reader.one(fields, "priorities", &PRIORITIES);
         let priorities = inner.map(|inner| priorities(reader, &inner));
+        let written = fields.key_span("priorities");
+        let written = written.map(|span| (span, Rc::from(fields.owner.as_str())));
         let inner = reader.one(fields, "receive_queues", &RECEIVE_QUEUES);
         let receive = inner.and_then(|inner| receive(reader, &inner));
         let inner = reader.one(fields, "transmit_queues", &TRANSMIT_QUEUES);
@@ -74,6 +78,7 @@ impl Parts {
         let smoother = inner.and_then(|inner| smoother(reader, &inner));
         Self {
             priorities,
+            written,
             receive,
             transmit,
             smoother,
@@ -84,10 +89,17 @@ impl Parts {
     pub(super) fn or(self, other: &Self) -> Self {
         Self {
             priorities: self.priorities.or_else(|| other.priorities.clone()),
+            written: self.written.or_else(|| other.written.clone()),
             receive: self.receive.or_else(|| other.receive.clone()),
             transmit: self.transmit.or_else(|| other.transmit.clone()),
             smoother: self.smoother.or(other.smoother),
         }
+    }
+
+    /// Returns where priorities are written that no queue uses, and whose they are.
+    pub(super) fn idle_priorities(&self) -> Option<(Span, &str)> {
+        let (span, owner) = self.written.as_ref()?;
+        (!self.has_queues()).then_some((*span, owner))
     }
 
     /// Returns whether any queue uses priorities.

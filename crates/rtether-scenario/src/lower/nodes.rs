@@ -96,11 +96,10 @@ fn station(
     }
     let mut result = station.unwrap_or_else(|| stacks::zero().into());
     stacks::settings(reader, fields, &mut result);
-    if !result.parts.has_queues()
-        && let Some(span) = fields.key_span("priorities")
-    {
+    // The nodes of one stack give equal messages, of which one stays.
+    if let Some((span, owner)) = result.parts.idle_priorities() {
         let title = "`priorities` has no meaning without priority queues";
-        let label = format!("of {}", fields.owner);
+        let label = format!("of {owner}");
         reader.report(
             Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
                 .help("add `transmit_queues: { strategy: strict }`")
