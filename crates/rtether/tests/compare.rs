@@ -6,6 +6,7 @@ use rtether::compare::{ByFlow, Candidate, Faults, SchemeKind, compare, html};
 use rtether::report::format::Render;
 use rtether::run::Progress;
 use rtether::scenario::load;
+use rtether::verdict::Conclusion;
 use rtether_model::quantity::Duration;
 
 const PLANT: &str = "rtether: 1
@@ -53,6 +54,30 @@ fn rates_and_delays_by_hand() {
         "{:?}",
         tdma.shares
     );
+}
+
+/// Oracle: by hand. The first packet is released after the run, so that no scheme has shown anything;
+/// one that is due and too late for every scheme fails.
+#[test]
+fn without_a_packet_no_scheme_has_an_answer() {
+    let cases = [
+        ("8 s", "1 ms", Conclusion::NoAnswer),
+        ("0 s", "1 us", Conclusion::Failed),
+    ];
+    for (phase, deadline, expected) in cases {
+        let plant = PLANT
+            .replace("period: 2 ms", &format!("period: 9 s, phase: {phase}"))
+            .replace("deadline: 1 ms", &format!("deadline: {deadline}"));
+        let scenario = load("test.yaml", &plant).into_scenario().unwrap();
+        let found = compare(&scenario, &Candidate::all(), &Progress::default()).unwrap();
+        assert_eq!(found.conclusion(), expected, "{}", found.summary());
+        assert!(found.rows.iter().all(|row| row.kept == 0), "{phase}");
+        let page = html(&found);
+        assert!(
+            page.contains(&format!("<strong>{}: ", expected.word())),
+            "{phase}"
+        );
+    }
 }
 
 /// Oracle: by hand. A frame takes 5.84 us on each link at full duplex, with its sequence number, 16 us in

@@ -166,9 +166,17 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Returns whether all packets met their deadline; `None` without one.
+    /// Returns whether all packets met their deadline; `None` without one, and without a packet of
+    /// which anything is known.
     pub fn is_kept(&self) -> Option<bool> {
-        self.deadline.map(|_| self.late + self.lost == 0)
+        self.deadline?;
+        let is_broken = self.late + self.lost > 0;
+        (is_broken || self.arrived > 0).then_some(!is_broken)
+    }
+
+    /// Returns whether it has a deadline, and no packet has shown whether it is kept.
+    pub fn is_open(&self) -> bool {
+        self.deadline.is_some() && self.is_kept().is_none()
     }
 
     /// Returns whether its bound is within its deadline.
@@ -179,12 +187,17 @@ impl Stream {
 }
 
 impl Comparison {
-    /// Returns the verdict: met if some scheme keeps every deadline.
+    /// Returns the verdict: met if some scheme keeps every deadline, no answer if one might.
     pub fn conclusion(&self) -> Conclusion {
         if self.partial {
             Conclusion::Interrupted
         } else {
-            Conclusion::meets(Some(self.has_answer()))
+            let might = |row: &Row| {
+                let is_broken = row.streams.iter().any(|own| own.is_kept() == Some(false));
+                row.obstacle.is_none() && !is_broken
+            };
+            let is_open = !self.has_answer() && self.rows.iter().any(might);
+            Conclusion::meets((!is_open).then_some(self.has_answer()))
         }
     }
 

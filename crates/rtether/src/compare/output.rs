@@ -85,8 +85,11 @@ impl Comparison {
         let rows = self.rows.iter();
         let rows = rows.flat_map(|row| row.streams.iter().map(move |own| (row.scheme, own)));
         let in_time = |own: &Stream| {
-            own.is_kept()
-                .map(|kept| Cell::from(kept).shown(if kept { "yes" } else { "no" }))
+            if own.is_open() {
+                return Cell::default().shown("no answer");
+            }
+            let shown = |kept: bool| Cell::from(kept).shown(if kept { "yes" } else { "no" });
+            own.is_kept().map_or_else(Cell::default, shown)
         };
         Table::of(rows)
             .both("access", "access", |(scheme, _)| *scheme)

@@ -10,6 +10,7 @@ use crate::report::markup::{Markup, element};
 use crate::report::page::{self, Page, Tone};
 use crate::report::table::Table;
 use crate::report::text::{percent, time};
+use crate::verdict::Conclusion;
 
 /// Schemes that keep their distributions apart in one chart.
 const CURVES: usize = 8;
@@ -24,6 +25,9 @@ pub fn html(comparison: &Comparison) -> String {
     let proving = run.iter().filter(|row| row.proved == judged).count();
     let (tone, word) = match keeping {
         _ if comparison.partial => (Tone::Neutral, ""),
+        0 if comparison.conclusion() == Conclusion::NoAnswer => {
+            (Tone::Neutral, ": ? nothing was delivered or due")
+        }
         0 => (Tone::Bad, ": \u{2717} no scheme keeps every deadline"),
         _ => (Tone::Good, ": \u{2713} some scheme keeps every deadline"),
     };
