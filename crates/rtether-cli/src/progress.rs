@@ -8,6 +8,7 @@ use std::time::Duration as WallDuration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtether::adversary::{self, Effort};
 use rtether::bound::Steps;
 use rtether::run::Progress;
 
@@ -112,27 +113,34 @@ pub(crate) fn with_steps<T: Send>(pace: Pace, work: impl FnOnce(&Steps) -> T + S
 }
 
 /// Runs a search on `--jobs` threads, shows how far it is, and ends it on Ctrl-C, with what it has
-/// found. It tells how many plants were tried, and how many streams are late in one of them.
+/// found.
 pub(crate) fn searching<T: Send>(
     pace: Pace,
-    work: impl FnOnce(&AtomicBool, &(dyn Fn(u64, usize) + Sync)) -> T + Send,
+    progress: &Arc<adversary::Progress>,
+    work: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(pace))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
-    let is_cancelled = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&is_cancelled);
-    let _work = Work::new(Care::None, move || asked.store(true, Ordering::Relaxed));
-    let template = "{spinner} searching  {pos} plants tried, {msg}  {elapsed}";
-    let bar = new_bar(pace, 0, template);
-    let tell = |plants: u64, late: usize| {
-        bar.set_position(plants);
-        bar.set_message(format!("{late} streams late"));
-    };
-    let outcome = pool.install(|| work(&is_cancelled, &tell));
+    let asked = Arc::clone(progress);
+    let _work = Work::new(Care::None, move || asked.cancel());
+    let bar = new_bar(pace, 0, "{spinner} searching  {msg}");
+    let show = || bar.set_message(how_far(progress));
+    let outcome = watched(show, || pool.install(work));
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+/// Returns how far a search is: `4312 plants tried, 2 streams late, 23 s left`.
+fn how_far(progress: &adversary::Progress) -> String {
+    let elapsed = progress.elapsed();
+    let left = match progress.effort() {
+        Effort::Time(limit) => format!("{} s left", limit.saturating_sub(elapsed).as_secs()),
+        Effort::Plants(plants) => format!("of {plants}, {} s", elapsed.as_secs()),
+    };
+    let (tried, late) = (progress.tried(), progress.late());
+    format!("{tried} plants tried, {late} streams late, {left}")
 }
 
 /// Runs `work` and calls `show` from time to time until it is done.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 use crate::adversary::Outcome;
@@ -12,7 +13,7 @@ use crate::assumed::Assumed;
 use crate::bound;
 use crate::help::{Help, help};
 use crate::measured::{self, Evidence, thousandths};
-use crate::report::{Checked, Note};
+use crate::report::{Checked, Note, Stream};
 use crate::run::{self, Progress, Results};
 use crate::scenario::{Scenario, Written};
 use crate::verdict::{self, Assessment, Conclusion, Verdict};
@@ -136,6 +137,13 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
 pub fn add_help(checked: &mut Checked, written: Written) {
     checked.help = worst_in_need(checked, &written);
     checked.source = Some(written.text);
+}
+
+/// Returns what a search for bad releases begins with: the proved bound of each stream, if there is one,
+/// and the largest latency that a run has shown.
+pub fn known(checked: &Checked) -> (Vec<Option<Duration>>, Vec<Duration>) {
+    let known = |stream: Stream<'_>| (stream.bound, stream.record.latency.max);
+    checked.streams().map(known).unzip()
 }
 
 /// Adds what a search for bad releases has found, and judges it: a stream found late is late, and one

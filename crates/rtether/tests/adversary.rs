@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration as WallDuration;
 
-use rtether::adversary::{Found, Hunt, Plant, Target, search};
+use rtether::adversary::{self, Effort, Found, Hunt, Plant, Target, search};
 use rtether::bound;
 use rtether::run::{self, Progress};
 use rtether::scenario::{Scenario, Written};
@@ -202,9 +203,9 @@ fn check(text: &str, scenario: &Scenario, found: &Found, bound: Option<Duration>
 fn hunt(scenario: &Scenario, tries: u64) -> (u64, Vec<Option<Found>>) {
     let bounds = bound::latencies(&bound::analyze(scenario));
     let mut hunt = Hunt::new(Plant::of(scenario), &bounds, &[]);
-    let never = AtomicBool::new(false);
-    while hunt.tried() < tries && hunt.step(tries - hunt.tried(), &never) > 0 {}
-    (hunt.tried(), hunt.finish())
+    while hunt.tried() < tries && hunt.step(tries - hunt.tried(), &|| true) > 0 {}
+    hunt.confirm(&|| true, &|| true);
+    (hunt.tried(), hunt.results())
 }
 
 /// Oracle: what the keys of a scenario mean (`is_allowed`), the loader, and the simulator on the file
@@ -272,6 +273,41 @@ fn threads_change_nothing() {
         };
         assert_eq!(on(1), on(3), "case {number}");
     }
+}
+
+/// Oracle: the number of times that the search asks whether to go on. It asks before each plant, so that
+/// one which must end after that many questions has tried fewer plants, and has confirmed nothing more.
+#[test]
+fn a_search_ends_within_a_batch() {
+    let scenario = load(&draw(1));
+    for most in [1, 100, 1_000] {
+        let asked = AtomicU64::new(0);
+        let goes_on = || asked.fetch_add(1, Ordering::Relaxed) < most;
+        let mut hunt = Hunt::new(Plant::of(&scenario), &[], &[]);
+        while hunt.step(u64::MAX, &goes_on) > 0 {}
+        assert!(hunt.tried() <= most, "{} plants of {most}", hunt.tried());
+        // One question more for each search of the batch that it leaves.
+        let more = asked.load(Ordering::Relaxed) - most;
+        assert!(more < 1_000, "{more} more questions");
+        let waiting = hunt.unconfirmed();
+        hunt.confirm(&|| false, &|| true);
+        hunt.confirm(&|| true, &|| false);
+        assert_eq!(hunt.unconfirmed(), waiting, "confirmed after the end");
+    }
+}
+
+/// Oracle: the clock of the machine, which is given ten times as long. What is found after the time is
+/// up would be found in minutes.
+#[test]
+fn a_time_holds() {
+    let scenario = load(&draw(1));
+    let limit = WallDuration::from_secs(1);
+    let progress = adversary::Progress::begin(Effort::Time(limit));
+    let outcome = adversary::attack(&scenario, (&[], &[]), &progress);
+    assert!(progress.elapsed() < limit * 10, "{:?}", progress.elapsed());
+    assert!(outcome.search.tried > 0 && !outcome.search.is_cut);
+    let words = format!("{} plants tried", outcome.search.tried);
+    assert!(outcome.search.words().starts_with(&words));
 }
 
 /// Oracle: by hand. `f` waits at the port to `b` for a frame of each of three others, which come from

@@ -4,13 +4,14 @@
 
 mod plants;
 
+use rtether::adversary;
 use rtether::bound::Bounds;
-use rtether::check::{Options, check};
+use rtether::check::{Options, add_found, check, known};
 use rtether::report::about::MEMBERS;
 use rtether::report::format::{Format, Render};
 use rtether::report::table::{Screen, Table};
 use rtether::report::{Checked, Verdicts, csv, html, json};
-use rtether::scenario::{Override, load_with};
+use rtether::scenario::{Override, load, load_with};
 use rtether::verdict::assess;
 use rtether::why;
 use rtether_model::quantity::{Bytes, Duration, Instant};
@@ -406,16 +407,42 @@ fn the_format_is_documented() {
     });
     let assessments = assess(&plant.scenario, &results);
     let checked = Checked::new(plant.scenario.clone(), results.clone(), assessments.clone());
-    for name in plants::members(json::document(&checked, options)) {
+    let searched = searched();
+    let names = plants::members(json::document(&checked, options));
+    let more = plants::members(json::document(&searched, options));
+    for name in names.into_iter().chain(more) {
         let is_there = page.contains(&format!("`{name}`"));
         assert!(is_there, "{name} is not documented");
     }
-    for (name, _) in csv::files(&checked) {
+    for (name, _) in csv::files(&checked)
+        .into_iter()
+        .chain(csv::files(&searched))
+    {
         assert!(
             page.contains(&format!("`{name}`")),
             "{name} is not documented"
         );
     }
+}
+
+/// Returns a plant of which an adversary has found something.
+fn searched() -> Checked {
+    let plant = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, size: 80 B, deadline: 1 ms }
+  - { name: g, from: a, to: b, period: 1 ms, size: 80 B }
+run: { for: 20 ms }
+";
+    let scenario = load("searched.yaml", plant).into_scenario().unwrap();
+    let mut checked = check(&scenario, Options::default()).unwrap();
+    let progress = adversary::Progress::begin(adversary::Effort::Plants(20));
+    let (bounds, seen) = known(&checked);
+    let outcome = adversary::attack(&scenario, (&bounds, &seen), &progress);
+    assert!(outcome.found.iter().any(Option::is_some), "{outcome:?}");
+    add_found(&mut checked, outcome);
+    checked
 }
 
 fn parse(page: &str) -> roxmltree::Document<'_> {
@@ -484,7 +511,7 @@ fn proved_bounds_are_shown_where_there_are_any() {
 fn the_summary_names_the_worst() {
     with(&plants::line(), |checked| {
         let summary = checked.summary();
-        let start = "FAIL. 6 streams: 4 held in 8000 packets of 4 runs of 2 s (not proved), \
+        let start = "FAIL. 6 streams: 4 held in 8000 packets of 4 runs of 2 s, 4 sets of phases (not proved), \
             1 without a deadline, 1 late. \
             Worst: poll io exceeds its deadline 200 us by ";
         assert!(summary.starts_with(start), "{summary}");
@@ -515,7 +542,7 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     let counts = checked.counts();
     assert_eq!((counts.lost, counts.no_answer, counts.ok), (1, 1, 4));
     let summary = checked.summary();
-    let expected = "INTERRUPTED. 6 streams: 3 held in 6000 packets of 4 runs of 2 s (not proved), \
+    let expected = "INTERRUPTED. 6 streams: 3 held in 6000 packets of 4 runs of 2 s, 4 sets of phases (not proved), \
         1 without a deadline, 1 no-answer, \
         1 lost. Worst: setpoint lost 3 of 2000 packets. The results are partial.";
     assert_eq!(summary, expected);

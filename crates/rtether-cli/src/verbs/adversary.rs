@@ -1,11 +1,10 @@
 //! `check --adversarial`: searches for releases that delay streams most.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration as WallDuration, Instant as WallInstant};
+use std::sync::Arc;
 
 use clap::Args;
-use rtether::adversary::{self, Found, Hunt};
+use rtether::adversary::{self, Effort, Found};
 use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::Checked;
@@ -15,15 +14,6 @@ use rtether::verdict::Conclusion;
 use crate::drafts::Draft;
 use crate::progress::{Pace, searching};
 use crate::terminal;
-
-/// How long to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effort {
-    /// This much real time.
-    Time(WallDuration),
-    /// This many plants.
-    Plants(u64),
-}
 
 /// Arguments of the search.
 #[derive(Args, Debug)]
@@ -51,14 +41,9 @@ impl AdversaryArgs {
 }
 
 fn effort(text: &str) -> Result<Effort, String> {
-    if let Ok(plants) = text.parse() {
-        return Ok(Effort::Plants(plants));
-    }
-    let time = rtether::scenario::time(text).map_err(|why| {
+    Effort::parse(text).map_err(|why| {
         format!("{why}, or a number of plants; the scenario stands before `--adversarial`")
-    })?;
-    let time = u64::try_from(time.as_ps() / 1_000).unwrap_or(0);
-    Ok(Effort::Time(WallDuration::from_nanos(time)))
+    })
 }
 
 /// Searches, and adds what was found to the result. An interrupted run is not searched.
@@ -69,25 +54,11 @@ pub(crate) fn search(arguments: &AdversaryArgs, pace: Pace, checked: &mut Checke
     if checked.conclusion == Conclusion::Interrupted {
         return;
     }
-    let bounds: Vec<Option<Duration>> = checked.streams().map(|stream| stream.bound).collect();
-    let seen: Vec<Duration> = checked
-        .streams()
-        .map(|stream| stream.record.latency.max)
-        .collect();
-    let begun = WallInstant::now();
-    let (most, limit) = match effort {
-        Effort::Time(limit) => (u64::MAX, Some(limit)),
-        Effort::Plants(plants) => (plants, None),
-    };
+    let (bounds, seen) = check::known(checked);
     let scenario = &checked.scenario;
-    let work = |is_cancelled: &AtomicBool, tell: &(dyn Fn(u64, usize) + Sync)| {
-        let goes_on = |hunt: &Hunt<'_>| {
-            tell(hunt.tried(), hunt.late());
-            limit.is_none_or(|limit| begun.elapsed() < limit)
-        };
-        adversary::attack(scenario, (&bounds, &seen), most, is_cancelled, goes_on)
-    };
-    let outcome = match searching(pace, work) {
+    let progress = Arc::new(adversary::Progress::begin(effort));
+    let work = || adversary::attack(scenario, (&bounds, &seen), &progress);
+    let outcome = match searching(pace, &progress, work) {
         Ok(outcome) => outcome,
         Err(message) => {
             terminal::complain(&message);
@@ -98,7 +69,7 @@ pub(crate) fn search(arguments: &AdversaryArgs, pace: Pace, checked: &mut Checke
         let plants = outcome.search.tried;
         format!(
             "{plants} plants tried in {:.1} s",
-            begun.elapsed().as_secs_f64()
+            progress.elapsed().as_secs_f64()
         )
     });
     check::add_found(checked, outcome);

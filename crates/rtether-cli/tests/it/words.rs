@@ -175,12 +175,83 @@ fn every_form_of_a_check_says_it() {
     }
 }
 
+/// What a search finds late fails in every form. Oracle: by hand. A frame of 154 octets with preamble takes
+/// 12.32 us on each of two links, and those of `f` and `g` meet in a share of their phases, where `f`
+/// waits for one more and its gap, 37.92 us in all.
+#[test]
+fn what_is_found_late_fails() {
+    let folder = plants();
+    let text = PLANT.replace("DEADLINE", "30 us");
+    std::fs::write(folder.path().join("tight.yaml"), text).unwrap();
+    assert_eq!(agrees(&folder, &["check", "tight.yaml"]), "PASS");
+    let line = ["check", "tight.yaml", "--adversarial", "60"];
+    assert_eq!(agrees(&folder, &line), "FAIL");
+    let files = ["--junit", "out.xml", "--report", "out.html", "--quiet"];
+    let ended = with(&folder, &line, &files);
+    let tried = " Adversary: 60 plants tried (seed 1): ";
+    assert!(ended.out.contains(tried), "{}", ended.out);
+    assert!(
+        ended.out.contains(", 1 beyond their deadline."),
+        "{}",
+        ended.out
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let reason = "found: max 37";
+    assert!(read("out.xml").contains(reason) && read("out.html").contains(reason));
+    let json = with(&folder, &line, &["--json"]).out;
+    let value: Value = serde_json::from_str(&json).unwrap();
+    let flow = &value["flows"][0];
+    let found = flow["found"]["latency_ns"].as_f64().unwrap();
+    assert!((37_900.0..=37_920.0).contains(&found), "{found}");
+    assert!(flow["sim"]["max_ns"].as_f64().unwrap() < 30_000.0);
+    assert_eq!(flow["verdict"], "late");
+    let search = &value["adversarial"];
+    assert_eq!(
+        (&search["plants"], &search["unconfirmed"]),
+        (&60.into(), &0.into())
+    );
+}
+
+/// Beside *held* is what was varied. Oracle: the file, which draws two phases, or has them all.
+#[test]
+fn what_was_varied_is_said_beside_held() {
+    let folder = plants();
+    let text = std::fs::read_to_string(folder.path().join("good.yaml")).unwrap();
+    let fixed = "releases: [{ flow: f, at: [0 us] }, { flow: g, at: [0 us] }]\nrun:";
+    std::fs::write(
+        folder.path().join("fixed.yaml"),
+        text.replace("run:", fixed),
+    )
+    .unwrap();
+    let cases = [
+        ("good.yaml", "1", "1 run of 100 ms, 1 set of phases"),
+        ("good.yaml", "3", "3 runs of 100 ms, 3 sets of phases"),
+        (
+            "fixed.yaml",
+            "3",
+            "3 runs of 100 ms, phases fixed by the file",
+        ),
+    ];
+    for (name, runs, expected) in cases {
+        let more = [
+            "--quiet", "--junit", "out.xml", "--report", "out.html", "--runs", runs,
+        ];
+        let ended = with(&folder, &["sim", name], &more);
+        let words = format!(" packets of {expected} (not proved)");
+        assert!(ended.out.contains(&words), "{}", ended.out);
+        for file in ["out.xml", "out.html"] {
+            let read = std::fs::read_to_string(folder.path().join(file)).unwrap();
+            assert!(read.contains(&words), "{file} of {name}");
+        }
+    }
+}
+
 /// Streams without a deadline are counted apart. Oracle: by hand; `g` has none, and is not late.
 #[test]
 fn what_has_no_deadline_is_not_held() {
     let folder = plants();
     let ended = with(&folder, &["sim", "good.yaml"], &["--quiet"]);
-    let start = "PASS. 2 streams: 1 held in 100 packets of 1 run of 100 ms (not proved), 1 without a deadline. ";
+    let start = "PASS. 2 streams: 1 held in 100 packets of 1 run of 100 ms, 1 set of phases (not proved), 1 without a deadline. ";
     assert!(ended.out.starts_with(start), "{}", ended.out);
     let json = with(&folder, &["sim", "good.yaml"], &["--json"]).out;
     let value: Value = serde_json::from_str(&json).unwrap();

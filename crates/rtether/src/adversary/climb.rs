@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rtether_model::flow::Flow;
 
+use super::GoesOn;
 use super::dice::Dice;
 use super::freedom::Freedom;
 use super::part::{Part, Place};
@@ -80,27 +81,35 @@ impl<'a> Climb<'a> {
     }
 
     /// Tries `steps` plants. The first of them begin with the plan of this number.
-    pub(super) fn run(&mut self, steps: u64, plan: usize, dice: &mut Dice, seed: u64) {
+    pub(super) fn run(
+        &mut self,
+        (steps, plan): (u64, usize),
+        dice: &mut Dice,
+        seed: u64,
+        goes_on: GoesOn<'_>,
+    ) {
         let end = self.tried + steps;
         if self.best.is_none() {
-            self.plan(plan, dice, seed, end);
+            self.plan((plan, end), dice, seed, goes_on);
         }
-        while self.tried < end {
+        while self.tried < end && goes_on() {
             let Some(best) = &self.best else { return };
             let genes = if self.part.free.is_empty() {
                 best.genes.clone()
             } else {
                 self.moved(best, dice)
             };
-            self.attempt(self.drawn(genes, dice));
+            self.attempt(self.drawn(genes, dice), goes_on);
         }
     }
 
     /// Tries a plant; keeps it if the packet is not faster. Returns what happened.
-    fn attempt(&mut self, genes: Genes) -> Option<Tried> {
-        self.tried += 1;
+    fn attempt(&mut self, genes: Genes, goes_on: GoesOn<'_>) -> Option<Tried> {
         let open = (&self.flows[..], &self.freedoms[..]);
-        let found = trial(&self.part, open, self.window, genes)?;
+        let found = trial(&self.part, open, self.window, genes, goes_on);
+        // One that was cut short was not tried.
+        self.tried += u64::from(found.is_some() || goes_on());
+        let found = found?;
         let best = self.best.as_ref().map_or(-1, |best| best.latency);
         if found.latency >= best {
             self.best = Some(found.clone());
@@ -117,7 +126,13 @@ impl<'a> Climb<'a> {
     }
 
     /// Tries a plan, with its corrections.
-    fn plan(&mut self, number: usize, dice: &mut Dice, seed: u64, end: u64) {
+    fn plan(
+        &mut self,
+        (number, end): (usize, u64),
+        dice: &mut Dice,
+        seed: u64,
+        goes_on: GoesOn<'_>,
+    ) {
         let offsets = self.offsets(number % 2 == 1);
         // Later plans aim elsewhere, since what is fixed comes at times of its own.
         let aim = self.window.aim
@@ -136,14 +151,14 @@ impl<'a> Climb<'a> {
             self.freedoms[flow].at(time.max(0))
         });
         let choices = choices.collect();
-        let Some(mut found) = self.attempt(Genes { choices, seed }) else {
+        let Some(mut found) = self.attempt(Genes { choices, seed }, goes_on) else {
             return;
         };
         for _ in 0..CORRECTIONS {
             if self.tried >= end {
                 return;
             }
-            let Some(next) = self.attempt(self.corrected(&found, &offsets)) else {
+            let Some(next) = self.attempt(self.corrected(&found, &offsets), goes_on) else {
                 return;
             };
             found = next;
@@ -314,7 +329,7 @@ impl<'a> Climb<'a> {
                 };
                 let mut genes = best.genes.clone();
                 self.freedoms[flow].shift(&mut genes.choices[flow], step);
-                self.attempt(genes);
+                self.attempt(genes, &|| true);
                 if self
                     .best
                     .as_ref()

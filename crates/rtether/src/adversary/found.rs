@@ -9,7 +9,8 @@ use rtether_sim::{Config, Simulation};
 
 use super::climb::Climb;
 use super::freedom::{Choice, Freedom};
-use super::{Plant, Target};
+use super::trial::slices;
+use super::{GoesOn, Plant, Target};
 use crate::scenario::{Override, Scenario, Written};
 
 /// Most releases before a window that are written out.
@@ -37,8 +38,14 @@ pub struct Found {
 }
 
 impl Found {
-    /// Returns what a climb has found, as the whole plant shows it; `None` if nothing arrives.
-    pub(super) fn of(plant: &Plant<'_>, target: Target, climb: &Climb<'_>) -> Option<Self> {
+    /// Returns what a climb has found, as the whole plant shows it; `None` if nothing arrives, or the
+    /// search ends.
+    pub(super) fn of(
+        plant: &Plant<'_>,
+        target: Target,
+        climb: &Climb<'_>,
+        goes_on: GoesOn<'_>,
+    ) -> Option<Self> {
         let best = climb.best()?;
         let (part, window) = (climb.part(), climb.window());
         let mut releases = Vec::new();
@@ -54,16 +61,17 @@ impl Found {
             }
         }
         let until = Duration::from_ps(window.skipped + window.until);
-        Self::simulated(plant, target, releases, best.genes.seed, until)
+        let choice = (releases, best.genes.seed);
+        Self::simulated(plant, target, choice, until, goes_on)
     }
 
     /// Simulates the whole plant.
     fn simulated(
         plant: &Plant<'_>,
         target: Target,
-        releases: Vec<(FlowId, Vec<Duration>)>,
-        seed: u64,
+        (releases, seed): (Vec<(FlowId, Vec<Duration>)>, u64),
         until: Duration,
+        goes_on: GoesOn<'_>,
     ) -> Option<Self> {
         let mut flows = plant.flows.to_vec();
         for (flow, times) in &releases {
@@ -75,7 +83,12 @@ impl Found {
             bucket: Duration::ZERO,
         };
         let mut simulation = Simulation::new(plant.network, &flows, &config).ok()?;
-        simulation.advance_to(Instant::ZERO + until);
+        for until in slices(until.as_ps()) {
+            if !goes_on() {
+                return None;
+            }
+            simulation.advance_to(Instant::from_ps(until));
+        }
         let record = simulation.finish();
         let stream = record.streams.get(target.index(plant.flows))?;
         let worst = stream.worst?;

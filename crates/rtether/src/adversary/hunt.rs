@@ -4,8 +4,8 @@
 //! and each of its parts has its own random numbers. Streams whose worst case is open come first:
 //! those with a deadline that was kept and is not proved, the ones nearest to it before the others.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rtether_model::quantity::Duration;
@@ -14,19 +14,17 @@ use super::climb::Climb;
 use super::dice::Dice;
 use super::found::Found;
 use super::part::{Part, Ways};
+use super::stream::{FIRST, Stream};
 use super::varied::Varied;
 use super::window::windows;
-use super::{Plant, Target};
+use super::{GoesOn, Plant, Target};
 
 /// Streams of a batch.
 const STREAMS: usize = 16;
 /// Searches for a stream in each window: one for each kind of plan.
 const ISLANDS: usize = 2;
-/// Plants that a search tries in its first batch, and at most in a later one.
-const FIRST: u64 = 16;
-const MOST: u64 = 64;
-/// Events that a search may simulate in a batch, tens of milliseconds of work.
-const EVENTS: u64 = 200_000;
+/// Streams that are confirmed between two batches.
+const URGENT: usize = 4;
 /// Events that a search for a single stream may simulate, a second of work.
 const LIMIT: u64 = 5_000_000;
 /// Above that many streams only those with a deadline are confirmed in the whole plant.
@@ -44,66 +42,16 @@ pub struct Hunt<'a> {
     tried: u64,
 }
 
-/// The searches for one stream.
-#[derive(Debug)]
-struct Stream<'a> {
-    target: Target,
-    deadline: Option<Duration>,
-    bound: Option<Duration>,
-    /// Largest latency that an ordinary run has shown.
-    seen: Duration,
-    climbs: Vec<Climb<'a>>,
-    batches: u64,
-    restarts: usize,
-}
-
-impl Stream<'_> {
-    /// Returns the largest latency found so far, before it is confirmed in the whole plant.
-    fn found(&self) -> Duration {
-        let best = self.climbs.iter().filter_map(Climb::best);
-        let best = best.map(|best| Duration::from_ps(best.latency)).max();
-        best.unwrap_or_default().max(self.seen)
-    }
-
-    /// Returns how often its turn comes: the larger, the more rarely.
-    fn weight(&self) -> u64 {
-        match (self.deadline, self.bound) {
-            (Some(deadline), _) if self.found() > deadline => 4,
-            (Some(deadline), Some(bound)) if bound <= deadline => 16,
-            (Some(_), _) => 1,
-            (None, _) => 8,
-        }
-    }
-
-    /// Returns how near it is to its deadline, in millionths; 0 without one.
-    fn nearness(&self) -> i128 {
-        let part = |deadline: Duration| {
-            i128::from(self.found().as_ps()) * 1_000_000 / i128::from(deadline.as_ps().max(1))
-        };
-        self.deadline.map_or(0, part)
-    }
-
-    /// Returns how many plants each search tries next.
-    fn steps(&self) -> u64 {
-        let events = self.climbs.iter().filter_map(Climb::best);
-        let events = events.map(|best| best.events).max();
-        events.map_or(FIRST, |events| (EVENTS / events.max(1)).clamp(2, MOST))
-    }
-}
-
 impl<'a> Hunt<'a> {
     /// Prepares a search. `bounds` and `seen` have the proved bound of each stream, if there is one,
     /// and the largest latency of an ordinary run, in the order of records.
     pub fn new(plant: Plant<'a>, bounds: &[Option<Duration>], seen: &[Duration]) -> Self {
         let all = Target::all(plant.flows).into_iter().enumerate();
-        let streams = all.map(|(index, target)| Stream {
-            target,
-            deadline: plant.flows[target.flow.index()].deadline,
-            bound: bounds.get(index).copied().flatten(),
-            seen: seen.get(index).copied().unwrap_or_default(),
-            climbs: Vec::new(),
-            batches: 0,
-            restarts: 0,
+        let streams = all.map(|(index, target)| {
+            let deadline = plant.flows[target.flow.index()].deadline;
+            let bound = bounds.get(index).copied().flatten();
+            let seen = seen.get(index).copied().unwrap_or_default();
+            Stream::new(target, deadline, bound, seen)
         });
         Self {
             streams: streams.collect(),
@@ -126,21 +74,33 @@ impl<'a> Hunt<'a> {
 
     /// Returns the streams with a deadline that were found late so far.
     pub fn late(&self) -> usize {
-        let late = |own: &&Stream<'_>| own.deadline.is_some_and(|deadline| own.found() > deadline);
-        self.streams.iter().filter(late).count()
+        self.streams.iter().filter(|own| own.is_late()).count()
     }
 
-    /// Tries a batch of plants, `most` at most; returns how many. None if nothing is open.
-    pub fn step(&mut self, most: u64, is_cancelled: &AtomicBool) -> u64 {
+    /// Returns the streams whose worst was not simulated in the whole plant.
+    pub fn unconfirmed(&self) -> usize {
+        self.waiting(Stream::is_unconfirmed).len()
+    }
+
+    /// Tries a batch of plants, `most` at most; returns how many: none if nothing is open, or the search
+    /// ends.
+    pub fn step(&mut self, most: u64, goes_on: GoesOn<'_>) -> u64 {
         if !self.varied.is_open() || self.streams.is_empty() {
             return 0;
         }
         let chosen = self.chosen();
-        let mut left = most;
         for &index in &chosen {
             self.prepare(index);
         }
+        let tried = self.search(&chosen, most, goes_on);
+        self.tried += tried;
+        tried
+    }
+
+    /// Searches for these streams, in `most` plants at most; returns how many were tried.
+    fn search(&mut self, chosen: &[usize], most: u64, goes_on: GoesOn<'_>) -> u64 {
         let seed = self.plant.run.seed;
+        let mut left = most;
         let mut work: Vec<(&mut Climb<'a>, u64, Dice, usize)> = Vec::new();
         for (index, stream) in self.streams.iter_mut().enumerate() {
             if !chosen.contains(&index) {
@@ -165,13 +125,59 @@ impl<'a> Hunt<'a> {
         }
         let before: u64 = work.iter().map(|(climb, ..)| climb.tried()).sum();
         work.par_iter_mut().for_each(|(climb, steps, dice, plan)| {
-            if !is_cancelled.load(Ordering::Relaxed) {
-                climb.run(*steps, *plan, dice, seed);
+            if goes_on() {
+                climb.run((*steps, *plan), dice, seed, goes_on);
             }
         });
         let after: u64 = work.iter().map(|(climb, ..)| climb.tried()).sum();
-        self.tried += after - before;
         after - before
+    }
+
+    /// Simulates in the whole plant the worst of each stream, those that matter most first; `begins` says
+    /// whether there is time for another one, and `goes_on` within one. In plants of many streams, those
+    /// without a deadline are left out.
+    pub fn confirm(&mut self, begins: GoesOn<'_>, goes_on: GoesOn<'_>) {
+        let waiting = self.waiting(Stream::is_unconfirmed);
+        self.simulate(&waiting, begins, goes_on);
+    }
+
+    /// Like [`Self::confirm`], for a few streams of which nothing was confirmed, or nothing late: what an
+    /// interrupted search has.
+    pub fn confirm_urgent(&mut self, begins: GoesOn<'_>, goes_on: GoesOn<'_>) {
+        let mut urgent = self.waiting(Stream::is_urgent);
+        urgent.truncate(URGENT);
+        self.simulate(&urgent, begins, goes_on);
+    }
+
+    /// Returns the streams for which this holds and that are confirmed at all, those that matter most
+    /// first.
+    fn waiting(&self, is_waiting: impl Fn(&Stream<'a>) -> bool) -> Vec<usize> {
+        let is_large = self.streams.len() > CONFIRMED;
+        // Without a deadline nothing hangs on it, and each takes a run of the whole plant.
+        let is_left_out = |own: &Stream<'_>| is_large && own.deadline.is_none();
+        let all = self.streams.iter().enumerate();
+        let waiting = all.filter(|(_, own)| !is_left_out(own) && is_waiting(own));
+        let mut waiting: Vec<usize> = waiting.map(|(index, _)| index).collect();
+        waiting.sort_by_cached_key(|&index| (Reverse(self.streams[index].nearness()), index));
+        waiting
+    }
+
+    /// Simulates the worst of these streams in the whole plant, in this order.
+    fn simulate(&mut self, waiting: &[usize], begins: GoesOn<'_>, goes_on: GoesOn<'_>) {
+        for next in waiting.chunks(rayon::current_num_threads()) {
+            if !begins() {
+                return;
+            }
+            let (streams, plant) = (&self.streams, &self.plant);
+            let shown = next.par_iter();
+            let shown = shown.map(|&index| streams[index].simulated(plant, goes_on));
+            let shown: Vec<_> = shown.collect();
+            for (&index, shown) in next.iter().zip(shown) {
+                if let Some(shown) = shown {
+                    self.streams[index].keep(shown);
+                }
+            }
+        }
     }
 
     /// Returns the streams of the next batch.
@@ -212,25 +218,10 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// Returns the worst that was found for each stream, simulated in the whole plant; `None` where
-    /// nothing was found that takes longer than an ordinary run has shown. In plants of many streams,
-    /// those without a deadline are left out.
-    pub fn finish(self) -> Vec<Option<Found>> {
-        let plant = self.plant;
-        let is_large = self.streams.len() > CONFIRMED;
-        let worst = |own: Stream<'_>| {
-            // Without a deadline nothing hangs on it, and each takes a run of the whole plant.
-            if is_large && own.deadline.is_none() || own.found() <= own.seen {
-                return None;
-            }
-            let mut climbs: Vec<&Climb<'_>> = own.climbs.iter().collect();
-            climbs.sort_by_key(|climb| {
-                std::cmp::Reverse(climb.best().map_or(0, |best| best.latency))
-            });
-            let mut found = climbs.into_iter().take(2);
-            found.find_map(|climb| Found::of(&plant, own.target, climb))
-        };
-        self.streams.into_par_iter().map(worst).collect()
+    /// Returns the worst that the whole plant has shown for each stream; `None` where nothing was
+    /// confirmed that takes longer than an ordinary run has shown.
+    pub fn results(self) -> Vec<Option<Found>> {
+        self.streams.into_iter().map(Stream::into_found).collect()
     }
 }
 
@@ -265,23 +256,24 @@ pub fn search(
         }));
     }
     let dice = |number: usize| Dice::of(&[seed, target.index(plant.flows) as u64, number as u64]);
-    let plans = (steps / climbs.len() as u64).clamp(1, FIRST);
+    let plans = steps.checked_div(climbs.len() as u64)?.clamp(1, FIRST);
     let numbered = climbs.par_iter_mut().enumerate();
     numbered.for_each(|(number, (plan, climb))| {
-        climb.run(plans, *plan, &mut dice(number), seed);
+        climb.run((plans, *plan), &mut dice(number), seed, &|| true);
     });
     let left = steps.saturating_sub(plans * climbs.len() as u64);
     let best = |(_, climb): &(usize, Climb<'_>)| climb.best().map_or(0, |best| best.latency);
     // The plan that is best goes on.
-    climbs.sort_by_key(|climb| std::cmp::Reverse(best(climb)));
+    climbs.sort_by_key(|climb| Reverse(best(climb)));
     let (plan, climb) = climbs.first_mut()?;
     let events = climb.best()?.events.max(1);
-    climb.run(left.min(LIMIT / events), *plan, &mut dice(usize::MAX), seed);
+    let left = left.min(LIMIT / events);
+    climb.run((left, *plan), &mut dice(usize::MAX), seed, &|| true);
     if events < LIMIT / 1_000 {
         climb.polish();
     }
     let found = climbs.iter().take(2);
-    let found = found.filter_map(|(_, climb)| Found::of(&plant, target, climb));
+    let found = found.filter_map(|(_, climb)| Found::of(&plant, target, climb, &|| true));
     found.reduce(|best, next| {
         if next.latency > best.latency {
             next

@@ -3,18 +3,21 @@
 //!
 //! Every result was simulated in the whole plant, so it is a lower bound on the largest latency that
 //! can occur. The engine has no clock: [`Hunt::step`] tries a batch of plants, the same on any
-//! machine and any number of threads, and the caller says when to stop. [`search`] is for one stream.
+//! machine and any number of threads, and the caller says when to stop, also within a batch.
+//! [`attack`] searches all streams for a time or a number of plants, [`search`] one stream.
 //!
 //! Sizes are fixed by a scenario, and so are the times of files; costs, errors and back-off that are
 //! drawn follow from the seed. Traffic at random times without a least gap is drawn, too.
 
 mod climb;
 mod dice;
+mod effort;
 mod found;
 mod freedom;
 mod hunt;
 mod outcome;
 mod part;
+mod stream;
 mod trial;
 mod varied;
 mod window;
@@ -24,10 +27,15 @@ use rtether_model::network::Network;
 
 use crate::scenario::{RunPlan, Scenario};
 
+pub use effort::{Effort, Progress};
 pub use found::Found;
 pub use hunt::{Hunt, search};
 pub use outcome::{Outcome, Search, attack};
 pub use varied::Varied;
+
+/// Says before each plant, and now and then within one, whether the search goes on. Without a clock in
+/// it, a search is the same on any machine.
+pub type GoesOn<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// A network with its flows, and how long it runs.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,8 @@
 //! What a search over all streams has found, beside the result of a check.
 
-use std::sync::atomic::AtomicBool;
-
 use rtether_model::quantity::Duration;
 
+use super::effort::{Effort, Progress, Stage};
 use super::{Found, Hunt, Plant};
 use crate::report::text::plural;
 use crate::scenario::Scenario;
@@ -21,6 +20,8 @@ pub struct Search {
     pub streams: usize,
     /// Those of them that were found later than a run had shown.
     pub later: usize,
+    /// Streams for which there was no time to simulate the whole plant with the worst that was found.
+    pub unconfirmed: usize,
 }
 
 /// Result of a search over all streams of a scenario.
@@ -41,8 +42,12 @@ impl Search {
             tried => format!("{tried} plants"),
         };
         let cut = if self.is_cut { ", interrupted" } else { "" };
+        let unconfirmed = match self.unconfirmed {
+            0 => String::new(),
+            more => format!(", {more} more not confirmed in time"),
+        };
         format!(
-            "{plants} tried (seed {}{cut}): {} of {} found take longer than any packet of the run",
+            "{plants} tried (seed {}{cut}): {} of {} found take longer than any packet of the run{unconfirmed}",
             self.seed,
             self.later,
             plural(self.streams, "stream"),
@@ -50,25 +55,36 @@ impl Search {
     }
 }
 
-/// Searches all streams of a scenario until `most` plants were tried, or `goes_on` says no between two
-/// batches: it may look at a clock. `bounds` and `seen` are those of [`Hunt::new`].
+/// Searches all streams of a scenario, and simulates what is found in the whole plant, for as long as
+/// `progress` says. `bounds` and `seen` are those of [`Hunt::new`].
 pub fn attack(
     scenario: &Scenario,
     (bounds, seen): (&[Option<Duration>], &[Duration]),
-    most: u64,
-    is_cancelled: &AtomicBool,
-    mut goes_on: impl FnMut(&Hunt<'_>) -> bool,
+    progress: &Progress,
 ) -> Outcome {
     let mut hunt = Hunt::new(Plant::of(scenario), bounds, seen);
-    let is_cut = || is_cancelled.load(std::sync::atomic::Ordering::Relaxed);
-    while hunt.tried() < most && !is_cut() && goes_on(&hunt) {
-        if hunt.step(most - hunt.tried(), is_cancelled) == 0 {
+    let most = match progress.effort() {
+        Effort::Plants(plants) => plants,
+        Effort::Time(_) => u64::MAX,
+    };
+    let searches = || progress.goes_on(Stage::Search);
+    let confirms = || progress.goes_on(Stage::Confirm);
+    // A run of the whole plant that is cut short was in vain.
+    let runs = || !progress.is_cancelled();
+    while hunt.tried() < most && progress.begin_round() {
+        let before = hunt.tried();
+        while hunt.tried() < most && hunt.step(most - hunt.tried(), &searches) > 0 {
+            progress.note(hunt.tried(), hunt.late());
+            hunt.confirm_urgent(&searches, &runs);
+        }
+        hunt.confirm(&confirms, &runs);
+        if hunt.tried() == before {
             break;
         }
     }
-    let is_cut = is_cut();
     let tried = hunt.tried();
-    let found = hunt.finish();
+    let unconfirmed = hunt.unconfirmed();
+    let found = hunt.results();
     let pairs = found.iter().zip(seen);
     let later =
         pairs.filter(|(found, seen)| found.as_ref().is_some_and(|own| own.latency > **seen));
@@ -76,9 +92,10 @@ pub fn attack(
         search: Search {
             tried,
             seed: scenario.run.seed,
-            is_cut,
+            is_cut: progress.is_cancelled(),
             streams: found.iter().flatten().count(),
             later: later.count(),
+            unconfirmed,
         },
         found,
     }

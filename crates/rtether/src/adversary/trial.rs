@@ -6,6 +6,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::passages::Passage;
 use rtether_sim::{Config, Simulation};
 
+use super::GoesOn;
 use super::freedom::{Choice, Freedom};
 use super::part::{Part, Place};
 
@@ -162,12 +163,21 @@ pub(super) fn skip(flow: &mut Flow, skipped: i64) {
     flow.stop = flow.stop.map(|stop| (stop - by).max(Duration::ZERO));
 }
 
-/// Simulates a choice; `None` if the plant cannot be simulated.
+/// Returns when a simulation of this length asks whether to go on: a whole plant may take longer than
+/// a user waits.
+pub(super) fn slices(until: i64) -> impl Iterator<Item = i64> {
+    const SLICES: i64 = 64;
+    let inner = (1..SLICES).map(move |slice| until / SLICES * slice);
+    inner.chain(std::iter::once(until))
+}
+
+/// Simulates a choice; `None` if the plant cannot be simulated, or the search ends.
 pub(super) fn trial(
     part: &Part<'_>,
     (flows, freedoms): (&[Flow], &[Freedom]),
     window: Window,
     genes: Genes,
+    goes_on: GoesOn<'_>,
 ) -> Option<Tried> {
     let mut flows = flows.to_vec();
     for (at, flow) in flows.iter_mut().enumerate() {
@@ -179,7 +189,13 @@ pub(super) fn trial(
         bucket: Duration::ZERO,
     };
     let mut simulation = Simulation::new(part.network, &flows, &config).ok()?;
-    let passages = simulation.passages(Instant::from_ps(window.until)).0;
+    let mut passages = Vec::new();
+    for until in slices(window.until) {
+        if !goes_on() {
+            return None;
+        }
+        passages.extend(simulation.passages(Instant::from_ps(until)).0);
+    }
     let events = simulation.events();
     let record = simulation.finish();
     let worst = record.streams.get(part.stream())?.worst;

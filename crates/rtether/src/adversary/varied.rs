@@ -108,6 +108,7 @@ impl Varied {
                 format!("{number}{sets} {list}, phases fixed by the file")
             }
             (false, _, 0) => format!("{number}{sets} {list}"),
+            (false, _, 1) => format!("{number}{sets} {list}, 1 phase fixed by the file"),
             (false, _, fixed) => {
                 format!("{number}{sets} {list}, {fixed} phases fixed by the file")
             }
@@ -142,5 +143,40 @@ fn draws(stack: &Stack) -> bool {
         Stack::Zero | Stack::IpRate { .. } => false,
         Stack::Linear(own) => is_open(&own.jitter),
         Stack::Rtos(own) => is_open(&own.jitter),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_say_what_differs_between_runs() {
+        // Oracle: the sentences that a user should read.
+        let plain = Varied::default();
+        let drawn = Varied { phases: 3, ..plain };
+        let fixed = Varied { fixed: 3, ..plain };
+        let costs = Varied {
+            stacks: true,
+            ..fixed
+        };
+        let one = Varied { fixed: 1, ..drawn };
+        let said = [
+            (plain, 8),
+            (drawn, 1),
+            (drawn, 8),
+            (fixed, 8),
+            (costs, 2),
+            (one, 8),
+        ];
+        let expected = [
+            "",
+            "1 set of phases",
+            "8 sets of phases",
+            "phases fixed by the file",
+            "2 sets of stack costs, phases fixed by the file",
+            "8 sets of phases, 1 phase fixed by the file",
+        ];
+        assert_eq!(said.map(|(varied, runs)| varied.words(runs)), expected);
     }
 }

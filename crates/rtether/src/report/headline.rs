@@ -1,5 +1,6 @@
 //! The outcome in a few sentences: counts per verdict, their basis, and the worst stream.
 
+use crate::adversary::Varied;
 use crate::run::Results;
 use crate::verdict::{Assessment, Blame, Column, Standing, Verdict};
 
@@ -7,16 +8,19 @@ use super::checked::{Checked, Stream};
 use super::counts::{Basis, Counts};
 use super::text;
 
-/// Returns the source of the packets: ` of 8 runs of 10 s`; empty if they were measured.
-fn runs(results: &Results) -> String {
-    if results.seeds.is_empty() {
+/// Returns the source of the packets, and what differs from run to run: ` of 8 runs of 10 s, 8 sets of
+/// phases`; empty if they were measured.
+fn runs(results: &Results, varied: &Varied) -> String {
+    let count = results.seeds.len();
+    if count == 0 {
         return String::new();
     }
     let length = text::time(results.record.duration);
-    format!(
-        " of {} of {length}",
-        text::plural(results.seeds.len(), "run")
-    )
+    let varied = match varied.words(count) {
+        words if words.is_empty() => words,
+        words => format!(", {words}"),
+    };
+    format!(" of {} of {length}{varied}", text::plural(count, "run"))
 }
 
 impl Checked {
@@ -56,7 +60,7 @@ impl Checked {
     fn basis(&self) -> Basis {
         Basis {
             proved: self.assumed.condition(),
-            held: runs(&self.results),
+            held: runs(&self.results, &self.varied),
         }
     }
 

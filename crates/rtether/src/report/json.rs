@@ -174,6 +174,7 @@ fn search(checked: &Checked, search: &Search) -> impl Serialize {
         interrupted: search.is_cut,
         streams: search.streams,
         later: search.later,
+        unconfirmed: search.unconfirmed,
     })
 }
 
