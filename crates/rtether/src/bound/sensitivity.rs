@@ -99,12 +99,50 @@ impl Sensitivity {
     /// Most trials for which an edit is looked for; each reads the file again.
     const EDITS: usize = 20;
 
-    /// Looks for the edits of the file that make the best changes.
+    /// Looks for the edits of the file that make the best changes. Where more follows from an edit, such
+    /// as other parts of deadlines, the figures become those of the edited file.
     pub fn find_edits(&mut self, scenario: &Scenario, written: &Written) {
+        let mut flows = (0u32..).zip(&scenario.flows);
+        let flow = flows.find(|(_, own)| own.name == self.flow);
+        let listener = scenario.network.find(&self.listener);
+        let Some((flow, listener)) = flow.map(|(id, _)| FlowId(id)).zip(listener) else {
+            return;
+        };
+        let before = self.bound;
         let best = self.trials.iter_mut().filter(|trial| trial.gains());
         for trial in best.take(Self::EDITS) {
-            trial.edit = edit::edit(trial.candidate, scenario, written);
+            let Some((edit, read)) = made(trial.candidate, scenario, written) else {
+                continue;
+            };
+            trial.edit = Some(edit);
+            let changed = trial.candidate.changed(scenario);
+            if (&read.network, &read.flows) != (&changed.network, &changed.flows) {
+                trial.read_again(scenario, &read, ((flow, listener), before));
+            }
         }
+        self.trials
+            .sort_by_key(|trial| std::cmp::Reverse(trial.gain));
+    }
+}
+
+impl Trial {
+    /// Takes the figures of the edited file.
+    fn read_again(
+        &mut self,
+        scenario: &Scenario,
+        read: &Scenario,
+        (own, before): (Ends, Duration),
+    ) {
+        let [old, new] =
+            [scenario, read].map(|of| Analyzer::new(of.network.clone(), of.flows.clone()));
+        self.bound = joined(&new, own).ok();
+        self.gain = self.bound.map(|bound| before - bound);
+        let all: BTreeSet<Ends> = new.streams().iter().map(ends).collect();
+        let late = all.into_iter().filter(|one| {
+            let was_in_time = *one != own && is_in_time(scenario, &old, *one);
+            was_in_time && !is_in_time(read, &new, *one)
+        });
+        self.others_late = late.count();
     }
 }
 

@@ -185,6 +185,21 @@ fn sensitivity_keeps_its_word(text: &str, scenario: &Scenario) -> [usize; 2] {
         let name = &scenario.network.node(own.listener).name;
         (&scenario.flows[own.flow.index()].name, name) == (&found.flow, &found.listener)
     };
+    let in_time = |scenario: &Scenario| -> Vec<bool> {
+        let analysis = analyze_with(scenario, Methods::TotalFlow);
+        let streams = analysis.streams.iter();
+        let in_time = streams.map(|own| {
+            let deadline = scenario.flows[own.flow.index()].deadline;
+            let bound = own.bound.as_ref().ok().map(|bound| bound.latency);
+            bound
+                .zip(deadline)
+                .is_some_and(|(bound, deadline)| bound <= deadline)
+        });
+        in_time.collect()
+    };
+    let before = in_time(scenario);
+    let own = analyze_with(scenario, Methods::TotalFlow).streams;
+    let own = own.iter().position(|own| is_it(scenario, own));
     let mut edits = 0;
     for trial in &found.trials {
         let Some(edit) = &trial.edit else { continue };
@@ -195,6 +210,9 @@ fn sensitivity_keeps_its_word(text: &str, scenario: &Scenario) -> [usize; 2] {
             own.unwrap().bound.as_ref().ok().map(|bound| bound.latency)
         });
         assert_eq!(trial.bound, by_flow, "{}", edit.argument());
+        let both = before.iter().zip(in_time(&scenario)).enumerate();
+        let late = both.filter(|&(at, (then, now))| Some(at) != own && *then && !now);
+        assert_eq!(trial.others_late, late.count(), "{}", edit.argument());
         assert!(by_all <= by_flow, "{}", edit.argument());
         edits += 1;
     }

@@ -7,19 +7,6 @@ use rtether_model::unknown::{CostName, Unknown, more};
 use super::Candidate;
 use crate::scenario::{Override, Scenario, Written};
 
-/// Returns the edit that makes a change and no other; `None` if no single value of the file does.
-///
-/// The file is read again with the edit: what is pasted is what was tried.
-pub(super) fn edit(
-    candidate: Candidate,
-    scenario: &Scenario,
-    written: &Written,
-) -> Option<Override> {
-    let changed = candidate.changed(scenario);
-    let (edit, read) = made(candidate, scenario, written)?;
-    ((read.network, read.flows) == (changed.network, changed.flows)).then_some(edit)
-}
-
 /// Returns the edit that makes a change of one part, and the scenario that the edited file is read as:
 /// what follows from the parts, such as turns at a hub and parts of deadlines, may differ, too. `None`
 /// if no single value of the file does.
