@@ -97,7 +97,7 @@ struct Pair {
 }
 
 fn participant(number: u8) -> Participant {
-    let mut config = Config::new(GuidPrefix([number; 12]), 0);
+    let mut config = Config::new(GuidPrefix([number; 12]), 0, [number; 16]);
     config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, number), 7_410)];
     config
         .default_unicast

@@ -123,6 +123,13 @@ impl NumberSet {
         word.is_some_and(|word| word >> (31 - offset % 32) & 1 == 1)
     }
 
+    /// Returns the set with all numbers increased.
+    #[must_use]
+    pub(crate) const fn plus(mut self, count: i64) -> Self {
+        self.base = self.base.saturating_add(count);
+        self
+    }
+
     /// Returns the set without the numbers above `last`.
     #[must_use]
     pub fn up_to(mut self, last: i64) -> Self {

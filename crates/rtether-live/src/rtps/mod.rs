@@ -114,7 +114,8 @@ impl Domain {
         if options.lease <= Duration::ZERO {
             return Err(DomainError::Lease);
         }
-        let mut config = Config::new(GuidPrefix([0; 12]), options.domain);
+        let secret = secret().map_err(options::failed("drawing a random number"))?;
+        let mut config = Config::new(GuidPrefix([0; 12]), options.domain, secret);
         config.protocol = options.protocol;
         config.name.clone_from(&options.name);
         config.lease = options.lease;
@@ -401,6 +402,14 @@ fn is_unroutable(error: &io::Error) -> bool {
             | io::ErrorKind::InvalidInput
             | io::ErrorKind::NetworkDown
     )
+}
+
+/// Returns a number that nobody can guess.
+fn secret() -> io::Result<[u8; 16]> {
+    let mut secret = [0; 16];
+    // The kernel always gives as few octets as these at once.
+    rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty())?;
+    Ok(secret)
 }
 
 /// Returns a unique prefix that cannot be guessed without receiving it: vendor id, eight random

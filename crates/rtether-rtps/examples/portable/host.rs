@@ -51,7 +51,7 @@ impl Host {
         let ports = Ports::new(domain).ok_or_else(|| wrong("domains are 0 to 232"))?;
         let (socket, port) = open_unicast(address, ports)?;
         let here = Locator::udp(address, port);
-        let mut config = Config::new(prefix(port), domain);
+        let mut config = Config::new(prefix(port), domain, secret());
         name.clone_into(&mut config.name);
         config.lease = Duration::from_s(10);
         config.announce_period = Duration::from_ms(500);
@@ -214,6 +214,15 @@ fn open_group(address: Ipv4Addr, port: u16) -> io::Result<UdpSocket> {
     socket.join_multicast_v4(&DISCOVERY_GROUP, &address)?;
     socket.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
     Ok(socket.into())
+}
+
+/// Returns a number that nobody can guess.
+fn secret() -> [u8; 16] {
+    let mut secret = [0; 16];
+    for part in secret.chunks_exact_mut(8) {
+        part.copy_from_slice(&RandomState::new().hash_one(part.len()).to_be_bytes());
+    }
+    secret
 }
 
 /// Returns a prefix that no other participant has: vendor, eight random octets, port.

@@ -14,7 +14,7 @@
 //! use rtether_rtps::types::Ping;
 //!
 //! let now = Instant::ZERO;
-//! let mut participant = Participant::new(Config::new(GuidPrefix([1; 12]), 0), now);
+//! let mut participant = Participant::new(Config::new(GuidPrefix([1; 12]), 0, [7; 16]), now);
 //! let mut application = Application::new();
 //! let mut context = application.context(&mut participant, now);
 //! let options = SubscriptionOptions::default();

@@ -74,6 +74,9 @@ impl Protocol {
 pub struct Config {
     /// GUID prefix, unique in the domain.
     pub prefix: GuidPrefix,
+    /// Random number that nobody else knows: what proves that a participant receives at its address
+    /// is derived from it.
+    pub secret: [u8; 16],
     /// The domain.
     pub domain: u16,
     /// Version of the protocol.
@@ -103,8 +106,8 @@ pub struct Config {
     pub fragments_max: usize,
     /// Maximum number of other participants.
     pub participants_max: usize,
-    /// Longest lease granted to a participant that has not answered, that is, has never named this
-    /// one as the destination of a datagram.
+    /// Longest lease granted to a participant that has not answered, that is, has never proved that
+    /// it receives at its address.
     pub lease_unanswered_max: Duration,
     /// Longest lease granted to one that has answered.
     pub lease_max: Duration,
@@ -137,10 +140,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns default parameters; the host has to add the locators.
-    pub fn new(prefix: GuidPrefix, domain: u16) -> Self {
+    /// Returns default parameters; the host has to draw `secret` at random, and to add the locators.
+    pub fn new(prefix: GuidPrefix, domain: u16, secret: [u8; 16]) -> Self {
         Self {
             prefix,
+            secret,
             domain,
             protocol: Protocol::default(),
             name: String::new(),
@@ -372,8 +376,10 @@ pub struct Counters {
     /// Announcements of new participants that were not answered: too many earlier ones await the
     /// host's decision, or their locators are not allowed.
     pub unanswered: u64,
-    /// Datagrams withheld because their destination has not answered.
+    /// Datagrams withheld because their destination has not proved its address.
     pub withheld: u64,
+    /// Locators that hosts called closed before anybody had proved to be there.
+    pub closed: u64,
     /// Participants and endpoints that claim the GUID of another or speak for another.
     pub forged: u64,
     /// Submessages and announcements from addresses that the participant named has not announced.
@@ -408,7 +414,7 @@ mod tests {
     #[test]
     fn places_are_of_the_kind_that_the_host_sends_by() {
         let udp = Locator::udp(core::net::Ipv4Addr::new(10, 0, 0, 1), 7_410);
-        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        let mut config = Config::new(GuidPrefix([1; 12]), 0, [7; 16]);
         assert!(config.may_send_to(&udp, false));
         assert!(!config.may_send_to(&frames(STATION), false));
         config.transport = Transport::Ethernet;
@@ -418,7 +424,7 @@ mod tests {
 
     #[test]
     fn nobody_makes_a_participant_send_to_a_group_that_it_is_not_in() {
-        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        let mut config = Config::new(GuidPrefix([1; 12]), 0, [7; 16]);
         config.transport = Transport::Ethernet;
         let (group, spanning_tree) = (crate::locator::ETHERNET_GROUP, [1, 0x80, 0xC2, 0, 0, 0]);
         assert!(!config.may_send_to(&frames(group), true));

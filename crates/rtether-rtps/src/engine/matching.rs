@@ -41,7 +41,7 @@ fn relation(writer: &EndpointData, reader: &EndpointData) -> Relation {
 impl Participant {
     fn places(&self, own: &[Locator], prefix: Guid, is_multicast: bool) -> Vec<Locator> {
         if !own.is_empty() {
-            return self.reachable(own, is_multicast);
+            return self.reachable(prefix.prefix, own, is_multicast);
         }
         if prefix.prefix == self.config.prefix {
             return if is_multicast {
@@ -59,7 +59,7 @@ impl Participant {
             }
         });
         usual
-            .map(|places| self.reachable(places, is_multicast))
+            .map(|places| self.reachable(prefix.prefix, places, is_multicast))
             .unwrap_or_default()
     }
 
@@ -82,6 +82,7 @@ impl Participant {
         relation: Relation,
     ) {
         let unicast = self.places(&writer.unicast, writer.guid, false);
+        let is_proved = self.is_proved(writer.guid.prefix, &unicast);
         let Some(local) = self.readers.get_mut(reader.0).and_then(Option::as_mut) else {
             return;
         };
@@ -100,6 +101,7 @@ impl Participant {
                     liveliness: writer.qos.liveliness,
                     persistence,
                     unicast,
+                    is_proved,
                 };
                 if local.reader.add_writer(now, remote) {
                     self.tell(Event::WriterMatched {
@@ -161,6 +163,7 @@ impl Participant {
         relation: Relation,
     ) {
         let unicast = self.places(&reader.unicast, reader.guid, false);
+        let is_proved = self.is_proved(reader.guid.prefix, &unicast);
         let multicast = self.places(&reader.multicast, reader.guid, true);
         let filter = self.understood(writer, reader);
         let is_v1 = self.role().is_some();
@@ -174,6 +177,8 @@ impl Participant {
                     guid,
                     reliability: reader.qos.reliability.min(local.writer.qos.reliability),
                     wants_history: reader.qos.durability != Durability::Volatile && !is_v1,
+                    secret: None,
+                    is_proved,
                     unicast,
                     multicast,
                     filter,

@@ -15,6 +15,7 @@ mod groups;
 mod liveliness;
 mod matching;
 mod policies;
+mod proof;
 mod receive;
 mod remotes;
 mod sightings;
@@ -39,6 +40,7 @@ pub use types::TypeReply;
 pub use v1::SAMPLE_MAX as SAMPLE_MAX_V1;
 pub use versions::Versions;
 
+pub(crate) use addresses::Recipient;
 use groups::Publisher;
 
 use crate::discovery::{EndpointData, Interests, ParticipantData, encode_key};
@@ -96,8 +98,11 @@ struct Remote {
     origin: Origin,
     /// When it came.
     since: Instant,
-    /// Whether it has answered, that is, named this participant as a destination.
+    /// Whether it counts as one that has answered: it has proved an address, or is vouched for by a
+    /// manager.
     has_answered: bool,
+    /// Addresses at which it has proved to receive.
+    proved: Vec<Origin>,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
@@ -121,7 +126,7 @@ pub struct Participant {
     /// announcement may be lost; then doubled up to the period.
     announce_after: Duration,
     /// Destinations of waiting announcements.
-    announcements: VecDeque<Locator>,
+    announcements: VecDeque<Recipient>,
     is_leaving: bool,
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
@@ -132,6 +137,7 @@ pub struct Participant {
     has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     addresses: addresses::Addresses,
+    closed: proof::Closed,
     /// Earliest times of the next warnings of refused participants and of withheld datagrams.
     warn_refused_at: Instant,
     warn_withheld_at: Instant,
@@ -158,6 +164,13 @@ pub struct Transmit {
     pub to: Locator,
     /// Transport priority of the writer, or of the reader that acknowledges; zero for discovery.
     pub priority: i32,
+}
+
+/// The next datagram.
+struct Next {
+    recipient: Recipient,
+    priority: i32,
+    is_discovery: bool,
 }
 
 impl Participant {
@@ -190,6 +203,7 @@ impl Participant {
             has_group_news: false,
             remotes: BTreeMap::new(),
             addresses: addresses::Addresses::default(),
+            closed: proof::Closed::new(),
             warn_refused_at: now,
             warn_withheld_at: now,
             lease_at: Instant::NEVER,
@@ -320,16 +334,19 @@ impl Participant {
         self.is_leaving = true;
         self.announce_at = Instant::NEVER;
         self.announcements.clear();
-        self.announcements
-            .extend(self.config.announce_to.iter().copied());
+        let configured = self.config.announce_to.iter();
+        let configured = configured.map(|to| Recipient {
+            to: *to,
+            is_proved: true,
+        });
+        self.announcements.extend(configured);
         if self.role().is_some() {
             // Managers tell the others.
             return;
         }
-        for remote in self.remotes.values() {
-            let mut places = remote.data.metatraffic_unicast.iter();
-            let place = places.find(|place| self.config.may_send_to(place, false));
-            self.announcements.extend(place.copied());
+        for prefix in self.remotes.keys() {
+            let place = self.place_of(*prefix);
+            self.announcements.extend(place);
         }
     }
 
@@ -340,39 +357,50 @@ impl Participant {
             return None;
         }
         loop {
-            let (next, is_discovery) = self.next_datagram(now, buffer)?;
-            if self.may_transmit(now, &next, buffer.len(), is_discovery) {
-                return Some(next);
+            let next = self.next_datagram(now, buffer)?;
+            if self.may_transmit(now, next.recipient, buffer.len(), next.is_discovery) {
+                return Some(Transmit {
+                    to: next.recipient.to,
+                    priority: next.priority,
+                });
             }
         }
     }
 
-    /// Writes the next datagram into `buffer`; returns its destination, and whether it belongs to
-    /// discovery.
-    fn next_datagram(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<(Transmit, bool)> {
+    /// Writes the next datagram into `buffer`.
+    fn next_datagram(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Next> {
         for local in self.writers.iter_mut().flatten() {
             let writer = &mut local.writer;
-            if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
+            if let Some(recipient) = writer.poll_transmit(now, &self.sending, buffer) {
                 let priority = writer.qos.transport_priority;
-                let is_built_in = writer.entity.is_built_in();
-                if !is_built_in && !to.is_multicast() {
-                    self.acknowledge_along(now, to, buffer);
+                let is_discovery = writer.entity.is_built_in();
+                if !is_discovery && !recipient.to.is_multicast() {
+                    self.acknowledge_along(now, recipient.to, buffer);
                 }
-                return Some((Transmit { to, priority }, is_built_in));
+                return Some(Next {
+                    recipient,
+                    priority,
+                    is_discovery,
+                });
             }
         }
         for local in self.readers.iter_mut().flatten() {
             let reader = &mut local.reader;
-            if let Some(to) = reader.poll_transmit(now, &self.sending, buffer) {
-                let priority = reader.qos.transport_priority;
-                return Some((Transmit { to, priority }, reader.entity.is_built_in()));
+            if let Some(recipient) = reader.poll_transmit(now, &self.sending, buffer) {
+                return Some(Next {
+                    recipient,
+                    priority: reader.qos.transport_priority,
+                    is_discovery: reader.entity.is_built_in(),
+                });
             }
         }
-        if let Some(to) = self.announcements.pop_front() {
-            self.write_announcement(buffer);
-            return Some((Transmit { to, priority: 0 }, true));
-        }
-        None
+        let recipient = self.announcements.pop_front()?;
+        self.write_announcement(buffer);
+        Some(Next {
+            recipient,
+            priority: 0,
+            is_discovery: true,
+        })
     }
 
     /// Adds acknowledgments to a datagram of a writer that goes where they do.
@@ -438,7 +466,10 @@ impl Participant {
             }
             for place in 0..self.config.announce_to.len() {
                 if let Some(to) = self.config.announce_to.get(place).copied() {
-                    self.announce(to);
+                    self.announce(Recipient {
+                        to,
+                        is_proved: true,
+                    });
                 }
             }
         }
@@ -449,7 +480,7 @@ impl Participant {
         self.deliver_group_sets(now);
     }
 
-    fn announce(&mut self, to: Locator) {
+    fn announce(&mut self, to: Recipient) {
         if self.announcements.len() < ANNOUNCEMENTS_MAX {
             self.announcements.push_back(to);
         }

@@ -20,6 +20,8 @@ pub(super) struct Context {
     /// Whether the participant may send from this address.
     pub(super) may_speak: bool,
     pub(super) is_for_us: bool,
+    /// Whether no ACKNACK came before: one datagram is one guess.
+    pub(super) may_prove: bool,
     pub(super) time: Option<WallTime>,
 }
 
@@ -43,7 +45,6 @@ impl Participant {
             // The start of the next submessage is unknown.
             Err(_) => self.counters.malformed += 1,
         }
-        self.addresses.receive(origin, datagram.len());
         self.deliver_group_sets(now);
     }
 
@@ -60,11 +61,17 @@ impl Participant {
             origin,
             may_speak: self.may_speak(from, origin),
             is_for_us: true,
+            may_prove: true,
             time: None,
         };
         for submessage in message.submessages().take(SUBMESSAGES_MAX) {
-            self.handle(now, &mut context, submessage?);
+            let handled = submessage.map(|one| self.handle(now, &mut context, one));
+            if let Err(malformed) = handled {
+                self.credit(from, origin, datagram.len());
+                return Err(malformed);
+            }
         }
+        self.credit(from, origin, datagram.len());
         Ok(())
     }
 
@@ -74,7 +81,7 @@ impl Participant {
             Submessage::InfoDestination(to) => {
                 context.is_for_us = to == GuidPrefix::UNKNOWN || to == self.config.prefix;
                 if to == self.config.prefix && context.may_speak {
-                    self.handle_answer(now, context.from, context.origin);
+                    self.handle_answer(now, context.from);
                 }
             }
             Submessage::InfoSource(header) => {
@@ -108,6 +115,7 @@ impl Participant {
             }
             Submessage::AckNack(ack) => {
                 let from = Guid::new(context.from, ack.reader);
+                self.handle_proof(now, context, from, &ack);
                 let writer = self.writer_named(ack.writer);
                 if !writer.is_some_and(|local| local.writer.on_ack_nack(now, from, &ack)) {
                     self.counters.strangers += 1;

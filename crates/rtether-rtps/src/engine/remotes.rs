@@ -4,6 +4,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::addresses::Recipient;
+use super::proof::proving;
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
 use super::{
@@ -33,6 +35,14 @@ const BUILT_IN: [(u32, bool, EntityId, usize); 8] = [
     (12, true, EntityId::TYPE_REQUEST_WRITER, TYPE_REQUESTS),
     (14, true, EntityId::TYPE_REPLY_WRITER, TYPE_REPLIES),
 ];
+
+/// Locators of a built-in endpoint of another participant.
+pub(super) enum Places {
+    /// Unicast and multicast.
+    Usual(Vec<Locator>, Vec<Locator>),
+    /// Unicast; the numbers told there prove the address.
+    Secret(Vec<Locator>),
+}
 
 impl Participant {
     /// Handles the announcement of a participant.
@@ -68,6 +78,10 @@ impl Participant {
         let announcement = arrived.payload.to_vec();
         if let Some(known) = self.remotes.get_mut(&from) {
             (known.data, known.announcement) = (data, announcement);
+            let data = &known.data;
+            let places = data.metatraffic_unicast.iter().chain(&data.default_unicast);
+            let announced: Vec<Origin> = places.map(Locator::origin).collect();
+            known.proved.retain(|one| announced.contains(one));
             let data = self.watch.is_some().then(|| known.data.clone());
             self.renew(now, from, origin);
             self.meet_again(now, from);
@@ -81,6 +95,10 @@ impl Participant {
             self.counters.unanswered += 1;
             return;
         }
+        if self.is_closed(now, &data.metatraffic_unicast) {
+            self.counters.unanswered += 1;
+            return;
+        }
         if !self.make_room(now, origin) {
             return;
         }
@@ -90,6 +108,7 @@ impl Participant {
             origin,
             since: now,
             has_answered: false,
+            proved: Vec::new(),
             expires_at: Instant::NEVER,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
@@ -178,20 +197,33 @@ impl Participant {
             // Its manager tells it.
             return;
         }
-        let remote = self.remotes.get(&to);
-        let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false));
-        match places.and_then(|places| places.first().copied()) {
+        match self.place_of(to) {
             Some(place) => self.announce(place),
             None => self.counters.unanswered += 1,
         }
     }
 
-    /// Returns the locators, or groups, to which data may be sent.
-    pub(super) fn reachable(&self, places: &[Locator], is_group: bool) -> Vec<Locator> {
+    /// Returns where a participant is told of this one.
+    pub(super) fn place_of(&self, prefix: GuidPrefix) -> Option<Recipient> {
+        let remote = self.remotes.get(&prefix)?;
+        let places = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
+        places.first().map(|to| Recipient {
+            to: *to,
+            is_proved: self.is_proved(prefix, &places),
+        })
+    }
+
+    /// Returns the locators, or groups, to which data for a participant may be sent.
+    pub(super) fn reachable(
+        &self,
+        prefix: GuidPrefix,
+        places: &[Locator],
+        is_group: bool,
+    ) -> Vec<Locator> {
         let places = places.iter().copied();
         let places = places.filter(|place| self.config.may_send_to(place, is_group));
         let mut places: Vec<Locator> = places.collect();
-        self.sort_by_reach(&mut places);
+        self.sort_by_reach(prefix, &mut places);
         places
     }
 
@@ -208,20 +240,26 @@ impl Participant {
         let Some(remote) = remote.filter(|remote| remote.is_admitted) else {
             return;
         };
-        let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
-        let multicast = self.reachable(&remote.data.metatraffic_multicast, true);
+        let unicast = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
+        let multicast = self.reachable(prefix, &remote.data.metatraffic_multicast, true);
         // With expected endpoints, only those for liveliness.
         let endpoints = if self.is_expected(prefix) {
             remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
         } else {
             remote.data.endpoints
         };
+        let proving = proving(endpoints);
         for (bit, is_writer, entity, place) in BUILT_IN {
             if endpoints >> bit & 1 == 0 || !self.has_built_in(place) {
                 continue;
             }
             let guid = Guid::new(prefix, entity);
-            let locators = (unicast.clone(), multicast.clone());
+            let locators = if proving == Some(place) {
+                // Its numbers are a secret of the participant.
+                Places::Secret(unicast.clone())
+            } else {
+                Places::Usual(unicast.clone(), multicast.clone())
+            };
             self.match_built_in(now, (guid, is_writer), place, locators);
         }
         self.take_in_expected(now, prefix);
@@ -238,8 +276,14 @@ impl Participant {
         now: Instant,
         (guid, is_writer): (Guid, bool),
         place: usize,
-        (unicast, multicast): (Vec<Locator>, Vec<Locator>),
+        places: Places,
     ) {
+        let is_secret = matches!(places, Places::Secret(_));
+        let (unicast, multicast) = match places {
+            Places::Usual(unicast, multicast) => (unicast, multicast),
+            Places::Secret(unicast) => (unicast, Vec::new()),
+        };
+        let is_proved = self.is_proved(guid.prefix, &unicast);
         if is_writer {
             let remote = RemoteWriter {
                 guid,
@@ -251,15 +295,20 @@ impl Participant {
                 liveliness: Liveliness::default(),
                 persistence: None,
                 unicast,
+                is_proved,
             };
             if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
                 local.reader.add_writer(now, remote);
             }
         } else {
+            let secret = unicast.first().filter(|_| is_secret);
+            let secret = secret.map(|to| self.secret_of(now, guid.prefix, to.origin()));
             let remote = RemoteReader {
                 guid,
                 reliability: Reliability::Reliable,
                 wants_history: true,
+                secret,
+                is_proved,
                 unicast,
                 multicast,
                 filter: None,

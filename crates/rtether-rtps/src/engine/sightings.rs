@@ -157,6 +157,7 @@ impl Participant {
             origin: remote.origin,
             since: remote.since,
             has_answered: remote.has_answered,
+            proved: remote.proved.clone(),
             expires_at: remote.expires_at,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),

@@ -142,11 +142,11 @@ impl Participant {
     /// what is not for them.
     fn send_to(&mut self, now: Instant, place: usize, to: Guid, payload: &[u8]) -> bool {
         let remote = self.remotes.get(&to.prefix);
-        let Some(unicast) =
-            remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false))
-        else {
+        let Some(remote) = remote else {
             return false;
         };
+        let unicast = self.reachable(to.prefix, &remote.data.metatraffic_unicast, false);
+        let is_proved = self.is_proved(to.prefix, &unicast);
         let time = self.wall(now);
         let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) else {
             return false;
@@ -163,6 +163,8 @@ impl Participant {
             guid: to,
             reliability: Reliability::Reliable,
             wants_history: false,
+            secret: None,
+            is_proved,
             unicast,
             multicast: Vec::new(),
             filter: None,

@@ -163,6 +163,7 @@ mod tests {
             liveliness: Liveliness::default(),
             persistence: None,
             unicast: Vec::new(),
+            is_proved: true,
         };
         assert!(reader.add_writer(NOW, remote));
         reader

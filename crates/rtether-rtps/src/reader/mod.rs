@@ -35,6 +35,7 @@ use track::Turn;
 
 use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Origin;
 use crate::qos::{Durability, History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
@@ -368,6 +369,16 @@ impl Reader {
             .proxies
             .partition_point(|proxy| proxy.remote.guid.prefix <= prefix);
         self.proxies.get_mut(start..end).unwrap_or_default()
+    }
+
+    /// Handles the proof of a participant that it receives at these addresses: they are preferred.
+    pub(crate) fn on_proof(&mut self, prefix: GuidPrefix, proved: &[Origin]) {
+        for proxy in self.of_participant(prefix) {
+            let unicast = &mut proxy.remote.unicast;
+            unicast.sort_by_key(|place| !proved.contains(&place.origin()));
+            let first = unicast.first();
+            proxy.remote.is_proved = first.is_some_and(|place| proved.contains(&place.origin()));
+        }
     }
 
     /// Returns whether a writer is matched.

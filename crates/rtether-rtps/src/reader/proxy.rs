@@ -42,6 +42,8 @@ pub(crate) struct RemoteWriter {
     pub(crate) persistence: Option<Duration>,
     /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
+    /// Whether its participant has proved to receive at the preferred one.
+    pub(crate) is_proved: bool,
 }
 
 #[derive(Debug)]

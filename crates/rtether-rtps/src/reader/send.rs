@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Reader, WriterProxy};
+use crate::engine::Recipient;
 use crate::locator::Locator;
 use crate::time::Instant;
 use crate::wire::Builder;
@@ -24,13 +25,13 @@ impl Reader {
         self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
     }
 
-    /// Writes the next datagram into `buffer`; returns its destination.
+    /// Writes the next datagram into `buffer`.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         sending: &Sending,
         buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
+    ) -> Option<Recipient> {
         if self.next_at > now {
             return None;
         }
@@ -43,9 +44,14 @@ impl Reader {
                 proxy.ack_at = None;
                 return None;
             };
-            Some((proxy, locator))
+            let is_proved = proxy.remote.is_proved;
+            let recipient = Recipient {
+                to: locator,
+                is_proved,
+            };
+            Some((proxy, recipient))
         });
-        let Some((proxy, locator)) = due else {
+        let Some((proxy, recipient)) = due else {
             self.next_at = self.first_due();
             return None;
         };
@@ -60,7 +66,7 @@ impl Reader {
         // Each request above has a count of its own: continue after the last.
         let more = i32::try_from(nacks.len().saturating_sub(1)).unwrap_or(0);
         self.count = self.count.wrapping_add(more);
-        Some(locator)
+        Some(recipient)
     }
 
     /// Adds the acknowledgments to a message that are due there within half of their delay, or for

@@ -64,6 +64,7 @@ impl Bed {
                 liveliness: Liveliness::default(),
                 persistence: None,
                 unicast: Vec::new(),
+                is_proved: true,
             };
             assert!(reader.add_writer(at(0), remote));
         }

@@ -82,6 +82,10 @@ fn qos_size(qos: &InlineQos) -> usize {
 pub struct Builder<'a> {
     octets: &'a mut Vec<u8>,
     limit: usize,
+    /// Octets before the first submessage that says something.
+    start: usize,
+    /// Added to the sequence numbers of samples.
+    offset: i64,
     /// RTPS 1.0: limit of a message with a single sample, which no fragments can carry.
     v1: Option<usize>,
 }
@@ -98,6 +102,8 @@ impl<'a> Builder<'a> {
         Self {
             octets: buffer,
             limit,
+            start: HEADER_SIZE,
+            offset: 0,
             v1: None,
         }
     }
@@ -114,6 +120,8 @@ impl<'a> Builder<'a> {
         Self {
             octets: buffer,
             limit,
+            start: v1::HEADER_SIZE,
+            offset: 0,
             v1: Some(most),
         }
     }
@@ -123,8 +131,18 @@ impl<'a> Builder<'a> {
         Self {
             octets: buffer,
             limit,
+            start: HEADER_SIZE,
+            offset: 0,
             v1: None,
         }
+    }
+
+    /// Writes the participant for which alone all that follows is, and increases the numbers of
+    /// samples that follow.
+    pub(crate) fn only_for(&mut self, prefix: GuidPrefix, offset: i64) {
+        self.info_destination(prefix);
+        self.start = self.octets.len();
+        self.offset = offset;
     }
 
     /// Returns what writes the submessages of RTPS 1.0, if the message is one.
@@ -145,8 +163,7 @@ impl<'a> Builder<'a> {
 
     /// Returns whether only the header is written.
     pub fn is_empty(&self) -> bool {
-        let head = self.v1.map_or(HEADER_SIZE, |_| v1::HEADER_SIZE);
-        self.octets.len() <= head
+        self.octets.len() <= self.start
     }
 
     /// Writes the source timestamp of what follows; `None` cancels an earlier one.
@@ -187,6 +204,7 @@ impl<'a> Builder<'a> {
         inline_qos: &InlineQos,
         content: Content<'_>,
     ) -> bool {
+        let sequence = sequence.plus(self.offset);
         if let Some(mut v1) = self.v1() {
             return v1.data(writer, sequence, inline_qos, content);
         }
@@ -233,6 +251,7 @@ impl<'a> Builder<'a> {
         if !self.begin(kind::DATA_FRAG, key | qos_flag(inline_qos), len) {
             return false;
         }
+        let sequence = sequence.plus(self.offset);
         self.data_head(DATA_FRAG_HEAD, [reader, writer], sequence);
         self.u32(fragment.number);
         self.u16(1);
@@ -245,6 +264,11 @@ impl<'a> Builder<'a> {
 
     /// Announces which samples a writer has.
     pub fn heartbeat(&mut self, heartbeat: &Heartbeat) -> bool {
+        let heartbeat = &Heartbeat {
+            first: heartbeat.first.plus(self.offset),
+            last: heartbeat.last.plus(self.offset),
+            ..*heartbeat
+        };
         if let Some(mut v1) = self.v1() {
             return v1.availability(heartbeat);
         }
@@ -320,6 +344,11 @@ impl<'a> Builder<'a> {
 
     /// Declares samples irrelevant.
     pub fn gap(&mut self, gap: &Gap) -> bool {
+        let gap = &Gap {
+            start: gap.start.plus(self.offset),
+            set: gap.set.plus(self.offset),
+            ..*gap
+        };
         if let Some(mut v1) = self.v1() {
             return v1.irrelevant(gap);
         }

@@ -17,8 +17,9 @@ pub(crate) use proxy::{Count, PARTIALS_MAX, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
 use spacing::Spacing;
 
+use crate::engine::Recipient;
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Locator;
+use crate::locator::{Locator, Origin};
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
@@ -77,10 +78,39 @@ impl Sending {
 #[derive(Clone, Copy, Debug)]
 struct Destination {
     locator: Locator,
+    /// The participant that alone is sent samples there, with numbers of its own.
+    sole: Option<GuidPrefix>,
+    /// What is added to the numbers.
+    offset: i64,
+    /// Whether a reader there has proved to receive.
+    is_proved: bool,
     /// Next sample to send there.
     next: SequenceNumber,
     /// Next fragment of it, from 1.
     fragment: u32,
+}
+
+impl Destination {
+    fn recipient(&self) -> Recipient {
+        Recipient {
+            to: self.locator,
+            is_proved: self.is_proved,
+        }
+    }
+
+    /// Begins a message to it.
+    fn message<'a>(&self, sending: &Sending, buffer: &'a mut Vec<u8>) -> Builder<'a> {
+        let mut message = sending.message(buffer);
+        if let Some(prefix) = self.sole {
+            message.only_for(prefix, self.offset);
+        }
+        message
+    }
+
+    /// Returns what it is sorted by.
+    fn key(&self) -> (Locator, Option<GuidPrefix>) {
+        (self.locator, self.sole)
+    }
 }
 
 /// A writer.
@@ -195,8 +225,12 @@ impl Writer {
         }
         match self.find(remote.guid) {
             Ok(index) => {
+                let last = self.cache.last();
                 if let Some(proxy) = self.proxies.get_mut(index) {
-                    proxy.remote = remote;
+                    proxy.update(remote, last);
+                    if !proxy.has_answered && proxy.is_reliable() {
+                        self.heartbeat_soon(now);
+                    }
                 }
                 self.rebuild_destinations();
                 false
@@ -235,13 +269,49 @@ impl Writer {
 
     /// Handles a sign of life of a participant: its given-up readers get another heartbeat.
     pub(crate) fn tell_again(&mut self, prefix: GuidPrefix) {
+        let mut is_asked = false;
+        for proxy in self.of_participant(prefix) {
+            proxy.wants_heartbeat |= proxy.is_reliable() && proxy.is_given_up();
+            is_asked |= proxy.wants_heartbeat;
+        }
+        self.is_asked |= is_asked;
+    }
+
+    /// Returns the readers of a participant.
+    fn of_participant(&mut self, prefix: GuidPrefix) -> &mut [ReaderProxy] {
         let place = |proxy: &ReaderProxy| proxy.remote.guid.prefix;
         let start = self.proxies.partition_point(|one| place(one) < prefix);
         let end = self.proxies.partition_point(|one| place(one) <= prefix);
-        for proxy in self.proxies.get_mut(start..end).unwrap_or_default() {
-            proxy.wants_heartbeat |= proxy.is_reliable() && proxy.is_given_up();
-            self.is_asked |= proxy.wants_heartbeat;
+        self.proxies.get_mut(start..end).unwrap_or_default()
+    }
+
+    /// Handles the proof of a participant that it receives at these addresses: they are preferred.
+    pub(crate) fn on_proof(&mut self, prefix: GuidPrefix, proved: &[Origin]) {
+        for proxy in self.of_participant(prefix) {
+            let unicast = &mut proxy.remote.unicast;
+            // An address that is still to be proved keeps its numbers.
+            if proxy.remote.secret.is_none() {
+                unicast.sort_by_key(|place| !proved.contains(&place.origin()));
+            }
+            let first = unicast.first();
+            proxy.remote.is_proved = first.is_none_or(|place| proved.contains(&place.origin()));
         }
+        self.rebuild_destinations();
+    }
+
+    /// Returns whether a reader has still to prove its address.
+    pub(crate) fn is_to_prove(&self, reader: Guid) -> bool {
+        let proxy = self.find(reader).ok();
+        let proxy = proxy.and_then(|index| self.proxies.get(index));
+        proxy.is_some_and(|proxy| proxy.remote.secret.is_some() && !proxy.remote.is_proved)
+    }
+
+    /// Returns the locator at which a reader receives, if its acknowledgment proves it.
+    pub(crate) fn proved_by(&self, reader: Guid, ack: &AckNack) -> Option<Locator> {
+        let proxy = self.proxies.get(self.find(reader).ok()?)?;
+        let sent = self.sent_to(reader);
+        let is_proof = proxy.is_proof(ack, self.cache.first(), sent);
+        proxy.place().filter(|_| is_proof)
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
@@ -274,9 +344,20 @@ impl Writer {
         let mut readers = self.proxies.iter();
         self.has_filters = readers.any(|proxy| proxy.remote.filter.is_some());
         // Sorted, since searching all readers for each one is slow.
-        let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
-        places.sort_unstable();
-        places.dedup();
+        let places = self.proxies.iter().filter_map(|proxy| {
+            let place = proxy.place()?;
+            Some(Destination {
+                locator: place,
+                sole: proxy.sole(),
+                offset: proxy.offset(),
+                is_proved: proxy.remote.is_proved,
+                next,
+                fragment: 1,
+            })
+        });
+        let mut places: Vec<Destination> = places.collect();
+        places.sort_unstable_by_key(|there| (there.key(), !there.is_proved));
+        places.dedup_by_key(|there| there.key());
         if self.may_multicast && places.len() > 1 {
             let shared = self.proxies.first().and_then(|first| {
                 let mut groups = first.remote.multicast.iter();
@@ -286,19 +367,26 @@ impl Writer {
                 })
             });
             if let Some(group) = shared {
-                places = alloc::vec![*group];
+                places = alloc::vec![Destination {
+                    locator: *group,
+                    sole: None,
+                    offset: 0,
+                    is_proved: places.iter().any(|there| there.is_proved),
+                    next,
+                    fragment: 1,
+                }];
             }
         }
         let old = core::mem::take(&mut self.destinations);
         self.destinations = places
             .into_iter()
-            .map(|locator| {
-                let known = old.binary_search_by_key(&locator, |there| there.locator);
+            .map(|new| {
+                let known = old.binary_search_by_key(&new.key(), Destination::key);
                 let known = known.ok().and_then(|index| old.get(index));
-                known.copied().unwrap_or(Destination {
-                    locator,
-                    next,
-                    fragment: 1,
+                known.map_or(new, |known| Destination {
+                    next: known.next,
+                    fragment: known.fragment,
+                    ..new
                 })
             })
             .collect();
@@ -309,11 +397,12 @@ impl Writer {
     fn sent_to(&self, reader: Guid) -> SequenceNumber {
         let last = self.cache.last();
         let proxy = self.find(reader).ok();
-        let place = proxy.and_then(|index| self.proxies.get(index)?.place());
+        let proxy = proxy.and_then(|index| self.proxies.get(index));
+        let place = proxy.and_then(|proxy| Some((proxy.place()?, proxy.sole())));
         let there = place.and_then(|place| {
             let own = self
                 .destinations
-                .binary_search_by_key(&place, |there| there.locator);
+                .binary_search_by_key(&place, Destination::key);
             // If there is a group, it is the only destination.
             let index = own.unwrap_or(0);
             self.destinations.get(index)

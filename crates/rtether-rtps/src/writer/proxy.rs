@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use super::cache::Change;
 use super::window::Window;
+use crate::engine::Recipient;
 use crate::filter::{Filter, Judge};
-use crate::guid::Guid;
+use crate::guid::{Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::Reliability;
 use crate::sequence::{NumberSet, SequenceNumber};
@@ -20,6 +21,11 @@ pub(crate) struct RemoteReader {
     pub(crate) reliability: Reliability,
     /// Whether it requests history.
     pub(crate) wants_history: bool,
+    /// Added to the numbers of the samples that it is sent, so that its acknowledgments prove its
+    /// address; it is sent nothing together with others.
+    pub(crate) secret: Option<i64>,
+    /// Whether its participant has proved to receive at the preferred locator.
+    pub(crate) is_proved: bool,
     /// Its locators, the preferred one first.
     pub(crate) unicast: Vec<Locator>,
     pub(crate) multicast: Vec<Locator>,
@@ -180,6 +186,60 @@ impl ReaderProxy {
         remote.unicast.first().or(remote.multicast.first()).copied()
     }
 
+    /// Returns the destination of messages to this reader alone.
+    pub(super) fn recipient(&self) -> Option<Recipient> {
+        let to = self.place()?;
+        Some(Recipient {
+            to,
+            is_proved: self.remote.is_proved,
+        })
+    }
+
+    /// Returns the one to which its samples go, if no other is sent them.
+    pub(super) fn sole(&self) -> Option<GuidPrefix> {
+        self.remote.secret.map(|_| self.remote.guid.prefix)
+    }
+
+    /// Returns what is added to the numbers of its samples.
+    pub(super) fn offset(&self) -> i64 {
+        self.remote.secret.unwrap_or(0)
+    }
+
+    /// Takes new data of the reader. At another address its numbers begin anew, above the old ones.
+    pub(super) fn update(&mut self, mut remote: RemoteReader, last: SequenceNumber) {
+        let (old, new) = (self.place(), remote.unicast.first());
+        let is_there = old.map(|old| old.origin()) == new.map(Locator::origin);
+        let secrets = self.remote.secret.zip(remote.secret);
+        remote.secret = match secrets {
+            Some((old, _)) if is_there => Some(old),
+            Some((old, new)) => {
+                self.has_answered = false;
+                self.heartbeats = 0;
+                self.wants_heartbeat = true;
+                let least = old.saturating_add(last.0);
+                Some(if new > least {
+                    new
+                } else {
+                    least.saturating_add(new)
+                })
+            }
+            None => remote.secret,
+        };
+        self.remote = remote;
+    }
+
+    /// Returns whether an acknowledgment of samples from `first` to `last` proves the address.
+    pub(super) fn is_proof(
+        &self,
+        ack: &AckNack,
+        first: SequenceNumber,
+        last: SequenceNumber,
+    ) -> bool {
+        let base = ack.set.base().checked_sub(self.offset());
+        let is_told = base.is_some_and(|base| base == first.0 || base == last.0 + 1);
+        self.remote.secret.is_some() && is_told
+    }
+
     /// Returns whether it lacks a sample up to `last`, or has never answered.
     pub(crate) fn is_behind(&self, last: SequenceNumber) -> bool {
         self.is_reliable() && (self.acknowledged < last || !self.has_answered)
@@ -218,6 +278,23 @@ impl ReaderProxy {
         last: SequenceNumber,
         sent: SequenceNumber,
     ) -> bool {
+        let offset = self.offset();
+        if offset > 0 && ack.set.base() <= 1 {
+            // It has received nothing yet, or begins anew.
+            let is_new = self.count.is_new(ack.count);
+            if is_new {
+                self.acknowledged = SequenceNumber(self.start.0 - 1);
+                self.wants_heartbeat = true;
+                // It lives: it is told as often as one that is new.
+                self.heartbeats = 0;
+            }
+            return is_new;
+        }
+        let set = ack.set.plus(-offset);
+        if offset > 0 && set.base() < 1 {
+            return false;
+        }
+        let ack = &AckNack { set, ..*ack };
         // A base beyond the last sample is not from a reader of this writer.
         if ack.set.base() > last.0 + 1 || !self.count.is_new(ack.count) {
             return false;
@@ -234,8 +311,12 @@ impl ReaderProxy {
         // A reader that lost this writer starts over, and acknowledges less than before.
         let acknowledged = SequenceNumber(base.0 - 1);
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
-        // Later ones are sent to all readers in their turn.
-        self.requested = ack.set.up_to(sent.0);
+        // Later ones are sent to all readers in their turn, and there is none before the first.
+        self.requested = if base < SequenceNumber::FIRST {
+            NumberSet::empty(SequenceNumber::FIRST.0)
+        } else {
+            ack.set.up_to(sent.0)
+        };
         self.asked = self.requested.iter().next().map(SequenceNumber);
         self.repairs = REPAIRS_MAX;
         self.requested_fragments = self.requested_fragments.split_off(&base);
@@ -269,12 +350,13 @@ impl ReaderProxy {
 
     /// Handles a `NACK_FRAG`; returns whether it is new.
     pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag, sent: SequenceNumber) -> bool {
-        if !self.fragment_count.is_new(nack.count) {
+        let sequence = SequenceNumber(nack.sequence.0.saturating_sub(self.offset()));
+        if !sequence.is_valid() || !self.fragment_count.is_new(nack.count) {
             return false;
         }
         self.unheard_since = None;
         self.window.on_loss(self.acknowledged, sent);
-        self.want_fragments(nack.sequence, nack.set);
+        self.want_fragments(sequence, nack.set);
         self.repairs = REPAIRS_MAX;
         true
     }

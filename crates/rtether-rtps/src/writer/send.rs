@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use super::cache::{Cache, Change, ChangeKind};
 use super::{Destination, ReaderProxy, Sending, Writer};
+use crate::engine::Recipient;
 use crate::guid::EntityId;
-use crate::locator::Locator;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status, data_size};
@@ -76,26 +76,26 @@ impl Change {
 }
 
 impl Writer {
-    /// Writes the next datagram into `buffer`; returns its destination.
+    /// Writes the next datagram into `buffer`.
     pub(crate) fn poll_transmit(
         &mut self,
         now: Instant,
         sending: &Sending,
         buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
+    ) -> Option<Recipient> {
         for index in 0..self.destinations.len() {
             self.hold_back(now, index, sending);
-            if let Some(locator) = self.send_new(now, index, sending, buffer) {
-                return Some(locator);
+            if let Some(recipient) = self.send_new(now, index, sending, buffer) {
+                return Some(recipient);
             }
-            if let Some(locator) = self.send_late(now, index, sending, buffer) {
-                return Some(locator);
+            if let Some(recipient) = self.send_late(now, index, sending, buffer) {
+                return Some(recipient);
             }
         }
         if self.is_asked {
             for index in 0..self.proxies.len() {
-                if let Some(locator) = self.send_wanted(index, sending, buffer) {
-                    return Some(locator);
+                if let Some(recipient) = self.send_wanted(index, sending, buffer) {
+                    return Some(recipient);
                 }
             }
         }
@@ -115,7 +115,7 @@ impl Writer {
         index: usize,
         sending: &Sending,
         buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
+    ) -> Option<Recipient> {
         let mut there = *self.destinations.get(index)?;
         let last = self.cache.last();
         if there.next > last {
@@ -123,7 +123,7 @@ impl Writer {
         }
         let is_reliable = self.has_reliable();
         let (mut is_kept_back, mut is_long) = (false, false);
-        let mut message = sending.message(buffer);
+        let mut message = there.message(sending, buffer);
         while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
                 let none = EntityId::UNKNOWN;
@@ -184,7 +184,7 @@ impl Writer {
         if let Some(place) = self.destinations.get_mut(index) {
             *place = there;
         }
-        (!is_empty).then_some(there.locator)
+        (!is_empty).then_some(there.recipient())
     }
 
     /// Returns whether the next sample to a destination must wait until earlier ones are
@@ -290,11 +290,11 @@ impl Writer {
     }
 
     /// Sends a heartbeat to a reader that is behind or has asked.
-    fn send_heartbeat(&mut self, sending: &Sending, buffer: &mut Vec<u8>) -> Option<Locator> {
+    fn send_heartbeat(&mut self, sending: &Sending, buffer: &mut Vec<u8>) -> Option<Recipient> {
         let mut asked = self.proxies.iter_mut();
         let last = self.cache.last();
         let is_silent = sending.v1.is_some() && !self.entity.is_built_in();
-        let (locator, guid) = asked.find_map(|proxy| {
+        let (recipient, guid, offset) = asked.find_map(|proxy| {
             if !proxy.wants_heartbeat {
                 return None;
             }
@@ -304,17 +304,17 @@ impl Writer {
                 return None;
             }
             proxy.on_heartbeat_sent();
-            Some((proxy.place()?, proxy.remote.guid))
+            Some((proxy.recipient()?, proxy.remote.guid, proxy.offset()))
         })?;
         let mut message = sending.message(buffer);
-        message.info_destination(guid.prefix);
+        message.only_for(guid.prefix, offset);
         let sent = self.sent_to(guid);
         let readers = self.proxies.iter().filter(|one| one.remote.guid == guid);
         let first = self.first_for(sending, readers, sent);
         let heartbeat = heartbeat(self, guid.entity, first, sent);
         self.heartbeat_count = heartbeat.count;
         message.heartbeat(&heartbeat);
-        Some(locator)
+        Some(recipient)
     }
 
     /// Returns the first sample that a heartbeat to these readers offers: the first in the history.

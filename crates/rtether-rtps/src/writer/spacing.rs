@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::send::{inline_qos, is_fragmented};
 use super::{Destination, ReaderProxy, Sending, Writer};
+use crate::engine::Recipient;
 use crate::guid::EntityId;
 use crate::locator::Locator;
 use crate::sequence::SequenceNumber;
@@ -55,7 +56,7 @@ impl Destination {
     /// Returns whether a reader is at this destination.
     pub(super) fn has(&self, reader: &ReaderProxy) -> bool {
         let is_in = reader.remote.multicast.contains(&self.locator);
-        is_in || reader.place() == Some(self.locator)
+        (is_in || reader.place() == Some(self.locator)) && reader.sole() == self.sole
     }
 }
 
@@ -141,7 +142,7 @@ impl Writer {
         index: usize,
         sending: &Sending,
         buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
+    ) -> Option<Recipient> {
         let spacing = self.spacings.as_mut()?.get_mut(index)?;
         let span = spacing.span;
         let sequence = loop {
@@ -159,14 +160,14 @@ impl Writer {
         let is_new = sequence > spacing.top;
         let number = if is_new { sequence } else { self.cache.skip() };
         spacing.top = number;
-        let locator = spacing.locator;
+        let there = *self.destinations.get(index)?;
         let change = self.cache.get(sequence)?;
         let inline = inline_qos(change, self.qos.lifespan);
-        let mut message = sending.message(buffer);
+        let mut message = there.message(sending, buffer);
         message.info_timestamp(Some(change.time));
         let (reader, own) = (EntityId::UNKNOWN, self.entity);
         message.data(reader, own, number, &inline, change.content());
-        Some(locator)
+        Some(there.recipient())
     }
 
     /// Returns when the next value held back is due.

@@ -38,7 +38,11 @@ pub(crate) fn address(node: usize) -> Ipv4Addr {
 }
 
 pub(crate) fn participant(node: usize, name: &str, now: Instant) -> Participant {
-    let mut config = Config::new(GuidPrefix([u8::try_from(node + 1).unwrap(); 12]), 0);
+    let mut config = Config::new(
+        GuidPrefix([u8::try_from(node + 1).unwrap(); 12]),
+        0,
+        [7; 16],
+    );
     config.metatraffic_unicast = vec![Locator::udp(address(node), 7_410)];
     config
         .default_unicast

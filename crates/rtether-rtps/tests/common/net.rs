@@ -101,6 +101,8 @@ pub(crate) struct Net {
     pub(crate) octets: u64,
     /// Octets that hosts have sent; those to a group count once, not for each that gets them.
     pub(crate) octets_sent: u64,
+    /// Octets of frames on the wire from one host to another, of whatever size up to one frame.
+    pub(crate) wire: BTreeMap<(usize, usize), usize>,
     /// Datagrams by host and transport priority.
     pub(crate) priorities: BTreeMap<(usize, i32), u64>,
     buffer: Vec<u8>,
@@ -129,6 +131,7 @@ impl Net {
             sent: 0,
             octets: 0,
             octets_sent: 0,
+            wire: BTreeMap::new(),
             priorities: BTreeMap::new(),
             buffer: Vec::new(),
         }
@@ -151,7 +154,7 @@ impl Net {
         prefix[..2].copy_from_slice(&VENDOR);
         prefix[2] = u8::try_from(host).unwrap();
         prefix[8..].copy_from_slice(&self.lives.to_be_bytes());
-        let mut config = Config::new(GuidPrefix(prefix), 0);
+        let mut config = Config::new(GuidPrefix(prefix), 0, [prefix[11]; 16]);
         let ports = Ports::new(0).unwrap();
         let port = ports.discovery_unicast(0).unwrap();
         config.metatraffic_unicast = vec![Locator::udp(address(host), port)];
@@ -244,6 +247,7 @@ impl Net {
     fn send(&mut self, from: usize, to: usize, octets: &[u8]) {
         self.sent += 1;
         self.octets += u64::try_from(octets.len()).unwrap();
+        *self.wire.entry((from, to)).or_default() += (octets.len() + 46).max(64) + 20;
         let pair = (from.min(to), from.max(to));
         let is_cut = self.cut.contains(&pair) || self.muted.contains(&(from, to));
         if is_cut || self.random.chance(self.faults.loss) {

@@ -39,7 +39,7 @@ pub(crate) struct Plant {
 }
 
 fn participant(number: u8, adapt: &impl Fn(&mut Config)) -> Participant {
-    let mut config = Config::new(GuidPrefix([number + 1; 12]), 0);
+    let mut config = Config::new(GuidPrefix([number + 1; 12]), 0, [number; 16]);
     config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, number + 1), 7_410)];
     config
         .default_unicast

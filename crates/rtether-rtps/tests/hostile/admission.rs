@@ -152,7 +152,7 @@ fn one_address_has_no_more_than_half_of_the_places_whatever_it_answers() {
     for number in 0..1_000 {
         let forger = Forger::new(number, ON_LINK);
         world.feed(&forger.announcement());
-        world.hear_from(&forger, ON_LINK);
+        assert_eq!(world.hear_from(&forger, ON_LINK), number < 128);
     }
     assert_eq!(world.participants(), PLACES / 2);
     assert!(is_found(&mut world, u32::MAX, GENUINE));
@@ -202,7 +202,7 @@ fn an_address_that_never_answers_gets_three_times_what_came_from_there() {
     assert!((1..=100).contains(&warnings), "{warnings} warnings");
     // After an answer nothing is withheld.
     let withheld = world.participant.counters().withheld;
-    world.hear_from(&forger, ON_LINK);
+    assert!(world.hear_from(&forger, ON_LINK));
     let (before, _) = world.sent_to(|to| *to == ON_LINK);
     for _ in 0..20 {
         world.write();
@@ -222,7 +222,7 @@ fn a_victim_that_somebody_names_gets_nothing() {
     forger.data.metatraffic_unicast.push(victim);
     forger.data.default_unicast = vec![victim];
     world.feed(&forger.announcement());
-    world.hear_from(&forger, ON_LINK);
+    assert!(world.hear_from(&forger, ON_LINK));
     for reliability in [Reliability::BestEffort, Reliability::Reliable] {
         let number = 1 + u32::from(reliability == Reliability::Reliable);
         let mut data = endpoint(forger.guid(EntityId::reader(number, false)), reliability);
@@ -248,7 +248,7 @@ fn of_several_addresses_that_one_is_used_from_which_the_participant_speaks() {
     forger.data.metatraffic_unicast.push(ON_LINK);
     forger.data.default_unicast.push(ON_LINK);
     world.feed(&forger.announcement());
-    world.hear_from(&forger, ON_LINK);
+    assert!(world.hear_from(&forger, ON_LINK));
     let reader = endpoint(
         forger.guid(EntityId::reader(1, false)),
         Reliability::BestEffort,

@@ -28,6 +28,7 @@ fn disposes_barely(peers: &[Peer]) -> bool {
         let mut forger = Forger::new(number, ON_LINK);
         (forger.data.vendor, forger.data.version) = (*vendor, *version);
         world.feed(&forger.announcement());
+        assert!(world.hear_from(&forger, ON_LINK));
         let mut data = endpoint(
             forger.guid(EntityId::reader(2, true)),
             Reliability::Reliable,

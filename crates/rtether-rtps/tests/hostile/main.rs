@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
 mod admission;
+mod amplification;
 mod discovery;
 mod filters;
 mod fragments;
@@ -15,6 +16,7 @@ mod keys;
 mod mutations;
 mod protocol;
 mod published;
+mod reflection;
 mod sources;
 mod types;
 mod world;

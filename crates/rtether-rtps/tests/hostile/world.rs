@@ -6,11 +6,11 @@ use std::net::Ipv4Addr;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::{History, Qos, Reliability};
-use rtether_rtps::sequence::SequenceNumber;
+use rtether_rtps::sequence::{NumberSet, SequenceNumber};
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::wire::{Builder, Content, InlineQos, Status};
+use rtether_rtps::wire::{AckNack, Builder, Content, InlineQos, Status, Submessage, parse};
 
 pub(crate) const MS: i64 = 1_000_000;
 /// A locator on the network of the participant.
@@ -46,6 +46,10 @@ pub(crate) struct World {
     pub(crate) keyed: Option<ReaderId>,
     /// Datagrams it has sent: destination and octets.
     pub(crate) sent: Vec<(Locator, Vec<u8>)>,
+    /// Base of the acknowledgment that proves an address, by participant and address: only who
+    /// receives there knows it.
+    told: BTreeMap<(GuidPrefix, Origin), i64>,
+    count: i32,
     buffer: Vec<u8>,
 }
 
@@ -55,7 +59,7 @@ impl World {
     }
 
     pub(crate) fn with(adapt: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        let mut config = Config::new(GuidPrefix([1; 12]), 0, [7; 16]);
         config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, 1), 7_410)];
         config
             .default_unicast
@@ -79,6 +83,8 @@ impl World {
             reader: reader.unwrap(),
             keyed: None,
             sent: Vec::new(),
+            told: BTreeMap::new(),
+            count: 0,
             buffer: Vec::new(),
         };
         this.drain();
@@ -108,6 +114,7 @@ impl World {
         }
         let mut rounds = 0;
         while let Some(transmit) = self.participant.poll_transmit(now, &mut self.buffer) {
+            self.note_told(transmit.to);
             self.sent.push((transmit.to, self.buffer.clone()));
             rounds += 1;
             assert!(rounds < 20_000, "it sends without end");
@@ -162,13 +169,38 @@ impl World {
         taken
     }
 
-    /// Makes a forger answer from an address, as if it had received from this participant.
-    pub(crate) fn hear_from(&mut self, forger: &Forger, at: Locator) {
-        let own = self.participant.prefix();
-        let datagram = forger.message(|message| {
-            assert!(message.info_destination(own));
-        });
-        self.feed_from(at, &datagram);
+    /// Notes what a datagram tells of the numbers of participant messages.
+    fn note_told(&mut self, to: Locator) {
+        let mut destination = GuidPrefix::UNKNOWN;
+        for submessage in parse(&self.buffer).unwrap().submessages() {
+            let submessage = submessage.unwrap();
+            if let Submessage::InfoDestination(prefix) = submessage {
+                destination = prefix;
+            } else if let Submessage::Heartbeat(one) = submessage
+                && one.writer == EntityId::MESSAGE_WRITER
+            {
+                let key = (destination, to.origin());
+                self.told.insert(key, one.last.0 + 1);
+            }
+        }
+    }
+
+    /// Returns the acknowledgment of a forger that has received at an address, if it was sent
+    /// anything there.
+    pub(crate) fn proof_of(&mut self, forger: &Forger, at: Locator) -> Option<Vec<u8>> {
+        let base = *self.told.get(&(forger.prefix, at.origin()))?;
+        self.count += 1;
+        Some(forger.guess(self.participant.prefix(), base, self.count))
+    }
+
+    /// Makes a forger answer from an address where it has received from this participant; returns
+    /// whether it has.
+    pub(crate) fn hear_from(&mut self, forger: &Forger, at: Locator) -> bool {
+        let proof = self.proof_of(forger, at);
+        if let Some(datagram) = &proof {
+            self.feed_from(at, datagram);
+        }
+        proof.is_some()
     }
 
     pub(crate) fn participants(&self) -> usize {
@@ -210,6 +242,20 @@ impl Forger {
 
     pub(crate) fn message(&self, write: impl FnOnce(&mut Builder<'_>)) -> Vec<u8> {
         message(self.prefix, write)
+    }
+
+    /// An acknowledgment of participant messages, with the destination that all neighbors know.
+    pub(crate) fn guess(&self, of: GuidPrefix, base: i64, count: i32) -> Vec<u8> {
+        self.message(|message| {
+            assert!(message.info_destination(of));
+            assert!(message.ack_nack(&AckNack {
+                reader: EntityId::MESSAGE_READER,
+                writer: EntityId::MESSAGE_WRITER,
+                set: NumberSet::empty(base),
+                count,
+                is_final: true,
+            }));
+        })
     }
 
     pub(crate) fn announcement(&self) -> Vec<u8> {
@@ -304,7 +350,7 @@ pub(crate) fn matched() -> (World, Forger, EntityId, EntityId) {
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     let (writer, reader) = (EntityId::writer(1, false), EntityId::reader(2, false));
     world.feed(&forger.announcement());
-    world.hear_from(&forger, ON_LINK);
+    assert!(world.hear_from(&forger, ON_LINK));
     for entity in [writer, reader] {
         let data = endpoint(forger.guid(entity), Reliability::Reliable);
         let datagram = forger.endpoint(&data);

@@ -24,7 +24,7 @@ const PORT: u16 = 40_000;
 fn config(role: Role, own: Ipv4Addr, number: u32) -> Config {
     let manager = Ports::new(0).unwrap().manager;
     let prefix = Source::new(own.to_bits(), number, role).prefix();
-    let mut config = Config::new(prefix, 0);
+    let mut config = Config::new(prefix, 0, [7; 16]);
     config.protocol = Protocol::Rtps1(role);
     let port = match role {
         Role::Manager => manager,
@@ -277,10 +277,61 @@ fn only_managers_of_this_host_and_those_named_are_believed() {
     assert_eq!(application.participants().count(), 1);
 }
 
+/// Of two hosts, each with a manager and an application, the application of the second either hears
+/// the first host or does not: then what comes from it is as forged as its manager's report.
+fn sent_to_the_second(is_heard: bool) -> ([usize; 2], usize) {
+    let manager = Ports::new(0).unwrap().manager;
+    let mut net = Net::new(4, 7, Faults::default());
+    for place in 0..4 {
+        let (own, other) = (address(place / 2), address(1 - place / 2));
+        let role = [Role::Manager, Role::Application][place % 2];
+        net.places[place] = (own, Some([manager, PORT][place % 2]));
+        net.start(place, |to| {
+            *to = config(role, own, 0);
+            if role == Role::Manager {
+                to.announce_to = vec![Locator::udp(other, manager)];
+            }
+        });
+    }
+    if !is_heard {
+        net.muted.extend([(0, 3), (1, 3)]);
+    }
+    let mut writer = publication(&mut net, 1, qos(Reliability::BestEffort));
+    let mut reader = subscription(&mut net, 3, qos(Reliability::BestEffort));
+    net.run_for(2_000);
+    for number in 0..500 {
+        write(&mut net, 1, &mut writer, number, 1_000);
+        net.run_for(10);
+    }
+    let wire = |from: usize, to: usize| net.wire.get(&(from, to)).copied().unwrap_or(0);
+    let out = wire(0, 3) + wire(1, 3);
+    // All that the application of the first host heard: of the second, and of its manager.
+    let heard = wire(3, 1) + wire(2, 1) + wire(0, 1);
+    let managed = wire(3, 0) + wire(2, 0) + wire(1, 0);
+    let taken = taken(&mut net, 3, &mut reader).len();
+    ([out, heard + managed], taken)
+}
+
+#[test]
+fn who_is_reported_by_a_manager_proves_its_address_itself() {
+    // Oracle: all samples where it hears; otherwise three times what came. Each sample has 1100
+    // octets on the wire.
+    let ([out, heard], taken) = sent_to_the_second(true);
+    assert_eq!(taken, 500);
+    assert!(out > 500 * 1_000, "{out}");
+    assert!(heard < 100_000, "{heard}");
+    let ([out, heard], taken) = sent_to_the_second(false);
+    println!("{out} octets out, {heard} octets in");
+    assert!(
+        out <= 3 * heard && taken == 0,
+        "{out} octets, {heard} octets"
+    );
+}
+
 #[test]
 fn datagrams_of_other_versions_are_counted_by_version() {
     let mut one = participant(config(Role::Application, address(0), 0));
-    let mut two = participant(Config::new(GuidPrefix([1; 12]), 0));
+    let mut two = participant(Config::new(GuidPrefix([1; 12]), 0, [7; 16]));
     let origin = Origin::Ip(IpAddr::V4(address(1)));
     let v1 = b"RTPS\x01\x00\x00\x00\x0A\x4D\x00\x01\x00\x00\x07\x01".as_slice();
     let v2 = b"RTPS\x02\x05\x01\xFE\x0A\x4D\x00\x01\x00\x00\x07\x01\x00\x00\x00\x00".as_slice();

@@ -154,7 +154,8 @@ fn config_v1(plant: &Plant<'_>, node: NodeId, role: RoleV1, (port, manager): (u1
 }
 
 fn config_of_both(plant: &Plant<'_>, node: NodeId, prefix: GuidPrefix) -> Config {
-    let mut config = Config::new(prefix, 0);
+    // Nobody guesses here.
+    let mut config = Config::new(prefix, 0, [0; 16]);
     config.name.clone_from(&plant.network.node(node).name);
     config.networks = vec![(Ipv4Addr::new(10, 0, 0, 0), 8)];
     config.datagram_max = DATAGRAM_MAX;

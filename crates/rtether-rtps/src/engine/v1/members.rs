@@ -6,6 +6,7 @@
 //! other report.
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use crate::discovery::ParticipantData;
 use crate::discovery::v1::{Membership, Ports, decode_participant};
@@ -114,7 +115,7 @@ impl Participant {
         let Some((data, _)) = self.described(prefix, payload) else {
             return;
         };
-        let reachable = self.reachable(&data.metatraffic_unicast, false);
+        let reachable = self.reachable(prefix, &data.metatraffic_unicast, false);
         let Some(origin) = reachable.first().map(Locator::origin) else {
             self.counters.unanswered += 1;
             return;
@@ -148,6 +149,9 @@ impl Participant {
             Some(_) => Instant::NEVER,
             None => now + member.data.lease.min(self.config.lease_max),
         };
+        if self.remotes.contains_key(&prefix) {
+            self.meet_at(&member);
+        }
         let Some(known) = self.remotes.get_mut(&prefix) else {
             self.add_member(now, own, member, until);
             return;
@@ -161,12 +165,19 @@ impl Participant {
         }
         known.data.clone_from(&member.data);
         known.announcement = member.payload.to_vec();
-        self.addresses.vouch(member.origin);
+        known.proved.retain(|one| *one == member.origin);
         self.know_built_in(now, prefix);
         if own == Role::Manager && member.via.is_none() {
             self.publish_member(now, member.data.guid(), Some(member.payload));
         }
         self.sight(Change::Changed, || Sighted::Participant(member.data));
+    }
+
+    /// Adds the address of a participant.
+    fn meet_at(&mut self, member: &Member<'_>) {
+        if !self.config.any_source {
+            self.addresses.meet(member.origin);
+        }
     }
 
     fn add_member(&mut self, now: Instant, own: Role, member: Member<'_>, until: Instant) {
@@ -177,6 +188,7 @@ impl Participant {
         if !self.make_room(now, member.origin) {
             return;
         }
+        self.meet_at(&member);
         let data = member.data;
         let prefix = data.prefix;
         self.remotes.insert(
@@ -186,7 +198,9 @@ impl Participant {
                 announcement: member.payload.to_vec(),
                 origin: member.origin,
                 since: now,
+                // Believed, or vouched for by one who is; what it is sent is limited all the same.
                 has_answered: true,
+                proved: Vec::new(),
                 expires_at: until,
                 writers: BTreeMap::new(),
                 readers: BTreeMap::new(),
@@ -195,7 +209,6 @@ impl Participant {
             },
         );
         self.lease_at = self.lease_at.min(until);
-        self.addresses.vouch(member.origin);
         if self.is_watching() {
             self.sight(Change::New, || Sighted::Participant(data));
             return;

@@ -12,6 +12,7 @@ mod state;
 
 use alloc::vec::Vec;
 
+use super::remotes::Places;
 use super::{LocalReader, LocalWriter, PUBLICATIONS, Participant, Protocol, Remote, SUBSCRIPTIONS};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::qos::Qos;
@@ -139,10 +140,17 @@ impl Participant {
         let Some((remote, other)) = remote.zip(other) else {
             return;
         };
-        let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
-        for (is_writer, entity, place) in matching(own, other, remote.via.is_none()) {
+        let unicast = self.reachable(prefix, &remote.data.metatraffic_unicast, false);
+        let all = matching(own, other, remote.via.is_none());
+        let proving = all.iter().find(|(is_writer, ..)| !is_writer).copied();
+        for one in all {
+            let (is_writer, entity, place) = one;
             let guid = Guid::new(prefix, entity);
-            let locators = (unicast.clone(), Vec::new());
+            let locators = if proving == Some(one) {
+                Places::Secret(unicast.clone())
+            } else {
+                Places::Usual(unicast.clone(), Vec::new())
+            };
             self.match_built_in(now, (guid, is_writer), place, locators);
         }
     }
@@ -164,7 +172,7 @@ impl Participant {
 
 impl Remote {
     /// Returns whether the participant is a manager.
-    fn is_manager(&self) -> bool {
+    pub(super) fn is_manager(&self) -> bool {
         Source::of(self.data.prefix).role() == Some(Role::Manager)
     }
 }

@@ -1,6 +1,7 @@
 //! Reception of datagrams of RTPS 1.0.
 
 use crate::engine::Participant;
+use crate::engine::addresses::Recipient;
 use crate::engine::receive::{Context, SUBMESSAGES_MAX};
 use crate::guid::{EntityId, Guid};
 use crate::locator::Origin;
@@ -31,14 +32,20 @@ impl Participant {
             origin,
             may_speak: self.may_speak(from, origin),
             is_for_us: true,
+            may_prove: true,
             time: None,
         };
         if context.may_speak {
             self.on_sign_of_life(now, from);
         }
         for submessage in message.submessages().take(SUBMESSAGES_MAX) {
-            self.handle_v1(now, own, &mut context, submessage?);
+            let handled = submessage.map(|one| self.handle_v1(now, own, &mut context, one));
+            if let Err(malformed) = handled {
+                self.credit(from, origin, datagram.len());
+                return Err(malformed);
+            }
         }
+        self.credit(from, origin, datagram.len());
         Ok(())
     }
 
@@ -90,16 +97,14 @@ impl Participant {
         }
     }
 
-    fn handle_ack(&mut self, now: Instant, context: &Context, ack: &Ack) {
+    fn handle_ack(&mut self, now: Instant, context: &mut Context, ack: &Ack) {
         if ack.writer == SELF_WRITER {
             // A manager that lacks the announcement asks for it.
-            let remote = self.remotes.get(&context.from);
-            let place = remote.and_then(|remote| remote.data.metatraffic_unicast.first());
-            let place = place
-                .copied()
-                .filter(|to| self.config.may_send_to(to, false));
+            let place = self.place_of(context.from);
             let is_lacking = ack.set.base() <= self.v1.announced;
-            let place = place.filter(|to| is_lacking && !self.announcements.contains(to));
+            let is_queued =
+                |place: &Recipient| self.announcements.iter().any(|one| one.to == place.to);
+            let place = place.filter(|place| is_lacking && !is_queued(place));
             if let Some(to) = place {
                 self.announce(to);
             }
@@ -107,6 +112,7 @@ impl Participant {
         }
         let from = Guid::new(context.from, ack.reader);
         let counted = ack.counted(self.v1.tick());
+        self.handle_proof(now, context, from, &counted);
         let writer = self.writer_named(ack.writer);
         if !writer.is_some_and(|local| local.writer.on_ack_nack(now, from, &counted)) {
             self.counters.strangers += 1;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::super::proxy::Wanted;
 use super::super::{Sending, Writer};
 use super::{TIMESTAMP, gap, heartbeat, inline_qos, is_fragmented, next_wanted};
-use crate::locator::Locator;
+use crate::engine::Recipient;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::wire::{Builder, Fragment, data_size};
 
@@ -29,13 +29,13 @@ impl Writer {
         index: usize,
         sending: &Sending,
         buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
+    ) -> Option<Recipient> {
         let last = self.cache.last();
         let proxy = self.proxies.get(index)?;
         proxy.wanted(last)?;
-        let (locator, guid) = (proxy.place()?, proxy.remote.guid);
+        let (recipient, guid) = (proxy.recipient()?, proxy.remote.guid);
         let mut message = sending.message(buffer);
-        message.info_destination(guid.prefix);
+        message.only_for(guid.prefix, proxy.offset());
         let mut sent = 0_u32;
         while let Some(wanted) = self.proxies.get(index).and_then(|proxy| proxy.wanted(last)) {
             let step = match wanted {
@@ -72,7 +72,7 @@ impl Writer {
                 self.heartbeat_count = heartbeat.count;
             }
         }
-        Some(locator)
+        Some(recipient)
     }
 
     /// Writes a sample for a reader, or a GAP if there is none with this number.
