@@ -36,17 +36,20 @@ impl Column {
         (Self::Vlan, "vlan"),
     ];
 
+    /// Those without which there is no flow.
+    pub(crate) const NEEDED: [Self; 4] = [Self::From, Self::To, Self::Size, Self::Period];
+
     const fn is_time(self) -> bool {
         matches!(self, Self::Period | Self::Deadline)
     }
 }
 
-/// A column of the file: its title, and the unit of a time.
+/// A column of the file: its title, and the unit of a time; each cell has its own if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) column: Column,
     pub(crate) title: String,
-    pub(crate) unit: Duration,
+    pub(crate) unit: Option<Duration>,
 }
 
 /// Which column of a list of flows means what.
@@ -70,6 +73,19 @@ impl Columns {
         }
     }
 
+    /// The keys of a scenario as titles, with units in the cells.
+    pub(crate) fn of_scenarios() -> Self {
+        let sources = Column::ALL.iter().map(|(column, word)| Source {
+            column: *column,
+            title: (*word).to_owned(),
+            unit: None,
+        });
+        Self {
+            sources: sources.collect(),
+            is_usual: true,
+        }
+    }
+
     /// Reads `from=SourceNode,to=DestinationNode,size=Size,period=Period:us`; times have a unit.
     pub fn parse(text: &str) -> Result<Self, String> {
         let sources = text.split(',').map(source);
@@ -82,8 +98,9 @@ impl Columns {
                 return Err(format!("`{}` is given twice", word(source.column)));
             }
         }
-        for (needed, name) in &Column::ALL[1..5] {
-            if !sources.iter().any(|source| source.column == *needed) {
+        for needed in Column::NEEDED {
+            let name = word(needed);
+            if !sources.iter().any(|source| source.column == needed) {
                 return Err(format!(
                     "`{name}` is missing; from, to, size and period are needed"
                 ));
@@ -124,22 +141,26 @@ fn source(text: &str) -> Result<Source, String> {
         return Ok(Source {
             column,
             title: title.trim().to_owned(),
-            unit: Duration::ZERO,
+            unit: None,
         });
     }
     let wrong = || format!("write the unit of `{name}`: {name}={}:us", title.trim());
     let (title, unit) = title.rsplit_once(':').ok_or_else(wrong)?;
-    let unit = match unit.trim() {
-        "ns" => Duration::from_ns(1),
-        "us" => Duration::from_us(1),
-        "ms" => Duration::from_ms(1),
-        "s" => Duration::from_secs(1),
-        _ => return Err(wrong()),
-    };
     Ok(Source {
         column,
         title: title.trim().to_owned(),
-        unit,
+        unit: Some(unit_of_time(unit.trim()).ok_or_else(wrong)?),
+    })
+}
+
+/// Returns a unit of time.
+pub(crate) fn unit_of_time(unit: &str) -> Option<Duration> {
+    Some(match unit {
+        "ns" => Duration::from_ns(1),
+        "us" | "µs" => Duration::from_us(1),
+        "ms" => Duration::from_ms(1),
+        "s" => Duration::from_secs(1),
+        _ => return None,
     })
 }
 
@@ -151,7 +172,7 @@ mod tests {
     fn columns_are_read_or_refused_with_a_remedy() {
         let read = Columns::parse("from=a, to=b, size=c,period=d e:us").expect("columns");
         assert_eq!(read.sources()[3].title, "d e");
-        assert_eq!(read.sources()[3].unit, Duration::from_us(1));
+        assert_eq!(read.sources()[3].unit, Some(Duration::from_us(1)));
         assert_eq!(Columns::tsnkit().sources().len(), 5);
         for (text, part) in [
             ("from=a,to=b,size=c", "`period` is missing"),

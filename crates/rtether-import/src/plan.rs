@@ -79,88 +79,84 @@ pub enum Code {
     TooMany,
     /// Gaps between sessions of a capture.
     Sessions,
+    /// What a check would say of the plant.
+    Plant,
 }
 
 impl Code {
     /// Returns the name in files.
     pub const fn name(self) -> &'static str {
-        self.words().0
+        match self {
+            Self::NoSubscriber => "no-subscriber",
+            Self::SharedAddress => "shared-address",
+            Self::NoAddress => "no-address",
+            Self::NoDataSet => "no-data-set",
+            Self::UnknownSize => "unknown-size",
+            Self::TooLarge => "too-large",
+            Self::UnknownDevice => "unknown-device",
+            Self::UnknownBlock => "unknown-block",
+            Self::NoInterface => "no-interface",
+            Self::BadValue => "bad-value",
+            Self::SameName => "same-name",
+            Self::Contradiction => "contradiction",
+            Self::UnusedCable => "unused-cable",
+            Self::NotConnected => "not-connected",
+            Self::NotRead => "not-read",
+            Self::CutOff => "cut-off",
+            Self::TooFew => "too-few",
+            Self::TooMany => "too-many",
+            Self::Sessions => "sessions",
+            Self::Plant => "plant",
+        }
     }
 
     /// Returns what the user can do about it.
     pub const fn help(self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::NoSubscriber => (
-                "no-subscriber",
-                "bind its subscribers in the system tool, or name them under `to`",
-            ),
-            Self::SharedAddress => (
-                "shared-address",
-                "give each publisher an address of its own: filters in switches and devices cannot tell these apart",
-            ),
-            Self::NoAddress => (
-                "no-address",
-                "add it under `Communication` if the device publishes it; without, it is left out",
-            ),
-            Self::NoDataSet => (
-                "no-data-set",
-                "name a data set if the device publishes it; without, it is left out",
-            ),
-            Self::UnknownSize => (
-                "unknown-size",
-                "complete the data sets and type templates, or correct `size`, where the scenario says what is assumed",
-            ),
-            Self::TooLarge => (
-                "too-large",
-                "check the data set: with its longest texts it does not fit; the largest frame is assumed",
-            ),
-            Self::UnknownDevice => (
-                "unknown-device",
-                "import the file of the whole station, or remove the reference",
-            ),
-            Self::UnknownBlock => (
-                "unknown-block",
-                "remove the reference, or add the control block",
-            ),
-            Self::NoInterface => (
-                "no-interface",
-                "connect the subscriber to the subnetwork; it is not among the listeners",
-            ),
-            Self::BadValue => ("bad-value", "correct it; the scenario says what is assumed"),
-            Self::SameName => ("same-name", "rename one; the first is used"),
-            Self::Contradiction => (
-                "contradiction",
-                "export all files again from one project; what the file of the device itself says counts",
-            ),
-            Self::UnusedCable => (
-                "unused-cable",
-                "name each cable once at each of its two ends, one of which is a switch",
-            ),
-            Self::NotConnected => (
-                "not-connected",
-                "connect an access point under `Communication`; without, it is left out",
-            ),
-            Self::NotRead => ("not-read", "add flows by hand if it matters"),
-            Self::CutOff => (
-                "cut-off",
-                "capture whole frames, and end the capture before the file is copied",
-            ),
-            Self::TooFew => (
-                "too-few",
-                "capture longer if they matter: three frames of a stream show when it sends",
-            ),
-            Self::TooMany => (
-                "too-many",
-                "capture a part of the plant, or filter the capture",
-            ),
-            Self::Sessions => (
-                "sessions",
-                "each session is looked at for itself; give one of them if they differ",
-            ),
+            Self::NoSubscriber => {
+                "bind its subscribers in the system tool, or name them under `to`"
+            }
+            Self::SharedAddress => {
+                "give each publisher an address of its own: filters in switches and devices cannot tell these apart"
+            }
+            Self::NoAddress => {
+                "add it under `Communication` if the device publishes it; without, it is left out"
+            }
+            Self::NoDataSet => {
+                "name a data set if the device publishes it; without, it is left out"
+            }
+            Self::UnknownSize => {
+                "complete the data sets and type templates, or correct `size`, where the scenario says what is assumed"
+            }
+            Self::TooLarge => {
+                "check the data set: with its longest texts it does not fit; the largest frame is assumed"
+            }
+            Self::UnknownDevice => "import the file of the whole station, or remove the reference",
+            Self::UnknownBlock => "remove the reference, or add the control block",
+            Self::NoInterface => {
+                "connect the subscriber to the subnetwork; it is not among the listeners"
+            }
+            Self::BadValue => "correct it; the scenario says what is assumed",
+            Self::SameName => "rename one; the first is used",
+            Self::Contradiction => {
+                "export all files again from one project; what the file of the device itself says counts"
+            }
+            Self::UnusedCable => {
+                "name each cable once at each of its two ends, one of which is a switch"
+            }
+            Self::NotConnected => {
+                "connect an access point under `Communication`; without, it is left out"
+            }
+            Self::NotRead => "add flows by hand if it matters",
+            Self::CutOff => "capture whole frames, and end the capture before the file is copied",
+            Self::TooFew => {
+                "capture longer if they matter: three frames of a stream show when it sends"
+            }
+            Self::TooMany => "capture a part of the plant, or filter the capture",
+            Self::Sessions => {
+                "each session is looked at for itself; give one of them if they differ"
+            }
+            Self::Plant => "`rtether check` says so of the scenario, at its line",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Networks of output ports as Saihu has them, in JSON: `network`, `flows` and `servers`.
 //!
 //! Such a file knows output ports and no nodes, so that names tell them: `s1-o2` is the second port
-//! of `s1`, as our export writes it; a server with another name is a node of its own with one port.
+//! of `s1`, as our export writes it, or the third in a file that has a port 0; a server with another name is a node of its own with one port.
 //! Where a path leads from one port to another, a link joins their nodes; behind its last port is the
 //! listener. A flow's curve becomes the release that has it: a period, with jitter if less than two
 //! packets come at once, else bursts, as far apart as its rate says.
@@ -86,6 +86,7 @@ pub(crate) fn import(name: &str, text: &str) -> Result<Plan, ImportError> {
 struct Read<'d> {
     servers: BTreeMap<&'d str, Server>,
     flows: Vec<Flow<'d>>,
+    numbers: Numbers,
     is_fifo: bool,
     has_packets: bool,
 }
@@ -158,11 +159,20 @@ impl<'d> Read<'d> {
             return Err("it has no flows".into());
         }
         Ok(Self {
+            numbers: Numbers::of(&servers),
             servers,
             flows,
             is_fifo: word("multiplexing", "FIFO").eq_ignore_ascii_case("fifo"),
             has_packets: packetizer.unwrap_or(has_option),
         })
+    }
+}
+
+impl Read<'_> {
+    /// Returns the node that sends a flow.
+    fn talker(&self, flow: &Flow<'_>) -> String {
+        let first = flow.paths.first().and_then(|(ports, _)| ports.first());
+        self.numbers.port(first.copied().unwrap_or_default()).0
     }
 }
 
@@ -346,16 +356,38 @@ struct Network {
     listeners: Vec<Vec<String>>,
 }
 
-/// Returns the node and the number of an output port.
-fn port(server: &str) -> Port {
-    let parts = server.rsplit_once("-o");
-    let parts = parts.and_then(|(node, number)| Some((node, number.parse::<usize>().ok()?)));
-    match parts {
-        Some((node, number)) if !node.is_empty() && (1..=MAX_PORTS).contains(&number) => {
-            (node.to_owned(), number)
+/// How the ports of a file count: from one as ours, or from zero.
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: usize,
+}
+
+impl Numbers {
+    /// A file that has a port 0 counts from it.
+    fn of(servers: &BTreeMap<&str, Server>) -> Self {
+        let mut servers = servers.keys();
+        let has_zero = servers.any(|server| matches!(parts(server), Some((_, 0))));
+        Self {
+            first: usize::from(!has_zero),
         }
-        Some(_) | None => (server.to_owned(), 1),
     }
+
+    /// Returns the node and the number of an output port, from one.
+    fn port(self, server: &str) -> Port {
+        match parts(server) {
+            Some((node, number)) if number >= self.first => {
+                (node.to_owned(), number - self.first + 1)
+            }
+            Some(_) | None => (server.to_owned(), 1),
+        }
+    }
+}
+
+/// Returns the node and the number that the name of an output port has.
+fn parts(server: &str) -> Option<(&str, usize)> {
+    let (node, number) = server.rsplit_once("-o")?;
+    let number = number.parse::<usize>().ok()?;
+    (!node.is_empty() && number <= MAX_PORTS).then_some((node, number))
 }
 
 impl Network {
@@ -373,14 +405,14 @@ impl Network {
                     (None, Some(known)) => known.clone(),
                     (None, None) => format!("{last}.end"),
                 };
-                let next = ports.iter().skip(1).map(|next| port(next).0);
+                let next = ports.iter().skip(1).map(|next| read.numbers.port(next).0);
                 for (number, (at, to)) in ports.iter().zip(next.chain([behind.clone()])).enumerate()
                 {
                     if !read.servers.contains_key(at) {
                         return Err(format!("there is no server {}", quote(at)));
                     }
                     if number > 0 {
-                        inner.insert(port(at).0);
+                        inner.insert(read.numbers.port(at).0);
                     }
                     match ahead.get(at) {
                         Some(known) if *known != to => {
@@ -399,7 +431,7 @@ impl Network {
             }
             network.listeners.push(own);
         }
-        network.nodes(&ahead, &inner)?;
+        network.nodes(read.numbers, &ahead, &inner)?;
         network.join(read, &ahead)?;
         Ok(network)
     }
@@ -407,12 +439,13 @@ impl Network {
     /// Takes nodes that send on what others send for switches.
     fn nodes(
         &mut self,
+        numbers: Numbers,
         ahead: &BTreeMap<&str, String>,
         inner: &BTreeSet<String>,
     ) -> Result<(), String> {
         let mut talkers: BTreeMap<String, usize> = BTreeMap::new();
         for (server, to) in ahead {
-            let (node, number) = port(server);
+            let (node, number) = numbers.port(server);
             if inner.contains(&node) {
                 let most = self.switches.entry(node).or_default();
                 *most = number.max(*most);
@@ -432,20 +465,20 @@ impl Network {
     fn join(&mut self, read: &Read<'_>, ahead: &BTreeMap<&str, String>) -> Result<(), String> {
         let mut open: BTreeMap<(String, String), Vec<Port>> = BTreeMap::new();
         for (server, to) in ahead {
-            let own = port(server);
+            let own = read.numbers.port(server);
             let pair = (own.0.clone(), to.clone());
             open.entry(pair).or_default().push(own);
         }
         let mut by_port: BTreeMap<Port, &str> = BTreeMap::new();
         for server in ahead.keys() {
-            if let Some(other) = by_port.insert(port(server), server) {
+            if let Some(other) = by_port.insert(read.numbers.port(server), server) {
                 let (one, other) = (quote(server), quote(other));
                 return Err(format!("the servers {other} and {one} are one port"));
             }
         }
         let mut done = BTreeSet::new();
         for (server, to) in ahead {
-            let own = port(server);
+            let own = read.numbers.port(server);
             if !done.insert(own.clone()) {
                 continue;
             }
@@ -550,7 +583,7 @@ fn write(name: &str, read: &Read<'_>, network: &Network) -> (String, Vec<Assumpt
     let mut longest = Duration::ZERO;
     for (flow, listeners) in read.flows.iter().zip(&network.listeners) {
         let own = names.take(flow.name);
-        let span = write_flow(&mut sheet, flow, &own, &of, listeners);
+        let span = write_flow(&mut sheet, (flow, &read.talker(flow)), &own, &of, listeners);
         longest = longest.max(span);
     }
     sheet.line("");
@@ -564,15 +597,13 @@ fn write(name: &str, read: &Read<'_>, network: &Network) -> (String, Vec<Assumpt
 /// Writes a flow; returns its period, or the least time between its bursts.
 fn write_flow<'n>(
     sheet: &mut Sheet,
-    flow: &Flow<'_>,
+    (flow, talker): (&Flow<'_>, &str),
     name: &str,
     of: &impl Fn(&str) -> &'n str,
     listeners: &[String],
 ) -> Duration {
-    let talker = flow.paths.first().and_then(|(ports, _)| ports.first());
-    let talker = port(talker.copied().unwrap_or_default()).0;
     sheet.line(&format!("  - name: {}", scalar(name)));
-    sheet.line(&format!("    from: {}", scalar(of(&talker))));
+    sheet.line(&format!("    from: {}", scalar(of(talker))));
     let to: BTreeSet<&str> = listeners.iter().map(|to| of(to)).collect();
     let to: Vec<String> = to.into_iter().map(scalar).collect();
     sheet.line(&format!("    to: [{}]", to.join(", ")));

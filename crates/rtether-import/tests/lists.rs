@@ -101,6 +101,32 @@ fn columns_that_the_user_names() {
     assert_eq!(plan.findings[0].line, 3);
 }
 
+/// Oracle: the list, in the words of scenarios; a size may stand alone, and a deadline is not needed.
+#[test]
+fn keys_of_scenarios_are_titles() {
+    let text = "name,from,to,period,size,deadline
+a,x,y,2 ms,64 B,1.5 ms
+b,y,x,250us,100,
+";
+    let plan = import("list.csv", text.as_bytes(), &Options::new()).expect("a plan");
+    has(
+        &plan,
+        &[
+            "- name: a",
+            "from: x",
+            "period: 2 ms",
+            "size: 64 B",
+            "deadline: 1500 us",
+            "period: 250 us",
+            "size: 100 B",
+        ],
+    );
+    let wrong = text.replace("2 ms", "2");
+    let wrong = import("list.csv", wrong.as_bytes(), &Options::new()).expect_err("no unit");
+    assert_eq!(wrong.line, Some(2));
+    assert!(wrong.remedy.contains("a time with its unit"), "{wrong}");
+}
+
 /// Oracle: each list has one mistake.
 #[test]
 fn mistakes_have_a_place_and_a_remedy() {

@@ -105,7 +105,7 @@ class Studies(Base):
     def test_the_study_of_the_guide_is_one(self) -> None:
         file = ROOT / "docs/guides/substation-study.yaml"
         text = file.read_text(encoding="utf-8")
-        study = rtether._rtether.Study.open(str(file), text, None, [])
+        study = rtether._rtether.Study.open(str(file), text, None, [str(ROOT / "scenarios")])
         self.assertEqual(len(study), 10_000)
         self.assertIn('"ct-vt to protection unit"', study.run(0))
 

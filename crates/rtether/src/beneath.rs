@@ -94,7 +94,7 @@ impl Beneath {
     }
 
     fn how(&self, folder: &Path) -> String {
-        format!("if it may be read, {}", (self.remedy)(folder))
+        format!("if it may be read, {}", (self.remedy)(&plain(folder)))
     }
 
     /// Says why there is no file, and which one may be meant.
@@ -146,16 +146,22 @@ fn or_working(folder: &Path) -> &Path {
 
 /// Returns a path from the root, without `.` and `..`; links are not looked at.
 fn absolute(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(or_working(path)).ok()?;
+    std::path::absolute(or_working(path))
+        .ok()
+        .map(|path| plain(&path))
+}
+
+/// Returns a path without `.`, and without `..` behind other parts; links are not looked at.
+fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => _ = plain.pop(),
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        match (part, plain.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = plain.pop(),
+            _ => plain.push(part),
         }
     }
-    Some(plain)
+    or_working(&plain).to_owned()
 }
 
 /// Returns what a regular file holds.

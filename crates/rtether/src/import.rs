@@ -1,16 +1,19 @@
 //! Plans from the files of other tools, shown in every format.
 //!
-//! [`import`] reads a file; its plan is the text of a scenario for [`scenario::load`], with what was
-//! assumed and found.
+//! [`import`] reads a file; its plan is the text of a scenario, with what was assumed and found, and
+//! [`scenario::load`] takes it.
 //!
 //! [`scenario::load`]: crate::scenario::load
 
 use std::collections::BTreeSet;
 
+mod loads;
+
+pub use loads::{import, import_all, import_captures};
 pub use rtether_import::{
     Assumption, Before, Cabling, Class, Code, Column, Columns, Count, File, Finding, Frequency,
-    ImportError, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey, import,
-    import_all, import_captures, is_capture, recognize, stamp,
+    ImportError, Learner, Lesson, MAX_FILE_SIZE, Options, Plan, Sight, Source, StreamKey,
+    is_capture, recognize, stamp,
 };
 pub use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};

@@ -46,7 +46,8 @@ pub(crate) struct ImportArgs {
     /// heartbeat=none sv=3ms report=none sporadic=none bulk=none, and the period for periodic]
     #[arg(long, value_name = "CLASS=TIME", value_parser = deadline)]
     pub(crate) deadline: Vec<Deadline>,
-    /// Titles of the columns of a list of flows, and the unit of times [default: those of tsnkit,
+    /// Titles of the columns of a list of flows, and the unit of times [default: the keys of
+    /// scenarios with units in the cells, if `from` and `to` are titles, else those of tsnkit,
     /// from=src,to=dst,size=size,period=period:ns,deadline=deadline:ns]
     #[arg(long, value_name = "NAME=TITLE,...", value_parser = Columns::parse)]
     pub(crate) columns: Option<Columns>,

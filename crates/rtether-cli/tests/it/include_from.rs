@@ -72,9 +72,9 @@ fn a_study_names_files_beneath_its_folder() {
     let folder = folder();
     let refused = run(&folder, "sweep studies/study.yaml --out out");
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let remedy = "add `--include-from studies/../plants`";
+    let remedy = "add `--include-from plants`";
     assert!(refused.err.contains(remedy), "{}", refused.err);
-    let line = "sweep studies/study.yaml --out out --include-from studies/../plants";
+    let line = "sweep studies/study.yaml --out out --include-from plants";
     let refused = run(&folder, line);
     let remedy = "add `--include-from shared`";
     assert!(refused.err.contains(remedy), "{}", refused.err);

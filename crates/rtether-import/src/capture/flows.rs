@@ -90,6 +90,8 @@ pub(super) struct Found {
     pub(super) dropped: usize,
     /// Sessions were cut at gaps, in this many streams.
     pub(super) cut: usize,
+    /// Streams whose DSCP no flow can have, and one of these.
+    pub(super) unmarked: (usize, u8),
     /// One group address with several talkers, with the first packets that show it.
     pub(super) shared: Vec<(u64, Mac, usize)>,
 }
@@ -114,6 +116,9 @@ pub(super) fn flows(streams: &Streams, relations: &Relations, connections: &Conn
         if flows.len() == before {
             found.rare.0 += 1;
             found.rare.1 += stream.frames;
+        } else if stream.dscp > 0 && !stream.over.has_dscp() {
+            found.unmarked.0 += 1;
+            found.unmarked.1 = found.unmarked.1.max(stream.dscp);
         }
     }
     for flow in &mut flows {
@@ -221,7 +226,11 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         size_why,
         tag: stream.key.tag.filter(|tag| tag.vid < 4095),
         tag_why: None,
-        dscp: stream.dscp,
+        dscp: if stream.over.has_dscp() {
+            stream.dscp
+        } else {
+            0
+        },
         deadline: None,
         release,
         interface: stream.key.interface,

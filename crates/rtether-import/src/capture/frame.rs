@@ -78,6 +78,11 @@ impl Over {
         }
     }
 
+    /// Returns whether a flow can have a DSCP.
+    pub(super) const fn has_dscp(self) -> bool {
+        matches!(self, Self::Udp | Self::Tcp | Self::Icmp)
+    }
+
     /// Returns the octets of headers and check sequence around a payload, without a tag.
     pub(super) const fn around(self) -> u64 {
         18 + match self {
@@ -265,8 +270,11 @@ impl<'a> Frame<'a> {
             }
             TCP => {
                 let size = self.tcp(inside, total.saturating_sub(head))?;
-                self.over = Over::Tcp;
-                self.size = size;
+                // A connection has two ends; what is sent to a group is frames.
+                if !is_group(self.path.destination) {
+                    self.over = Over::Tcp;
+                    self.size = size;
+                }
             }
             ICMP => {
                 self.over = Over::Icmp;
@@ -288,6 +296,7 @@ impl<'a> Frame<'a> {
         };
         self.path.ends = Some([address(8)?, address(24)?]);
         self.path.protocol = *octets.get(6)?;
+        self.dscp = (octets.first()? << 2 | octets.get(1)? >> 6) & 0x3f;
         let length = usize::from(u16_at(octets, 4)?);
         self.size = if length == 0 { room } else { length + 40 };
         let inside = octets.get(40..).unwrap_or_default();

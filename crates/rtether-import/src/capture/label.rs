@@ -91,6 +91,7 @@ pub(super) fn protocol(over: Over, path: &Path) -> String {
         (Over::Profinet, ..) => format!("PROFINET {:04X}", path.own),
         (Over::Raw, frame::PROFINET, _) => format!("PROFINET acyclic {:04X}", path.own),
         (Over::Raw, 0x0800, 2) => "IGMP".into(),
+        (Over::Raw, 0x0800, 6) => ports("TCP to a group,"),
         (Over::Raw, 0x0800, protocol) => format!("IP protocol {protocol}"),
         (Over::Raw, 0x86DD, 6) => ports("TCP over IPv6"),
         (Over::Raw, 0x86DD, 17) => ports("UDP over IPv6"),

@@ -156,7 +156,15 @@ impl Seen {
     /// Notes what was left out, and what a user should look at.
     fn conclude(&mut self, found: &Found) {
         let (rare, frames) = found.rare;
+        let (unmarked, dscp) = found.unmarked;
         let notes = [
+            (
+                unmarked > 0,
+                Code::NotRead,
+                format!(
+                    "{unmarked} streams have a DSCP, such as {dscp}, which a flow has only over UDP, TCP or ICMP with IPv4"
+                ),
+            ),
             (
                 rare > 0,
                 Code::TooFew,

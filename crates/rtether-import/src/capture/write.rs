@@ -235,7 +235,11 @@ pub(super) fn write(
     let span = Duration::from_ms(network.duration);
     let why = "long enough for a first look";
     sheet.assumed(&format!("run: {{ for: {} }}", time(span)), "run.for", why);
-    sheet.accept(flows.iter().any(|flow| deadline(flow, options).is_some()));
+    // Bulk alone has nothing to hold.
+    let is_bulk = |flow: &Flow| matches!(flow.release, Release::Bulk { .. });
+    if !flows.iter().all(is_bulk) {
+        sheet.accept(flows.iter().any(|flow| deadline(flow, options).is_some()));
+    }
     sheet.done()
 }
 
@@ -454,7 +458,7 @@ impl Writer<'_> {
                     None => format!("period: {}", time(*period)),
                 };
                 self.noted(sheet, &line, "period", why);
-                self.phase(sheet, *period, run);
+                sheet.phase(&self.name, *period, run, self.number);
                 if jitter.as_ps() >= STAMPS {
                     let jitter = rounded_up(*jitter).min(Duration::from_ps(period.as_ps() - 1));
                     let line = format!("jitter: {}", time(jitter));
@@ -469,7 +473,7 @@ impl Writer<'_> {
                 let line = format!("period: {}", time(*least));
                 let why = "the least gap that was seen; on a grid, so that a short run has one";
                 self.assumed(sheet, &line, "period", why);
-                self.phase(sheet, *least, run);
+                sheet.phase(&self.name, *least, run, self.number);
             }
             Release::Sporadic {
                 least,
@@ -503,18 +507,6 @@ impl Writer<'_> {
                 }
             }
         }
-    }
-
-    /// Places the first release of a slow flow within the run.
-    fn phase(&self, sheet: &mut Sheet, period: Duration, run: Duration) {
-        if period.as_ps() <= run.as_ps() / 2 {
-            return;
-        }
-        // Spread over the first half of the run by a step prime to it.
-        let step = i64::try_from(self.number % 97).unwrap_or(0) * 37 % 97;
-        let phase = Duration::from_ps(run.as_ps() / 200 * step);
-        let line = format!("phase: {}", time(phase));
-        self.assumed(sheet, &line, "phase", "within the run, which is short");
     }
 }
 

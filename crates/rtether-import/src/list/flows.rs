@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rtether_model::quantity::Duration;
 
 use super::table::{Cells, Table};
-use crate::columns::{Column, Columns, Source};
+use crate::columns::{Column, Columns, Source, unit_of_time};
 use crate::error::ImportError;
 
 /// Longest time that a list may state.
@@ -37,7 +37,8 @@ pub(super) fn read(list: &Table, columns: &Columns) -> Result<Vec<Row>, ImportEr
     let mut found: Vec<(usize, &Source)> = Vec::new();
     for source in columns.sources() {
         // A column that nobody stated may be missing, if a flow can be without.
-        let is_optional = columns.is_usual() && source.column == Column::Deadline;
+        let is_needed = Column::NEEDED.contains(&source.column);
+        let is_optional = columns.is_usual() && !is_needed;
         if !is_optional || list.find(&source.title).is_some() {
             found.push((list.column(&source.title)?, source));
         }
@@ -86,7 +87,7 @@ fn row(cells: Cells<'_>, columns: &[(usize, &Source)]) -> Result<Row, ImportErro
                 }
             }
             Column::Size => {
-                row.size = cells.number(column, LARGEST)?.max(1);
+                row.size = size(cells, column)?.max(1);
             }
             Column::Period => row.period = span(cells, column, source.unit)?,
             Column::Deadline if cell.is_empty() => {}
@@ -127,9 +128,29 @@ fn names(cell: &str) -> Vec<String> {
     names.collect()
 }
 
-/// Reads a time in a unit, with decimals.
-fn span(cells: Cells<'_>, column: usize, unit: Duration) -> Result<Duration, ImportError> {
+/// Reads octets, of which a cell may say the unit.
+fn size(cells: Cells<'_>, column: usize) -> Result<u64, ImportError> {
+    match cells.cell(column).strip_suffix('B').map(str::trim_end) {
+        None => cells.number(column, LARGEST),
+        Some(octets) => {
+            let octets = octets.parse().ok().filter(|octets| *octets <= LARGEST);
+            octets.ok_or_else(|| cells.wrong(column, "octets, such as 64 B"))
+        }
+    }
+}
+
+/// Reads a time in a unit, with decimals; without a unit, the cell has its own.
+fn span(cells: Cells<'_>, column: usize, unit: Option<Duration>) -> Result<Duration, ImportError> {
     let text = cells.cell(column);
+    let (text, unit) = if let Some(unit) = unit {
+        (text, unit)
+    } else {
+        let at = text.find(char::is_alphabetic).unwrap_or(text.len());
+        let (number, unit) = text.split_at(at);
+        let unit = unit_of_time(unit);
+        let unit = unit.ok_or_else(|| cells.wrong(column, "a time with its unit, as 2 ms"))?;
+        (number.trim_end(), unit)
+    };
     let wrong = || cells.wrong(column, "a time above zero, as a number of its unit");
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let part = part.trim_end_matches('0');

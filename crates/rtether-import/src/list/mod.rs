@@ -30,6 +30,8 @@ const USUAL_RATE: u64 = 1_000;
 const ONE_FRAME: u64 = 1500;
 /// Messages that a simulation may have, so that the first check is quick.
 const MESSAGES: i64 = 1_000_000;
+/// Longest run, in picoseconds.
+const LONGEST_RUN: i64 = 10_000_000_000_000;
 
 /// Most findings that are kept.
 const MAX_FINDINGS: usize = 2000;
@@ -58,8 +60,12 @@ pub(crate) fn import(files: &[(File<'_>, &str)], options: &Options) -> Result<Pl
         let remedy = "give one list of flows, and a list of links (`link`, `rate`) if there is one";
         return Err(ImportError::new(name, None, what, remedy));
     };
-    let tsnkit = Columns::tsnkit();
-    let columns = options.columns().unwrap_or(&tsnkit);
+    let usual = if list.find("from").is_some() && list.find("to").is_some() {
+        Columns::of_scenarios()
+    } else {
+        Columns::tsnkit()
+    };
+    let columns = options.columns().unwrap_or(&usual);
     let rows = flows::read(list, columns)?;
     let mut seen = BTreeSet::new();
     let again = rows.iter().filter(|row| !seen.insert(&row.name));
@@ -193,18 +199,23 @@ fn write(made: &Made<'_>, rows: &[Row], network: &Network) -> (String, Vec<Assum
     sheet.line("");
     sheet.line("flows:");
     let mut names = Names::default();
-    for row in rows {
-        flow(
-            &mut sheet,
-            row,
-            &names.take(&row.name),
-            network,
-            made.is_frame,
-        );
+    let run = duration(rows);
+    for (number, row) in rows.iter().enumerate() {
+        let name = names.take(&row.name);
+        flow(&mut sheet, row, &name, network, made.is_frame);
+        if row.burst == 1 && row.phase.is_none() {
+            sheet.phase(&name, row.period, run, number);
+        }
     }
     sheet.line("");
-    let line = format!("run: {{ for: {} }}", time(duration(rows)));
-    sheet.assumed(&line, "run.for", "several periods of every flow");
+    let line = format!("run: {{ for: {} }}", time(run));
+    let is_short = rows.iter().any(|row| row.period.as_ps() > run.as_ps() / 2);
+    let why = if is_short {
+        "long enough for a first look; slow flows have one packet"
+    } else {
+        "several periods of every flow"
+    };
+    sheet.assumed(&line, "run.for", why);
     sheet.accept(rows.iter().any(|row| row.deadline.is_some()));
     sheet.done()
 }
@@ -357,7 +368,8 @@ fn flow(sheet: &mut Sheet, row: &Row, name: &str, network: &Network, is_frame: b
     }
 }
 
-/// Returns ten of the longest periods, or less if that would be too many messages.
+/// Returns ten of the longest periods, or less if that would be too many messages or too long: a
+/// backup each day does not make a run of a day.
 fn duration(rows: &[Row]) -> Duration {
     let longest = rows.iter().map(|row| row.period.as_ps()).max().unwrap_or(1);
     let rate: i128 = rows
@@ -368,7 +380,8 @@ fn duration(rows: &[Row]) -> Duration {
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let span = longest
         .saturating_mul(10)
-        .min(most.max(longest.saturating_mul(2)));
+        .min(most.max(longest.saturating_mul(2)))
+        .min(LONGEST_RUN);
     // Whole microseconds read better.
     Duration::from_us(span.div_euclid(1_000_000).max(1))
 }

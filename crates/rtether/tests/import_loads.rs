@@ -1,0 +1,293 @@
+//! What an import writes, a check takes: generated files of every format, and files of the field.
+//! Oracle: the loader; where it says no, the import has said so.
+
+#[allow(dead_code, reason = "these tests need a part of it")]
+#[path = "../../rtether-import/tests/capture/mod.rs"]
+mod capture;
+
+use std::fmt::Write as _;
+
+use capture::{ethernet, ipv4, pcap, udp};
+use proptest::prelude::*;
+use rtether::import::{Code, File, Options, Plan, import, import_all};
+use rtether::scenario::{self, Severity};
+
+/// Imports files; what comes of it loads, and says what it warns of.
+fn taken(files: &[(&str, &[u8])]) -> Option<Plan> {
+    let files = files.iter().map(|(name, octets)| File { name, octets });
+    let files: Vec<File<'_>> = files.collect();
+    let plan = import_all(&files, &Options::new()).ok()?;
+    let loaded = scenario::load("plan.yaml", &plan.scenario);
+    let words = loaded.text(scenario::render::Style::Plain);
+    assert!(loaded.scenario.is_some(), "{words}\n{}", plan.scenario);
+    let mut warnings = loaded.diagnostics.iter();
+    let has_warning = warnings.any(|found| found.severity == Severity::Warning);
+    let is_told = plan.findings.iter().any(|found| found.code == Code::Plant);
+    assert_eq!(has_warning, is_told, "{words}");
+    Some(plan)
+}
+
+/// A stream of a capture: protocol over IP or type, who, how often, and how much.
+#[derive(Clone, Debug)]
+struct Traffic {
+    kind: Kind,
+    from: u8,
+    to: u16,
+    period_us: u64,
+    size: usize,
+    tos: u8,
+    tag: Option<u16>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Ip(u8),
+    Ip6(u8),
+    Type(u16),
+    /// A length in place of a type.
+    Length,
+}
+
+impl Traffic {
+    fn frame(&self) -> Vec<u8> {
+        let data = vec![0x45; self.size];
+        let inside = match self.kind {
+            Kind::Ip(17) => udp(4000, 5000, &data),
+            Kind::Ip(6) => {
+                let mut head = vec![0x30, 0x39, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18];
+                head.extend([0; 6]);
+                head.extend(&data);
+                head
+            }
+            Kind::Ip(_) | Kind::Ip6(_) | Kind::Type(_) | Kind::Length => data,
+        };
+        let (kind, inside) = match self.kind {
+            Kind::Ip(protocol) => {
+                let to = u8::try_from(self.to & 0xff).expect("an octet");
+                let mut packet = ipv4(self.from, to, protocol, &inside);
+                packet[1] = self.tos;
+                (0x0800, packet)
+            }
+            Kind::Ip6(protocol) => {
+                let length = u16::try_from(inside.len()).expect("it fits").to_be_bytes();
+                let mut packet = vec![0x60 | self.tos >> 4, self.tos << 4, 0, 0];
+                packet.extend([length[0], length[1], protocol, 64]);
+                packet.extend([self.from; 16]);
+                packet.extend([7; 16]);
+                packet.extend(inside);
+                (0x86DD, packet)
+            }
+            Kind::Type(kind) => (kind, inside),
+            Kind::Length => (u16::try_from(self.size.max(3)).expect("a length"), inside),
+        };
+        ethernet(self.from, self.to, self.tag, kind, &inside)
+    }
+}
+
+const PROTOCOLS: &[u8] = &[1, 2, 6, 17, 47, 50, 51, 58, 89, 112, 132];
+const TYPES: &[u16] = &[0x88B8, 0x88BA, 0x8892, 0x88CC, 0x88B5, 0x0806, 0x892F];
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        4 => prop::sample::select(PROTOCOLS).prop_map(Kind::Ip),
+        2 => prop::sample::select(PROTOCOLS).prop_map(Kind::Ip6),
+        2 => prop::sample::select(TYPES).prop_map(Kind::Type),
+        1 => Just(Kind::Length),
+    ]
+}
+
+fn traffic() -> impl Strategy<Value = Traffic> {
+    let to = prop_oneof![1_u16..6, 0x100_u16..0x104];
+    let tag = proptest::option::of(any::<u16>());
+    let period = prop_oneof![20_u64..5_000, Just(1_000_u64), 100_000_u64..90_000_000];
+    let size = prop_oneof![0_usize..1_400, 1_350_usize..1_460];
+    (kind(), 1_u8..6, to, period, size, any::<u8>(), tag).prop_map(
+        |(kind, from, to, period_us, size, tos, tag)| Traffic {
+            kind,
+            from,
+            to,
+            period_us,
+            size,
+            tos,
+            tag,
+        },
+    )
+}
+
+/// A capture of all streams, each with some frames.
+fn captured(all: &[Traffic]) -> Vec<u8> {
+    let mut frames = Vec::new();
+    for (number, own) in all.iter().enumerate() {
+        let frame = own.frame();
+        for n in 0..8 + 5 * number as u64 {
+            frames.push((n * own.period_us * 1_000 + 1_000_000_000, frame.clone()));
+        }
+    }
+    frames.sort();
+    pcap(&frames)
+}
+
+/// A list of flows with the keys of a scenario as titles.
+fn list(rows: &[(u8, u8, u64, u64, u64)]) -> String {
+    let mut text = "name,from,to,period,size,deadline,pcp\n".to_owned();
+    for (from, to, period, size, deadline) in rows {
+        let _ = writeln!(
+            text,
+            "f,n{from},n{to},{period} us,{size} B,{deadline} us,{}",
+            size % 8
+        );
+    }
+    text
+}
+
+/// A network of Saihu whose ports count from `first`.
+fn saihu(first: usize, flows: &[(usize, usize, u64, u64)]) -> String {
+    let port = |node: usize, number: usize| format!("s{node}-o{}", number + first);
+    let mut servers = String::new();
+    for node in 0..4 {
+        for number in 0..3 {
+            let _ = write!(
+                servers,
+                r#"{}{{"name":"{}","service_curve":{{"latencies":["10us"],"rates":["100Mbps"]}}}}"#,
+                if servers.is_empty() { "" } else { "," },
+                port(node, number)
+            );
+        }
+    }
+    // From the port of a talker through the switch to one of its ports.
+    let flow = |(number, (talker, out, burst, rate)): (usize, &(usize, usize, u64, u64))| {
+        format!(
+            r#"{{"name":"f{number}","path":["{}","{}"],"arrival_curve":{{"bursts":["{burst}B"],"rates":["{rate}kbps"]}},"max_packet_length":"{}B"}}"#,
+            port(*talker, 0),
+            port(3, *out),
+            (*burst).min(1500)
+        )
+    };
+    let flows: Vec<String> = flows.iter().enumerate().map(flow).collect();
+    format!(
+        r#"{{"network":{{"name":"n"}},"flows":[{}],"servers":[{servers}]}}"#,
+        flows.join(",")
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn captures(all in prop::collection::vec(traffic(), 1..6)) {
+        taken(&[("x.pcap", &captured(&all))]);
+    }
+
+    #[test]
+    fn lists(rows in prop::collection::vec((0_u8..4, 4_u8..8, prop_oneof![50_u64..9_000, 50_u64..86_400_000_000], 0_u64..65_600, 1_u64..9_000_000), 1..6)) {
+        taken(&[("x.csv", list(&rows).as_bytes())]);
+    }
+
+    #[test]
+    fn networks_of_output_ports(flows in prop::collection::vec((0_usize..3, 0_usize..3, 64_u64..4_000, 1_u64..30_000), 1..6)) {
+        let plans = [0, 1].map(|first| taken(&[("n.json", saihu(first, &flows).as_bytes())]));
+        let [zero, one] = plans.map(|plan| plan.map(|plan| plan.scenario));
+        // The names of listeners have the numbers of the file.
+        let less = |text: String| (1..4).fold(text, |text, n| text.replace(&format!("-o{n}."), &format!("-o{}.", n - 1)));
+        prop_assert_eq!(zero, one.map(less));
+    }
+
+    /// Devices of a station whose values are any: addresses, times, sizes of texts.
+    #[test]
+    fn stations(
+        mac in prop_oneof![Just("01-0C-CD-01-00-01".to_owned()), "[0-9A-F]{2}(-[0-9A-F]{2}){5}"],
+        appid in "[0-9A-F]{0,5}",
+        times in (0_u32..100_000, 0_u32..100_000),
+        pcp in 0_u32..12,
+        vid in "[0-9A-F]{0,4}",
+        bitrate in "[0-9]{0,5}",
+    ) {
+        let bay = include_str!("../../../docs/guides/bay.scd");
+        let text = bay
+            .replace("01-0C-CD-01-00-01", &mac)
+            .replace(r#"<P type="APPID">0001</P>"#, &format!(r#"<P type="APPID">{appid}</P>"#))
+            .replace(">4</MinTime>", &format!(">{}</MinTime>", times.0))
+            .replace(">1000</MaxTime>", &format!(">{}</MaxTime>", times.1))
+            .replace(r#"<P type="VLAN-PRIORITY">6</P>"#, &format!(r#"<P type="VLAN-PRIORITY">{pcp}</P>"#))
+            .replace(r#"<P type="VLAN-ID">00A</P>"#, &format!(r#"<P type="VLAN-ID">{vid}</P>"#))
+            .replace("multiplier=\"M\">100<", &format!("multiplier=\"M\">{bitrate}<"));
+        taken(&[("x.scd", text.as_bytes())]);
+    }
+}
+
+/// What fuzzing has kept: files of every format, most of them broken.
+#[test]
+fn the_corpus() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/import");
+    let mut plans = 0;
+    for entry in std::fs::read_dir(root).expect("a corpus") {
+        let octets = std::fs::read(entry.expect("an entry").path()).expect("readable");
+        plans += usize::from(taken(&[("x", &octets)]).is_some());
+    }
+    assert!(plans >= 3, "{plans}");
+}
+
+/// Oracle: the files' own words: nothing of them is left out without a finding.
+#[test]
+fn what_no_flow_can_say_is_found() {
+    let of = |kind, to| Traffic {
+        kind,
+        from: 1,
+        to,
+        period_us: 1000,
+        size: 100,
+        tos: 46 << 2,
+        tag: None,
+    };
+    for (kind, to) in [
+        (Kind::Ip(2), 0x101),
+        (Kind::Ip(89), 0x105),
+        (Kind::Ip(112), 0x112),
+        (Kind::Ip(47), 2),
+        (Kind::Ip(50), 2),
+        (Kind::Ip(6), 0x101),
+        (Kind::Ip6(17), 2),
+    ] {
+        let all = [of(kind.clone(), to), of(Kind::Ip(17), 3)];
+        let plan = taken(&[("x.pcap", &captured(&all))]).expect("a plan");
+        let codes: Vec<Code> = plan.findings.iter().map(|found| found.code).collect();
+        assert!(codes.contains(&Code::NotRead), "{kind:?}: {codes:?}");
+        assert!(plan.scenario.contains("dscp: 46"), "UDP keeps its own");
+    }
+}
+
+/// Bulk alone, and a flow each day beside one each millisecond: a run of a day would not end.
+#[test]
+fn what_stands_alone_or_is_slow_has_a_short_run() {
+    let bulk = Traffic {
+        kind: Kind::Ip(6),
+        from: 1,
+        to: 2,
+        period_us: 200,
+        size: 1_400,
+        tos: 0,
+        tag: None,
+    };
+    taken(&[("x.pcap", &captured(&[bulk]))]).expect("a plan");
+    let text = "name,from,to,period,size\nfast,a,b,1 ms,64\nbackup,b,a,86400 s,1000 B\n";
+    let plan = import("x.csv", text.as_bytes(), &Options::new()).expect("a plan");
+    let loaded = scenario::load("x.yaml", &plan.scenario).into_scenario();
+    let run = loaded.expect("a plan").run.duration;
+    assert!(run.as_ps() <= 10_000_000_000_000, "{run:?}");
+    assert!(plan.scenario.contains("period: 86400 s"));
+    assert!(plan.scenario.contains("phase:"), "{}", plan.scenario);
+}
+
+/// Sizes that the loader refuses are told by the import, not by the check after it.
+#[test]
+fn a_plant_that_is_refused_is_not_written() {
+    let text = "src,dst,size,period,deadline\na,b,1500,1000,1000\n";
+    let links = "link,rate\n\"(a, b)\",1\n";
+    let files = [("f.csv", text), ("l.csv", links)].map(|(name, text)| File {
+        name,
+        octets: text.as_bytes(),
+    });
+    let wrong = import_all(&files, &Options::new()).expect_err("too much");
+    assert!(wrong.what.contains("refused"), "{wrong}");
+    assert!(!wrong.to_string().contains('\n'), "{wrong}");
+}
