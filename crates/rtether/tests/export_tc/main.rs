@@ -218,6 +218,40 @@ fn stations_have_the_queues_and_devices_of_their_flows() {
     assert_eq!((kind, &options["limit"]), ("pfifo", &json!(20)));
 }
 
+/// Oracle: the limit of the kernel, IFNAMSIZ, and what `ethtool` says of a virtual device. Programs that
+/// note their arguments stand for those of Linux.
+#[test]
+fn long_names_are_cut_and_queues_are_set_where_ethtool_cannot() {
+    let folder = Folder::new("tc");
+    for program in ["ip", "tc", "bridge"] {
+        folder.script(program, "echo \"${0##*/} $*\" >> \"$LOG\"");
+    }
+    let path = folder.script("ethtool", "exit 75");
+    for (name, text) in exported(PLANT).expect("Linux can express it").files {
+        let log = folder.file(&format!("{name}.log"));
+        let ran = Command::new("sh")
+            .args([folder.write(&name, &text)])
+            .envs([("PATH", &path), ("LOG", &log)])
+            .envs(["DEV", "DEV1", "DEV2"].map(|device| (device, "enx001122334455")))
+            .output()
+            .expect("a shell");
+        assert!(
+            ran.status.success(),
+            "{name}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+        let noted = std::fs::read_to_string(&log).expect("lines");
+        assert!(noted.contains("tc qdisc replace"), "{name}: {noted}");
+        for line in noted.lines().filter(|line| line.contains(" type vlan ")) {
+            let device = line
+                .split(" name ")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next());
+            assert_eq!(device.map(str::len), Some(15), "{line}");
+        }
+    }
+}
+
 #[test]
 fn vlans_and_priorities_of_ports_are_those_of_the_plant() {
     let Some(all) = kernel() else {

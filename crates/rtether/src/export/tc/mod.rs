@@ -89,10 +89,17 @@ impl Plant<'_> {
         );
         script.say(&format!("links: {}", link.rate));
         script.run(&format!(
-            "ethtool -s {device} speed {megabits} duplex {duplex} autoneg on"
+            "try ethtool -s {device} speed {megabits} duplex {duplex} autoneg on"
         ));
     }
 }
+
+/// What a virtual device, or one that is set elsewhere, refuses must not end the script before its queues
+/// are there. `ethtool` ends with 80 if nothing is to be changed.
+const TRY: &str = "try() {
+    \"$@\" || [ $? -eq 80 ] || echo \"$0: not done: $*\" >&2
+}
+";
 
 /// A script in the making.
 struct Script(String);
@@ -115,6 +122,7 @@ impl Script {
         for (variable, default, what) in devices {
             _ = writeln!(text, "{variable}=${{{variable}:-{default}}} # {what}");
         }
+        text.push_str(TRY);
         Self(text)
     }
 

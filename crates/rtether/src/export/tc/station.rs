@@ -82,11 +82,7 @@ fn queues(
             let map = std::array::from_fn(|pcp| of(u8::try_from(pcp).unwrap_or(0)));
             let map = QueueMap::new(table.count(), map).unwrap_or(one);
             script.say(&format!("{source}.transmit_queues.ring: descriptors"));
-            // It ends with 80 if nothing is to be changed.
-            script.run(&format!(
-                "ethtool -G {device} tx {} || [ $? -eq 80 ]",
-                own.ring_limit
-            ));
+            script.run(&format!("try ethtool -G {device} tx {}", own.ring_limit));
             let limits = Limits::Frames(own.queue_limits.clone(), "limit");
             match own.strategy {
                 TransmitStrategy::Selection(selection) => (map, selection, limits),
@@ -153,6 +149,13 @@ fn by_deadline(plant: &Plant<'_>, script: &mut Script, source: &str, id: NodeId,
     ));
 }
 
+/// The kernel takes no longer name; the end of a device's tells it from others.
+const SHORT: &str = "short() {
+    name=$1
+    while [ ${#name} -gt 15 ]; do name=${name#?}; done
+    echo \"$name\"
+}";
+
 /// Writes the devices of VLANs, whose frames have the priority that programs ask for.
 fn tags(plant: &Plant<'_>, script: &mut Script, id: NodeId, top: &str) {
     let mut vlans: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
@@ -166,14 +169,19 @@ fn tags(plant: &Plant<'_>, script: &mut Script, id: NodeId, top: &str) {
             asked.entry(tag.pcp.get()).or_default().push(&flow.name);
         }
     }
+    if !vlans.is_empty() {
+        script.say("a name has at most 15 characters: the last ones");
+        script.run(SHORT);
+    }
     for (vid, flows) in vlans {
         script.say(&format!("flows: vlan {vid} of {}", list(&flows)));
+        script.run(&format!("vlan=$(short \"${top}.{vid}\")"));
         let rest = format!(
-            "link \"${top}\" name \"${top}.{vid}\" type vlan id {vid} egress-qos-map 0:0 1:1 2:2 3:3 \
-             4:4 5:5 6:6 7:7"
+            "link \"${top}\" name \"$vlan\" type vlan id {vid} egress-qos-map 0:0 1:1 2:2 3:3 4:4 5:5 6:6 \
+             7:7"
         );
-        script.add(&format!("${top}.{vid}"), &rest);
-        script.run(&format!("ip link set dev \"${top}.{vid}\" up"));
+        script.add("$vlan", &rest);
+        script.run("ip link set dev \"$vlan\" up");
     }
     if !asked.is_empty() {
         script.say("flows: pcp, which programs ask for with SO_PRIORITY");
