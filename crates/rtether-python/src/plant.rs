@@ -10,13 +10,16 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rtether::adversary::{self, Effort};
 use rtether::against::against;
 use rtether::beneath::Beneath;
 use rtether::bound;
 use rtether::check::{self, Options};
 use rtether::import::{self, Cabling, Class, Columns, Duration, File, Frequency, Imported};
+use rtether::report::Checked;
 use rtether::run;
 use rtether::scenario::{self, Loaded, Override, Scenario, Written};
+use rtether::verdict::Conclusion;
 use rtether::why::{self, Choice, Explainer, Stream};
 
 use crate::diagnose;
@@ -40,6 +43,8 @@ pub(crate) struct Changes {
     runs: Option<u32>,
     duration: Option<String>,
     warmup: Option<String>,
+    /// Whether nothing judged may rest on an assumption.
+    pub(crate) strict: bool,
 }
 
 /// Reads a scenario: a path, a text of more than one line, or a dictionary in the form of the file. It
@@ -97,17 +102,19 @@ impl Plant {
         py: Python<'_>,
         changes: &Changes,
     ) -> PyResult<(Arc<Scenario>, Written)> {
+        let strict = changes.strict;
         let changes = changes.overrides(py)?;
-        if changes.is_empty() {
+        if changes.is_empty() && !strict {
             return Ok((Arc::clone(&self.scenario), self.written.clone()));
         }
         let mut written = self.written.clone();
         written.changes = changes;
-        let loaded = py.detach(|| written.load());
-        match &loaded.scenario {
-            Some(scenario) => Ok((Arc::new(scenario.clone()), written)),
-            None => Err(diagnose::error(py, &loaded)),
-        }
+        let mut loaded = py.detach(|| written.load());
+        let Some(mut scenario) = loaded.scenario.take() else {
+            return Err(diagnose::error(py, &loaded));
+        };
+        scenario.assumptions.is_strict = strict;
+        Ok((Arc::new(scenario), written))
     }
 }
 
@@ -153,17 +160,20 @@ impl Plant {
         diagnose::diagnostics(py, &self.loaded)
     }
 
-    /// Simulates, and proves if wished.
-    #[pyo3(signature = (changes, proves, report, jobs, progress))]
+    /// Simulates; proves, and searches for bad releases, if wished.
+    #[pyo3(signature = (changes, proves, report, adversarial, pace))]
     fn _judge(
         &self,
         py: Python<'_>,
         changes: Changes,
         proves: bool,
         report: bool,
-        jobs: usize,
-        progress: Option<Py<PyAny>>,
+        adversarial: Option<&str>,
+        pace: (usize, Option<Py<PyAny>>),
     ) -> PyResult<Outcome> {
+        let (jobs, progress) = pace;
+        let effort = adversarial.map(Effort::parse).transpose();
+        let effort = effort.map_err(PyValueError::new_err)?;
         let (scenario, written) = self.changed(py, &changes)?;
         let mut scenario = Scenario::clone(&scenario);
         if !report {
@@ -182,7 +192,11 @@ impl Plant {
         let checked = work::run(py, jobs, listener.as_ref(), move |progress| {
             let results = run::simulate(&scenario, progress);
             let results = results.map_err(|error| error.to_string())?;
-            Ok::<_, String>(check::conclude(scenario, results, options))
+            let mut checked = check::conclude(scenario, results, options);
+            if let Some(effort) = effort {
+                search(effort, progress, &mut checked);
+            }
+            Ok::<_, String>(checked)
         })?;
         let checked = checked.map_err(PyValueError::new_err)?;
         Ok(Outcome(Found::Checked(Box::new(checked))))
@@ -240,6 +254,17 @@ impl Plant {
         let name = &self.scenario.name;
         format!("<rtether.Plant `{name}`: {flows} flows, {nodes} nodes>")
     }
+}
+
+/// Searches for bad releases, and adds what was found.
+fn search(effort: Effort, whole: &Arc<run::Progress>, checked: &mut Checked) {
+    if checked.conclusion == Conclusion::Interrupted {
+        return;
+    }
+    let (bounds, seen) = check::known(checked);
+    let progress = adversary::Progress::begin(effort).within(Arc::clone(whole));
+    let found = adversary::attack(&checked.scenario, (&bounds, &seen), &progress);
+    check::add_found(checked, found);
 }
 
 fn choice(packet: &str) -> PyResult<Choice> {

@@ -61,12 +61,14 @@ pub(crate) fn admit(
         })
         .collect();
     let loaded = py.detach(|| written.load_and_add(&added));
-    let Some((before, after)) = loaded.without_added.clone().zip(loaded.scenario.clone()) else {
+    let Some((before, mut after)) = loaded.without_added.clone().zip(loaded.scenario.clone())
+    else {
         return Err(diagnose::error(py, &loaded));
     };
+    after.assumptions.is_strict = changes.strict;
     let found = work::run(py, 0, None, move |_| {
         let admission = bound::admit(&before, &after);
-        Shown::of(&admission).judged(admission.decision.conclusion())
+        Shown::of(&admission).judged(admission.conclusion())
     })?;
     Ok(shown(found))
 }

@@ -40,7 +40,7 @@ pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     jobs: usize,
     listener: Option<&Listener>,
-    work: impl FnOnce(&Progress) -> T + Send + 'static,
+    work: impl FnOnce(&Arc<Progress>) -> T + Send + 'static,
 ) -> PyResult<T> {
     let progress = Arc::new(Progress::default());
     let (sender, receiver) = channel();

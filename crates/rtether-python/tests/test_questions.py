@@ -80,6 +80,41 @@ class Questions(unittest.TestCase):
             self.assertEqual(result.to_dict()["conclusion"], result.conclusion)
         return result.to_dict()
 
+    def test_bad_releases_are_searched(self) -> None:
+        # Alone, a packet takes 47 us; behind one of the other flow 165 us.
+        change = {"flows.trip.deadline": "100 us"}
+        words = ["check", "ring.yaml", "--set", "flows.trip.deadline=100us", "--adversarial"]
+        for effort in [40, "40"]:
+            found = self.ring.check(set=change, adversarial=effort)
+            seen = self.agree(found, *words, "40")
+            self.assertEqual(seen["adversarial"]["plants"], 40)
+            self.assertIs(found.ok, False)
+            self.assertGreater(seen["flows"][0]["found"]["latency_ns"], 160_000)
+        self.assertNotIn("adversarial", self.ring.check(set=change).to_dict())
+        timed = self.ring.check(adversarial="200 ms").to_dict()
+        self.assertGreater(timed["adversarial"]["plants"], 0)
+        with self.assertRaisesRegex(ValueError, "with its unit"):
+            self.ring.check(adversarial="soon")
+
+    def test_a_strict_reader_takes_no_assumption(self) -> None:
+        text = RING.replace("deadline: 1 ms", "deadline: 2 ms")
+        text += "assumed: { switches.sw1.latency: { is: 5 us, why: no data sheet } }\n"
+        pathlib.Path("assumed.yaml").write_text(text, encoding="utf-8")
+        plant = rtether.load("assumed.yaml")
+        flow = json.dumps(NEW)
+        for strict, ok in [(False, True), (True, None)]:
+            more = ["--strict"] if strict else []
+            results = [
+                (plant.check(strict=strict), ["check", "assumed.yaml"]),
+                (plant.bound(strict=strict), ["bound", "assumed.yaml"]),
+                (plant.bound(ports=True, strict=strict), ["bound", "assumed.yaml", "--ports"]),
+                (plant.admit(NEW, strict=strict), ["admit", "assumed.yaml", "--flow", flow]),
+            ]
+            for result, line in results:
+                with self.subTest(line=line, strict=strict):
+                    self.agree(result, *line, *more)
+                    self.assertIs(result.ok, ok)
+
     def test_flows_are_admitted(self) -> None:
         flow = json.dumps(NEW)
         yes = self.ring.admit(NEW)

@@ -34,6 +34,8 @@ pub struct Assumptions {
     pub held: Vec<Assumption>,
     /// Paths of those that have ended, since the value was written.
     pub ended: Vec<String>,
+    /// Whether nothing judged may rest on one, as `--strict` asks; no key of the file.
+    pub is_strict: bool,
 }
 
 /// A value that is assumed.

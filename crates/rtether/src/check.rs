@@ -123,6 +123,9 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     if !exceeded.is_empty() && contradicted.is_empty() {
         checked.conclusion = Conclusion::Contradiction;
     }
+    if scenario.assumptions.is_strict {
+        be_strict(&mut checked);
+    }
     if explains {
         checked.explained = why::worst_with(&checked, explainer.as_ref());
     }

@@ -13,6 +13,7 @@ use rtether_model::network::{AddressTable, MulticastForwarding, NodeId};
 use rtether_model::route::Routing;
 
 use crate::scenario::{About, Assumption, Limit, Scenario};
+use crate::verdict::Conclusion;
 
 /// Returns what stands behind *proved*: ` if 141 assumptions hold`; empty without any.
 pub(crate) fn condition(assumptions: usize) -> String {
@@ -31,6 +32,17 @@ pub(crate) fn condition_of(scenario: &Scenario) -> String {
     }
     let reach = Reach::new(scenario);
     condition(held.iter().filter(|own| reach.touches(own)).count())
+}
+
+/// Returns the verdict on bounds where nothing judged may rest on an assumption, if the scenario asks for
+/// that: what is met only if some hold is no answer.
+pub(crate) fn strictly(scenario: &Scenario, conclusion: Conclusion) -> Conclusion {
+    let is_asked = scenario.assumptions.is_strict && conclusion == Conclusion::Met;
+    if is_asked && !condition_of(scenario).is_empty() {
+        Conclusion::NoAnswer
+    } else {
+        conclusion
+    }
 }
 
 /// Returns whether the delay of a flow is held against something.

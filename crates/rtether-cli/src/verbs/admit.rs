@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtether::bound::admit;
 
-use super::check::Strict;
+use super::strict::Strict;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::scenario::{self, Overrides};
@@ -43,16 +43,15 @@ pub(crate) fn run(arguments: &AdmitArgs) -> Exit {
         file,
         &arguments.flow,
     );
-    let (before, after) = match loaded {
+    let (before, mut after) = match loaded {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    arguments.strict.ask(&mut after);
     let admission = admit(&before, &after);
     let printed = arguments.format.print(&admission);
     if printed != Exit::Ok {
         return printed;
     }
-    arguments
-        .strict
-        .exit(&after, admission.decision.conclusion().into())
+    admission.conclusion().into()
 }

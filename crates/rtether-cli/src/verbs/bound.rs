@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rtether::bound::{self, Bounds, ByDiameter, Duration, Places, SensitivityError, Waits};
 use rtether::report::format::Render;
 
-use super::check::Strict;
+use super::strict::Strict;
 use crate::exit::Exit;
 use crate::format::FormatArgs;
 use crate::progress::{Pace, with_steps};
@@ -25,7 +25,7 @@ pub(crate) struct BoundArgs {
     #[arg(long, value_name = "PATH=VALUE", conflicts_with_all = ["sensitivity", "ports"])]
     pub(crate) what_if: Vec<String>,
     /// Try single changes and rank them by their gain for the stream with the least slack
-    #[arg(long, conflicts_with = "ports")]
+    #[arg(long, conflicts_with_all = ["ports", "strict"])]
     pub(crate) sensitivity: bool,
     /// Rank them for this flow instead
     #[arg(long, value_name = "NAME", requires = "sensitivity")]
@@ -45,7 +45,7 @@ pub(crate) struct BoundArgs {
         long,
         value_name = "TIME",
         value_parser = wait,
-        conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "report", "methods"]
+        conflicts_with_all = ["what_if", "sensitivity", "ports", "diameter", "report", "methods", "strict"]
     )]
     pub(crate) waits: Option<Duration>,
     #[command(flatten)]
@@ -114,7 +114,8 @@ fn print(arguments: &BoundArgs, result: &impl Render, exit: Exit) -> Exit {
 }
 
 fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
-    let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    let mut loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
+    arguments.strict.ask(&mut loaded.scenario);
     let scenario = &loaded.scenario;
     let report = arguments.report.as_deref();
     let draft = drafts::open_apart(&arguments.scenario, "--report", report)?;
@@ -128,11 +129,10 @@ fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     }
     let analysis = &analysis;
     let bounds = Bounds { scenario, analysis };
-    let own = arguments.strict.exit(scenario, bounds.conclusion().into());
+    let own = bounds.conclusion().into();
     if arguments.diameter {
         let found = ByDiameter::new(scenario, analysis);
-        let exit = arguments.strict.exit(scenario, found.conclusion().into());
-        return Ok(print(arguments, &found, exit));
+        return Ok(print(arguments, &found, found.conclusion().into()));
     }
     Ok(if arguments.ports {
         print(arguments, &Places { scenario, analysis }, own)
@@ -150,11 +150,12 @@ fn waits(arguments: &BoundArgs, time: Duration) -> Result<Exit, Exit> {
 }
 
 fn what_if(arguments: &BoundArgs) -> Result<Exit, Exit> {
-    let (before, after, changes) = scenario::load_both(
+    let (before, mut after, changes) = scenario::load_both(
         &arguments.scenario,
         &arguments.overrides,
         &arguments.what_if,
     )?;
+    arguments.strict.ask(&mut after);
     let found = bound::what_if(&before, &after, &changes);
     Ok(print(arguments, &found, found.conclusion.into()))
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use rtether::assumed::Assumed;
 use rtether::bound::Duration;
 use rtether::check;
 use rtether::report::format::Format;
@@ -20,6 +19,7 @@ use super::adversary::{self, AdversaryArgs};
 use super::diff;
 use super::fail::{self, FailArgs};
 use super::host::{CheckLive, Measured, TestBed};
+use super::strict::Strict;
 use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::outputs::{Gates, Output, Outputs, Traces};
@@ -50,30 +50,6 @@ pub(crate) struct CheckArgs {
     pub(crate) pace: Pace,
 }
 
-/// Whether assumptions count.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Strict {
-    /// End with 3 while anything judged rests on an assumption of the scenario (`assumed`)
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-impl Strict {
-    /// Returns the exit code of a verb that found `exit`, and says why it is another one.
-    pub(crate) fn exit(self, scenario: &Scenario, exit: Exit) -> Exit {
-        if !self.strict || exit != Exit::Ok {
-            return exit;
-        }
-        match Assumed::of(scenario, None).objection() {
-            None => exit,
-            Some(text) => {
-                terminal::complain(&text);
-                Exit::NoAnswer
-            }
-        }
-    }
-}
-
 /// Arguments of `check` beyond those of `sim`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckVerb {
@@ -94,7 +70,8 @@ pub(crate) fn run(verb: &CheckVerb) -> Exit {
             return Exit::WrongInput;
         }
         let place = (&*arguments.scenario, &arguments.overrides);
-        let judged = fail::run(question, place, arguments.pace, &arguments.output);
+        let how = (arguments.pace, arguments.strict);
+        let judged = fail::run(question, place, how, &arguments.output);
         return judged.map_or_else(|exit| exit, |conclusion| exit(conclusion, false));
     }
     let traces = Traces {
@@ -119,6 +96,8 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         }
         return Exit::WrongInput;
     };
+    // The result notes on what it rests.
+    loaded.scenario.assumptions.is_strict = arguments.strict.strict;
     if !arguments.output.shows_time() {
         loaded.scenario.run.bucket = Duration::ZERO;
     }
@@ -246,9 +225,6 @@ fn conclude(
     };
     terminal::detail(|| "computing bounds and judging".to_owned());
     let mut checked = check::conclude(loaded.scenario, results, options);
-    if arguments.strict.strict {
-        check::be_strict(&mut checked);
-    }
     checked.what_if = what_if;
     adversary::search(&arguments.adversary, arguments.pace, &mut checked);
     let draft = found.and_then(|draft| adversary::write(draft, &checked, &loaded.written));

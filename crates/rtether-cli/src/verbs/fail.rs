@@ -7,6 +7,7 @@ use rtether::fail::{self, Duration, Element, Failures, Question, Which};
 use rtether::scenario::Scenario;
 use rtether::verdict::Conclusion;
 
+use super::strict::Strict;
 use crate::exit::Exit;
 use crate::outputs::Output;
 use crate::progress::{Pace, with_progress};
@@ -24,7 +25,7 @@ pub(crate) struct FailArgs {
         value_name = "WHAT",
         value_enum,
         conflicts_with_all = [
-            "baseline", "report", "playground", "out", "all", "histogram", "buckets"
+            "baseline", "report", "playground", "out", "all", "histogram", "buckets", "adversarial"
         ]
     )]
     #[cfg_attr(target_os = "linux", arg(conflicts_with = "live"))]
@@ -82,10 +83,11 @@ impl FailArgs {
 pub(crate) fn run(
     question: Question,
     (path, overrides): (&Path, &RunOverrides),
-    pace: Pace,
+    (pace, strict): (Pace, Strict),
     output: &Output,
 ) -> Result<Conclusion, Exit> {
-    let loaded = scenario::load_for_run(path, overrides)?;
+    let mut loaded = scenario::load_for_run(path, overrides)?;
+    strict.ask(&mut loaded.scenario);
     let scenario = &loaded.scenario;
     let expected = simulated_ms(scenario, question.which);
     let found = with_progress(pace, expected, Care::None, |progress| {

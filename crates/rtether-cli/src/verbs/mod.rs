@@ -16,6 +16,7 @@ mod new;
 mod reproduce;
 mod schema;
 mod sim;
+mod strict;
 mod sweep;
 mod why;
 

@@ -212,6 +212,57 @@ fn what_is_found_late_fails() {
     );
 }
 
+/// Where nothing may rest on an assumption, every verdict that does is no answer, and what judges nothing
+/// refuses to be asked. Oracle: the same line without `--strict`, which passes; the file.
+#[test]
+fn no_verdict_is_met_by_an_assumption() {
+    let folder = plants();
+    let text = PLANT.replace("DEADLINE", "1 ms");
+    let assumed = text.replace("ports: 3", "ports: 3, latency: 5 us")
+        + "assumed: { switches.sw.latency: { is: 5 us, why: no data sheet } }\n";
+    std::fs::write(folder.path().join("assumed.yaml"), assumed).unwrap();
+    let new = "{ name: x, from: a, to: c, period: 1 ms, size: 80 B, deadline: 1 ms }";
+    let lines: &[&[&str]] = &[
+        &["check", "assumed.yaml"],
+        &["check", "assumed.yaml", "--fail", "trunks"],
+        &["check", "assumed.yaml", "--adversarial", "20"],
+        &["bound", "assumed.yaml"],
+        &["bound", "assumed.yaml", "--ports"],
+        &["bound", "assumed.yaml", "--diameter"],
+        &["bound", "assumed.yaml", "--what-if", "flows.f.deadline=2ms"],
+        &["admit", "assumed.yaml", "--flow", new],
+    ];
+    for line in lines {
+        assert_eq!(agrees(&folder, line), "PASS", "{line:?}");
+        let strict = [line, &["--strict"][..]].concat();
+        assert_eq!(agrees(&folder, &strict), "NO ANSWER", "{line:?}");
+        let said = with(&folder, &strict, &[]).err;
+        assert!(
+            said.contains("--strict: 1 assumption touches"),
+            "{line:?}: {said}"
+        );
+        // Once the value is written, nothing is assumed.
+        let written = [&strict[..], &["--set", "switches.sw.latency=6us"]].concat();
+        assert_eq!(agrees(&folder, &written), "PASS", "{line:?}");
+    }
+    for more in [&["--sensitivity"][..], &["--waits", "50us"]] {
+        let line = [&["bound", "assumed.yaml", "--strict"], more].concat();
+        let ended = with(&folder, &line, &[]);
+        assert_eq!(ended.code, Some(2), "{line:?}: {}", ended.err);
+        assert!(ended.err.contains("cannot be used with"), "{}", ended.err);
+    }
+    let line = [
+        "check",
+        "good.yaml",
+        "--fail",
+        "links",
+        "--adversarial",
+        "9",
+    ];
+    let ended = with(&folder, &line, &[]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+}
+
 /// Beside *held* is what was varied. Oracle: the file, which draws two phases, or has them all.
 #[test]
 fn what_was_varied_is_said_beside_held() {

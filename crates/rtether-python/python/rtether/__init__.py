@@ -83,14 +83,20 @@ class Plant:
         warmup: Optional[str] = None,
         jobs: Optional[int] = None,
         report: bool = False,
+        adversarial: Union[str, int, None] = None,
+        strict: bool = False,
         progress: Optional[Progress] = None,
     ) -> Result:
         """Simulate, prove bounds, and judge every flow; `report` adds what only the page shows.
 
-        `progress` is called with the part that is simulated, 0 to 1; what it raises ends the work.
+        `adversarial` searches for bad releases: for a time such as ``"60 s"``, or in a number of
+        plants, which find the same on any machine. With `strict`, what rests on an assumption is no
+        answer. `progress` is called with the part that is simulated, 0 to 1; what it raises ends the
+        work.
         """
-        changes = _changes(set, seed, runs, duration, warmup)
-        return self._inner._judge(changes, True, report, jobs or 0, progress)
+        changes = _changes(set, seed, runs, duration, warmup, strict)
+        effort = None if adversarial is None else str(adversarial)
+        return self._inner._judge(changes, True, report, effort, (jobs or 0, progress))
 
     def sim(
         self,
@@ -106,7 +112,7 @@ class Plant:
     ) -> Result:
         """Simulate and judge without proofs."""
         changes = _changes(set, seed, runs, duration, warmup)
-        return self._inner._judge(changes, False, report, jobs or 0, progress)
+        return self._inner._judge(changes, False, report, None, (jobs or 0, progress))
 
     def bound(
         self,
@@ -114,18 +120,20 @@ class Plant:
         set: Optional[Mapping[str, Any]] = None,
         ports: bool = False,
         diameter: bool = False,
+        strict: bool = False,
     ) -> Result:
         """Prove how long packets can take at most, without simulation.
 
         `ports` shows ports and stacks instead of streams, `diameter` what the plant's longest way and
-        busiest place alone prove.
+        busiest place alone prove. With `strict`, what rests on an assumption is no answer.
         """
+        changes = _changes(set, strict=strict)
         if ports and diameter:
             raise ValueError("`ports` and `diameter` are different results")
         if ports or diameter:
             shows = "ports" if ports else "diameter"
-            return _rtether.bound_of(self._inner, _changes(set), shows)
-        return self._inner._bound(_changes(set))
+            return _rtether.bound_of(self._inner, changes, shows)
+        return self._inner._bound(changes)
 
     def what_if(
         self, change: Mapping[str, Any], *, set: Optional[Mapping[str, Any]] = None
@@ -148,15 +156,19 @@ class Plant:
         return _rtether.waits(self._inner, _changes(set), longer_than)
 
     def admit(
-        self, *flows: Union[str, Mapping[str, Any]], set: Optional[Mapping[str, Any]] = None
+        self,
+        *flows: Union[str, Mapping[str, Any]],
+        set: Optional[Mapping[str, Any]] = None,
+        strict: bool = False,
     ) -> Result:
         """Decide whether flows may be added with all deadlines proved: each a mapping or a text as
-        under `flows` of a scenario. `ok` is `None` if a flow with a deadline would have no bound.
+        under `flows` of a scenario. `ok` is `None` if a flow with a deadline would have no bound, or
+        with `strict` one that rests on an assumption.
         """
         if not flows:
             raise TypeError("name a flow at least")
         texts = [flow if isinstance(flow, str) else json.dumps(dict(flow)) for flow in flows]
-        return _rtether.admit(self._inner, _changes(set), texts)
+        return _rtether.admit(self._inner, _changes(set, strict=strict), texts)
 
     def limit(
         self,
@@ -441,6 +453,7 @@ def _changes(
     runs: Optional[int] = None,
     duration: Optional[str] = None,
     warmup: Optional[str] = None,
+    strict: bool = False,
 ) -> dict[str, Any]:
     return {
         "set": dict(set or {}),
@@ -448,4 +461,5 @@ def _changes(
         "runs": runs,
         "duration": duration,
         "warmup": warmup,
+        "strict": strict,
     }

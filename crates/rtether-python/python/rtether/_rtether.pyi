@@ -73,8 +73,8 @@ class Plant:
         changes: Mapping[str, Any],
         proves: bool,
         report: bool,
-        jobs: int,
-        progress: Optional[Callable[[float], object]],
+        adversarial: Optional[str],
+        pace: tuple[int, Optional[Callable[[float], object]]],
     ) -> Result: ...
     def _bound(self, changes: Mapping[str, Any]) -> Result: ...
     def _why(

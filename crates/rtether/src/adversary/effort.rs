@@ -1,7 +1,10 @@
 //! How long a search over all streams goes on, and how far it is.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use crate::run;
 
 /// How long to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct Progress {
     /// beginning.
     share: AtomicU64,
     is_cancelled: AtomicBool,
+    /// The work that this is a part of, which may be asked to end, too.
+    whole: Option<Arc<run::Progress>>,
     tried: AtomicU64,
     late: AtomicUsize,
 }
@@ -57,8 +62,18 @@ impl Progress {
             begun: WallInstant::now(),
             share: AtomicU64::new(0),
             is_cancelled: AtomicBool::new(false),
+            whole: None,
             tried: AtomicU64::new(0),
             late: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns this as a part of other work, with which it ends.
+    #[must_use]
+    pub fn within(self, whole: Arc<run::Progress>) -> Self {
+        Self {
+            whole: Some(whole),
+            ..self
         }
     }
 
@@ -69,7 +84,8 @@ impl Progress {
 
     /// Returns whether it was asked to end.
     pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
+        let whole = self.whole.as_ref();
+        self.is_cancelled.load(Ordering::Relaxed) || whole.is_some_and(|own| own.is_cancelled())
     }
 
     /// Returns how many plants were tried so far.

@@ -10,7 +10,7 @@ use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
 use crate::scenario::Scenario;
-use crate::touching::condition_of;
+use crate::touching::{condition_of, strictly};
 use crate::verdict::Conclusion;
 
 /// Whether flows may be added.
@@ -121,6 +121,11 @@ fn decide(difference: &Difference) -> Decision {
 }
 
 impl Admission {
+    /// Returns the verdict.
+    pub fn conclusion(&self) -> Conclusion {
+        strictly(&self.scenario, self.decision.conclusion())
+    }
+
     /// Returns the streams that prevent a yes.
     pub fn objections(&self) -> impl Iterator<Item = &Difference> {
         let all = self.comparison.differences.iter();
@@ -136,7 +141,7 @@ impl Admission {
 
     /// Returns the decision in one sentence, which names the first objection.
     pub fn headline(&self) -> String {
-        self.decision.conclusion().sentence(&self.said())
+        self.conclusion().sentence(&self.said())
     }
 
     fn said(&self) -> String {
@@ -186,7 +191,7 @@ impl Render for Admission {
         let document = json!({
             "schema": "rtether.admit/1",
             "scenario": self.scenario.name,
-            "conclusion": self.decision.conclusion().word(),
+            "conclusion": self.conclusion().word(),
             "answer": self.decision.name(),
             "summary": self.headline(),
             "objections": objections.collect::<Vec<_>>(),

@@ -5,6 +5,7 @@ use rtether_bounds::Analysis;
 use super::counts;
 use crate::scenario::Scenario;
 use crate::sums;
+use crate::touching::strictly;
 use crate::verdict::{Conclusion, Standing};
 
 /// Returns whether every bound, and every sum of bounds, meets its limit; no answer if none exceeds it,
@@ -13,7 +14,7 @@ pub(super) fn conclusion(scenario: &Scenario, analysis: &Analysis) -> Conclusion
     let counts = counts(scenario, analysis);
     let sums = sums::proved(scenario, analysis);
     let any = |standing| sums.iter().any(|sum| sum.added.standing == standing);
-    if counts.late > 0 || any(Standing::NotProved) {
+    let found = if counts.late > 0 || any(Standing::NotProved) {
         Conclusion::Failed
     } else if counts.unknown + counts.if_delivered + counts.if_nothing_dropped > 0
         || any(Standing::NoBound)
@@ -23,5 +24,6 @@ pub(super) fn conclusion(scenario: &Scenario, analysis: &Analysis) -> Conclusion
         Conclusion::NoAnswer
     } else {
         Conclusion::Met
-    }
+    };
+    strictly(scenario, found)
 }

@@ -11,6 +11,7 @@ use crate::report::place::place_name;
 use crate::report::table::{Screen, Table};
 use crate::report::text::{percent, plain_line, time};
 use crate::scenario::Scenario;
+use crate::touching::strictly;
 use crate::verdict::Conclusion;
 use rtether_report::number::ns;
 
@@ -41,7 +42,7 @@ impl<'a> ByDiameter<'a> {
     /// Returns whether all deadlines are met by the diameter alone; no answer if it says nothing of a
     /// stream with a deadline.
     pub fn conclusion(&self) -> Conclusion {
-        Conclusion::meets(self.meets_deadlines())
+        strictly(self.scenario, Conclusion::meets(self.meets_deadlines()))
     }
 
     pub(crate) fn meets_deadlines(&self) -> Option<bool> {
