@@ -263,6 +263,66 @@ fn no_verdict_is_met_by_an_assumption() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }
 
+/// Where no packet was due, no verb says that anything holds, whatever is required. Oracle: the file, whose
+/// packets are released 8 s after the start of a run of 100 ms.
+#[test]
+fn nothing_delivered_is_no_answer() {
+    let folder = plants();
+    let text = PLANT
+        .replace("DEADLINE", "1 ms")
+        .replace("period: 1 ms", "period: 9 s, phase: 8 s");
+    let accepts = [
+        "{ flow: f, lost: 0 }",
+        "{ flow: f, lost: 1 %, missed: 1 % }",
+        "{ sum: [f, g], max: 2 ms }",
+    ];
+    for accept in accepts {
+        let text = text.replace("{ flow: \"*\", sim: deadline, lost: 0 }", accept);
+        std::fs::write(folder.path().join("due.yaml"), &text).unwrap();
+        let lines: [&[&str]; 4] = [
+            &["check", "due.yaml"],
+            &["sim", "due.yaml"],
+            &["check", "due.yaml", "--fail", "trunks"],
+            &["check", "due.yaml", "--adversarial", "20"],
+        ];
+        for line in lines {
+            assert_eq!(agrees(&folder, line), "NO ANSWER", "{line:?} of {accept}");
+        }
+        let ended = with(&folder, &["check", "due.yaml", "--junit", "out.xml"], &[]);
+        assert!(!ended.out.contains("held"), "{accept}: {}", ended.out);
+        let junit = std::fs::read_to_string(folder.path().join("out.xml")).unwrap();
+        assert!(
+            junit.contains(" failures=\"0\" errors=\"1\""),
+            "{accept}: {junit}"
+        );
+    }
+    // What has an answer before and none after is a new failure.
+    let json = |name: &str| {
+        let found = with(&folder, &["check", name], &["--json"]).out;
+        std::fs::write(folder.path().join(name).with_extension("json"), found).unwrap();
+    };
+    std::fs::write(folder.path().join("due.yaml"), &text).unwrap();
+    json("good.yaml");
+    json("due.yaml");
+    assert_eq!(agrees(&folder, &["diff", "good.json", "due.json"]), "FAIL");
+    // So is a point of a study.
+    let study =
+        "study: 1\nscenario: due.yaml\nparameters: { flows.f.size: [64 B, 128 B] }\nseeds: 1\n";
+    std::fs::write(folder.path().join("study.yaml"), study).unwrap();
+    let ended = with(&folder, &["sweep", "study.yaml", "--out", "points"], &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let mut points = 0;
+    for entry in std::fs::read_dir(folder.path().join("points/points")).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
+        let value: Value = serde_json::from_str(&text).unwrap_or_default();
+        if value["schema"] == "rtether.point/1" {
+            points += 1;
+            assert_eq!(value["conclusion"], "NO ANSWER", "{text}");
+        }
+    }
+    assert_eq!(points, 2);
+}
+
 /// Beside *held* is what was varied. Oracle: the file, which draws two phases, or has them all.
 #[test]
 fn what_was_varied_is_said_beside_held() {
