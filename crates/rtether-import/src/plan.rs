@@ -81,6 +81,8 @@ pub enum Code {
     Sessions,
     /// What a check would say of the plant.
     Plant,
+    /// Frames of redundant networks, and their copies.
+    Redundancy,
 }
 
 impl Code {
@@ -107,6 +109,7 @@ impl Code {
             Self::TooMany => "too-many",
             Self::Sessions => "sessions",
             Self::Plant => "plant",
+            Self::Redundancy => "redundancy",
         }
     }
 
@@ -157,6 +160,9 @@ impl Code {
                 "each session is looked at for itself; give one of them if they differ"
             }
             Self::Plant => "`rtether check` says so of the scenario, at its line",
+            Self::Redundancy => {
+                "give the stations `redundancy`, and the plant its second network or its ring"
+            }
         }
     }
 }

@@ -88,8 +88,8 @@ pub(super) struct Found {
     /// Streams with too few frames, and these frames; streams beyond the limits.
     pub(super) rare: (usize, u64),
     pub(super) dropped: usize,
-    /// Sessions were cut at gaps, in this many streams.
-    pub(super) cut: usize,
+    /// Sessions were cut at gaps, in this many streams, and the longest gap in nanoseconds.
+    pub(super) cut: (usize, i64),
     /// Streams whose DSCP no flow can have, and one of these.
     pub(super) unmarked: (usize, u8),
     /// One group address with several talkers, with the first packets that show it.
@@ -104,7 +104,9 @@ pub(super) fn flows(streams: &Streams, relations: &Relations, connections: &Conn
         let before = flows.len();
         match &stream.times {
             Kind::Plain(times) => {
-                found.cut += usize::from(times.cuts > 0);
+                let (cuts, longest) = times.cuts();
+                found.cut.0 += usize::from(cuts > 0);
+                found.cut.1 = found.cut.1.max(longest);
                 flows.extend(of(stream, times, ""));
             }
             Kind::Goose(times) => {
@@ -187,7 +189,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
                 0 => String::new(),
                 missing => format!(", {missing} missing"),
             };
-            let frames = match times.frames - fit.frames {
+            let frames = match times.frames() - fit.frames {
                 0 => format!("{} frames", fit.frames),
                 others => format!("{} frames, {others} others off it", fit.frames),
             };
@@ -206,8 +208,8 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
                 mean: ps(mean.max(least)),
                 burst,
                 why: Why::Seen(match burst {
-                    1 => format!("the least in {} frames", times.frames),
-                    _ => format!("no more in any such time, in {} frames", times.frames),
+                    1 => format!("the least in {} frames", times.frames()),
+                    _ => format!("no more in any such time, in {} frames", times.frames()),
                 }),
             }
         }
@@ -235,7 +237,7 @@ fn of(stream: &Stream, times: &Times, part: &str) -> Option<Flow> {
         release,
         interface: stream.key.interface,
         path,
-        frames: times.frames,
+        frames: times.frames(),
     })
 }
 

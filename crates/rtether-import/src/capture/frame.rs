@@ -10,6 +10,12 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
 const TAGGED: u16 = 0x8100;
 const TAGGED_OUTER: u16 = 0x88A8;
+/// What devices used for outer tags before IEEE 802.1ad.
+const TAGGED_OLD: u16 = 0x9100;
+/// Tag of HSR, and the end of the trailer of PRP (IEC 62439-3).
+const HSR: u16 = 0x892F;
+const PRP: u16 = 0x88FB;
+const REDUNDANT: usize = 6;
 pub(super) const GOOSE: u16 = 0x88B8;
 pub(super) const SAMPLED_VALUES: u16 = 0x88BA;
 pub(super) const PROFINET: u16 = 0x8892;
@@ -51,6 +57,14 @@ pub(super) type Ip = std::net::Ipv6Addr;
 pub(super) struct Tag {
     pub(super) pcp: u8,
     pub(super) vid: u16,
+}
+
+/// What tells a frame that may have a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbered {
+    pub(super) sequence: u16,
+    /// Whether it is of a ring (HSR), or of two networks (PRP).
+    pub(super) is_ring: bool,
 }
 
 /// Headers around what an application sends, by the words of the scenario.
@@ -114,6 +128,10 @@ pub(super) struct Path {
 pub(super) struct Frame<'a> {
     pub(super) path: Path,
     pub(super) tag: Option<Tag>,
+    /// Tags behind the first one.
+    pub(super) inner_tags: usize,
+    /// Its number, if it may have a copy.
+    pub(super) numbered: Option<Numbered>,
     pub(super) over: Over,
     /// Octets of the application.
     pub(super) size: usize,
@@ -180,31 +198,71 @@ fn number(octets: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// What is between the addresses of a frame and what is in it.
+struct Head {
+    tag: Option<Tag>,
+    tags: usize,
+    numbered: Option<Numbered>,
+    ether_type: u16,
+    /// Where the rest begins.
+    at: usize,
+}
+
+impl Head {
+    fn read(octets: &[u8]) -> Option<Self> {
+        let mut head = Self {
+            tag: None,
+            tags: 0,
+            numbered: None,
+            ether_type: u16_at(octets, 12)?,
+            at: 14,
+        };
+        for _ in 0..MOST_TAGS {
+            let at = head.at;
+            if head.ether_type == HSR {
+                head.numbered = Some(Numbered {
+                    sequence: u16_at(octets, at + 2)?,
+                    is_ring: true,
+                });
+                head.at += REDUNDANT;
+            } else if [TAGGED, TAGGED_OUTER, TAGGED_OLD].contains(&head.ether_type) {
+                let value = u16_at(octets, at)?;
+                let pcp = u8::try_from(value >> 13).ok()?;
+                let vid = value & 0xfff;
+                head.tag = head.tag.or(Some(Tag { pcp, vid }));
+                head.tags += 1;
+                head.at += 4;
+            } else {
+                break;
+            }
+            head.ether_type = u16_at(octets, head.at - 2)?;
+        }
+        Some(head)
+    }
+}
+
 impl<'a> Frame<'a> {
     /// Reads a frame with `length` octets on the wire, of which not all may be there. `None` if
     /// these do not hold its headers.
     pub(super) fn read(octets: &'a [u8], length: usize) -> Option<Self> {
         let destination = mac_at(octets, 0)?;
         let source = mac_at(octets, 6)?;
-        let mut at = 12;
-        let mut tag = None;
-        let mut ether_type = u16_at(octets, at)?;
-        for _ in 0..MOST_TAGS {
-            if ether_type != TAGGED && ether_type != TAGGED_OUTER {
-                break;
-            }
-            let value = u16_at(octets, at + 2)?;
-            let pcp = u8::try_from(value >> 13).ok()?;
-            tag = tag.or(Some(Tag {
-                pcp,
-                vid: value & 0xfff,
-            }));
-            at += 4;
-            ether_type = u16_at(octets, at)?;
-        }
-        at += 2;
+        let Head {
+            tag,
+            tags,
+            mut numbered,
+            ether_type,
+            at,
+        } = Head::read(octets)?;
         let inside = octets.get(at..)?;
-        let room = length.saturating_sub(at);
+        let mut room = length.saturating_sub(at);
+        if let Some(sequence) = twin(octets, length, room) {
+            numbered = Some(Numbered {
+                sequence,
+                is_ring: false,
+            });
+            room -= REDUNDANT;
+        }
         let mut frame = Self {
             path: Path {
                 source,
@@ -216,6 +274,8 @@ impl<'a> Frame<'a> {
                 own: 0,
             },
             tag,
+            inner_tags: usize::max(tags, 1) - 1,
+            numbered,
             over: Over::Raw,
             size: room,
             dscp: 0,
@@ -437,6 +497,16 @@ impl<'a> Frame<'a> {
         }
         self.what = What::OpcUa;
     }
+}
+
+/// Returns the number in the trailer of PRP, if a frame has one: network A or B, and octets that fit
+/// what is behind its type.
+fn twin(octets: &[u8], length: usize, room: usize) -> Option<u16> {
+    let is_whole = octets.len() == length && room > REDUNDANT;
+    let end = length.checked_sub(REDUNDANT).filter(|_| is_whole)?;
+    let lane = u16_at(octets, end + 2)?;
+    let is_trailer = u16_at(octets, end + 4)? == PRP && matches!(lane >> 12, 0xA | 0xB);
+    (is_trailer && usize::from(lane & 0xfff) <= room).then_some(u16_at(octets, end)?)
 }
 
 /// Returns whether the frames of this identifier carry cyclic data.

@@ -121,6 +121,11 @@ impl Grid {
         extend(&mut self.lower, (place, time), -1);
     }
 
+    /// Returns the estimated period in nanoseconds.
+    pub(super) const fn period(&self) -> i64 {
+        self.period
+    }
+
     pub(super) const fn frames(&self) -> u64 {
         self.frames
     }

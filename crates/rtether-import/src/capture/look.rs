@@ -111,8 +111,11 @@ impl<'a> Sight<'a> {
     pub fn is_service(&self) -> bool {
         let path = &self.frame.path;
         let is_ip = path.ends.is_some();
-        // Lengths in place of types are those of LLC, which spanning tree uses.
-        path.ether_type == 0
+        // Lengths in place of types are those of LLC, which spanning tree uses. A ring has each frame
+        // twice, which only an import takes for one.
+        let is_ring = self.frame.numbered.is_some_and(|own| own.is_ring);
+        is_ring
+            || path.ether_type == 0
             || SERVICES.contains(&path.ether_type)
             || (is_ip && IP_SERVICES.contains(&path.protocol))
     }

@@ -6,11 +6,13 @@
 //! connections state, `flows` makes flows of all that, `label` names them, `write` writes the text.
 //! Packets are read once and none is kept: memory grows with the number of streams only.
 
+mod copies;
 mod enip;
 mod flows;
 mod frame;
 mod grid;
 mod label;
+mod link;
 mod look;
 mod packets;
 mod profinet;
@@ -22,10 +24,14 @@ mod write;
 use std::fmt;
 use std::io::Read;
 
+use rtether_model::quantity::Duration;
+
+use copies::Copies;
 use enip::Connections;
 use flows::Found;
 use frame::{Frame, What};
-use packets::{End, Format, Packets};
+use link::Link;
+use packets::{End, Format, Interface, Packets};
 use profinet::Relations;
 use streams::Streams;
 use ways::Ways;
@@ -34,6 +40,7 @@ use write::Points;
 use crate::error::ImportError;
 use crate::options::Options;
 use crate::plan::{Code, Count, Finding, Plan};
+use crate::sheet::time;
 use crate::text::plain;
 
 pub use look::{Learner, Lesson, Sight, StreamKey};
@@ -63,7 +70,12 @@ struct Seen {
     relations: Relations,
     connections: Connections,
     ways: Ways,
+    copies: Copies,
+    /// Frames with more than one tag.
+    tagged_twice: u64,
     packets: u64,
+    /// Those that are neither of Ethernet nor have IP, and a link type of them.
+    foreign: (u64, u16),
     /// Names of all interfaces.
     interfaces: Vec<String>,
     formats: Vec<Format>,
@@ -82,17 +94,25 @@ impl Seen {
     fn read(&mut self, name: &str, mut packets: Packets<'_>) -> Result<(), ImportError> {
         let first = self.interfaces.len();
         let before = self.packets;
-        let mut is_skipped: Vec<u64> = Vec::new();
+        let mut others: Vec<[u64; 2]> = Vec::new();
         while let Some(packet) = packets.next() {
             self.packets += 1;
             let number = packet.interface;
             let (at, length, has_others) = (packet.at, packet.length, packet.has_others);
-            if !packet.is_ethernet {
-                is_skipped.resize(is_skipped.len().max(number + 1), 0);
-                is_skipped[number] += 1;
-                continue;
-            }
-            match Frame::read(packet.octets, length) {
+            let made;
+            let (octets, length) = if packet.link == Link::Ethernet {
+                (packet.octets, length)
+            } else {
+                others.resize(others.len().max(number + 1), [0; 2]);
+                let Some((frame, length)) = packet.link.frame(packet.octets, length) else {
+                    others[number][0] += 1;
+                    continue;
+                };
+                others[number][1] += 1;
+                made = frame;
+                (made.as_slice(), length)
+            };
+            match Frame::read(octets, length) {
                 Some(frame) => {
                     self.take(first + number, at, &frame);
                     if has_others {
@@ -123,21 +143,40 @@ impl Seen {
             );
             self.find(self.packets, Code::CutOff, text);
         }
-        for (interface, count) in packets.interfaces.iter().zip(is_skipped) {
-            if count > 0 {
-                let kind = interface.link_type;
-                let text = format!(
-                    "{count} packets of `{}` in {shown} have link type {kind}, which is not Ethernet",
-                    plain(&interface.name, 40)
-                );
-                self.find(before + 1, Code::NotRead, text);
-            }
+        let interfaces = packets.interfaces.iter().zip(others);
+        for (interface, counts) in interfaces {
+            self.without_ethernet(interface, counts, (&shown, before + 1));
         }
         if packets.unstamped > 0 {
             let text = format!("{} packets of {shown} have no time", packets.unstamped);
             self.find(before + 1, Code::NotRead, text);
         }
         Ok(())
+    }
+
+    /// Notes packets without Ethernet: how many have no IP, and how many do. `shown` is the name of
+    /// the file, beside its first packet.
+    fn without_ethernet(
+        &mut self,
+        interface: &Interface,
+        [skipped, read]: [u64; 2],
+        (shown, first): (&str, u64),
+    ) {
+        let kind = interface.link_type;
+        let named = plain(&interface.name, 40);
+        if skipped > 0 {
+            self.foreign = (self.foreign.0 + skipped, kind);
+            let text = format!(
+                "{skipped} packets of `{named}` in {shown} have link type {kind}, which is not Ethernet"
+            );
+            self.find(first, Code::NotRead, text);
+        }
+        if read > 0 {
+            let text = format!(
+                "{read} packets of `{named}` in {shown} have link type {kind}: hosts are told apart by their addresses over IP, and no tag is seen"
+            );
+            self.find(first, Code::NotRead, text);
+        }
     }
 
     fn take(&mut self, interface: usize, at: i64, frame: &Frame<'_>) {
@@ -150,13 +189,58 @@ impl Seen {
             let data = segment.explicit;
             self.connections.read(data, [from, to], self.packets);
         }
+        if let Some(own) = frame.numbered
+            && self.copies.is_copy(interface, from, own)
+        {
+            return;
+        }
+        self.tagged_twice += u64::from(frame.inner_tags > 0);
         self.streams.take(interface, (self.packets, at), frame);
+    }
+
+    /// Notes what frames have more than those of a flow.
+    fn longer_frames(&mut self) {
+        let Copies {
+            rings,
+            twins,
+            numbered,
+            ..
+        } = self.copies;
+        let notes = [
+            (
+                numbered > 0,
+                Code::Redundancy,
+                format!(
+                    "{numbered} frames have 6 octets more, of HSR or PRP; {rings} of them are copies in rings and {twins} in networks, which count once"
+                ),
+            ),
+            (
+                self.tagged_twice > 0,
+                Code::NotRead,
+                format!(
+                    "{} frames have a second tag, and so 4 octets more than those of a flow",
+                    self.tagged_twice
+                ),
+            ),
+        ];
+        for (is_found, code, text) in notes {
+            if is_found {
+                self.find(1, code, text);
+            }
+        }
     }
 
     /// Notes what was left out, and what a user should look at.
     fn conclude(&mut self, found: &Found) {
+        self.longer_frames();
         let (rare, frames) = found.rare;
         let (unmarked, dscp) = found.unmarked;
+        let (streams, gap) = found.cut;
+        // Clocks that step back leave none.
+        let gap = match gap {
+            0 => String::new(),
+            gap => format!(", of up to {}", time(Duration::from_ns(gap))),
+        };
         let notes = [
             (
                 unmarked > 0,
@@ -195,12 +279,9 @@ impl Seen {
                 ),
             ),
             (
-                found.cut > 0,
+                streams > 0,
                 Code::Sessions,
-                format!(
-                    "{} streams have gaps that are no part of their traffic",
-                    found.cut
-                ),
+                format!("{streams} streams have gaps that are no part of their traffic{gap}"),
             ),
         ];
         for (is_found, code, text) in notes {
@@ -233,6 +314,12 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
     }
     let found = flows::flows(&seen.streams, &seen.relations, &seen.connections);
     let first = names.first().map_or("", String::as_str);
+    if found.flows.is_empty() && seen.foreign.0 == seen.packets && seen.packets > 0 {
+        let (packets, kind) = seen.foreign;
+        let what = format!("its {packets} packets have link type {kind}, with no Ethernet or IP");
+        let remedy = "capture on Ethernet, or on all devices of Linux (`-i any`)";
+        return Err(ImportError::new(first, None, what, remedy));
+    }
     if found.flows.is_empty() {
         let what = format!(
             "none of its {} packets belong to a flow: three frames of a stream show when it sends",

@@ -7,6 +7,8 @@ use std::io::{BufReader, ErrorKind, Read};
 
 use flate2::read::MultiGzDecoder;
 
+use super::link::Link;
+
 /// Largest block, in octets: ten times the largest packet that tools capture.
 const MAX_BLOCK: usize = 4 << 20;
 /// Octets read at once.
@@ -16,8 +18,8 @@ const MAX_INTERFACES: usize = 4096;
 /// Longest name of an interface that is kept.
 const MAX_NAME: usize = 100;
 
-/// Ethernet, in the registry of link types.
-const ETHERNET: u16 = 1;
+/// In the link type of pcap: whether the octets of check sequences are stated, in pairs of them.
+const HAS_CHECK: u32 = 0x0400_0000;
 /// Beginnings of files: microseconds and nanoseconds, in both orders of octets.
 const MICROSECONDS: u32 = 0xA1B2_C3D4;
 const NANOSECONDS: u32 = 0xA1B2_3C4D;
@@ -31,6 +33,7 @@ const ORDER: u32 = 0x1A2B_3C4D;
 /// Options of an interface.
 const IF_NAME: u16 = 2;
 const IF_RESOLUTION: u16 = 9;
+const IF_CHECK: u16 = 13;
 const IF_OFFSET: u16 = 14;
 
 /// Returns whether octets begin like a capture, in gzip or not.
@@ -64,7 +67,7 @@ pub(super) struct Packet<'a> {
     pub(super) interface: usize,
     /// Nanoseconds since 1970.
     pub(super) at: i64,
-    pub(super) is_ethernet: bool,
+    pub(super) link: Link,
     /// Whether the file has several interfaces so far.
     pub(super) has_others: bool,
     /// Octets on the wire, without those that only the wire has.
@@ -79,6 +82,8 @@ pub(super) struct Interface {
     pub(super) name: String,
     /// Number in the registry of link types.
     pub(super) link_type: u16,
+    /// Octets of the check sequence that is captured with each frame.
+    check: usize,
     clock: Clock,
 }
 
@@ -216,6 +221,10 @@ impl<'r> Packets<'r> {
             name: String::new(),
             // The upper bits tell about check sequences.
             link_type: u16::try_from(link_type & 0xffff).unwrap_or(0),
+            check: match link_type & HAS_CHECK {
+                0 => 0,
+                _ => usize::try_from(link_type >> 28).unwrap_or(0) * 2,
+            },
             clock: Clock { units, offset: 0 },
         });
         Ok(())
@@ -234,12 +243,14 @@ impl<'r> Packets<'r> {
             Ok(Some((interface, stamp, length, octets))) => {
                 let from = self.interfaces.get(interface)?;
                 let octets = self.block.get(octets)?;
+                let length = length.max(octets.len()).saturating_sub(from.check);
+                let octets = &octets[..octets.len().min(length)];
                 Some(Packet {
                     interface,
                     has_others: self.interfaces.len() > 1,
-                    is_ethernet: from.link_type == ETHERNET,
+                    link: Link::of(from.link_type),
                     at: from.clock.nanoseconds(stamp),
-                    length: length.max(octets.len()),
+                    length,
                     octets,
                 })
             }
@@ -357,6 +368,7 @@ impl<'r> Packets<'r> {
         let mut interface = Interface {
             name: String::new(),
             link_type: self.order.u16(&self.block, 0).unwrap_or(0),
+            check: 0,
             clock: Clock {
                 units: 1_000_000,
                 offset: 0,
@@ -374,6 +386,8 @@ impl<'r> Packets<'r> {
                     interface.name = text.chars().take(MAX_NAME).collect();
                 }
                 IF_RESOLUTION => interface.clock.units = resolution(value)?,
+                // Bits by the format, octets by some programs.
+                IF_CHECK if matches!(value.first(), Some(4 | 32)) => interface.check = 4,
                 IF_OFFSET => interface.clock.offset = self.seconds(value),
                 _ => {}
             }

@@ -56,6 +56,7 @@ pub(super) struct GooseTimes {
     /// Period without events, in nanoseconds.
     usual: i64,
     state: Option<u64>,
+    sequence: Option<u64>,
     is_event: bool,
     last: i64,
     pub(super) heartbeat: Times,
@@ -64,8 +65,16 @@ pub(super) struct GooseTimes {
 
 impl GooseTimes {
     fn take(&mut self, at: i64, goose: &Goose<'_>) {
-        let begins = self.state.is_some_and(|state| state != goose.state) || goose.sequence == 0;
+        // A device that starts anew begins with its first numbers; a number also falls where it
+        // reaches the end of its octets.
+        let fell = self.sequence.filter(|before| goose.sequence < *before);
+        let is_end = |last: u64| last >= 0xFFFF && last & last.wrapping_add(1) == 0;
+        let is_new = fell.is_some_and(|before| !is_end(before));
+        let is_changed = self.state.is_some_and(|state| state != goose.state);
+        let is_first = self.sequence.is_none() && goose.sequence == 1;
+        let begins = is_changed || is_new || is_first || goose.sequence == 0;
         self.state = Some(goose.state);
+        self.sequence = Some(goose.sequence);
         if self.usual == 0 {
             self.learned.push((at, begins));
             if self.learned.len() == LEARNED {

@@ -19,12 +19,84 @@ const MAX_BURST: usize = 16;
 /// A burst is long enough if no longer one leaves a load this many times smaller.
 const SMALLER: i128 = 8;
 
+/// A session also ends where a grid of this many frames pauses for as many periods, or its clock
+/// steps back, if that is rare: at most once in a number of frames, and a few times in all.
+const STEADY: usize = 16;
+const PAUSE: i64 = 20;
+const BETWEEN_PAUSES: u64 = 64;
+const FEW_PAUSES: u64 = 2;
+const PER_PAUSE: u64 = 500;
+
 /// Frames so far, and what is known of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
+    /// Sessions end with gaps that are long for any traffic.
+    all: Sessions,
+    /// Sessions end with gaps that are long for the period before, too.
+    steady: Sessions,
+}
+
+impl Times {
+    /// Takes the next frame, in nanoseconds.
+    pub(super) fn take(&mut self, at: i64) {
+        self.all.take(at, false);
+        self.steady.take(at, true);
+    }
+
+    /// Ends the part: what comes next is not on the same grid.
+    pub(super) fn cut(&mut self) {
+        self.all.cut();
+        self.steady.cut();
+    }
+
+    pub(super) const fn frames(&self) -> u64 {
+        self.all.frames
+    }
+
+    /// Returns nanoseconds in all sessions.
+    pub(super) const fn span(&self) -> i128 {
+        self.all.gaps.sum
+    }
+
+    /// Returns when frames come.
+    pub(super) fn pattern(&self) -> Pattern {
+        self.steadily()
+            .unwrap_or_else(|| self.all.pattern_of(MAX_BURST))
+    }
+
+    /// Returns when frames come, where each counts for itself.
+    pub(super) fn single(&self) -> Pattern {
+        self.all.pattern_of(1)
+    }
+
+    /// Returns the gaps that end sessions: how many, and the longest in nanoseconds.
+    pub(super) fn cuts(&self) -> (u64, i64) {
+        let from = if self.steadily().is_some() {
+            &self.steady
+        } else {
+            &self.all
+        };
+        (from.cuts, from.longest)
+    }
+
+    /// Returns the grid that pauses now and then, if there is one.
+    fn steadily(&self) -> Option<Pattern> {
+        let Sessions { cuts, frames, .. } = self.steady;
+        let is_rare = cuts * BETWEEN_PAUSES <= frames && cuts <= frames / PER_PAUSE + FEW_PAUSES;
+        if cuts <= self.all.cuts || !is_rare {
+            return None;
+        }
+        let pattern = self.steady.pattern_of(1);
+        matches!(pattern, Pattern::Periodic(_)).then_some(pattern)
+    }
+}
+
+/// Frames of sessions, and what is known of them.
+#[derive(Clone, Debug, Default)]
+struct Sessions {
     part: Part,
     last: Option<i64>,
-    pub(super) frames: u64,
+    frames: u64,
     /// Frames in parts on a grid.
     on_grid: u64,
     /// Sum of their periods, each times its frames.
@@ -33,8 +105,9 @@ pub(super) struct Times {
     missing: u64,
     gaps: Gaps,
     windows: Windows,
-    /// Gaps that end a session.
-    pub(super) cuts: u64,
+    /// Gaps that end a session, and the longest of them.
+    cuts: u64,
+    longest: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -137,9 +210,8 @@ pub(super) enum Pattern {
     Unknown,
 }
 
-impl Times {
-    /// Takes the next frame, in nanoseconds.
-    pub(super) fn take(&mut self, at: i64) {
+impl Sessions {
+    fn take(&mut self, at: i64, is_steady: bool) {
         let Some(last) = self.last else {
             self.frames += 1;
             self.last = Some(at);
@@ -147,33 +219,45 @@ impl Times {
             self.windows.add(at);
             return;
         };
-        // Points of capture may be a little out of order.
-        let at = if at < last && at > last - SESSION_GAP {
-            last
-        } else {
-            at
-        };
-        let gap = at - last;
-        if gap < 0 || self.is_cut(gap) {
+        if self.is_cut(at.saturating_sub(last), is_steady) {
             self.cut();
             self.cuts += 1;
-            self.take(at);
+            self.longest = self.longest.max(at.saturating_sub(last));
+            self.take(at, is_steady);
             return;
         }
+        // Points of capture may be a little out of order.
+        let at = at.max(last);
         self.frames += 1;
         self.last = Some(at);
-        self.gaps.add(gap);
+        self.gaps.add(at - last);
         self.windows.add(at);
         self.extend(at);
     }
 
-    fn is_cut(&self, gap: i64) -> bool {
+    fn is_cut(&self, gap: i64, is_steady: bool) -> bool {
+        let pause = if is_steady { self.period() } else { None };
+        if pause.is_some_and(|period| gap.saturating_abs() / PAUSE > period) {
+            return true;
+        }
         let mean = i128::from(self.gaps.mean());
-        gap > SESSION_GAP && self.gaps.count > 1 && i128::from(gap) > mean * SESSION_GAPS
+        let is_long = self.gaps.count > 1 && i128::from(gap) > mean * SESSION_GAPS;
+        gap <= -SESSION_GAP || (gap > SESSION_GAP && is_long)
+    }
+
+    /// Returns the period of the grid on which the last frames are; `None` if there is none.
+    fn period(&self) -> Option<i64> {
+        match &self.part {
+            Part::Grid(grid) => Some(grid.period()),
+            Part::Learning(times) if times.len() >= STEADY => {
+                Grid::learn(times).map(|grid| grid.period())
+            }
+            Part::Learning(_) | Part::Irregular(_) => None,
+        }
     }
 
     /// Ends the part: what comes next is not on the same grid.
-    pub(super) fn cut(&mut self) {
+    fn cut(&mut self) {
         self.settle();
         self.last = None;
         self.windows.cut();
@@ -225,21 +309,6 @@ impl Times {
         self.jitter = self.jitter.max(fit.jitter);
         self.missing += fit.missing;
         self.periods += i128::from(fit.period) * i128::from(fit.frames);
-    }
-
-    /// Returns nanoseconds in all sessions.
-    pub(super) const fn span(&self) -> i128 {
-        self.gaps.sum
-    }
-
-    /// Returns when frames come.
-    pub(super) fn pattern(&self) -> Pattern {
-        self.pattern_of(MAX_BURST)
-    }
-
-    /// Returns when frames come, where each counts for itself.
-    pub(super) fn single(&self) -> Pattern {
-        self.pattern_of(1)
     }
 
     fn pattern_of(&self, most: usize) -> Pattern {
@@ -317,6 +386,44 @@ mod tests {
         };
         assert_eq!((least, burst), (20_000_000, 3));
         assert!((50_000_000..60_000_000).contains(&mean), "{mean}");
+    }
+
+    /// Oracle: the grid of 1 ms. It pauses, its clock steps back or forth, and the talker begins anew
+    /// beside its old grid; once or twice in 2000 frames, and near the end.
+    #[test]
+    fn a_grid_that_pauses_is_one() {
+        let ms = 1_000_000;
+        for (pause, begin) in [
+            (200 * ms, 1000),
+            (1_000 * ms, 1000),
+            (9_999 * ms, 1000),
+            (1_000 * ms + 333_333, 1937),
+            (-1_000 * ms, 1000),
+            (-30 * ms, 700),
+            (30_000 * ms, 40),
+        ] {
+            let times = (0..2000).map(|n| n * ms + if n >= begin { pause } else { 0 });
+            let mut all = Times::default();
+            times.for_each(|at| all.take(at));
+            let Pattern::Periodic(fit) = all.pattern() else {
+                panic!("{pause}: no grid");
+            };
+            assert_eq!(fit.period, 1_000_000_000, "{pause}");
+            assert_eq!((fit.jitter, fit.missing), (0, 0), "{pause}");
+            assert_eq!(all.cuts(), (1, (pause + ms).max(0)), "{pause}");
+        }
+        // A hole is none: frames are missing.
+        let hole = (0..2000).filter(|n| !(500..510).contains(n));
+        let mut all = Times::default();
+        hole.for_each(|n| all.take(n * ms));
+        assert_eq!(all.cuts().0, 0);
+    }
+
+    /// Oracle: how they were made: trains of 100 frames each 40 ms are no period of 12 us.
+    #[test]
+    fn trains_are_no_pauses() {
+        let times = (0..50).flat_map(|n| (0..100).map(move |k| n * 40_000_000 + k * 12_000));
+        assert!(!matches!(pattern(times), Pattern::Periodic(_)));
     }
 
     #[test]
