@@ -12,9 +12,9 @@
 //!
 //! **Exact, and in one case coarse.** In each interval the message, or what it waited for, was at the
 //! place that is named. Of the leg that was under way at the release only the rest counts. Its parts
-//! are known as sums, so where the release fell between its ports the rest of its time in the network
-//! is booked in the protocol at the station of its sender, where the message itself was waiting. So is what lies
-//! further back than the legs that are kept ([`MOST`]).
+//! are known as sums, so where the release fell between its ports, what it spent of that rest for
+//! certain at the place where it was longest is booked there, and the other part in the protocol at the
+//! station of its sender. So is what lies further back than the legs that are kept ([`MOST`]).
 
 use alloc::collections::VecDeque;
 

@@ -76,7 +76,16 @@ impl Spent {
             self.total += part;
         }
         self.places_of(packet, &parts, stations);
-        self.pause(Segment::Protocol, stations[0], unknown);
+        let certain = certain(packet, unknown);
+        self.wait_at(packet.worst_place, certain);
+        self.pause(Segment::Protocol, stations[0], unknown - certain);
+    }
+
+    /// Adds time in which what was waited for was at a place.
+    fn wait_at(&mut self, code: u32, time: i64) {
+        self.awaited[segment_of(code).index()] += time;
+        self.total += time;
+        self.add_place(code, time);
     }
 
     /// Adds the parts of a packet to those of their places: at both stations all of them, between them
@@ -142,6 +151,25 @@ fn segment_of(code: u32) -> Segment {
     Segment::ALL[(code >> crate::packet::PLACE_INDEX_BITS) as usize % Segment::COUNT]
 }
 
+/// The segments between the ports of a packet's ends.
+const BETWEEN: [Segment; 4] = [
+    Segment::MediumAccess,
+    Segment::Wire,
+    Segment::SwitchLatency,
+    Segment::SwitchQueue,
+];
+
+/// Returns how much of the last part of a packet's time in the network it spent for certain at the
+/// place where it was longest: all but what can have been before.
+fn certain(packet: &Way, left: i64) -> i64 {
+    if left == 0 || !BETWEEN.contains(&segment_of(packet.worst_place)) {
+        return 0;
+    }
+    let all = BETWEEN.iter().map(|own| packet.segments[own.index()]);
+    let before = all.sum::<i64>() - left;
+    (packet.worst - before).max(0)
+}
+
 /// Takes `cut` away from the front of the parts of a packet. Returns what is left, by part, and what is
 /// left of its time in the network where the cut fell there.
 fn rest(parts: &[i64; Segment::OF_PACKETS], cut: i64) -> ([i64; Segment::OF_PACKETS], i64) {
@@ -158,15 +186,9 @@ fn rest(parts: &[i64; Segment::OF_PACKETS], cut: i64) -> ([i64; Segment::OF_PACK
     for segment in [Segment::TalkerStack, Segment::DriverQueue] {
         take(&mut left[segment.index()], &mut cut);
     }
-    let between = [
-        Segment::MediumAccess,
-        Segment::Wire,
-        Segment::SwitchLatency,
-        Segment::SwitchQueue,
-    ];
     let mut unknown = 0;
     if cut > 0 {
-        for segment in between {
+        for segment in BETWEEN {
             unknown += core::mem::take(&mut left[segment.index()]);
         }
         take(&mut unknown, &mut cut);
