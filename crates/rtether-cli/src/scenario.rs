@@ -198,7 +198,7 @@ pub(crate) fn load_and_add(
     let mut added = Vec::new();
     if let Some(file) = file {
         let name = file.display().to_string();
-        let text = read(file)?;
+        let text = read_flows(file)?;
         added.push(Source { name, text });
     }
     added.extend(flows.iter().map(|flow| Source {
@@ -209,6 +209,15 @@ pub(crate) fn load_and_add(
     show(&loaded, overrides.message_format);
     let both = loaded.without_added.zip(loaded.scenario);
     both.ok_or(Exit::WrongInput)
+}
+
+/// Reads flows to be added, which are none that `new` writes.
+fn read_flows(path: &Path) -> Result<String, Exit> {
+    let start = "write flows into it as they stand under `flows:`, or give one as `--flow`";
+    files::read(path, start).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })
 }
 
 fn read(path: &Path) -> Result<String, Exit> {

@@ -75,8 +75,9 @@ pub fn recognize(octets: &[u8]) -> Option<&'static str> {
     }
     let text = text::decode(octets).ok()?;
     let first = text.trim_start().lines().next()?;
-    // Comments of a scenario have commas, too.
-    let has_columns = first.matches([',', ';', '\t']).count() >= 2 && !first.starts_with('#');
+    // Comments and maps of YAML have commas, too.
+    let has_columns = first.matches([',', ';', '\t']).count() >= 2;
+    let has_columns = has_columns && !first.starts_with('#') && !first.contains(": ");
     if is_scenario(&text) {
         None
     } else if inet::is_inet(&text) {

@@ -121,6 +121,8 @@ const TOOLS: &[Tool] = &[
         &["slurm-client"],
         "to run a study as an array of jobs, as root",
     ),
+    Tool::named(&["zsh"], &["zsh"], "to try examples of the help"),
+    Tool::named(&["fish"], &["fish"], "to try examples of the help"),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
     Tool::named(
         &["cc"],

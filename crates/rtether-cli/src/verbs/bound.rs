@@ -62,7 +62,7 @@ pub(crate) struct BoundArgs {
     pub(crate) methods: MethodChoice,
 }
 
-const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if links[3].rate=1Gbit/s\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
+const BOUND_NOTES: &str = "Example: rtether bound plant.yaml --what-if 'links[3].rate=1Gbit/s'\n\nExit codes: 0 every bound and every sum of bounds meets its limit, 1 one does not, 3 a flow \
 with a deadline has no bound, or one that is a proof only if nothing is dropped; the reason is given. With --what-if they tell of the scenario after the \
 change, with --diameter of what the diameter proves; --sensitivity ends with 0, or with 3 if there is no bound to lower, --waits with 3 if no port has a model.";
 

@@ -41,7 +41,7 @@ pub(crate) struct CompareArgs {
 #[derive(Clone, Debug)]
 pub(crate) struct Schemes(Vec<Candidate>);
 
-const NOTES: &str = "Example: rtether compare plant.yaml --access csma-cd,tdma\n\nExit codes: 0 some \
+const NOTES: &str = "Example: rtether compare hub.yaml --access csma-cd,tdma\n\nExit codes: 0 some \
 scheme keeps every deadline, 1 none does.";
 
 fn schemes(text: &str) -> Result<Schemes, String> {

@@ -30,7 +30,7 @@ pub(crate) struct ExportArgs {
     pub(crate) overrides: Overrides,
 }
 
-const NOTES: &str = "Example: rtether export plant.yaml --to saihu -o saihu\n\nWhat the tool is not \
+const NOTES: &str = "Example: rtether export plant.yaml --to tc -o hosts\n\nWhat the tool is not \
 told, or told otherwise, is said on standard error. A plant that it cannot express is refused with \
 every reason.\n\nExit codes: 0 written, 2 the scenario has mistakes, or the tool cannot express it.";
 

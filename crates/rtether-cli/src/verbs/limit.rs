@@ -46,7 +46,7 @@ pub(crate) struct LimitArgs {
     pub(crate) pace: Pace,
 }
 
-const LIMIT_NOTES: &str = "Example: rtether limit plant.yaml --flows bulk* --miss 1e-4\n\nExit codes: 0 the present load is within the limit, 1 it is not, \
+const LIMIT_NOTES: &str = "Example: rtether limit plant.yaml --flows 'setpoint*' --miss 1e-2\n\nExit codes: 0 the present load is within the limit, 1 it is not, \
 3 neither is shown: it needs more runs.";
 
 /// Runs `limit`.

@@ -42,7 +42,7 @@ pub(crate) struct WhyArgs {
     pub(crate) pace: Pace,
 }
 
-const NOTES: &str = "Example: rtether why plant.yaml trip --packet late\n\nThe parts \
+const NOTES: &str = "Example: rtether why plant.yaml 'setpoint 1' --packet 3\n\nThe parts \
 follow each other without a gap and add up to the latency, or to the bound. Exit codes: 0 explained, 3 \
 there is no such packet, or no bound.";
 

@@ -72,6 +72,31 @@ fn a_scenario_with_commas_in_its_first_line_is_one() {
     ended.exits(2).says("error[");
 }
 
+/// Oracle: the plant and the flow. Flows to be added are no scenario, and have commas in their first line.
+#[test]
+fn flows_to_be_added_are_no_list() {
+    let folder = Folder::new("foreign-flow");
+    let mut command = rtether();
+    command
+        .current_dir(folder.path())
+        .args(["new", "plant", "--template", "ring"]);
+    command.run().exits(0);
+    let flow = "{ name: x, from: plc1, to: drive1, period: 8 ms, size: 64 B, deadline: 5 ms }\n";
+    for text in [flow.to_owned(), format!("- {flow}")] {
+        folder.write("flow.yaml", text);
+        let mut command = rtether();
+        command
+            .current_dir(folder.path())
+            .args(["admit", "plant.yaml", "flow.yaml"]);
+        command.run().exits(0);
+    }
+    let mut command = rtether();
+    command
+        .current_dir(folder.path())
+        .args(["admit", "plant.yaml", "none.yaml"]);
+    command.run().exits(2).says("or give one as `--flow`");
+}
+
 #[test]
 fn a_scenario_is_not_imported() {
     let folder = Folder::new("foreign-reverse");
