@@ -22,6 +22,25 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// Returns the worse of two: that of a scenario that is wrong, then a defect of rtether, what the
+    /// machine cannot do, what does not hold, and no answer. An interrupt ends all.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        let rank = |exit: Self| match exit {
+            Self::Ok => 0,
+            Self::NoAnswer => 1,
+            Self::Failed => 2,
+            Self::Unfit => 3,
+            Self::Contradiction => 4,
+            Self::WrongInput => 5,
+            Self::Interrupted => 6,
+        };
+        if rank(other) > rank(self) {
+            other
+        } else {
+            self
+        }
+    }
+
     /// Returns the number.
     pub(crate) const fn code(self) -> u8 {
         match self {

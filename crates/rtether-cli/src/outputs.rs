@@ -83,6 +83,18 @@ impl Gates {
         })
     }
 
+    /// Opens the files beside several scenarios.
+    pub(crate) fn open_apart<'p>(
+        scenarios: impl Iterator<Item = &'p Path>,
+        arguments: &GateArgs,
+    ) -> Result<Self, String> {
+        let all = arguments.files().collect::<Vec<_>>();
+        for scenario in scenarios {
+            drafts::check_distinct(scenario, &all)?;
+        }
+        Self::open(arguments)
+    }
+
     /// Writes what became of a scenario that cannot be run; returns what could not be written.
     pub(crate) fn write_mistakes(
         scenario: &Path,
@@ -101,7 +113,7 @@ impl Gates {
     }
 
     /// Writes findings and verdicts; returns what could not be written.
-    fn write(self, findings: &[Finding], junit: impl FnOnce() -> String) -> Vec<String> {
+    pub(crate) fn write(self, findings: &[Finding], junit: impl FnOnce() -> String) -> Vec<String> {
         if self.annotations {
             terminal::tell(gate::annotations(findings).trim_end());
         }
@@ -137,13 +149,6 @@ pub(crate) struct Traces<'a> {
     pub(crate) packets: Option<&'a Path>,
     /// File for every measured packet; needs no run.
     pub(crate) live_packets: Option<&'a Path>,
-}
-
-impl Traces<'_> {
-    /// Returns the number of runs they take.
-    pub(crate) fn count(self) -> i64 {
-        i64::from(self.pcap.is_some()) + i64::from(self.packets.is_some())
-    }
 }
 
 /// All files, opened before the run.

@@ -1,7 +1,9 @@
 //! `check`: judges every flow of a scenario against its deadline.
 
+mod several;
+
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtether::bound::Duration;
@@ -55,12 +57,28 @@ pub(crate) struct CheckArgs {
 pub(crate) struct CheckVerb {
     #[command(flatten)]
     check: CheckArgs,
+    /// Further scenarios, judged one after the other; the exit code is the worst: 2 before 5, 4, 1 and 3
+    #[arg(value_name = "SCENARIO")]
+    more: Vec<PathBuf>,
     #[command(flatten)]
     fail: FailArgs,
 }
 
+impl CheckVerb {
+    /// Returns the scenarios in the order in which they were given.
+    fn scenarios(&self) -> impl Iterator<Item = &Path> {
+        let first = self.check.scenario.as_path();
+        [first]
+            .into_iter()
+            .chain(self.more.iter().map(PathBuf::as_path))
+    }
+}
+
 /// Runs `check`.
 pub(crate) fn run(verb: &CheckVerb) -> Exit {
+    if !verb.more.is_empty() {
+        return several::run(verb);
+    }
     let arguments = &verb.check;
     if let Some(question) = verb.fail.question() {
         if arguments.output.gate.is_asked() {
@@ -121,13 +139,7 @@ pub(super) fn judge(arguments: &CheckArgs, traces: Traces<'_>, proves: bool) -> 
         Ok(found) => found,
         Err(message) => return terminal::fail(&message),
     };
-    match observe(
-        &loaded.scenario,
-        arguments.pace,
-        traces,
-        &mut outputs,
-        test_bed,
-    ) {
+    match observe(&loaded.scenario, arguments.pace, &mut outputs, test_bed) {
         Ok(observed) => {
             let outputs = (outputs, found);
             let (checked, exit) = conclude(arguments, (loaded, &file), outputs, observed, proves);
@@ -159,11 +171,11 @@ struct Observed {
 fn observe(
     scenario: &Scenario,
     pace: Pace,
-    traces: Traces<'_>,
     outputs: &mut Outputs,
     test_bed: TestBed,
 ) -> Result<Observed, Exit> {
-    let (results, traced) = simulate(scenario, pace, traces, outputs)?;
+    let drafts = [outputs.pcap.take(), outputs.packets.take()];
+    let (results, traced) = simulate(scenario, pace, drafts)?;
     // After an interrupted simulation, do not start a measurement.
     let measured = if results.partial {
         Measured::default()
@@ -241,6 +253,12 @@ fn conclude(
     if printed != Exit::Ok {
         return (checked, printed);
     }
+    tell_notes(&checked);
+    let exit = exit(checked.conclusion, !failed.is_empty());
+    (checked, exit)
+}
+
+fn tell_notes(checked: &Checked) {
     for note in &checked.notes {
         if note.is_error {
             terminal::complain(&note.text);
@@ -248,8 +266,6 @@ fn conclude(
             terminal::tell(&note.text);
         }
     }
-    let exit = exit(checked.conclusion, !failed.is_empty());
-    (checked, exit)
 }
 
 /// Returns the link to the playground that was asked for, unless it cannot read the scenario.
@@ -270,17 +286,16 @@ fn what_if(output: &Output, written: &Written) -> Option<String> {
 /// Outcome of each requested trace.
 type Traced = [Option<Result<(), String>>; 2];
 
-/// Runs all replications, then the traces.
+/// Runs all replications, then the traces of frames and of packets.
 fn simulate(
     scenario: &Scenario,
     pace: Pace,
-    traces: Traces<'_>,
-    outputs: &mut Outputs,
+    [pcap, packets]: [Option<Draft>; 2],
 ) -> Result<(Results, Traced), Exit> {
     let plan = scenario.run;
-    let runs = i64::from(plan.runs) + traces.count();
+    let traces = i64::from(pcap.is_some()) + i64::from(packets.is_some());
+    let runs = i64::from(plan.runs) + traces;
     let total = plan.duration.as_ps() / 1_000_000_000 * runs;
-    let (pcap, packets) = (outputs.pcap.take(), outputs.packets.take());
     terminal::detail(|| {
         format!(
             "simulating {} of {}, seeds from {}",

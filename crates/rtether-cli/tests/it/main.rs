@@ -9,6 +9,7 @@ mod foreign;
 mod gates;
 mod include_from;
 mod library;
+mod several;
 mod values;
 mod words;
 

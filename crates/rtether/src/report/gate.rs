@@ -325,6 +325,11 @@ struct Case {
 /// Returns the verdicts as `JUnit` XML: one suite for the scenario, one case for each stream and
 /// each sum. What has no requirement is skipped; what has no answer is an error.
 pub fn junit(checked: &Checked) -> String {
+    suite(checked).document()
+}
+
+/// Returns the verdicts as a suite of `JUnit`, for a document with several.
+pub fn suite(checked: &Checked) -> Suite {
     let suite = &checked.scenario.name;
     let cases = checked.streams().map(|stream| {
         let outcome = not_held(stream.assessment.verdict, || reasons(&stream));
@@ -340,7 +345,7 @@ pub fn junit(checked: &Checked) -> String {
     });
     let cases: Vec<Case> = cases.chain(further(checked)).collect();
     let word = checked.conclusion.word();
-    suite_of(
+    Suite::of(
         suite,
         &cases,
         &[
@@ -353,6 +358,11 @@ pub fn junit(checked: &Checked) -> String {
 
 /// Returns the mistakes of a scenario that cannot be run as `JUnit` XML: a case for each error.
 pub fn junit_of_mistakes(scenario: &str, mistakes: &[Finding]) -> String {
+    suite_of_mistakes(scenario, mistakes).document()
+}
+
+/// Returns the mistakes of a scenario that cannot be run as a suite of `JUnit`.
+pub fn suite_of_mistakes(scenario: &str, mistakes: &[Finding]) -> Suite {
     let errors = mistakes.iter();
     let errors = errors.filter(|mistake| mistake.severity == Severity::Error);
     let cases = errors.map(|mistake| {
@@ -367,30 +377,63 @@ pub fn junit_of_mistakes(scenario: &str, mistakes: &[Finding]) -> String {
             output: String::new(),
         }
     });
-    suite_of(scenario, &cases.collect::<Vec<_>>(), &[])
+    Suite::of(scenario, &cases.collect::<Vec<_>>(), &[])
 }
 
-fn suite_of(name: &str, cases: &[Case], properties: &[(&str, String)]) -> String {
-    let count = |kind: &str| {
-        let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
-        outcomes.filter(|(own, ..)| *own == kind).count()
-    };
-    let counted = |element: Element| {
-        let element = element.attr("name", name).attr("tests", cases.len());
-        let element = element.attr("failures", count(FAILURE));
-        element.attr("errors", count(ERROR))
-    };
-    let suite = counted(element("testsuite")).attr("skipped", count("skipped"));
-    let said = properties.iter();
-    let said =
-        said.map(|(name, value)| element("property").attr("name", *name).attr("value", value));
-    let suite = if properties.is_empty() {
-        suite
-    } else {
-        suite.child(element("properties").children(said))
-    };
-    let suite = suite.children(cases.iter().map(Case::element));
-    let all: Markup = counted(element("testsuites")).child(suite).into();
+/// The test cases of one scenario.
+#[derive(Debug)]
+pub struct Suite {
+    name: String,
+    tests: usize,
+    failures: usize,
+    errors: usize,
+    element: Element,
+}
+
+impl Suite {
+    fn of(name: &str, cases: &[Case], properties: &[(&str, String)]) -> Self {
+        let count = |kind: &str| {
+            let outcomes = cases.iter().filter_map(|case| case.outcome.as_ref());
+            outcomes.filter(|(own, ..)| *own == kind).count()
+        };
+        let [failures, errors, skipped] = [FAILURE, ERROR, "skipped"].map(count);
+        let suite = element("testsuite").attr("name", name);
+        let suite = suite.attr("tests", cases.len()).attr("failures", failures);
+        let suite = suite.attr("errors", errors).attr("skipped", skipped);
+        let said = properties.iter();
+        let said =
+            said.map(|(name, value)| element("property").attr("name", *name).attr("value", value));
+        let suite = if properties.is_empty() {
+            suite
+        } else {
+            suite.child(element("properties").children(said))
+        };
+        Self {
+            name: name.to_owned(),
+            tests: cases.len(),
+            failures,
+            errors,
+            element: suite.children(cases.iter().map(Case::element)),
+        }
+    }
+
+    /// Returns a document of this suite alone.
+    fn document(self) -> String {
+        let name = self.name.clone();
+        junit_of(&name, vec![self])
+    }
+}
+
+/// Returns a document with a suite for each scenario.
+pub fn junit_of(name: &str, suites: Vec<Suite>) -> String {
+    let sum = |of: fn(&Suite) -> usize| suites.iter().map(of).sum::<usize>();
+    let all = element("testsuites").attr("name", name);
+    let all = all.attr("tests", sum(|own| own.tests));
+    let all = all.attr("failures", sum(|own| own.failures));
+    let all = all.attr("errors", sum(|own| own.errors));
+    let all: Markup = all
+        .children(suites.into_iter().map(|own| own.element))
+        .into();
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n",
         all.as_str()

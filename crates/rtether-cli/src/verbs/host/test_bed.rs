@@ -61,6 +61,11 @@ pub(crate) struct CheckLive {
 }
 
 impl CheckLive {
+    /// Returns whether a measurement is asked for.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.live.is_some()
+    }
+
     /// Returns the file for every measured packet.
     pub(crate) fn packets(&self) -> Option<&Path> {
         self.live_packets.as_deref()
