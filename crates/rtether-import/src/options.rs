@@ -122,7 +122,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// IEC 61850-5 asks 3 ms of a trip (type 1A, class P2/3) and of samples for protection (type
+    /// IEC 61850-5 asks 3 ms of a trip (type 1A, class P2/3 of edition 1) and of samples for protection (type
     /// 4). It asks nothing of a heartbeat, which only shows that its publisher is alive; what it asks
     /// of a report depends on the data in it.
     const fn usual(class: Class) -> Self {

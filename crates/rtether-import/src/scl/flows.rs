@@ -59,6 +59,7 @@ pub(super) fn flows(
         published.blocks += 1;
         let mut reached = BTreeSet::new();
         for address in addresses {
+            release::check(block.kind, address, notes);
             let subnetwork = model.interfaces[address.interface].subnetwork;
             let heard =
                 known.map(|known| interfaces.in_subnetwork(known, subnetwork, &mut reached));

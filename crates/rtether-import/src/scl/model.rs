@@ -6,7 +6,7 @@ pub(super) use super::copies::Kind;
 use super::copies::{self, MAX_MEMBERS, Source, Told};
 use super::notes::Notes;
 use super::templates::Templates;
-use super::xml::{Element, all, attribute, child, children, word};
+use super::xml::{Element, all, attribute, child, children, content, word};
 use crate::plan::Code;
 use crate::text::quote;
 
@@ -150,6 +150,7 @@ impl<'a> Model<'a> {
             model.told.push(told);
         }
         model.keys = model.blocks.iter().map(Block::key).collect();
+        model.listeners_alone(files);
         let connected = model.connected(files, notes);
         model.connect(files, &connected, notes);
         model
@@ -183,6 +184,33 @@ impl<'a> Model<'a> {
             }
         }
         self.devices.push(device);
+    }
+
+    /// Takes clients and subscribers that have an access point but no description of their own, such
+    /// as a control center: they listen, and what they are is not needed for that.
+    fn listeners_alone(&mut self, files: &[Source<'a>]) {
+        let mut named: BTreeSet<&str> = BTreeSet::new();
+        for source in files {
+            named.extend(all(source.root, "ClientLN").map(|own| word(own, "iedName")));
+            named.extend(all(source.root, "IEDName").map(content));
+        }
+        for (file, source) in files.iter().enumerate() {
+            let communication = children(source.root, "Communication");
+            for element in communication.flat_map(|own| all(own, "ConnectedAP")) {
+                let name = word(element, "iedName");
+                if self.by_name.contains_key(name) || !named.contains(name) {
+                    continue;
+                }
+                self.by_name.insert(name, self.devices.len());
+                self.devices.push(Device {
+                    name,
+                    element,
+                    file,
+                    logical: BTreeMap::new(),
+                    is_bridge: false,
+                });
+            }
+        }
     }
 
     /// Takes the control blocks of reports that name a client, of all logical nodes.

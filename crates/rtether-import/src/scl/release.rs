@@ -2,7 +2,7 @@
 
 use rtether_model::quantity::Duration;
 
-use super::model::Address;
+use super::model::{Address, Kind};
 use super::notes::Notes;
 use super::xml::{Element, attribute, child, content};
 use crate::options::{Frequency, Options};
@@ -76,10 +76,78 @@ pub(super) fn times(address: &Address<'_>, notes: &mut Notes) -> [Value<Duration
             },
         )
     };
-    [
+    let times = [
         read("MinTime", USUAL_MIN, "time"),
         read("MaxTime", USUAL_MAX, "time"),
-    ]
+    ];
+    let [min, max] = times.each_ref().map(|own| own.value);
+    if min > max && times.iter().all(|own| matches!(own.note, Note::Follows(_))) {
+        let (min, max) = (time(min), time(max));
+        let text = format!("MinTime {min} is longer than MaxTime {max}");
+        notes.add(address.element, Code::BadValue, text);
+    }
+    times
+}
+
+/// Ranges of identifiers of applications: GOOSE, those of them for tripping, and sampled values (IEC
+/// 61850-8-1, annex C, and 61850-9-2, 5.3.3.4.3).
+const GOOSE_IDS: std::ops::RangeInclusive<u16> = 0..=0x3FFF;
+const TRIP_IDS: std::ops::RangeInclusive<u16> = 0x8000..=0xBFFF;
+const SAMPLES_IDS: std::ops::RangeInclusive<u16> = 0x4000..=0x7FFF;
+
+/// Notes what cannot be in the address of a control block: no group, or an identifier of another
+/// form or range.
+pub(super) fn check(kind: Kind, address: &Address<'_>, notes: &mut Notes) {
+    let mut bad = |text: String| notes.add(address.element, Code::BadValue, text);
+    if let Some(text) = address.parameter("MAC-Address") {
+        let why = match group(text) {
+            None => Some("no address: write 01-0C-CD-01-00-01"),
+            Some([0xff, 0xff, 0xff, 0xff, 0xff, 0xff]) => {
+                Some("that of all stations, not of a group")
+            }
+            Some([first, ..]) if first & 1 == 0 => Some("that of one station, not of a group"),
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            bad(format!("MAC-Address {} is {why}", quote(text)));
+        }
+    }
+    let Some(text) = address.parameter("APPID") else {
+        return;
+    };
+    let number = u16::from_str_radix(text, 16).ok();
+    let is_hex = text.len() == 4 && text.bytes().all(|octet| octet.is_ascii_hexdigit());
+    let Some(number) = number.filter(|_| is_hex) else {
+        bad(format!(
+            "APPID {} is none of four hexadecimal digits",
+            quote(text)
+        ));
+        return;
+    };
+    let is_fit = match kind {
+        Kind::Goose => GOOSE_IDS.contains(&number) || TRIP_IDS.contains(&number),
+        Kind::Samples => SAMPLES_IDS.contains(&number),
+    };
+    if !is_fit {
+        let what = match kind {
+            Kind::Goose => "GOOSE, 0000 to 3FFF or 8000 to BFFF",
+            Kind::Samples => "sampled values, 4000 to 7FFF",
+        };
+        bad(format!(
+            "APPID {} is not in the range of {what}",
+            quote(text)
+        ));
+    }
+}
+
+/// Returns the octets of an address as SCL writes it.
+fn group(text: &str) -> Option<[u8; 6]> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_octet = |part: &&str| part.len() == 2 && part.bytes().all(|own| own.is_ascii_hexdigit());
+    let octets = parts.iter().filter(|part| is_octet(part));
+    let octets = octets.filter_map(|part| u8::from_str_radix(part, 16).ok());
+    let octets: Vec<u8> = octets.collect();
+    octets.try_into().ok().filter(|_| parts.len() == 6)
 }
 
 /// Reads a time, in milliseconds unless its multiplier says otherwise.

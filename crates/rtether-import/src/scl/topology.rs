@@ -540,24 +540,49 @@ fn switch_devices(
     switches.map(|(number, _)| number).collect()
 }
 
-/// Returns the rate of a subnetwork in megabits per second, if Ethernet has it; an error is the text
-/// that is none.
-pub(super) fn rate(subnetwork: Element<'_>) -> Option<Result<u64, String>> {
+/// The rate that a subnetwork states.
+pub(super) enum Stated {
+    /// Megabits per second.
+    Rate(u64),
+    /// Megabits per second, as a number without a multiplier, which would be that of bits.
+    Megabits(u64),
+    /// What is no rate of Ethernet.
+    Wrong,
+}
+
+/// Rates of Ethernet, in megabits per second.
+const RATES: [u64; 4] = [10, 100, 1_000, 10_000];
+
+/// Returns the rate that a subnetwork states, with its words.
+pub(super) fn rate(subnetwork: Element<'_>) -> Option<(Stated, &str)> {
     let element = child(subnetwork, "BitRate")?;
     let text = content(element);
-    let unit = match attribute(element, "multiplier") {
-        Some("M") => "",
-        Some("G") => "000",
-        Some(_) | None => return Some(Err(text.to_owned())),
+    let whole = match text.split_once('.') {
+        Some((whole, part)) if part.bytes().all(|digit| digit == b'0') => whole,
+        Some(_) => "",
+        None => text,
     };
-    let whole = text.split_once('.').map_or(text, |(whole, part)| {
-        if part.trim_end_matches('0').is_empty() {
-            whole
-        } else {
-            ""
-        }
-    });
-    let number: Option<u64> = format!("{whole}{unit}").parse().ok();
-    let known = number.filter(|number| [10, 100, 1_000, 10_000].contains(number));
-    Some(known.ok_or_else(|| text.to_owned()))
+    let number = whole.parse::<u64>().ok();
+    let bits = |unit: u64| {
+        number?
+            .checked_mul(unit)
+            .filter(|bits| bits % 1_000_000 == 0)
+    };
+    let megabits = |unit| bits(unit).map(|bits| bits / 1_000_000);
+    let known = |rate: &u64| RATES.contains(rate);
+    let multiplier = attribute(element, "multiplier");
+    let unit = match multiplier {
+        Some("G") => 1_000_000_000,
+        Some("M") => 1_000_000,
+        Some("k") => 1_000,
+        None => 1,
+        Some(_) => 0,
+    };
+    let guessed = number.filter(|_| multiplier.is_none()).filter(known);
+    let stated = match (megabits(unit).filter(known), guessed) {
+        (Some(rate), _) => Stated::Rate(rate),
+        (None, Some(rate)) => Stated::Megabits(rate),
+        (None, None) => Stated::Wrong,
+    };
+    Some((stated, text))
 }

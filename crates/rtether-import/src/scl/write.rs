@@ -9,7 +9,7 @@ use super::flows::Published;
 use super::model::Model;
 use super::notes::Notes;
 use super::release::Note;
-use super::topology::{Topology, rate};
+use super::topology::{Stated, Topology, rate};
 use crate::options::{Class, Options};
 use crate::plan::{Assumption, Code};
 use crate::sheet::{Names, Sheet, rate as words, scalar, time};
@@ -111,13 +111,20 @@ pub(super) fn write(
 fn networks(model: &Model<'_>, published: &Published, notes: &mut Notes) -> Vec<Network> {
     let mut networks: Vec<Network> = Vec::new();
     for subnetwork in &model.subnetworks {
-        let stated = rate(subnetwork.element);
-        let (rate, rate_note) = match stated {
-            Some(Ok(rate)) => (rate, Note::Follows("BitRate".into())),
-            Some(Err(text)) => {
-                let name = quote(subnetwork.name);
-                let text = format!("the BitRate {} of {name} is none of Ethernet", quote(&text));
-                notes.add(subnetwork.element, Code::BadValue, text);
+        let name = quote(subnetwork.name);
+        let mut bad = |text: &str, why: &str| {
+            let text = format!("the BitRate {} of {name} is {why}", quote(text));
+            notes.add(subnetwork.element, Code::BadValue, text);
+        };
+        let (rate, rate_note) = match rate(subnetwork.element) {
+            Some((Stated::Rate(rate), _)) => (rate, Note::Follows("BitRate".into())),
+            Some((Stated::Megabits(rate), text)) => {
+                bad(text, "in bits per second, and taken for megabits");
+                let why = "BitRate has no multiplier, and is no rate of Ethernet without";
+                (rate, Note::Assumed(why.into()))
+            }
+            Some((Stated::Wrong, text)) => {
+                bad(text, "none of Ethernet");
                 (
                     USUAL_RATE,
                     Note::Assumed("BitRate is none of Ethernet".into()),

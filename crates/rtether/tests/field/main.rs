@@ -123,3 +123,85 @@ fn keys_of_scenarios_are_columns() {
     ];
     says(&file!("list-with-own-key-names.csv"), &lines, &[]);
 }
+
+/// The lines of the control.
+const BAY: [&str; 5] = [
+    "- name: Pub/LD0/g event",
+    "min_gap: 4 ms",
+    "period: 1 s",
+    "pcp: 4",
+    "vlan: 10",
+];
+
+#[test]
+fn addresses_that_cannot_be_are_found() {
+    says(&file!("scl-ok.scd"), &BAY, &[]);
+    for (plan, part) in [
+        (file!("scl-mac-null.scd"), "that of one station"),
+        (file!("scl-mac-unicast.scd"), "that of one station"),
+        (file!("scl-mac-broadcast.scd"), "that of all stations"),
+        (file!("scl-appid-short.scd"), "four hexadecimal digits"),
+    ] {
+        says(&plan, &BAY, &[Code::BadValue]);
+        let text = &plan.findings[0].text;
+        assert!(text.contains(part), "{text}");
+    }
+    // Siblings: what else a file can say there.
+    let ok = include_str!("scl-ok.scd");
+    for (from, to, part) in [
+        ("01-0C-CD-01-00-01", "01:0C:CD:01:00:01", "no address"),
+        ("01-0C-CD-01-00-01", "01-0C-CD-01-00", "no address"),
+        ("APPID\">0001", "APPID\">4001", "range of GOOSE"),
+        ("APPID\">0001", "APPID\">C000", "range of GOOSE"),
+        ("APPID\">4000", "APPID\">0001", "range of sampled values"),
+        ("APPID\">0001", "APPID\">000G", "four hexadecimal digits"),
+        (
+            ">1000</MaxTime>",
+            ">2</MaxTime>",
+            "MinTime 4 ms is longer than MaxTime 2 ms",
+        ),
+    ] {
+        let text = ok.replacen(from, to, 1);
+        assert_ne!(text, ok, "{from}");
+        let plan = plan("x.scd", text.as_bytes());
+        let found = plan
+            .findings
+            .iter()
+            .find(|found| found.code == Code::BadValue);
+        assert!(
+            found.is_some_and(|found| found.text.contains(part)),
+            "{to}: {:?}",
+            plan.findings
+        );
+    }
+    // GOOSE for tripping has a range of its own.
+    let trip = ok.replace("APPID\">0001", "APPID\">8001");
+    says(&plan("x.scd", trip.as_bytes()), &BAY, &[]);
+}
+
+#[test]
+fn a_client_without_a_description_is_a_station() {
+    let plan = file!("scl-client-without-ied.cid");
+    let lines = [
+        "from: Meter",
+        "to: [Scada]",
+        "over: tcp",
+        "period: 1 s",
+        "class: report",
+    ];
+    says(&plan, &lines, &[]);
+}
+
+/// A rate without a multiplier is one of bits, if it can be.
+#[test]
+fn rates_without_a_multiplier() {
+    let wrong = file!("scl-bitrate-10-no-multiplier.scd");
+    let link = "- { ends: [Pub, \"Bus:1\"], rate: 10 Mbit/s }";
+    says(&wrong, &[link], &[Code::BadValue]);
+    let text = include_str!("scl-bitrate-10-no-multiplier.scd");
+    let bits = text.replace(">10</BitRate>", ">10000000</BitRate>");
+    says(&plan("x.scd", bits.as_bytes()), &[link], &[]);
+    let odd = text.replace(">10</BitRate>", ">7</BitRate>");
+    let usual = "- { ends: [Pub, \"Bus:1\"], rate: 100 Mbit/s }";
+    says(&plan("x.scd", odd.as_bytes()), &[usual], &[Code::BadValue]);
+}
