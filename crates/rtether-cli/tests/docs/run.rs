@@ -41,11 +41,25 @@ impl Folder {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("docs-{name}"));
         drop(fs::remove_dir_all(&path));
         fs::create_dir_all(&path).expect("a folder can be made");
-        for name in ["docs", "scenarios"] {
-            std::os::unix::fs::symlink(root().join(name), path.join(name))
-                .expect("a link can be made");
-        }
+        std::os::unix::fs::symlink(root().join("docs"), path.join("docs"))
+            .expect("a link can be made");
+        // A link would lead out of the folder of a study, whose scenario is there.
+        copy(&root().join("scenarios"), &path.join("scenarios"));
         Self(path)
+    }
+}
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a folder can be made");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(&from, &to).expect("a file can be copied");
+        }
     }
 }
 
