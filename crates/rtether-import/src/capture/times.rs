@@ -236,8 +236,7 @@ impl Sessions {
     }
 
     fn is_cut(&self, gap: i64, is_steady: bool) -> bool {
-        let pause = if is_steady { self.period() } else { None };
-        if pause.is_some_and(|period| gap.saturating_abs() / PAUSE > period) {
+        if is_steady && self.is_pause(gap.saturating_abs() / PAUSE) {
             return true;
         }
         let mean = i128::from(self.gaps.mean());
@@ -245,14 +244,18 @@ impl Sessions {
         gap <= -SESSION_GAP || (gap > SESSION_GAP && is_long)
     }
 
-    /// Returns the period of the grid on which the last frames are; `None` if there is none.
-    fn period(&self) -> Option<i64> {
+    /// Returns whether the last frames are on a grid whose period is below this time.
+    fn is_pause(&self, span: i64) -> bool {
         match &self.part {
-            Part::Grid(grid) => Some(grid.period()),
-            Part::Learning(times) if times.len() >= STEADY => {
-                Grid::learn(times).map(|grid| grid.period())
-            }
-            Part::Learning(_) | Part::Irregular(_) => None,
+            Part::Grid(grid) => grid.period() < span,
+            // Few gaps are long against the one before, so that a grid is seldom looked for.
+            Part::Learning(times) => match times.as_slice() {
+                [.., before, last] if times.len() >= STEADY && last - before < span => {
+                    Grid::learn(times).is_some_and(|grid| grid.period() < span)
+                }
+                _ => false,
+            },
+            Part::Irregular(_) => false,
         }
     }
 
