@@ -114,7 +114,7 @@ typedef enum {
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LEFT = 1,
   /**
-   * The lease of a participant has expired.
+   * The lease of a participant has expired, or it was silent and has made room for another.
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LOST = 2,
   /**

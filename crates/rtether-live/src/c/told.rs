@@ -65,13 +65,11 @@ impl Told {
                 text: name,
                 ..Self::of_participant(EventKind::ParticipantFound, prefix)
             },
-            Event::ParticipantLost { prefix, has_left } => {
-                let kind = if has_left {
-                    EventKind::ParticipantLeft
-                } else {
-                    EventKind::ParticipantLost
-                };
-                Self::of_participant(kind, prefix)
+            Event::ParticipantLost {
+                prefix, has_left, ..
+            } => {
+                let kinds = [EventKind::ParticipantLost, EventKind::ParticipantLeft];
+                Self::of_participant(kinds[usize::from(has_left)], prefix)
             }
             Event::ReaderMatched { writer, reader } => Self {
                 publication: publication(writer),

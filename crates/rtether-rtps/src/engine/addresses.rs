@@ -71,6 +71,14 @@ impl Addresses {
         }
     }
 
+    /// Takes the credit of an address that is proved by one who has earned it: no other there may
+    /// spend what is left.
+    pub(super) fn settle(&mut self, origin: Origin) {
+        if let Some(credit) = self.credits.get_mut(&origin) {
+            *credit = 0;
+        }
+    }
+
     fn is_met(&self, origin: Origin) -> bool {
         self.credits.contains_key(&origin)
     }

@@ -2,7 +2,9 @@
 //!
 //! Forged participants cost an attacker nothing; one that has answered has at least received from
 //! this participant. So participants that have not answered get at most half of the places and
-//! eight per address, their leases are short, and they make room for others.
+//! eight per address, their leases are short, and they make room for others. A sixteenth of the
+//! places is theirs alone, so that a newcomer can answer at any time; it then takes the place of one
+//! that has fallen silent.
 
 use alloc::collections::BTreeMap;
 
@@ -14,6 +16,12 @@ use crate::time::{Duration, Instant};
 
 /// Maximum number of unanswered participants per address.
 const UNANSWERED_PER_ADDRESS: usize = 8;
+/// Share of the places that is left to participants that have not answered.
+const NEWCOMERS: usize = 16;
+/// Number of announcements that a participant misses before it may make room.
+const MISSED: i64 = 3;
+/// Shortest period that it is taken to have: some announce themselves often at first.
+const PERIOD_MIN: Duration = Duration::from_s(10);
 /// Time for a participant to answer before another may take its place.
 const PATIENCE: Duration = Duration::from_s(1);
 
@@ -31,14 +39,20 @@ impl Participant {
             Room::None => false,
         };
         if !is_free {
-            self.counters.refused += 1;
-            if now >= self.warn_refused_at {
-                self.warn_refused_at = now + WARN_AFTER;
-                let refused = self.counters.refused;
-                self.tell(Event::Refused { origin, refused });
-            }
+            self.refuse(now, origin);
         }
         is_free
+    }
+
+    /// Counts a participant for which there is no room, and reports it if the last report is old
+    /// enough.
+    fn refuse(&mut self, now: Instant, origin: Origin) {
+        self.counters.refused += 1;
+        if now >= self.warn_refused_at {
+            self.warn_refused_at = now + WARN_AFTER;
+            let refused = self.counters.refused;
+            self.tell(Event::Refused { origin, refused });
+        }
     }
 
     fn find_room(&self, now: Instant, origin: Origin) -> Room {
@@ -91,6 +105,40 @@ impl Participant {
         let oldest = all.min_by_key(|(_, one)| one.since);
         let oldest = oldest.filter(|(_, one)| now - one.since >= patience);
         oldest.map_or(Room::None, |(prefix, _)| Room::InPlaceOf(*prefix))
+    }
+
+    /// Makes room among those that have answered for one that has just done so; returns whether there
+    /// is room. If there is none, it is forgotten.
+    pub(super) fn make_room_for_answered(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+        let max = self.config.participants_max;
+        let answered = self.remotes.values().filter(|one| one.has_answered);
+        if self.role().is_some() || answered.count() < max - max.div_ceil(NEWCOMERS) {
+            return true;
+        }
+        if let Some((silent, since)) = self.longest_silent(now) {
+            self.counters.evicted += 1;
+            self.part(now, silent, false, Some(since));
+            return true;
+        }
+        let origin = self.remotes.get(&prefix).map(|one| one.origin);
+        self.forget(now, prefix, false);
+        if let Some(origin) = origin {
+            self.refuse(now, origin);
+        }
+        false
+    }
+
+    /// Returns the participant that has been silent longest, and for how long, of those that have
+    /// missed their announcements.
+    fn longest_silent(&self, now: Instant) -> Option<(GuidPrefix, Duration)> {
+        let answered = self.remotes.iter().filter(|(_, one)| one.has_answered);
+        let silent = answered.filter_map(|(prefix, one)| {
+            let period = one.period.max(PERIOD_MIN);
+            let missed = Duration::from_ns(period.as_ns().saturating_mul(MISSED));
+            let silence = now - one.heard_at;
+            (silence >= missed.min(one.data.lease)).then_some((*prefix, silence))
+        });
+        silent.max_by_key(|(_, silence)| *silence)
     }
 
     /// Returns when a participant that announces itself now expires.

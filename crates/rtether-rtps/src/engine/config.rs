@@ -268,12 +268,15 @@ pub enum Event {
         /// Its human-readable name.
         name: String,
     },
-    /// A participant has left, or its lease has expired.
+    /// A participant has left, its lease has expired, or it has made room for another.
     ParticipantLost {
         /// Its GUID prefix.
         prefix: GuidPrefix,
         /// Whether it has said good-bye.
         has_left: bool,
+        /// How long it had been silent when it made room for a participant that had proved its
+        /// address, since the table was full.
+        has_made_room: Option<Duration>,
     },
     /// A remote reader is matched with this writer.
     ReaderMatched {
@@ -371,7 +374,7 @@ pub struct Counters {
     pub strangers: u64,
     /// Participants and endpoints refused for lack of room.
     pub refused: u64,
-    /// Unanswered participants that made room for others.
+    /// Unanswered or silent participants that made room for others.
     pub evicted: u64,
     /// Announcements of new participants that were not answered: too many earlier ones await the
     /// host's decision, or their locators are not allowed.

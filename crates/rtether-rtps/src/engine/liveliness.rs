@@ -76,8 +76,10 @@ impl Participant {
             Ok(MANUAL) => true,
             _ => return,
         };
-        if let Some(remote) = self.remotes.get_mut(&from) {
-            remote.expires_at = remote.expires_at.max(now + remote.data.lease);
+        let known = self.remotes.get(&from);
+        let until = known.map(|known| self.believed_until(now, known));
+        if let Some((remote, until)) = self.remotes.get_mut(&from).zip(until) {
+            remote.expires_at = remote.expires_at.max(until);
         }
         for local in self.readers.iter_mut().flatten() {
             local.reader.on_alive(now, from, is_manual);

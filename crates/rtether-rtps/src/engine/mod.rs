@@ -98,6 +98,9 @@ struct Remote {
     origin: Origin,
     /// When it came.
     since: Instant,
+    /// When its last announcement came, and the longest time between two of them.
+    heard_at: Instant,
+    period: Duration,
     /// Whether it counts as one that has answered: it has proved an address, or is vouched for by a
     /// manager.
     has_answered: bool,
@@ -138,6 +141,7 @@ pub struct Participant {
     remotes: BTreeMap<GuidPrefix, Remote>,
     addresses: addresses::Addresses,
     closed: proof::Closed,
+    positions: proof::Positions,
     /// Earliest times of the next warnings of refused participants and of withheld datagrams.
     warn_refused_at: Instant,
     warn_withheld_at: Instant,
@@ -204,6 +208,7 @@ impl Participant {
             remotes: BTreeMap::new(),
             addresses: addresses::Addresses::default(),
             closed: proof::Closed::new(),
+            positions: proof::Positions::new(),
             warn_refused_at: now,
             warn_withheld_at: now,
             lease_at: Instant::NEVER,

@@ -1,32 +1,33 @@
 //! Address validation: whether a participant receives at the address at which it is to be sent data.
 //!
 //! What a datagram names proves nothing: prefixes and endpoints are multicast in the clear, and the
-//! source address may be forged. So the numbers of one built-in writer begin, for each participant
-//! and address, at one that nobody can guess. It is told only in datagrams to that address, and to
-//! know it is the proof: an ACKNACK whose base lies within what was sent there.
+//! source address may be forged. So the numbers of one built-in writer are secret for each participant
+//! and address ([`Secret`]). They are told only in datagrams to that address, and to know them is the
+//! proof: ACKNACKs whose bases lie at what was told there.
 //!
-//! Any implementation proves its address so, without knowing: its reader takes the first HEARTBEAT
-//! for that of a writer whose earlier samples are gone, and acknowledges.
+//! Any implementation proves its address so, without knowing: its reader takes a HEARTBEAT for that of
+//! a writer whose earlier samples are gone, and acknowledges.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use md5::{Digest, Md5};
 
 use super::receive::Context;
-use super::{MESSAGES, PUBLICATIONS, Participant, SUBSCRIPTIONS};
+use super::{MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
 use crate::guid::{Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::time::{Duration, Instant};
 use crate::wire::AckNack;
+use crate::writer::{Rounds, Secret};
 
-/// Bits of a number that cannot be guessed: with a guess in each frame of a full Gigabit link, two
-/// days for an even chance.
-const SECRET_BITS: u32 = 40;
-/// Bits above these: time, so that numbers to the same reader never fall, also if it was forgotten
-/// meanwhile.
-const TIME_BITS: u32 = 20;
-/// Nanoseconds, as a power of two, in which the time counts: 4.6 min, and all of it nine years.
+/// Nanoseconds, as a power of two, in which the time counts in the numbers of RTPS 1.0: 4.6 min.
 const TIME_UNIT: u32 = 38;
+/// Bits of the time, nine years, and those below it.
+const TIME_BITS: u32 = 20;
+const BELOW_TIME: u32 = 41;
+/// Maximum number of departed participants whose numbers are remembered.
+const POSITIONS_MAX: usize = 256;
 /// How long a locator counts as closed after an ICMP message.
 const CLOSED: Duration = Duration::from_s(3);
 /// Maximum number of locators that count as closed.
@@ -34,6 +35,10 @@ const CLOSED_MAX: usize = 64;
 
 /// Locators at which nobody listens, and until when they count as such.
 pub(super) type Closed = Vec<(Locator, Instant)>;
+
+/// Departed participants that had proved an address, and the last number that each was told: if they
+/// have not forgotten this one, they take lower numbers for old ones.
+pub(super) type Positions = VecDeque<(GuidPrefix, i64)>;
 
 /// Built-in readers that may prove an address, the preferred one first: bit in the announced
 /// endpoints (table 9.13), and index of the own writer. Not all implementations have that of
@@ -47,9 +52,19 @@ pub(super) fn proving(endpoints: u32) -> Option<usize> {
     found.map(|(_, place)| place)
 }
 
+impl Remote {
+    /// Forgets proofs of addresses that it no longer announces.
+    pub(super) fn keep_proofs(&mut self) {
+        let data = &self.data;
+        let places = data.metatraffic_unicast.iter().chain(&data.default_unicast);
+        let announced: Vec<Origin> = places.map(Locator::origin).collect();
+        self.proved.retain(|one| announced.contains(one));
+    }
+}
+
 impl Participant {
-    /// Returns what is added to the numbers of the samples for a participant at an address.
-    pub(super) fn secret_of(&self, now: Instant, prefix: GuidPrefix, origin: Origin) -> i64 {
+    /// Returns the numbers that prove an address of a participant.
+    pub(super) fn secret_of(&self, now: Instant, prefix: GuidPrefix, origin: Origin) -> Secret {
         let mut md5 = Md5::new();
         md5.update(self.config.secret);
         md5.update(prefix.0);
@@ -60,11 +75,29 @@ impl Participant {
             Origin::Host => md5.update([0]),
         }
         md5.update(self.config.secret);
-        let digest = u128::from_be_bytes(md5.finalize().into());
-        let secret = i64::try_from(digest >> (128 - SECRET_BITS)).unwrap_or(0);
-        let time = now.as_ns().max(0) >> TIME_UNIT & ((1 << TIME_BITS) - 1);
-        // Above the numbers of a reader that begins anew, which everybody knows.
-        (time << SECRET_BITS) + secret + 256
+        let seed = md5.finalize().into();
+        if self.role().is_some() {
+            let time = now.as_ns().max(0) >> TIME_UNIT & ((1 << TIME_BITS) - 1);
+            return Secret::new(seed, time << BELOW_TIME, Rounds::ONE);
+        }
+        let mut known = self.positions.iter().rev();
+        let known = known.find(|(of, _)| *of == prefix);
+        let start = known.map_or(0, |(_, position)| *position);
+        Secret::new(seed, start, Rounds::SEVERAL)
+    }
+
+    /// Remembers the numbers of a participant that is about to be forgotten.
+    pub(super) fn keep_position(&mut self, prefix: GuidPrefix) {
+        let mut writers = self.writers.iter_mut().flatten();
+        let position = writers.find_map(|local| local.writer.position_of(prefix));
+        let Some(position) = position else {
+            return;
+        };
+        self.positions.retain(|(of, _)| *of != prefix);
+        if self.positions.len() >= POSITIONS_MAX {
+            self.positions.pop_front();
+        }
+        self.positions.push_back((prefix, position));
     }
 
     /// Returns whether a participant may be sent data at the first of these locators; without any,
@@ -95,7 +128,7 @@ impl Participant {
             return;
         }
         let writer = self.writer_named(ack.writer);
-        let place = writer.and_then(|local| local.writer.proved_by(reader, ack));
+        let place = writer.and_then(|local| local.writer.proved_by(now, reader, ack));
         if let Some(place) = place {
             self.prove(now, reader.prefix, place.origin());
         }
@@ -103,12 +136,16 @@ impl Participant {
 
     fn prove(&mut self, now: Instant, prefix: GuidPrefix, origin: Origin) {
         let lease_max = self.config.lease_max;
-        let Some(remote) = self.remotes.get_mut(&prefix) else {
-            return;
-        };
-        if remote.proved.contains(&origin) {
+        let known = self.remotes.get(&prefix);
+        if known.is_some_and(|known| !known.has_answered)
+            && !self.make_room_for_answered(now, prefix)
+        {
             return;
         }
+        let remote = self.remotes.get_mut(&prefix);
+        let Some(remote) = remote.filter(|remote| !remote.proved.contains(&origin)) else {
+            return;
+        };
         // As many as it has announced, of which only the first is asked for at a time.
         remote.proved.push(origin);
         if !remote.has_answered {
@@ -116,6 +153,7 @@ impl Participant {
             remote.expires_at = now + remote.data.lease.min(lease_max);
         }
         let proved = remote.proved.clone();
+        self.addresses.settle(origin);
         for local in self.writers.iter_mut().flatten() {
             local.writer.on_proof(prefix, &proved);
         }
@@ -128,9 +166,12 @@ impl Participant {
     /// checked, that is answer enough for a place in the table.
     pub(super) fn handle_answer(&mut self, now: Instant, from: GuidPrefix) {
         let lease_max = self.config.lease_max;
-        let remote = self.remotes.get_mut(&from);
-        let remote = remote.filter(|remote| !remote.has_answered);
-        if let Some(remote) = remote.filter(|_| self.config.any_source) {
+        let remote = self.remotes.get(&from);
+        let is_new = remote.is_some_and(|remote| !remote.has_answered);
+        if !self.config.any_source || !is_new || !self.make_room_for_answered(now, from) {
+            return;
+        }
+        if let Some(remote) = self.remotes.get_mut(&from) {
             remote.has_answered = true;
             remote.expires_at = now + remote.data.lease.min(lease_max);
         }

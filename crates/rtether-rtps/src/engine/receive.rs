@@ -115,11 +115,11 @@ impl Participant {
             }
             Submessage::AckNack(ack) => {
                 let from = Guid::new(context.from, ack.reader);
-                self.handle_proof(now, context, from, &ack);
                 let writer = self.writer_named(ack.writer);
                 if !writer.is_some_and(|local| local.writer.on_ack_nack(now, from, &ack)) {
                     self.counters.strangers += 1;
                 }
+                self.handle_proof(now, context, from, &ack);
             }
             Submessage::NackFrag(nack) => {
                 let from = Guid::new(context.from, nack.reader);

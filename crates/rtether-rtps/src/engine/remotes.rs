@@ -78,10 +78,7 @@ impl Participant {
         let announcement = arrived.payload.to_vec();
         if let Some(known) = self.remotes.get_mut(&from) {
             (known.data, known.announcement) = (data, announcement);
-            let data = &known.data;
-            let places = data.metatraffic_unicast.iter().chain(&data.default_unicast);
-            let announced: Vec<Origin> = places.map(Locator::origin).collect();
-            known.proved.retain(|one| announced.contains(one));
+            known.keep_proofs();
             let data = self.watch.is_some().then(|| known.data.clone());
             self.renew(now, from, origin);
             self.meet_again(now, from);
@@ -107,6 +104,8 @@ impl Participant {
             announcement,
             origin,
             since: now,
+            heard_at: now,
+            period: Duration::ZERO,
             has_answered: false,
             proved: Vec::new(),
             expires_at: Instant::NEVER,
@@ -177,6 +176,8 @@ impl Participant {
         let until = known.map(|known| self.believed_until(now, known));
         if let Some((known, until)) = self.remotes.get_mut(&from).zip(until) {
             known.expires_at = until;
+            known.period = known.period.max(now - known.heard_at);
+            known.heard_at = now;
             self.lease_at = self.lease_at.min(until);
         }
     }
@@ -338,6 +339,18 @@ impl Participant {
     }
 
     pub(super) fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
+        self.part(now, prefix, has_left, None);
+    }
+
+    /// Forgets a participant: it has left, was silent, or has made room after a silence.
+    pub(super) fn part(
+        &mut self,
+        now: Instant,
+        prefix: GuidPrefix,
+        has_left: bool,
+        has_made_room: Option<Duration>,
+    ) {
+        self.keep_position(prefix);
         let Some(remote) = self.remotes.remove(&prefix) else {
             return;
         };
@@ -368,7 +381,11 @@ impl Participant {
         self.addresses
             .retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
         if remote.is_admitted {
-            self.tell(Event::ParticipantLost { prefix, has_left });
+            self.tell(Event::ParticipantLost {
+                prefix,
+                has_left,
+                has_made_room,
+            });
         }
         self.sight_end(remote);
     }

@@ -156,6 +156,8 @@ impl Participant {
             announcement: remote.announcement.clone(),
             origin: remote.origin,
             since: remote.since,
+            heard_at: remote.heard_at,
+            period: remote.period,
             has_answered: remote.has_answered,
             proved: remote.proved.clone(),
             expires_at: remote.expires_at,

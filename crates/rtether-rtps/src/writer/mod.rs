@@ -5,6 +5,7 @@
 
 mod cache;
 mod proxy;
+mod secret;
 mod send;
 mod spacing;
 mod window;
@@ -14,6 +15,8 @@ use alloc::vec::Vec;
 pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
 pub(crate) use proxy::{Count, PARTIALS_MAX, ReaderProxy, RemoteReader};
+use secret::Shown;
+pub(crate) use secret::{Rounds, Secret};
 pub(crate) use send::fragment_size;
 use spacing::Spacing;
 
@@ -307,11 +310,31 @@ impl Writer {
     }
 
     /// Returns the locator at which a reader receives, if its acknowledgment proves it.
-    pub(crate) fn proved_by(&self, reader: Guid, ack: &AckNack) -> Option<Locator> {
-        let proxy = self.proxies.get(self.find(reader).ok()?)?;
-        let sent = self.sent_to(reader);
-        let is_proof = proxy.is_proof(ack, self.cache.first(), sent);
-        proxy.place().filter(|_| is_proof)
+    pub(crate) fn proved_by(
+        &mut self,
+        now: Instant,
+        reader: Guid,
+        ack: &AckNack,
+    ) -> Option<Locator> {
+        let known = [self.cache.first(), self.sent_to(reader)];
+        let proxy = self.proxy_mut(reader)?;
+        let shown = proxy.remote.secret.as_mut()?.judge(ack.set.base(), known);
+        if shown == Shown::More {
+            proxy.begin_anew();
+            self.is_asked = true;
+            self.rebuild_destinations();
+            self.heartbeat_soon(now);
+        }
+        let place = self.proxy_mut(reader)?.place();
+        place.filter(|_| shown == Shown::Proof)
+    }
+
+    /// Returns the number above all that a participant was told in proof of its address.
+    pub(crate) fn position_of(&mut self, prefix: GuidPrefix) -> Option<i64> {
+        let last = self.cache.last().0;
+        let proxies = self.of_participant(prefix).iter();
+        let mut proved = proxies.filter(|proxy| proxy.remote.is_proved);
+        proved.find_map(|proxy| Some(proxy.remote.secret?.offset.saturating_add(last)))
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {

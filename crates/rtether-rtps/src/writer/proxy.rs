@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::cache::Change;
+use super::secret::Secret;
 use super::window::Window;
 use crate::engine::Recipient;
 use crate::filter::{Filter, Judge};
@@ -21,9 +22,9 @@ pub(crate) struct RemoteReader {
     pub(crate) reliability: Reliability,
     /// Whether it requests history.
     pub(crate) wants_history: bool,
-    /// Added to the numbers of the samples that it is sent, so that its acknowledgments prove its
-    /// address; it is sent nothing together with others.
-    pub(crate) secret: Option<i64>,
+    /// The numbers of the samples that it is sent, if its acknowledgments prove its address; it is
+    /// sent nothing together with others.
+    pub(crate) secret: Option<Secret>,
     /// Whether its participant has proved to receive at the preferred locator.
     pub(crate) is_proved: bool,
     /// Its locators, the preferred one first.
@@ -202,42 +203,29 @@ impl ReaderProxy {
 
     /// Returns what is added to the numbers of its samples.
     pub(super) fn offset(&self) -> i64 {
-        self.remote.secret.unwrap_or(0)
+        self.remote.secret.map_or(0, |secret| secret.offset)
     }
 
     /// Takes new data of the reader. At another address its numbers begin anew, above the old ones.
     pub(super) fn update(&mut self, mut remote: RemoteReader, last: SequenceNumber) {
         let (old, new) = (self.place(), remote.unicast.first());
         let is_there = old.map(|old| old.origin()) == new.map(Locator::origin);
-        let secrets = self.remote.secret.zip(remote.secret);
-        remote.secret = match secrets {
-            Some((old, _)) if is_there => Some(old),
-            Some((old, new)) => {
-                self.has_answered = false;
-                self.heartbeats = 0;
-                self.wants_heartbeat = true;
-                let least = old.saturating_add(last.0);
-                Some(if new > least {
-                    new
-                } else {
-                    least.saturating_add(new)
-                })
+        if let Some((old, new)) = self.remote.secret.as_ref().zip(remote.secret.as_mut()) {
+            if is_there {
+                *new = *old;
+            } else {
+                new.raise(old.offset.saturating_add(last.0));
+                self.begin_anew();
             }
-            None => remote.secret,
-        };
+        }
         self.remote = remote;
     }
 
-    /// Returns whether an acknowledgment of samples from `first` to `last` proves the address.
-    pub(super) fn is_proof(
-        &self,
-        ack: &AckNack,
-        first: SequenceNumber,
-        last: SequenceNumber,
-    ) -> bool {
-        let base = ack.set.base().checked_sub(self.offset());
-        let is_told = base.is_some_and(|base| base == first.0 || base == last.0 + 1);
-        self.remote.secret.is_some() && is_told
+    /// Begins with other numbers, of which it is told.
+    pub(super) fn begin_anew(&mut self) {
+        self.has_answered = false;
+        self.heartbeats = 0;
+        self.wants_heartbeat = true;
     }
 
     /// Returns whether it lacks a sample up to `last`, or has never answered.

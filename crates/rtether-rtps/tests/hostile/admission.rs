@@ -7,7 +7,7 @@ use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::Reliability;
 
-use crate::world::{Forger, MS, ON_LINK, World, endpoint};
+use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
 /// Default limit of known participants.
 const PLACES: usize = 256;
@@ -156,6 +156,83 @@ fn one_address_has_no_more_than_half_of_the_places_whatever_it_answers() {
     }
     assert_eq!(world.participants(), PLACES / 2);
     assert!(is_found(&mut world, u32::MAX, GENUINE));
+}
+
+/// Fills the table with participants that answer, from four addresses; returns their number.
+fn fill(world: &mut World) -> u32 {
+    let mut number = 0;
+    while world.participants() < PLACES && number < 1_000 {
+        let place = at(200 + u8::try_from(number % 4).unwrap());
+        let forger = Forger::new(number, place);
+        world.feed_from(place, &forger.announcement());
+        world.hear_from(&forger, place);
+        world.sent.clear();
+        number += 1;
+    }
+    number
+}
+
+/// Formerly a full table kept newcomers out for the rest of the leases: 295 s after 105 kB of
+/// announcements whose senders seemed to answer.
+#[test]
+fn silent_participants_make_room_for_one_that_answers() {
+    // Oracle: a period of ten seconds, of which three pass without an announcement; a sixteenth of
+    // the places is left to those that have not answered.
+    let mut world = World::new();
+    fill(&mut world);
+    let known = world.participants();
+    assert!(known >= PLACES - PLACES / 16, "{known}");
+    assert!(!is_found(&mut world, u32::MAX, GENUINE));
+    // Some go on.
+    for _ in 0..6 {
+        world.wait(5_000 * MS);
+        for number in 0..40 {
+            let place = at(200 + u8::try_from(number % 4).unwrap());
+            let datagram = Forger::new(number, place).announcement();
+            world.feed_from(place, &datagram);
+        }
+    }
+    while world.participant.poll_event().is_some() {}
+    for number in 0..200 {
+        let place = at(10 + u8::try_from(number % 4).unwrap());
+        assert!(
+            is_found(&mut world, 0x8000_0000 + number, place),
+            "{number}"
+        );
+    }
+    assert!(!is_found(&mut world, u32::MAX, GENUINE), "all others live");
+    let events = std::iter::from_fn(|| world.participant.poll_event());
+    let silences: Vec<i64> = events
+        .filter_map(|event| {
+            if let Event::ParticipantLost { has_made_room, .. } = event {
+                has_made_room.map(|silence| silence.as_ns() / MS)
+            } else {
+                None
+            }
+        })
+        .collect();
+    assert_eq!(silences.len(), 200);
+    assert!(silences.iter().all(|ms| *ms >= 30_000), "{silences:?}");
+    for number in 0..40 {
+        let prefix = Forger::new(number, GENUINE).prefix;
+        let mut all = world.participant.participants();
+        assert!(all.any(|one| one.prefix == prefix), "{number} lives");
+    }
+}
+
+#[test]
+fn an_assertion_of_liveliness_prolongs_no_lease_beyond_the_limit() {
+    // Oracle: 300 s; formerly the announced lease, here for ever.
+    let (mut world, mut forger, _, _) = matched();
+    let mut payload = [0; 25];
+    payload[1] = 1;
+    payload[4..16].copy_from_slice(&forger.prefix.0);
+    payload[19] = 1;
+    payload[20] = 1;
+    let datagram = forger.next(EntityId::MESSAGE_WRITER, &payload);
+    world.feed(&datagram);
+    world.wait(301_000 * MS);
+    assert_eq!(world.participants(), 0);
 }
 
 #[test]

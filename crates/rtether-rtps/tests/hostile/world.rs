@@ -27,6 +27,8 @@ pub(crate) const ENDED: Status = Status {
     is_unregistered: true,
 };
 const DATAGRAM_MAX: usize = 65_000;
+/// Right acknowledgments in a row that prove an address.
+pub(crate) const ROUNDS: usize = 4;
 
 pub(crate) fn qos(reliability: Reliability) -> Qos {
     let mut qos = Qos::writer();
@@ -196,11 +198,13 @@ impl World {
     /// Makes a forger answer from an address where it has received from this participant; returns
     /// whether it has.
     pub(crate) fn hear_from(&mut self, forger: &Forger, at: Locator) -> bool {
-        let proof = self.proof_of(forger, at);
-        if let Some(datagram) = &proof {
-            self.feed_from(at, datagram);
+        for _ in 0..ROUNDS {
+            let Some(proof) = self.proof_of(forger, at) else {
+                return false;
+            };
+            self.feed_from(at, &proof);
         }
-        proof.is_some()
+        true
     }
 
     pub(crate) fn participants(&self) -> usize {

@@ -20,8 +20,9 @@ const MS: i64 = 1_000_000;
 /// Writers, and readers, of each participant, each on a topic shared by all.
 const TOPICS: usize = 5;
 /// Maximum number of datagrams per ordered pair of participants: announcements, and for each of the
-/// three built-in and the five own endpoints samples, heartbeats and acknowledgments each way.
-const PER_PAIR_MAX: u64 = 64;
+/// three built-in and the five own endpoints samples, heartbeats and acknowledgments each way; four
+/// more heartbeats and acknowledgments prove the address.
+const PER_PAIR_MAX: u64 = 72;
 
 struct Side {
     publications: Vec<Publication<Ping>>,

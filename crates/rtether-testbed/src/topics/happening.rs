@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 
 use rtether_live::confine::Confined;
 use rtether_rtps::locator::{Locator, Origin};
+use rtether_rtps::time::Duration;
 
 use super::relation::Reason;
 
@@ -30,6 +31,13 @@ pub enum Happening {
         who: String,
         /// Whether it announced its departure.
         has_left: bool,
+    },
+    /// A silent participant has made room for another.
+    MadeRoom {
+        /// Its name and place.
+        who: String,
+        /// For how long it has not announced itself, in seconds.
+        silent_s: i64,
     },
     /// A participant has a writer or a reader.
     Endpoint {
@@ -89,6 +97,16 @@ impl Happening {
         Self::Refused { address, refused }
     }
 
+    pub(super) fn gone(who: String, has_left: bool, has_made_room: Option<Duration>) -> Self {
+        match has_made_room {
+            Some(silent) => Self::MadeRoom {
+                who,
+                silent_s: silent.as_ns() / 1_000_000_000,
+            },
+            None => Self::Gone { who, has_left },
+        }
+    }
+
     pub(super) fn withheld(to: Locator) -> Self {
         let address = to.origin().to_string();
         Self::Withheld { address }
@@ -122,6 +140,11 @@ impl Display for Happening {
             Self::Gone { who, .. } => {
                 write!(f, "{who} is gone: silent for longer than its lease")
             }
+            Self::MadeRoom { who, silent_s } => write!(
+                f,
+                "{who} has made room for another participant: the table is full, and it was silent for \
+                 {silent_s} s"
+            ),
             Self::Endpoint {
                 who,
                 does,

@@ -184,11 +184,15 @@ impl<'a> Session<'a> {
             Event::ParticipantFound { prefix, .. } => Happening::Found {
                 who: self.who(prefix),
             },
-            Event::ParticipantLost { prefix, has_left } => {
+            Event::ParticipantLost {
+                prefix,
+                has_left,
+                has_made_room,
+            } => {
                 let who = self.who(prefix);
                 self.names.forget(prefix);
                 self.apart.retain(|guid, _| guid.prefix != prefix);
-                Happening::Gone { who, has_left }
+                Happening::gone(who, has_left, has_made_room)
             }
             Event::ReaderMatched { reader: other, .. }
             | Event::WriterMatched { writer: other, .. } => {

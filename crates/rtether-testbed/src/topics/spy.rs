@@ -206,13 +206,14 @@ impl Look {
             Event::ParticipantFound { prefix, .. } => Some(Happening::Found {
                 who: self.names.of(participant, *prefix),
             }),
-            Event::ParticipantLost { prefix, has_left } => {
+            Event::ParticipantLost {
+                prefix,
+                has_left,
+                has_made_room,
+            } => {
                 let who = self.names.of(participant, *prefix);
                 self.names.forget(*prefix);
-                Some(Happening::Gone {
-                    who,
-                    has_left: *has_left,
-                })
+                Some(Happening::gone(who, *has_left, *has_made_room))
             }
             Event::Refused { origin, refused } => Some(Happening::refused(*origin, *refused)),
             Event::Withheld { to } => Some(Happening::withheld(*to)),

@@ -158,6 +158,8 @@ impl Participant {
         };
         let is_same = known.announcement == member.payload && known.via == member.via;
         (known.via, known.expires_at) = (member.via, until);
+        known.period = known.period.max(now - known.heard_at);
+        known.heard_at = now;
         self.lease_at = self.lease_at.min(until);
         if is_same {
             self.meet_again(now, prefix);
@@ -198,6 +200,8 @@ impl Participant {
                 announcement: member.payload.to_vec(),
                 origin: member.origin,
                 since: now,
+                heard_at: now,
+                period: Duration::ZERO,
                 // Believed, or vouched for by one who is; what it is sent is limited all the same.
                 has_answered: true,
                 proved: Vec::new(),

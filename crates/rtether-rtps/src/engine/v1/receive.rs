@@ -112,11 +112,11 @@ impl Participant {
         }
         let from = Guid::new(context.from, ack.reader);
         let counted = ack.counted(self.v1.tick());
-        self.handle_proof(now, context, from, &counted);
         let writer = self.writer_named(ack.writer);
         if !writer.is_some_and(|local| local.writer.on_ack_nack(now, from, &counted)) {
             self.counters.strangers += 1;
         }
+        self.handle_proof(now, context, from, &counted);
     }
 
     /// Calls `handle` with octets behind the header that they have in other versions.
