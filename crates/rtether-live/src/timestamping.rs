@@ -7,7 +7,7 @@
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration as Span;
 
@@ -48,6 +48,9 @@ const SCM_TSTAMP_SCHED: u32 = 1;
 const SETTLE: Span = Span::from_millis(20);
 /// Limit on that test.
 const PATIENCE: Span = Span::from_secs(1);
+
+/// Type and code of ICMP (RFC 792).
+const PORT_UNREACHABLE: (u8, u8) = (3, 3);
 
 /// Octets for control messages: one with three time stamps, and one error report with an address.
 const CONTROL: usize = 256;
@@ -105,6 +108,8 @@ struct Received {
     stamp: Option<RealNs>,
     /// Kind and number of the stamp, if it is that of a sent payload.
     sent: Option<(u32, u32)>,
+    /// Whether it is the message of a host that nobody listens at `address`.
+    is_closed: bool,
 }
 
 fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io::Result<Received> {
@@ -131,6 +136,7 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
         address: unsafe { SockAddr::new(address, message.msg_namelen) },
         stamp: None,
         sent: None,
+        is_closed: false,
     };
     // SAFETY: the kernel has filled in the message; the macros stay within its control part.
     let mut head = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
@@ -155,6 +161,8 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
             if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
                 found.sent = Some((error.ee_info, error.ee_data));
             }
+            found.is_closed |= error.ee_origin == libc::SO_EE_ORIGIN_ICMP
+                && (error.ee_type, error.ee_code) == PORT_UNREACHABLE;
         }
         // SAFETY: `head` is a message of this header.
         head = unsafe { libc::CMSG_NXTHDR(&raw const message, head) };
@@ -169,6 +177,26 @@ pub(crate) fn receive(
 ) -> io::Result<(usize, Option<RealNs>, SockAddr)> {
     let found = receive_message(socket, buffer, 0)?;
     Ok((found.len, found.stamp, found.address))
+}
+
+/// Takes the next message from the error queue, and passes the address at which nobody listens to
+/// `tell`, if it says so. Returns whether there was a message.
+pub(crate) fn closed(
+    socket: BorrowedFd<'_>,
+    tell: &mut impl FnMut(SocketAddr),
+) -> io::Result<bool> {
+    match receive_message(socket, &mut [], libc::MSG_ERRQUEUE) {
+        Ok(found) => {
+            let address = found.address.as_socket();
+            address
+                .filter(|_| found.is_closed)
+                .into_iter()
+                .for_each(tell);
+            Ok(true)
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the next stamp of a sent payload; `None` if there is none now.

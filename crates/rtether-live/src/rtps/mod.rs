@@ -281,6 +281,9 @@ impl Domain {
         self.alarm.wake_by(until)?;
         let ready = self.transport.sleep(&self.alarm, self.waker.as_ref())?;
         let awake_at = self.now();
+        if ready.error {
+            self.read_errors(awake_at)?;
+        }
         self.alarm.pass(awake_at);
         self.rests.on_slept(now, awake_at);
         // What ends a sleep comes mostly alone, and a look for more would find nothing; what is there
@@ -329,7 +332,12 @@ impl Domain {
     fn receive_from(&mut self, source: Source) -> io::Result<bool> {
         let received = self.transport.receive(source, &mut self.incoming);
         let received = match received {
-            Err(error) if crate::meter::is_passing(&error) => None,
+            Err(error) if crate::meter::is_passing(&error) => {
+                if error.kind() != io::ErrorKind::WouldBlock {
+                    self.read_errors(self.now())?;
+                }
+                None
+            }
             other => other?,
         };
         let Some((range, from)) = received else {
@@ -358,6 +366,13 @@ impl Domain {
         }
         self.take_in_late();
         Ok(true)
+    }
+
+    /// Handles what hosts have said of datagrams that they were sent.
+    fn read_errors(&mut self, now: Instant) -> io::Result<()> {
+        let participant = &mut self.participant;
+        self.transport
+            .read_errors(|at| participant.handle_unreachable(now, at))
     }
 
     /// Handles the datagram that was held back; returns whether there was one.

@@ -24,6 +24,8 @@ pub(super) struct Ready {
     pub(super) own: bool,
     /// At [`Source::Group`].
     pub(super) group: bool,
+    /// On the error queue of the unicast socket.
+    pub(super) error: bool,
 }
 
 impl Ready {
@@ -31,6 +33,7 @@ impl Ready {
     pub(super) const PERHAPS: Self = Self {
         own: true,
         group: true,
+        error: false,
     };
 
     /// Returns the sources to look at.
@@ -71,6 +74,7 @@ pub(super) fn sleep<S: AsFd>(
             return Ok(Ready {
                 own: false,
                 group: false,
+                error: false,
             });
         }
         Err(error) => return Err(error.into()),
@@ -82,9 +86,12 @@ pub(super) fn sleep<S: AsFd>(
     {
         waker.rest();
     }
+    let own = sockets.first();
+    let error = own.is_some_and(|own| own.revents().contains(PollFlags::ERR));
     let mut sockets = sockets.iter().take(count);
     Ok(Ready {
         own: sockets.next().is_some_and(is_ready),
         group: sockets.any(is_ready),
+        error,
     })
 }

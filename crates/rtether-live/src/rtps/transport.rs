@@ -69,6 +69,14 @@ impl Transport {
         }
     }
 
+    /// Passes the locators at which nobody listens, as their hosts say, to `tell`.
+    pub(super) fn read_errors(&self, mut tell: impl FnMut(Locator)) -> io::Result<()> {
+        match self {
+            Self::Udp(udp) => udp.read_errors(|address| tell(Locator::Udp(address))),
+            Self::Ethernet(_) => Ok(()),
+        }
+    }
+
     /// Returns the origin of a datagram, from its sender or envelope.
     pub(super) fn origin(&self, from: Option<SocketAddrV4>, head: &[u8]) -> Option<Origin> {
         match self {

@@ -10,6 +10,7 @@ use rtether_rtps::discovery::v1;
 use rtether_rtps::engine::{Config, Protocol as Version};
 use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::wire::v1::Role;
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain as Family, Protocol, Socket, Type};
 
@@ -22,11 +23,29 @@ use super::{DomainError, DomainOptions};
 use crate::host::address::{Interface, interfaces};
 use crate::link::ready;
 use crate::option;
+use crate::timestamping::closed;
 
 /// Receive buffer, in octets: a sample of a megabyte in fragments, with the kernel's overhead.
 const BUFFER: libc::c_int = 8 << 20;
 /// Participants per host to announce to by unicast where there is no multicast, as on loopback.
 pub(super) const NEIGHBORS: u16 = 10;
+/// Messages of other hosts read at a time.
+const ERRORS_MAX: usize = 64;
+/// Errors of a socket that repeat what another host, or a forger, says of a datagram that it was
+/// sent (`icmp_err_convert` of Linux): never a reason to end.
+const ERRORS: [Errno; 9] = [
+    Errno::CONNREFUSED,
+    Errno::HOSTUNREACH,
+    Errno::NETUNREACH,
+    Errno::NOPROTOOPT,
+    Errno::MSGSIZE,
+    Errno::OPNOTSUPP,
+    Errno::HOSTDOWN,
+    Errno::NONET,
+    Errno::PROTO,
+];
+/// How often a datagram is handed over that such an error has failed.
+const SENT_AGAIN_MAX: usize = 4;
 
 /// The sockets: unicast and multicast.
 #[derive(Debug)]
@@ -221,6 +240,16 @@ impl Udp {
         }
     }
 
+    /// Passes the addresses at which nobody listens, as their hosts say, to `tell`.
+    pub(super) fn read_errors(&self, mut tell: impl FnMut(SocketAddr)) -> io::Result<()> {
+        for _ in 0..ERRORS_MAX {
+            if !closed(self.unicast.as_fd(), &mut tell)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn sleep(&self, alarm: &Alarm, waker: Option<&Waker>) -> io::Result<Ready> {
         let others = [self.group.as_ref(), self.local.as_ref()];
         sleep(self.unicast.as_fd(), others, alarm, waker)
@@ -247,7 +276,16 @@ impl Port {
         if priority != self.priority.get() {
             self.mark(priority)?;
         }
-        rustix::net::sendto(&self.socket, datagram, SendFlags::NOSIGNAL, &to)?;
+        let mut sent = Err(Errno::CONNREFUSED);
+        for _ in 0..SENT_AGAIN_MAX {
+            sent = rustix::net::sendto(&self.socket, datagram, SendFlags::NOSIGNAL, &to);
+            // What a host has said of an earlier datagram fails the next one, whatever its
+            // destination.
+            if !sent.is_err_and(|error| ERRORS.contains(&error)) {
+                break;
+            }
+        }
+        sent.map_err(passing)?;
         Ok(())
     }
 
@@ -269,7 +307,7 @@ impl Port {
             let from = from.and_then(|from| SocketAddrV4::try_from(from).ok());
             (len, from)
         });
-        ready(received.map_err(Into::into))
+        ready(received.map_err(passing))
     }
 }
 
@@ -293,6 +331,19 @@ fn datagrams(devices: Option<[u32; 2]>) -> io::Result<Socket> {
     // Excludes groups that other processes of this host have joined on other devices.
     option::set(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0_i32)?;
     Ok(socket)
+}
+
+/// Returns an error that may be gone the next time for each of [`ERRORS`].
+fn passing(error: Errno) -> io::Error {
+    if ERRORS.contains(&error) {
+        return io::ErrorKind::ConnectionRefused.into();
+    }
+    error.into()
+}
+
+/// Queues what hosts say of datagrams that they were sent.
+fn hear_errors(socket: &Socket) -> io::Result<()> {
+    option::set(socket, libc::IPPROTO_IP, libc::IP_RECVERR, &1_i32)
 }
 
 /// Enlarges the buffers of a socket.
@@ -326,6 +377,7 @@ fn open_unicast(
             socket.set_multicast_if_v4(&own)?;
             socket.set_multicast_loop_v4(true)?;
             socket.set_multicast_ttl_v4(1)?;
+            hear_errors(&socket)?;
             Ok(socket)
         };
         match opening() {
@@ -347,6 +399,7 @@ fn open_at(own: Ipv4Addr, devices: Option<[u32; 2]>, at: SocketAddrV4) -> io::Re
     socket.set_multicast_if_v4(&own)?;
     socket.set_multicast_loop_v4(false)?;
     socket.set_multicast_ttl_v4(1)?;
+    hear_errors(&socket)?;
     Ok(Port {
         socket,
         priority: Cell::new(0),

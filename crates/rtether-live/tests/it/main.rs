@@ -13,6 +13,7 @@ mod frames;
 mod journal;
 mod meter;
 mod portable;
+mod reflection;
 mod shim;
 mod shim_kernel;
 mod station;
