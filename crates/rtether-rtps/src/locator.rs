@@ -77,6 +77,14 @@ impl Locator {
     }
 }
 
+/// A destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Recipient {
+    pub(crate) to: Locator,
+    /// Whether one who wants the datagram has proved to receive there.
+    pub(crate) is_proved: bool,
+}
+
 const KIND_UDP_V4: i32 = 1;
 const KIND_UDP_V6: i32 = 2;
 /// Locator kind of DDS-TSN 1.0, A.3.

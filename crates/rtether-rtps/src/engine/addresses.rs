@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use super::sources::is_at;
 use super::{Event, Participant, Remote, Transport};
 use crate::guid::GuidPrefix;
-use crate::locator::{Locator, Origin};
+use crate::locator::{Locator, Origin, Recipient};
 use crate::time::{Duration, Instant};
 
 /// Octets that may be sent to an unproved address per octet received from it.
@@ -42,14 +42,6 @@ pub(super) fn wire_octets(transport: Transport, datagram: usize) -> usize {
             return octets;
         }
     }
-}
-
-/// A destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Recipient {
-    pub(crate) to: Locator,
-    /// Whether one who wants the datagram has proved to receive there.
-    pub(crate) is_proved: bool,
 }
 
 /// Octets that may be sent to addresses from which unproved participants have sent.

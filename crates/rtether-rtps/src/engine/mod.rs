@@ -40,13 +40,12 @@ pub use types::TypeReply;
 pub use v1::SAMPLE_MAX as SAMPLE_MAX_V1;
 pub use versions::Versions;
 
-pub(crate) use addresses::Recipient;
 use groups::Publisher;
 
 use crate::discovery::{EndpointData, Interests, ParticipantData, encode_key};
 use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::{Locator, Origin};
+use crate::locator::{Locator, Origin, Recipient};
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
 use crate::reader::{Pool, Reader};
 use crate::sequence::SequenceNumber;

@@ -4,7 +4,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::addresses::Recipient;
 use super::proof::proving;
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::discovery::{self, EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::{Locator, Origin};
+use crate::locator::{Locator, Origin, Recipient};
 use crate::qos::{Liveliness, Reliability};
 use crate::reader::{Arrived, RemoteWriter};
 use crate::time::{Duration, Instant};

@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Reader, WriterProxy};
-use crate::engine::Recipient;
-use crate::locator::Locator;
+use crate::locator::{Locator, Recipient};
 use crate::time::Instant;
 use crate::wire::Builder;
 use crate::writer::Sending;

@@ -20,9 +20,8 @@ pub(crate) use secret::{Rounds, Secret};
 pub(crate) use send::fragment_size;
 use spacing::Spacing;
 
-use crate::engine::Recipient;
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::{Locator, Origin};
+use crate::locator::{Locator, Origin, Recipient};
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};

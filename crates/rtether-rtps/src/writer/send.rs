@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use super::cache::{Cache, Change, ChangeKind};
 use super::{Destination, ReaderProxy, Sending, Writer};
-use crate::engine::Recipient;
 use crate::guid::EntityId;
+use crate::locator::Recipient;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status, data_size};

@@ -10,9 +10,8 @@ use alloc::vec::Vec;
 
 use super::send::{inline_qos, is_fragmented};
 use super::{Destination, ReaderProxy, Sending, Writer};
-use crate::engine::Recipient;
 use crate::guid::EntityId;
-use crate::locator::Locator;
+use crate::locator::{Locator, Recipient};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant};
 

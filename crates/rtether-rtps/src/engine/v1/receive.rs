@@ -1,10 +1,9 @@
 //! Reception of datagrams of RTPS 1.0.
 
 use crate::engine::Participant;
-use crate::engine::addresses::Recipient;
 use crate::engine::receive::{Context, SUBMESSAGES_MAX};
 use crate::guid::{EntityId, Guid};
-use crate::locator::Origin;
+use crate::locator::{Origin, Recipient};
 use crate::reader::Arrived;
 use crate::sequence::SequenceNumber;
 use crate::time::{Instant, WallTime};

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::super::proxy::Wanted;
 use super::super::{Sending, Writer};
 use super::{TIMESTAMP, gap, heartbeat, inline_qos, is_fragmented, next_wanted};
-use crate::engine::Recipient;
+use crate::locator::Recipient;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::wire::{Builder, Fragment, data_size};
 
