@@ -47,7 +47,9 @@ pub(crate) fn header(repo: &Repo) -> Result<String> {
     let bindings = builder.generate().context("making the C header")?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    String::from_utf8(text).context("reading the C header")
+    let text = String::from_utf8(text).context("reading the C header")?;
+    // C++98 has no comma after the last constant of an enumeration.
+    Ok(text.replace(",\n}", "\n}"))
 }
 
 /// Lists the sources in the order of the header: those named above first, then the rest by name.

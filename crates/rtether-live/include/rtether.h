@@ -98,7 +98,7 @@ typedef enum {
   /**
    * A defect of the library; the domain can only be destroyed.
    */
-  RTETHER_STATUS_PANIC = 15,
+  RTETHER_STATUS_PANIC = 15
 } rtether_status;
 
 /**
@@ -156,7 +156,7 @@ typedef enum {
    * Data to the address in `text` was withheld because no participant has answered from there.
    * Reported at most once in ten seconds.
    */
-  RTETHER_EVENT_KIND_WITHHELD = 11,
+  RTETHER_EVENT_KIND_WITHHELD = 11
 } rtether_event_kind;
 
 /**
@@ -178,7 +178,7 @@ typedef enum {
   /**
    * No publication writes the instance any more; only the key of the value is known.
    */
-  RTETHER_INFO_STATUS_NO_PUBLICATION = 3,
+  RTETHER_INFO_STATUS_NO_PUBLICATION = 3
 } rtether_info_status;
 
 /**
@@ -192,7 +192,7 @@ typedef enum {
   /**
    * Members may be added at the end. In XCDR2 a length precedes the members.
    */
-  RTETHER_EXTENSIBILITY_APPENDABLE = 1,
+  RTETHER_EXTENSIBILITY_APPENDABLE = 1
 } rtether_extensibility;
 
 /**
@@ -206,7 +206,7 @@ typedef enum {
   /**
    * 1.0, as of ORTE. Each host needs a manager: `rtether manager`, or that of ORTE.
    */
-  RTETHER_PROTOCOL_RTPS1_0 = 1,
+  RTETHER_PROTOCOL_RTPS1_0 = 1
 } rtether_protocol;
 
 /**
@@ -221,7 +221,7 @@ typedef enum {
    * Those of participants that share a topic, or do not announce their topics: for many
    * participants with few topics in common.
    */
-  RTETHER_DISCOVERY_ON_DEMAND = 1,
+  RTETHER_DISCOVERY_ON_DEMAND = 1
 } rtether_discovery;
 
 /**
@@ -235,7 +235,7 @@ typedef enum {
   /**
    * Lost samples are sent again.
    */
-  RTETHER_RELIABILITY_STRICT_RELIABLE = 1,
+  RTETHER_RELIABILITY_STRICT_RELIABLE = 1
 } rtether_reliability;
 
 /**
@@ -249,7 +249,7 @@ typedef enum {
   /**
    * Those in the history of the publication.
    */
-  RTETHER_DURABILITY_TRANSIENT_LOCAL = 1,
+  RTETHER_DURABILITY_TRANSIENT_LOCAL = 1
 } rtether_durability;
 
 /**
@@ -264,7 +264,7 @@ typedef enum {
   /**
    * The strongest one is taken, for as long as its persistence lasts.
    */
-  RTETHER_OWNERSHIP_EXCLUSIVE = 1,
+  RTETHER_OWNERSHIP_EXCLUSIVE = 1
 } rtether_ownership;
 
 /**
@@ -278,7 +278,7 @@ typedef enum {
   /**
    * Alignment up to 4 octets, and lengths before values that may grow.
    */
-  RTETHER_ENCODING_XCDR2 = 1,
+  RTETHER_ENCODING_XCDR2 = 1
 } rtether_encoding;
 
 /**
@@ -292,7 +292,7 @@ typedef enum {
   /**
    * Samples wait for `rtether_subscription_take`.
    */
-  RTETHER_MODE_PULLED = 1,
+  RTETHER_MODE_PULLED = 1
 } rtether_mode;
 
 /**
@@ -761,8 +761,9 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the error text of the last failed call of this thread; empty if none failed. Valid until
- * the next call fails.
+ * Returns the error text of the last failed call of this thread; empty if none failed. The address
+ * is always the same in a thread, and valid until it ends; the text changes with the next call that
+ * fails, and has at most 1023 octets.
  */
 const char *rtether_last_error(void);
 

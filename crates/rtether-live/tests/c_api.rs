@@ -514,3 +514,16 @@ fn the_header_is_cpp_too() {
         done(command.arg(here("examples/c").join(source)));
     }
 }
+
+#[test]
+fn the_header_is_cpp_of_1998_too() {
+    if !has("c++") {
+        return skip("needs c++");
+    }
+    let source = folder().join("header.cpp");
+    fs::create_dir_all(folder()).unwrap();
+    let text = "#include \"rtether.h\"\nint main() { return rtether_version() == NULL; }\n";
+    fs::write(&source, text).unwrap();
+    let mut command = compiler("c++", "-std=c++98");
+    done(command.arg("-fsyntax-only").arg(source));
+}

@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::ffi::{CString, c_char};
+use std::cell::UnsafeCell;
+use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rtether_rtps::cdr::CdrError;
@@ -113,17 +113,37 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// Room for an error text, with the zero that ends it.
+const TEXT_MAX: usize = 1024;
+
 thread_local! {
-    static LAST: RefCell<CString> = RefCell::new(CString::default());
+    /// It stays where it is: C evaluates the arguments of a call in any order, so a program may hold
+    /// the address before the call that fails. Without a destructor, it lives as long as its thread.
+    static LAST: UnsafeCell<[u8; TEXT_MAX]> = const { UnsafeCell::new([0; TEXT_MAX]) };
 }
 
 /// Stores the text for `rtether_last_error`, and returns the status.
 pub(super) fn fail(failure: &Failure) -> Status {
     if !failure.text.is_empty() {
-        let text: Vec<u8> = failure.text.bytes().filter(|octet| *octet != 0).collect();
-        LAST.with(|last| *last.borrow_mut() = CString::new(text).unwrap_or_default());
+        LAST.with(|last| {
+            // SAFETY: only this thread has it, and no other reference to it lives: programs have
+            // its address alone.
+            write_text(unsafe { &mut *last.get() }, &failure.text);
+        });
     }
     failure.status
+}
+
+/// Writes a text that ends with a zero, cut where a character begins.
+fn write_text(place: &mut [u8; TEXT_MAX], text: &str) {
+    let end = text.floor_char_boundary(TEXT_MAX - 1);
+    let octets = text.bytes().take(end).filter(|octet| *octet != 0);
+    let mut len = 0;
+    for (place, octet) in place.iter_mut().zip(octets) {
+        *place = octet;
+        len += 1;
+    }
+    place[len] = 0;
 }
 
 /// Runs the body of a call; stops panics from unwinding further.
@@ -141,11 +161,12 @@ fn words(panic: &(dyn Any + Send)) -> String {
     format!("internal error: {}", text.unwrap_or("a panic"))
 }
 
-/// Returns the error text of the last failed call of this thread; empty if none failed. Valid until
-/// the next call fails.
+/// Returns the error text of the last failed call of this thread; empty if none failed. The address
+/// is always the same in a thread, and valid until it ends; the text changes with the next call that
+/// fails, and has at most 1023 octets.
 #[unsafe(no_mangle)]
 pub extern "C" fn rtether_last_error() -> *const c_char {
-    LAST.with(|last| last.borrow().as_ptr())
+    LAST.with(|last| last.get().cast_const().cast())
 }
 
 /// Returns the version of the library.

@@ -17,7 +17,7 @@ use super::cdr_write::{
 use super::domain::{rtether_domain_destroy, rtether_domain_step};
 use super::handle::DomainHandle;
 use super::monitor::{Monitor, on};
-use super::status::{Status, rtether_last_error};
+use super::status::{Failure, Status, fail, rtether_last_error};
 use super::table::{find, register, remove};
 use super::values::{InstanceType, KeyFns};
 use crate::rtps::{Domain, DomainOptions};
@@ -239,7 +239,7 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
     let domain = open(99);
     let broken = domain.with(|domain| domain.stepping(|_| panic!("on purpose")));
     assert_eq!(broken, Status::Panic);
-    // SAFETY: the text lives until the next failure of this thread.
+    // SAFETY: the text stays where it is until this thread ends.
     let text = unsafe { CStr::from_ptr(rtether_last_error()) };
     assert!(text.to_str().unwrap().contains("on purpose"));
     assert_eq!(domain.with(|_| Ok(())), Status::Poisoned);
@@ -285,4 +285,29 @@ fn threads_that_use_and_destroy_a_handle_agree() {
         let handle = std::ptr::with_exposed_provenance::<DomainHandle>(handle);
         assert!(find(handle).is_err());
     }
+}
+
+#[test]
+fn the_text_of_an_error_stays_where_it_is() {
+    // Oracle: the texts; the address taken first, with which a program may still read.
+    let first = rtether_last_error();
+    let said = |failure: Failure| {
+        fail(&failure);
+        assert_eq!(rtether_last_error(), first);
+        // SAFETY: the address is that of this thread's text, which ends with a zero.
+        unsafe { CStr::from_ptr(first) }
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(said(Failure::argument("one")), "one");
+    assert_eq!(said(Failure::argument("a longer\0 one")), "a longer one");
+    assert_eq!(said(Failure::quiet(Status::Empty)), "a longer one");
+    // Two octets each: the last one that is cut in half is left out.
+    assert_eq!(
+        said(Failure::argument("\u{e9}".repeat(5_000))),
+        "\u{e9}".repeat(511)
+    );
+    let elsewhere = std::thread::spawn(|| rtether_last_error().addr()).join();
+    assert_ne!(elsewhere.unwrap(), first.addr());
 }

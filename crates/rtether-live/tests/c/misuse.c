@@ -37,6 +37,19 @@ static rtether_domain *open_domain(void)
     return domain;
 }
 
+/* Arguments of a call are evaluated in any order: the address may be taken before the failure. */
+static void a_text_taken_before_a_failure(void)
+{
+    const char *before;
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_options_init(NULL, 104));
+    before = rtether_last_error();
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_create(NULL, NULL));
+    if (strlen(before) == 0 || before != rtether_last_error()) {
+        fprintf(stderr, "the text has moved\n");
+        failures += 1;
+    }
+}
+
 static void without_handles(void)
 {
     char text[8];
@@ -535,6 +548,7 @@ static void places(void)
 int main(void)
 {
     rtether_domain *domain;
+    a_text_taken_before_a_failure();
     without_handles();
     places();
     domain = open_domain();
