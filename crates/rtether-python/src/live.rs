@@ -114,11 +114,22 @@ fn refused(error: OpenError) -> PyErr {
     }
 }
 
+/// The longest wait, in seconds: beyond, nobody sees the difference.
+const WAIT_MAX: f64 = 1e9;
+
 /// Returns a number of seconds from Python as a time.
 fn time(seconds: f64) -> PyResult<Duration> {
-    // Beyond, nobody sees the difference.
-    Duration::try_from_secs_f64(seconds.min(1e9))
-        .map_err(|_| PyValueError::new_err(format!("{seconds} s is no time to wait")))
+    // Not `min`, which takes the other one for NaN.
+    let limited = if seconds > WAIT_MAX {
+        WAIT_MAX
+    } else {
+        seconds
+    };
+    Duration::try_from_secs_f64(limited).map_err(|_| {
+        // As Python writes it.
+        let seconds = format!("{seconds:?}").to_lowercase();
+        PyValueError::new_err(format!("{seconds} s is no time to wait"))
+    })
 }
 
 /// Runs what waits for the interpreter: handlers of signals.

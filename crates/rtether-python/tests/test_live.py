@@ -1,6 +1,7 @@
 """Publish-subscribe. Oracle: what was written; the command `rtether pub` and `rtether sub`."""
 
 import json
+import math
 import os
 import pathlib
 import signal
@@ -10,7 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
-from typing import Any
+from typing import Any, Callable, Optional
 from unittest import mock
 
 import rtether
@@ -154,6 +155,10 @@ class Pairs(Live):
         self.assertEqual((sample.value, sample.data), (value, b""))
         with self.assertRaisesRegex(ValueError, "no member `height`"):
             publisher.write({"height": 1})
+        self.assertEqual(publisher.write({**value, "tank": "\U0001f6b0"}), 2)
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None and sample.value is not None
+        self.assertEqual(sample.value["tank"], "\U0001f6b0")
         with self.assertRaisesRegex(TypeError, "described"):
             publisher.write(b"1")
         with self.assertRaisesRegex(ValueError, "<text>:2"):
@@ -162,6 +167,70 @@ class Pairs(Live):
             one.publisher("described", idl=IDL, type="Nothing")
         # A topic with a key is none of a reader without.
         self.assertEqual(raw.writers, 0)
+
+    def test_numbers_that_json_does_not_have_are_numbers(self) -> None:
+        idl = """
+        struct Point { double x; string name; };
+        struct All { float small; double grid[2][2]; sequence<Point> path; string text; };
+        """
+        one, two = self.participant(), self.participant()
+        publisher, subscriber = one.publisher("nan", idl=idl), two.subscriber("nan", idl=idl)
+        self.assertTrue(publisher.wait_for_readers(timeout=SOON))
+        inf = math.inf
+        value = {
+            "small": -inf,
+            "grid": [[1.5, inf], [-inf, 0.0]],
+            # Texts stay texts, whatever they say.
+            "path": [{"x": inf, "name": "inf"}],
+            "text": 'NaN "quoted"',
+        }
+        publisher.write(value)
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None and sample.value is not None
+        self.assertEqual(sample.value, value)
+        publisher.write({**sample.value, "small": math.nan})
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None and sample.value is not None
+        self.assertTrue(math.isnan(sample.value["small"]))
+
+    def test_members_that_are_forgotten_are_named(self) -> None:
+        idl = """
+        struct Point { double x; double y; };
+        struct All { double level; string<8> text; Point at; sequence<Point> path; };
+        """
+        one, two = self.participant(), self.participant()
+        publisher, subscriber = one.publisher("left", idl=idl), two.subscriber("left", idl=idl)
+        self.assertTrue(publisher.wait_for_readers(timeout=SOON))
+        whole: dict[str, Any] = {"level": 1.0, "text": "a", "at": {"x": 1.0, "y": 1.0}, "path": []}
+        for member in whole:
+            left = {name: value for name, value in whole.items() if name != member}
+            with self.assertRaisesRegex(ValueError, f"member `{member}` is missing"):
+                publisher.write(left)
+        missing, expected = "member `x` is missing", "member `%s`.*expected"
+        cases: list[tuple[str, dict[str, Any]]] = [
+            (missing, {"at": {"y": 1.0}}),
+            (missing, {"at": None}),
+            (missing, {"path": [{"y": 1.0}]}),
+            (expected % "text", {"text": None}),
+            (expected % "path", {"path": None}),
+            (expected % "level", {"level": None}),
+        ]
+        for message, wrong in cases:
+            with self.assertRaisesRegex(ValueError, message):
+                publisher.write({**whole, **wrong})
+        publisher.write(whole)
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None
+        self.assertEqual((sample.value, sample.sequence), (whole, 1))
+
+    def test_idl_on_one_line_is_no_name_of_a_file(self) -> None:
+        participant = self.participant()
+        participant.publisher("t", idl="struct L { long x; };")
+        with self.assertRaisesRegex(ValueError, "<text>"):
+            participant.publisher("t", idl="struct L;")
+        for path in ("missing.idl", pathlib.Path("a;{b}.idl")):
+            with self.assertRaises(FileNotFoundError):
+                participant.publisher("t", idl=path)
 
     def test_payloads_that_others_have_encoded(self) -> None:
         one, two = self.participant(), self.participant()
@@ -271,8 +340,44 @@ class Ends(Live):
                 participant.subscriber("t", **wrong)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "topic name"):
             participant.publisher("")
-        with self.assertRaisesRegex(ValueError, "no time"):
-            participant.subscriber("t").take(timeout=-1)
+
+    def test_what_is_no_time_is_refused_everywhere(self) -> None:
+        # NaN would be the longest wait of all, since it is less than nothing.
+        participant = self.participant()
+        publisher, subscriber = participant.publisher("t"), participant.subscriber("t")
+        waits = [
+            subscriber.take,
+            subscriber.wait_for_writers,
+            publisher.wait_for_readers,
+            publisher.wait_until_acknowledged,
+            lambda timeout: publisher.write(b"1", timeout=timeout),
+            lambda timeout: participant.publisher("t", linger=timeout),
+        ]
+        for wait in waits:
+            for wrong in (math.nan, -1.0, -math.inf, -1e-9):
+                # Another thread: a wait that lasts must not last here.
+                raised = self.raised_by(lambda: wait(timeout=wrong))  # type: ignore[operator]
+                self.assertIn("s is no time to wait", str(raised), str(wrong))
+                self.assertIsInstance(raised, ValueError)
+        for right in (0, -0.0, 0.01):
+            self.assertIsNone(subscriber.take(timeout=right))
+        # For ever is a time.
+        participant.publisher("t", linger=math.inf).close()
+
+    def raised_by(self, call: Callable[[], object]) -> Optional[BaseException]:
+        """What a call raises within a second; nothing if it waits."""
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                call()
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(1)
+        return raised[0] if raised else None
 
     def test_without_linux_it_says_so(self) -> None:
         with mock.patch.object(rtether._rtether, "Participant", None):
@@ -313,7 +418,8 @@ with rtether.Participant({self.domain}, interface="{HOST}") as other:
                 publisher = self.participant().publisher("level", idl=idl)
                 self.assertTrue(publisher.wait_for_readers(timeout=SOON))
                 for number in range(3):
-                    publisher.write({"tank": "B", "meters": number / 4})
+                    level = {"tank": "B", "meters": number / 4, "mode": "OFF", "raw": []}
+                    publisher.write(level)
                 out, errors = reading.communicate(timeout=SOON)
         self.assertEqual(reading.returncode, 0, errors)
         lines = [json.loads(line) for line in out.splitlines()]

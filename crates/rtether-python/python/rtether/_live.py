@@ -70,8 +70,7 @@ class Publisher:
     ) -> int:
         """Write a sample; returns its number, counted from 1.
 
-        `data` are octets, or a mapping of the members of a described type; members that are left
-        out are zero or empty. If the history is full of samples that a reliable subscriber has not
+        `data` are octets, or a mapping of all members of a described type. If the history is full of samples that a reliable subscriber has not
         acknowledged, this waits for room: raises `TimeoutError` if there is none after `timeout`
         seconds. Raises `ValueError` if the value is not of the type, or the publisher is closed.
         """
@@ -254,7 +253,7 @@ class Participant:
 
         Without `type` and `idl`, samples are octets, as of ``rtether pub --type octets``. With
         `idl`, the path or text of a file of OMG IDL, they are mappings of the members of its
-        structure `type`, by default its last one. With `type` alone, they are payloads of that type
+        structure `type`, by default its last one; text has a line break, `;` or `{`. With `type` alone, they are payloads of that type
         which another library has encoded, with their four octets of head; the type has no key.
 
         The history keeps the last `depth` samples of each instance, or all if it is 0, and at most
@@ -262,6 +261,8 @@ class Participant:
         ``durability="transient-local"`` gives what it has to readers that come later. `close` waits
         for acknowledgments, `linger` seconds at most.
         """
+        if not linger >= 0:  # Not a number is neither.
+            raise ValueError(f"{float(linger)} s is no time to wait: `linger` is 0 or more")
         wish = _wish(topic, type, idl, reliable, durability, depth, limit, partitions)
         made = Publisher(self._inner.publisher(wish), topic, linger)
         self._publishers.add(made)
@@ -323,7 +324,8 @@ def _wish(
     partitions: Sequence[str],
 ) -> dict[str, Any]:
     text, name = None, "<text>"
-    if isinstance(idl, str) and "\n" in idl:
+    # A path with such characters is given as `pathlib.Path`.
+    if isinstance(idl, str) and any(character in idl for character in "\n;{"):
         text = idl
     elif idl is not None:
         name = os.fspath(idl)

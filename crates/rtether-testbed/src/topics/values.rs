@@ -1,5 +1,6 @@
 //! Values of described types: read from YAML or JSON, written as JSON.
 
+use std::fmt::Write;
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -75,12 +76,26 @@ impl ValueError {
 /// # Errors
 /// If the text is not YAML, or its values are not of the type.
 pub fn values_of(text: &str, structure: &Structure) -> Result<Vec<Value>, ValueError> {
+    read_values(text, structure, false)
+}
+
+/// The same, but members may not be left out.
+pub(super) fn whole_values_of(text: &str, structure: &Structure) -> Result<Vec<Value>, ValueError> {
+    read_values(text, structure, true)
+}
+
+fn read_values(
+    text: &str,
+    structure: &Structure,
+    is_whole: bool,
+) -> Result<Vec<Value>, ValueError> {
     let first = text.trim_start();
     let is_inline = !first.contains('\n') && !first.starts_with(['{', '[', '-']);
     let braced = is_inline.then(|| format!("{{{text}}}"));
     let text = braced.as_deref().unwrap_or(text);
     let tree = scenario::tree(text).map_err(|mistake| ValueError::of(&mistake, text))?;
-    let read = |tree: &scenario::Value| read_structure(tree, structure, text);
+    let given = Given { text, is_whole };
+    let read = |tree: &scenario::Value| read_structure(tree, structure, given);
     match &tree.data {
         Data::List(items) if items.is_empty() || items.len() > VALUES_MAX => {
             let what = format!("the list has {} values", items.len());
@@ -146,12 +161,20 @@ fn line_of(line: &[u8], number: u64, structure: &Structure) -> Result<Value, Val
     }
 }
 
+/// What values are read from.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    text: &'a str,
+    /// Whether every member must be there.
+    is_whole: bool,
+}
+
 fn read_structure(
     tree: &scenario::Value,
     structure: &Structure,
-    text: &str,
+    given: Given<'_>,
 ) -> Result<Value, ValueError> {
-    let wrong = |error: ValueError| error.at(tree.span, text);
+    let wrong = |error: ValueError| error.at(tree.span, given.text);
     let entries = match &tree.data {
         Data::Map(entries) => entries.as_slice(),
         Data::Null => &[],
@@ -178,9 +201,9 @@ fn read_structure(
                 || format!("its members are {}", names.collect::<Vec<_>>().join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(ValueError::new(what, help).at(entry.key_span, text));
+            return Err(ValueError::new(what, help).at(entry.key_span, given.text));
         };
-        let read = read(&entry.value, &member.kind, text);
+        let read = read(&entry.value, &member.kind, given);
         *place = read.map_err(|mut error| {
             if !error.what.contains("member ") {
                 error.what = format!("member {}: {}", quote(&entry.key), error.what);
@@ -188,35 +211,52 @@ fn read_structure(
             error
         })?;
     }
+    // Last, since a name that is misspelled says more than that it is missing.
+    if given.is_whole {
+        let is_given = |name: &str| entries.iter().any(|entry| entry.key == name);
+        require(structure, is_given).map_err(wrong)?;
+    }
     Ok(value)
+}
+
+/// Refuses a value without one of the members.
+fn require(structure: &Structure, is_given: impl Fn(&str) -> bool) -> Result<(), ValueError> {
+    let mut names = structure.members().iter().map(|member| &member.name);
+    let Some(missing) = names.find(|name| !is_given(name)) else {
+        return Ok(());
+    };
+    let what = format!("member {} is missing", quote(missing));
+    let help = format!("give {} all its members", quote(structure.name()));
+    Err(ValueError::new(what, help))
 }
 
 fn expected(what: &str, example: &str) -> ValueError {
     ValueError::new(format!("{what} expected"), format!("write {example}"))
 }
 
-fn read(tree: &scenario::Value, kind: &Type, text: &str) -> Result<Value, ValueError> {
+fn read(tree: &scenario::Value, kind: &Type, given: Given<'_>) -> Result<Value, ValueError> {
     let read = match (kind, &tree.data) {
-        (Type::Structure(structure), _) => return read_structure(tree, structure, text),
+        (Type::Structure(structure), _) => return read_structure(tree, structure, given),
         (Type::Sequence(element, max), Data::List(items)) => {
             if items.len() > max.unwrap_or(usize::MAX) {
                 let what = format!("{} elements", items.len());
                 let help = format!("the type allows {}", max.unwrap_or_default());
-                return Err(ValueError::new(what, help).at(tree.span, text));
+                return Err(ValueError::new(what, help).at(tree.span, given.text));
             }
-            return read_list(items.iter(), element, text);
+            return read_list(items.iter(), element, given);
         }
-        (Type::Sequence(element, _), Data::Null) => {
-            return read_list([].iter(), element, text);
+        (Type::Sequence(element, _), Data::Null) if !given.is_whole => {
+            return read_list([].iter(), element, given);
         }
         (Type::Array(element, dimensions), Data::List(_)) => {
             let mut items = Vec::new();
-            flatten(tree, dimensions, &mut items).map_err(|error| error.at(tree.span, text))?;
-            return read_list(items.into_iter(), element, text);
+            flatten(tree, dimensions, &mut items)
+                .map_err(|error| error.at(tree.span, given.text))?;
+            return read_list(items.into_iter(), element, given);
         }
         (Type::Sequence(..) | Type::Array(..), _) => Err(expected("a list", "`[1, 2, 3]`")),
         (Type::Text(max), Data::Scalar(word)) => read_text(word, *max),
-        (Type::Text(_), Data::Null) => Ok(Value::Text(String::new())),
+        (Type::Text(_), Data::Null) if !given.is_whole => Ok(Value::Text(String::new())),
         (Type::Text(_), _) => Err(expected("a text", "`\"text\"`")),
         (Type::Enumeration(names), Data::Scalar(word)) => {
             let number = names.value_of(word).or_else(|| {
@@ -236,7 +276,7 @@ fn read(tree: &scenario::Value, kind: &Type, text: &str) -> Result<Value, ValueE
         (Type::Primitive(primitive), Data::Scalar(word)) => read_primitive(*primitive, word),
         (Type::Primitive(_), _) => Err(expected("a number", "a number, `true` or `false`")),
     };
-    read.map_err(|error| error.at(tree.span, text))
+    read.map_err(|error| error.at(tree.span, given.text))
 }
 
 fn read_text(word: &str, max: Option<usize>) -> Result<Value, ValueError> {
@@ -282,9 +322,9 @@ fn flatten<'a>(
 fn read_list<'a>(
     items: impl Iterator<Item = &'a scenario::Value>,
     element: &Type,
-    text: &str,
+    given: Given<'_>,
 ) -> Result<Value, ValueError> {
-    let values = items.map(|item| read(item, element, text));
+    let values = items.map(|item| read(item, element, given));
     let values = values.collect::<Result<Vec<_>, _>>()?;
     if *element != Type::Primitive(Primitive::Octet) {
         return Ok(Value::List(values));
@@ -415,6 +455,62 @@ fn shown(value: &Value, kind: &Type) -> serde_json::Value {
 /// accepts.
 fn number(value: f64) -> serde_json::Value {
     Number::from_f64(value).map_or_else(|| json!(value.to_string()), serde_json::Value::Number)
+}
+
+/// Writes a value that is shown as JSON, but numbers that JSON lacks as the words that Python and
+/// JavaScript read: what is a text and what a number is then certain.
+pub(super) fn write_with_words(shown: &serde_json::Value, kind: &Type, out: &mut String) {
+    use serde_json::Value as Json;
+    match (shown, kind) {
+        (Json::String(text), Type::Primitive(Primitive::Float32 | Primitive::Float64)) => {
+            out.push_str(match text.as_str() {
+                "inf" => "Infinity",
+                "-inf" => "-Infinity",
+                _ => "NaN",
+            });
+        }
+        (Json::Array(items), Type::Array(element, dimensions)) => {
+            // A list for each dimension, then elements.
+            let inner = Type::Array(
+                element.clone(),
+                dimensions.iter().skip(1).copied().collect(),
+            );
+            let kind = if dimensions.len() > 1 {
+                &inner
+            } else {
+                element
+            };
+            write_list(items, kind, out);
+        }
+        (Json::Array(items), Type::Sequence(element, _)) => write_list(items, element, out),
+        (Json::Object(members), Type::Structure(structure)) => {
+            let of = |name: &str| {
+                structure
+                    .members()
+                    .iter()
+                    .find(|member| member.name == name)
+            };
+            let members = members.iter();
+            let members = members.filter_map(|(name, tree)| Some((name, tree, &of(name)?.kind)));
+            out.push('{');
+            for (index, (name, tree, kind)) in members.enumerate() {
+                out.push_str(if index > 0 { "," } else { "" });
+                _ = write!(out, "{}:", json!(name));
+                write_with_words(tree, kind, out);
+            }
+            out.push('}');
+        }
+        _ => _ = write!(out, "{shown}"),
+    }
+}
+
+fn write_list(items: &[serde_json::Value], kind: &Type, out: &mut String) {
+    out.push('[');
+    for (index, item) in items.iter().enumerate() {
+        out.push_str(if index > 0 { "," } else { "" });
+        write_with_words(item, kind, out);
+    }
+    out.push(']');
 }
 
 /// Returns the elements of an array as nested lists.

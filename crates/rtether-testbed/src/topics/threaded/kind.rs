@@ -5,11 +5,11 @@ use std::sync::Arc;
 use rtether::scenario::Source;
 use rtether::scenario::render::{self, Style};
 use rtether_rtps::cdr::Data;
-use rtether_rtps::dynamic::{Structure, Value};
+use rtether_rtps::dynamic::{Structure, Type, Value};
 use rtether_rtps::types::Octets;
 use serde_json::Map;
 
-use super::super::{Member, values, values_of};
+use super::super::{Member, values};
 use super::Failure;
 use crate::idl::Library;
 
@@ -65,22 +65,26 @@ impl Kind {
     }
 }
 
-/// Reads one value.
+/// Reads one value with all its members.
 pub(super) fn value_of(json: &str, structure: &Structure) -> Result<Value, Failure> {
-    let mut values = values_of(json, structure)?;
+    let mut values = values::whole_values_of(json, structure)?;
     match (values.pop(), values.len()) {
         (Some(value), 0) => Ok(value),
         _ => Err(Failure::Content("a value is one mapping of its members")),
     }
 }
 
-/// Writes a value as JSON, or only its key.
-pub(super) fn json_of(value: &Value, structure: &Structure, is_key: bool) -> String {
+/// Writes a value as JSON, or only its key; NaN and infinities are `NaN`, `Infinity` and `-Infinity`.
+pub(super) fn json_of(value: &Value, structure: &Arc<Structure>, is_key: bool) -> String {
     let names = structure.members().iter().map(|member| member.name.clone());
     let members = names.zip(values::members(value, structure, is_key));
     let known = members.filter_map(|(name, member)| match member {
         Member::Tree(tree) => Some((name, tree)),
         Member::Text(_) | Member::Number(_) | Member::Absent => None,
     });
-    serde_json::Value::Object(known.collect::<Map<_, _>>()).to_string()
+    let shown = serde_json::Value::Object(known.collect::<Map<_, _>>());
+    let mut text = String::new();
+    let kind = Type::Structure(Arc::clone(structure));
+    values::write_with_words(&shown, &kind, &mut text);
+    text
 }
