@@ -6,6 +6,7 @@ mod codes;
 mod dependencies;
 mod edges;
 pub(crate) mod finding;
+mod formats;
 mod glossary;
 mod length;
 mod links;
@@ -27,6 +28,7 @@ pub(crate) fn run(repo: &Repo, builds: bool) -> Result<bool> {
     findings.extend(dependencies::check(repo, &metadata));
     findings.extend(words::check(&files));
     findings.extend(codes::check(&files));
+    findings.extend(formats::check(&files));
     findings.extend(glossary::check(&files));
     findings.extend(catalogue::check(repo, &files));
     findings.extend(circles::check(&files));
