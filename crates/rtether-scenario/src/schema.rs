@@ -1,5 +1,7 @@
 //! JSON Schema (draft 2020-12) of the format, for completion in editors, made from the table of
-//! keys. It covers types and units, not whether a plant makes sense.
+//! keys. It covers types, units and what one map alone tells, not whether a plant makes sense: what
+//! takes a look at another place, such as the rate that a link needs unless it leads to a hub, or at
+//! other files, such as flows that an included file has, is the loader's.
 
 use serde_json::{Map, Value, json};
 
@@ -7,8 +9,20 @@ use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS, STATISTIC};
 use super::keys::{Key, Kind, Presence, Section, Texts};
 use super::units::Quantity;
 
-/// A number as accepted before a unit.
-const NUMBER: &str = "[+-]?[0-9][0-9_]*(\\.[0-9]*)?([eE][+-]?[0-9]+)?";
+/// A number as accepted before a unit; no quantity is negative.
+const NUMBER: &str = "\\+?([0-9][0-9_]*(\\.[0-9_]*)?|\\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?";
+
+/// Zero of any unit.
+const ZERO: &str = "^\\+?[0_.]+([eE][+-]?[0-9]+)? *[^0-9_. ]*$";
+
+/// Keys that may not be zero, with their sections.
+const POSITIVE: [(&str, &str); 5] = [
+    ("flow", "period"),
+    ("flow", "min_gap"),
+    ("flow", "deadline"),
+    ("link", "rate"),
+    ("hub", "rate"),
+];
 
 /// Returns the schema of scenarios.
 pub fn schema() -> Value {
@@ -41,13 +55,21 @@ fn map_of(section: &Section) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in section.keys {
-        properties.insert(key.name.to_owned(), property(key));
+        let mut value = property(key);
+        narrow(section, key, &mut value);
+        properties.insert(key.name.to_owned(), value);
         if matches!(key.presence, Presence::Required) {
             required.push(key.name);
         }
     }
+    // Nothing at all lacks what is required.
+    let kinds = if required.is_empty() {
+        json!(["object", "null"])
+    } else {
+        json!("object")
+    };
     let mut map = json!({
-        "type": ["object", "null"],
+        "type": kinds,
         "description": section.description,
         "properties": properties,
         "additionalProperties": false,
@@ -55,10 +77,55 @@ fn map_of(section: &Section) -> Value {
     if !required.is_empty() {
         map["required"] = json!(required);
     }
+    if section.name == "flow" {
+        map["allOf"] = what_a_flow_needs();
+    }
     if section.is_file() {
         map["patternProperties"] = json!({ "^x-": {} });
     }
     map
+}
+
+/// Adds what holds for a key of this section beyond its kind.
+fn narrow(section: &Section, key: &Key, value: &mut Value) {
+    if POSITIVE.contains(&(section.name, key.name)) {
+        value["not"] = json!({ "type": "string", "pattern": ZERO });
+    }
+    match (section.name, key.name) {
+        ("link", "ends") => {
+            value["minItems"] = json!(2);
+            value["maxItems"] = json!(2);
+        }
+        ("flow", "name") => value["minLength"] = json!(1),
+        _ => {}
+    }
+}
+
+/// A size and a time between releases, unless it is a bulk transfer or says its kind.
+fn what_a_flow_needs() -> Value {
+    let any = |keys: &[&str], mut others: Vec<Value>| {
+        others.extend(keys.iter().map(|key| json!({ "required": [key] })));
+        json!({ "anyOf": others })
+    };
+    let is = |key: &str, word: &str| json!({ "required": [key], "properties": { key: { "const": word } } });
+    json!([
+        any(
+            &["size", "total", "transfers", "bursts"],
+            vec![is("over", "tcp"), is("kind", "bulk")]
+        ),
+        any(
+            &[
+                "period",
+                "rate",
+                "min_gap",
+                "total",
+                "transfers",
+                "bursts",
+                "kind"
+            ],
+            vec![is("over", "tcp")]
+        ),
+    ])
 }
 
 fn property(key: &Key) -> Value {
@@ -110,7 +177,7 @@ fn shape(kind: &Kind) -> Value {
             "items": { "$ref": format!("#/$defs/{}", section.name) },
         }),
         Kind::Values(kind) => json!({ "type": "array", "items": shape(kind) }),
-        Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(shape).collect::<Vec<_>>() }),
+        Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(form).collect::<Vec<_>>() }),
         Kind::Value => json!({}),
         Kind::Changes => json!({ "type": ["object", "null"] }),
         Kind::Statistics => {
@@ -127,6 +194,15 @@ fn shape(kind: &Kind) -> Value {
             })
         }
     }
+}
+
+/// Returns the shape of one of several forms, of which a map is there.
+fn form(kind: &Kind) -> Value {
+    let mut value = shape(kind);
+    if let Kind::One(_) = kind {
+        value["type"] = json!("object");
+    }
+    value
 }
 
 const fn name_of(quantity: Quantity) -> &'static str {

@@ -81,6 +81,56 @@ fn the_schema_refuses_what_the_loader_refuses() {
     }
 }
 
+#[test]
+fn the_schema_and_the_loader_agree_on_single_values() {
+    // Oracle: the loader, on a plant with one part replaced.
+    let schema = schema();
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    let plant = "rtether: 1\n\
+        nodes: { a: { stack: zero }, b: { stack: zero } }\n\
+        links: [{ ends: [a, b], rate: 1 Gbit/s }]\n\
+        flows: [{ name: f, from: a, to: b, period: 2 ms, size: 64 B }]\n";
+    let loads = |text: &str| load("one.yaml", text).scenario.is_some();
+    let replaced = [
+        ("ends: [a, b]", "ends: [a]"),
+        ("ends: [a, b]", "ends: [a, b, a]"),
+        ("1 Gbit/s", "-1 Gbit/s"),
+        ("1 Gbit/s", "0 Gbit/s"),
+        ("period: 2 ms, ", ""),
+        (", size: 64 B", ""),
+        ("2 ms", "0 s"),
+        ("2 ms", "+0.0e3 ms"),
+        ("2 ms", "-2 ms"),
+        ("2 ms", ".0 ms"),
+        ("period: 2 ms", "min_gap: 0 us"),
+        ("size: 64 B", "size: 64 B, deadline: 0 us"),
+        ("size: 64 B", "size: -64 B"),
+        ("a: { stack: zero }", "a: { stack: null }"),
+        ("a: { stack: zero }", "a:"),
+        ("name: f", "name: \"\""),
+        ("2 ms", ".5 ms"),
+        ("2 ms", "2. ms"),
+        ("2 ms", "0.5e0 ms"),
+        ("2 ms", "+1_000 us"),
+        ("period: 2 ms", "rate: 500 packets/s"),
+        ("period: 2 ms", "min_gap: 2 ms"),
+        ("period: 2 ms", "kind: poisson, mean_gap: 2 ms"),
+        ("period: 2 ms, size: 64 B", "over: tcp"),
+        ("period: 2 ms, size: 64 B", "kind: bulk"),
+        ("period: 2 ms, size: 64 B", "total: 1 MB"),
+        ("size: 64 B", "size: 0 B"),
+    ];
+    let mut refused = 0;
+    for (from, to) in replaced {
+        assert!(plant.contains(from), "{from}");
+        let text = plant.replacen(from, to, 1);
+        let value: serde_json::Value = serde_saphyr::from_str(&text).expect("YAML");
+        assert_eq!(validator.is_valid(&value), loads(&text), "{to}");
+        refused += usize::from(!loads(&text));
+    }
+    assert_eq!((loads(plant), refused), (true, 16));
+}
+
 /// Compares a generated page with the one in the repository; `RTETHER_BLESS=1` writes it.
 fn check_page(path: &str, text: &str) {
     let path = root().join(path);
