@@ -152,8 +152,17 @@ impl Participant {
         self.reader(id).map_or(0, |local| local.reader.waiting())
     }
 
-    /// Returns how many readers are matched with a writer.
+    /// Returns how many readers are matched with a writer, of participants that have proved their address.
     pub fn readers_of(&self, id: WriterId) -> usize {
+        let told = |local: &LocalWriter| {
+            let proxies = local.writer.proxies.iter();
+            proxies.filter(|proxy| proxy.is_told).count()
+        };
+        self.writer(id).map_or(0, told)
+    }
+
+    /// Returns how many readers a writer knows, of participants that have not proved their address, too.
+    pub fn known_readers_of(&self, id: WriterId) -> usize {
         self.writer(id)
             .map_or(0, |local| local.writer.proxies.len())
     }

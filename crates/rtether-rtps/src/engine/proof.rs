@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use md5::{Digest, Md5};
 
 use super::receive::Context;
-use super::{MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
+use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS, WriterId};
 use crate::guid::{Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::time::{Duration, Instant};
@@ -154,8 +154,17 @@ impl Participant {
         }
         let proved = remote.proved.clone();
         self.addresses.settle(origin);
-        for local in self.writers.iter_mut().flatten() {
-            local.writer.on_proof(prefix, &proved);
+        let mut told = Vec::new();
+        for (index, local) in self.writers.iter_mut().enumerate() {
+            let Some(local) = local else { continue };
+            let readers = local.writer.on_proof(prefix, &proved);
+            // Built-in writers are nobody's.
+            if local.endpoint.is_some() {
+                told.extend(readers.into_iter().map(|reader| (WriterId(index), reader)));
+            }
+        }
+        for (writer, reader) in told {
+            self.tell(Event::ReaderMatched { writer, reader });
         }
         for local in self.readers.iter_mut().flatten() {
             local.reader.on_proof(prefix, &proved);

@@ -217,7 +217,8 @@ impl Writer {
         least.unwrap_or(self.cache.last())
     }
 
-    /// Adds or updates a reader; returns whether it is new and there is room.
+    /// Adds or updates a reader; returns whether the application is to be told of it: not before samples
+    /// reach it, or the first ones would be lost where nothing is repeated.
     pub(crate) fn add_reader(&mut self, now: Instant, mut remote: RemoteReader) -> bool {
         self.is_asked = true;
         let others = self.proxies.iter().map(|proxy| &proxy.remote);
@@ -234,8 +235,12 @@ impl Writer {
                         self.heartbeat_soon(now);
                     }
                 }
+                let is_told = self
+                    .proxies
+                    .get_mut(index)
+                    .is_some_and(ReaderProxy::become_told);
                 self.rebuild_destinations();
-                false
+                is_told
             }
             Err(index) => {
                 if self.proxies.len() >= READERS_MAX {
@@ -243,7 +248,8 @@ impl Writer {
                 }
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
-                let proxy = ReaderProxy::new(remote, first, last);
+                let mut proxy = ReaderProxy::new(remote, first, last);
+                let is_told = proxy.become_told();
                 if proxy.is_reliable() {
                     self.heartbeat_after = self.timing.heartbeat_min;
                     let at = now + self.heartbeat_after;
@@ -251,22 +257,22 @@ impl Writer {
                 }
                 self.proxies.insert(index, proxy);
                 self.rebuild_destinations();
-                true
+                is_told
             }
         }
     }
 
-    /// Removes a reader; returns whether it was known.
+    /// Removes a reader; returns whether it was known to the application.
     pub(crate) fn remove_reader(&mut self, guid: Guid) -> bool {
         let Ok(index) = self.find(guid) else {
             return false;
         };
-        self.proxies.remove(index);
+        let proxy = self.proxies.remove(index);
         self.rebuild_destinations();
         if !self.has_reliable() {
             self.heartbeat_at = None;
         }
-        true
+        proxy.is_told
     }
 
     /// Handles a sign of life of a participant: its given-up readers get another heartbeat.
@@ -287,8 +293,10 @@ impl Writer {
         self.proxies.get_mut(start..end).unwrap_or_default()
     }
 
-    /// Handles the proof of a participant that it receives at these addresses: they are preferred.
-    pub(crate) fn on_proof(&mut self, prefix: GuidPrefix, proved: &[Origin]) {
+    /// Handles the proof of a participant that it receives at these addresses, which are preferred,
+    /// and returns its readers that the application may be told of now.
+    pub(crate) fn on_proof(&mut self, prefix: GuidPrefix, proved: &[Origin]) -> Vec<Guid> {
+        let mut told = Vec::new();
         for proxy in self.of_participant(prefix) {
             let unicast = &mut proxy.remote.unicast;
             // An address that is still to be proved keeps its numbers.
@@ -297,8 +305,12 @@ impl Writer {
             }
             let first = unicast.first();
             proxy.remote.is_proved = first.is_none_or(|place| proved.contains(&place.origin()));
+            if proxy.become_told() {
+                told.push(proxy.remote.guid);
+            }
         }
         self.rebuild_destinations();
+        told
     }
 
     /// Returns whether a reader has still to prove its address.

@@ -67,6 +67,8 @@ pub(crate) struct ReaderProxy {
     heartbeats: u8,
     /// Whether its acknowledgments have ever had a base above the first sample.
     has_told_base: bool,
+    /// Whether the application knows of it.
+    pub(crate) is_told: bool,
 }
 
 /// Maximum number of samples that a reader reassembles at a time, and so is sent in fragments.
@@ -161,6 +163,7 @@ impl ReaderProxy {
             has_answered: false,
             heartbeats: 0,
             has_told_base: false,
+            is_told: false,
         }
     }
 
@@ -178,6 +181,13 @@ impl ReaderProxy {
 
     pub(crate) fn is_reliable(&self) -> bool {
         self.remote.reliability == Reliability::Reliable
+    }
+
+    /// Notes that the application is told of it; returns whether that is due.
+    pub(crate) fn become_told(&mut self) -> bool {
+        let is_due = self.remote.is_proved && !self.is_told;
+        self.is_told |= is_due;
+        is_due
     }
 
     /// Returns the locator for messages to this reader alone.

@@ -295,7 +295,8 @@ fn strangers_exchange_announcements_of_participants_only() {
         is_reliable: true,
     };
     act(&mut net, &mut sides, Who::All, (2_000, 1, read));
-    net.run_for(10);
+    // The proof of the address takes four heartbeats.
+    net.run_for(40);
     let (_, participant) = net.at(0);
     let id = sides[0].publications[0].as_ref().unwrap().id();
     assert_eq!(participant.readers_of(id), 1);

@@ -307,7 +307,7 @@ fn a_victim_that_somebody_names_gets_nothing() {
         let datagram = forger.endpoint(&data);
         world.feed(&datagram);
     }
-    assert_eq!(world.participant.readers_of(world.writer), 2);
+    assert_eq!(world.participant.known_readers_of(world.writer), 2);
     for _ in 0..50 {
         world.write();
         world.wait(1_000 * MS);

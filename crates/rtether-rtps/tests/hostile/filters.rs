@@ -97,7 +97,7 @@ fn filters_that_make_no_sense() {
         world.feed(&forger.announcement());
         let datagram = reader(&mut forger, 1, expression, &[]);
         world.feed(&datagram);
-        assert_eq!(world.participant.readers_of(publication.id()), 1);
+        assert_eq!(world.participant.known_readers_of(publication.id()), 1);
         world.sent.clear();
         publish(&mut world, &mut publication, &ShapeType::default());
         let (sent, _) = world.sent_to(|to| *to == ON_LINK);
@@ -129,7 +129,7 @@ fn no_more_than_32_filters() {
         let (_, octets) = world.sent_to(|to| *to == ON_LINK);
         assert_eq!(octets > 60_000, number > 32, "{number} readers");
     }
-    assert_eq!(world.participant.readers_of(publication.id()), 33);
+    assert_eq!(world.participant.known_readers_of(publication.id()), 33);
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn disposes_barely(peers: &[Peer]) -> bool {
         let datagram = forger.endpoint(&data);
         world.feed(&datagram);
     }
-    let readers = world.participant.readers_of(publication.id());
+    let readers = world.participant.known_readers_of(publication.id());
     assert_eq!(readers, peers.len());
     let blue = ShapeType {
         color: "BLUE".into(),

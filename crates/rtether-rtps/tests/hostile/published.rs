@@ -248,7 +248,7 @@ fn filters_larger_than_any_limit() {
         let datagram = forger.next(EntityId::SUBSCRIPTIONS_WRITER, &payload);
         world.feed(&datagram);
         let readers = usize::from(parameters != NONE);
-        assert_eq!(world.participant.readers_of(world.writer), readers);
+        assert_eq!(world.participant.known_readers_of(world.writer), readers);
         world.sent.clear();
         assert!(world.write());
         let (sent, _) = world.sent_to(|to| *to == ON_LINK);

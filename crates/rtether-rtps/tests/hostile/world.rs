@@ -361,6 +361,6 @@ pub(crate) fn matched() -> (World, Forger, EntityId, EntityId) {
         world.feed(&datagram);
     }
     assert_eq!(world.participant.writers_of(world.reader), 1);
-    assert_eq!(world.participant.readers_of(world.writer), 1);
+    assert_eq!(world.participant.known_readers_of(world.writer), 1);
     (world, forger, writer, reader)
 }
