@@ -26,6 +26,7 @@ use alloc::vec::Vec;
 use held::HELD_OCTETS_MAX;
 use instance::Instance;
 pub(crate) use pool::{Pool, make_room};
+use proxy::Scope;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{
@@ -38,7 +39,7 @@ use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Origin;
 use crate::qos::{Durability, History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::wire::{Gap, Heartbeat};
 
 /// Maximum number of writers of a reader.
@@ -152,6 +153,14 @@ impl Reader {
             .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
+    /// Returns what this reader wants of its writers.
+    fn scope(&self) -> Scope {
+        Scope {
+            is_durable: self.qos.durability != Durability::Volatile,
+            is_filtered: self.filter.is_some() || self.qos.time_based_filter > Duration::ZERO,
+        }
+    }
+
     /// Adds or updates a writer; returns whether it is new and there is room.
     pub(crate) fn add_writer(&mut self, now: Instant, mut remote: RemoteWriter) -> bool {
         remote.is_reliable &= self.qos.reliability == Reliability::Reliable;
@@ -167,6 +176,7 @@ impl Reader {
             Err(_) if self.proxies.len() >= WRITERS_MAX => false,
             Err(index) => {
                 let mut proxy = WriterProxy::new(now, remote);
+                proxy.scope = self.scope();
                 let before = self
                     .gone
                     .iter()
@@ -189,6 +199,8 @@ impl Reader {
         let proxy = self.proxies.remove(index);
         self.has_group_news |= proxy.remote.group.is_some();
         self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
+        self.counters.not_owed = self.counters.not_owed.saturating_add(proxy.not_owed);
+        self.counters.filtered = self.counters.filtered.saturating_add(proxy.withheld);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
@@ -286,15 +298,20 @@ impl Reader {
 
     /// Handles a GAP.
     pub(crate) fn on_gap(&mut self, now: Instant, from: Guid, gap: &Gap) {
-        if let Ok(index) = self.find(from)
-            && let Some(proxy) = self.proxies.get_mut(index)
-            && proxy.remote.is_reliable
-            && proxy.may_leap(now, SequenceNumber(gap.set.base()), None)
-        {
+        let scope = self.scope();
+        let Ok(index) = self.find(from) else {
+            return;
+        };
+        let proxy = self.proxies.get_mut(index);
+        let Some(proxy) = proxy.filter(|proxy| proxy.remote.is_reliable) else {
+            return;
+        };
+        if proxy.may_leap(now, SequenceNumber(gap.set.base()), None) {
+            proxy.scope = scope;
             proxy.on_gap(gap);
             self.deliver_held(now, index);
-            self.plan(index);
         }
+        self.plan(index);
     }
 
     /// Handles a HEARTBEAT.
@@ -390,8 +407,12 @@ impl Reader {
     pub(crate) fn all_counters(&self) -> ReaderCounters {
         // Saturating: forged sequence numbers can add up beyond the type.
         let lost = self.proxies.iter().map(|proxy| proxy.lost);
+        let not_owed = self.proxies.iter().map(|proxy| proxy.not_owed);
+        let withheld = self.proxies.iter().map(|proxy| proxy.withheld);
         ReaderCounters {
             lost: lost.fold(self.counters.lost, u64::saturating_add),
+            not_owed: not_owed.fold(self.counters.not_owed, u64::saturating_add),
+            filtered: withheld.fold(self.counters.filtered, u64::saturating_add),
             ..self.counters
         }
     }

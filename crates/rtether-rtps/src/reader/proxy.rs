@@ -1,5 +1,6 @@
 //! Reader state for a matched writer (8.4.10.4).
 
+mod owed;
 mod request;
 
 use alloc::collections::{BTreeMap, VecDeque};
@@ -44,6 +45,15 @@ pub(crate) struct RemoteWriter {
     pub(crate) unicast: Vec<Locator>,
     /// Whether its participant has proved to receive at the preferred one.
     pub(crate) is_proved: bool,
+}
+
+/// What a reader wants of a writer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scope {
+    /// Whether it wants samples from before it was there.
+    pub(crate) is_durable: bool,
+    /// Whether it wants only some.
+    pub(crate) is_filtered: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +104,24 @@ pub(crate) struct WriterProxy {
     pub(crate) alive_until: Option<Instant>,
     /// Samples that are irrecoverably lost.
     pub(crate) lost: u64,
+    /// Samples that the writer does not owe this reader.
+    pub(crate) not_owed: u64,
+    /// Samples that the writer has filtered out for this reader.
+    pub(crate) withheld: u64,
+    /// `lost`, `not_owed` and `withheld` at the last sample in order, for when what came after was a
+    /// lie.
+    counted: (u64, u64, u64),
+    /// Why the writer may withhold samples that it owes.
+    pub(super) scope: Scope,
+    /// Last sample that may be from before it was there, as far as known: such samples may come, but
+    /// are not owed, or are a history with holes.
+    history_end: Option<SequenceNumber>,
+    /// Samples of `not_owed` after the beginning.
+    doubtful: u64,
+    /// First sample that the writer owes this reader; `None` until something tells.
+    begin: Option<SequenceNumber>,
+    /// GAPs in a row that told where the reader begins when it had begun.
+    retold: u8,
 }
 
 impl WriterProxy {
@@ -121,12 +149,21 @@ impl WriterProxy {
             waiting: VecDeque::new(),
             lost_before: None,
             lost: 0,
+            not_owed: 0,
+            withheld: 0,
+            counted: (0, 0, 0),
+            scope: Scope::default(),
+            history_end: None,
+            doubtful: 0,
+            begin: None,
+            retold: 0,
         }
     }
 
     /// Sets the position: all samples before `next` have arrived.
     pub(crate) fn begin_at(&mut self, next: SequenceNumber) {
         (self.next, self.sure) = (next, next);
+        self.begin_with(next);
     }
 
     /// Returns the time of its next acknowledgment, or when its liveliness expires.
@@ -149,8 +186,13 @@ impl WriterProxy {
 
     /// Advances past the sample `next`, which was delivered.
     pub(crate) fn advance(&mut self, now: Instant) {
+        if self.begin.is_none() {
+            self.begin_with(self.next);
+        }
         self.next = self.next.next();
         self.sure = self.next;
+        self.counted = (self.lost, self.not_owed, self.withheld);
+        self.retold = 0;
         // A sample in order contradicts the claim that it is gone.
         self.leap = None;
         // Fragments that arrived for samples delivered meanwhile would keep their places forever.
@@ -181,9 +223,8 @@ impl WriterProxy {
     /// Advances to a number of a best-effort writer. Skipped samples count as lost, unless this is
     /// the first number received.
     pub(super) fn pass(&mut self, number: SequenceNumber) {
-        let is_first = self.next == SequenceNumber::FIRST;
         let skipped = self.skip_to(number);
-        self.lose(if is_first { 0 } else { skipped });
+        self.count_missed(skipped);
     }
 
     /// Returns whether a number below the position resets the position of a best-effort writer, and
@@ -279,10 +320,7 @@ impl WriterProxy {
                     self.held_octets -= sample.payload.len();
                     return Some(sample);
                 }
-                Held::Gap(end) => {
-                    self.next = self.next.max(end);
-                    self.forget_held();
-                }
+                Held::Gap(end) => self.pass_over(end),
             }
         }
     }
@@ -296,14 +334,17 @@ impl WriterProxy {
     /// Handles a GAP.
     pub(crate) fn on_gap(&mut self, gap: &Gap) {
         let base = SequenceNumber(gap.set.base());
+        if self.is_retold(gap) {
+            return;
+        }
         if gap.start <= self.next {
-            self.skip_to(base);
+            self.pass_over(base);
         } else if base > gap.start && base.0.saturating_sub(gap.start.0) <= LEAP_MAX {
             self.hold_gap(gap.start, base);
         }
         for number in gap.set.iter().map(SequenceNumber) {
             if number == self.next {
-                self.skip_to(number.next());
+                self.pass_over(number.next());
             } else if number > self.next {
                 self.hold_gap(number, number.next());
             }
@@ -322,19 +363,17 @@ impl WriterProxy {
         sequence < self.next || held()
     }
 
-    /// Adds to the count of lost samples.
-    pub(crate) fn lose(&mut self, count: u64) {
-        self.lost = self.lost.saturating_add(count);
-    }
-
     /// Gives up samples that the writer no longer has: advances to the next held one below `first`,
     /// otherwise to `first`. Returns whether one is held.
     pub(crate) fn give_up(&mut self, first: SequenceNumber) -> bool {
         let held = self.held.keys().next().copied();
         let held = held.filter(|held| *held < first);
+        if self.remote.persistence.is_some() && self.sure == SequenceNumber::FIRST {
+            // Every heartbeat of RTPS 1.0 tells where a reader begins that has nothing yet.
+            self.begin = None;
+        }
         let skipped = self.skip_to(held.unwrap_or(first));
-        let begins = self.remote.persistence.is_some() && self.sure == SequenceNumber::FIRST;
-        self.lose(if begins { 0 } else { skipped });
+        self.count_missed(skipped);
         held.is_some()
     }
 
@@ -350,6 +389,9 @@ impl WriterProxy {
             return false;
         }
         self.go_back(heartbeat);
+        // A later claim of less shows that an earlier one lied.
+        let end = self.history_end.unwrap_or(heartbeat.last);
+        self.history_end = Some(end.min(heartbeat.last));
         // The writer has no more than it announces, regardless of earlier claims in its name.
         let held = self.held.keys().next_back().copied();
         let had = SequenceNumber(self.next.0 - 1).max(held.unwrap_or_default());
@@ -379,6 +421,9 @@ impl WriterProxy {
         if self.contradictions >= CONTRADICTIONS_MAX {
             self.contradictions = 0;
             self.next = self.sure.max(heartbeat.first);
+            (self.lost, self.not_owed, self.withheld) = self.counted;
+            let gone = self.next.0.saturating_sub(self.sure.0);
+            self.lose(gone.unsigned_abs());
         }
     }
 }

@@ -137,15 +137,18 @@ pub struct ReaderCounters {
     pub delivered: u64,
     /// Samples received more than once.
     pub duplicates: u64,
-    /// Samples irrecoverably lost.
+    /// Samples irrecoverably lost, of those that writers owed this reader.
     pub lost: u64,
+    /// Samples that writers did not owe this reader: written before they knew it, and not in the
+    /// history that it requests.
+    pub not_owed: u64,
     /// Samples rejected for lack of room: the limit of the queue, the instances or the held samples
     /// was reached.
     pub rejected: u64,
     /// Samples with malformed payloads.
     pub malformed: u64,
     /// Samples of a weaker writer, within the minimum separation, or rejected by the content
-    /// filter.
+    /// filter, here or by the writer.
     pub filtered: u64,
     /// Samples of coherent sets with a lost part.
     pub incoherent: u64,

@@ -69,6 +69,8 @@ pub(crate) struct ReaderProxy {
     has_told_base: bool,
     /// Whether the application knows of it.
     pub(crate) is_told: bool,
+    /// First sample that it is owed: of those in the history when it was matched, or after them.
+    owed: SequenceNumber,
 }
 
 /// Maximum number of samples that a reader reassembles at a time, and so is sent in fragments.
@@ -164,7 +166,16 @@ impl ReaderProxy {
             heartbeats: 0,
             has_told_base: false,
             is_told: false,
+            owed: start.max(first),
         }
+    }
+
+    /// Returns where it begins, until it tells its own position: heartbeats alone do not say which
+    /// samples were written, and gone, before it was there.
+    pub(super) fn begin(&self) -> Option<SequenceNumber> {
+        // To an address that is not proved, each octet counts.
+        let is_open = self.is_reliable() && !self.has_told_base && self.remote.is_proved;
+        (is_open && self.owed > SequenceNumber::FIRST).then_some(self.owed)
     }
 
     /// Returns whether it may want a sample; the reader filters for itself in any case.

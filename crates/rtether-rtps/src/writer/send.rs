@@ -20,6 +20,8 @@ const WINDOW_LOOK: usize = 64;
 const LOOKED_AT_MAX: usize = 256;
 /// Octets of the message header, the destination and the timestamp.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
+/// Octets of a GAP of one range, with its header.
+const GAP: usize = 4 + 8 + 8 + 12;
 /// Octets of a fragment header with the longest `inlineQos`.
 const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 3 * 12 + 8 + 4;
 
@@ -124,6 +126,7 @@ impl Writer {
         let is_reliable = self.has_reliable();
         let (mut is_kept_back, mut is_long) = (false, false);
         let mut message = there.message(sending, buffer);
+        self.tell_begins(index, &there, sending, &mut message);
         while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
                 let none = EntityId::UNKNOWN;
@@ -185,6 +188,37 @@ impl Writer {
             *place = there;
         }
         (!is_empty).then_some(there.recipient())
+    }
+
+    /// Tells new readers at a destination where they begin, if the next sample still fits.
+    fn tell_begins(
+        &self,
+        index: usize,
+        there: &Destination,
+        sending: &Sending,
+        message: &mut Builder<'_>,
+    ) {
+        let Some(next) = self.wanted_at(index, there) else {
+            return;
+        };
+        let inline = inline_qos(next, self.qos.lifespan);
+        let needed = data_size(&inline, next.payload.len()) + TIMESTAMP;
+        let readers = self.proxies.iter().filter(|reader| there.has(reader));
+        for reader in readers {
+            if message.room() < needed + GAP {
+                return;
+            }
+            self.tell_begin(reader, sending, message);
+        }
+    }
+
+    /// Tells a new reader where it begins. In RTPS 1.0 heartbeats do.
+    fn tell_begin(&self, reader: &ReaderProxy, sending: &Sending, message: &mut Builder<'_>) {
+        let is_silent = sending.v1.is_some() || self.entity.is_built_in();
+        if let Some(begin) = reader.begin().filter(|_| !is_silent) {
+            let entity = reader.remote.guid.entity;
+            message.gap(&gap(entity, self.entity, SequenceNumber::FIRST, begin));
+        }
     }
 
     /// Returns whether the next sample to a destination must wait until earlier ones are
@@ -312,6 +346,9 @@ impl Writer {
         let readers = self.proxies.iter().filter(|one| one.remote.guid == guid);
         let first = self.first_for(sending, readers, sent);
         let heartbeat = heartbeat(self, guid.entity, first, sent);
+        if let Some(reader) = self.find(guid).ok().and_then(|at| self.proxies.get(at)) {
+            self.tell_begin(reader, sending, &mut message);
+        }
         self.heartbeat_count = heartbeat.count;
         message.heartbeat(&heartbeat);
         Some(recipient)

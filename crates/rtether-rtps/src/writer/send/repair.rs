@@ -90,7 +90,12 @@ impl Writer {
         let (reader, start) = (proxy.remote.guid.entity, proxy.start);
         let found = self.cache.get(sequence).filter(|_| sequence >= start);
         let Some(change) = found.filter(|change| proxy.wants(change)) else {
-            let next = next_wanted(&self.cache, proxy, sequence.max(start));
+            // What it is not owed, and what is gone, each in a GAP of its own.
+            let next = if sequence < start {
+                start
+            } else {
+                next_wanted(&self.cache, proxy, sequence)
+            };
             if proxy.is_reliable() && !message.gap(&gap(reader, self.entity, sequence, next)) {
                 return Step::Full;
             }
