@@ -126,9 +126,10 @@ const PARTS: &[(Part, &str, &str)] = &[
 const LONG: &[Long] = &[
     Long {
         name: "long-rtps",
-        purpose: "publish-subscribe: 100 000 plants with faults, 100 participants",
+        purpose: "publish-subscribe: 100 000 plants with faults, all samples counted in 1 000, 100 participants",
         tests: &[
             "rtether-rtps faults::nothing_is_lost_in_a_hundred_thousand_plants",
+            "rtether-rtps counts::sum::every_sample_of_a_thousand_plants",
             "rtether-rtps scale::many_find_each_other",
             "rtether-rtps demand::the_matches_of_many_plants",
         ],

@@ -240,7 +240,10 @@ impl<'a> Context<'a> {
             sum.delivered += one.delivered;
             sum.duplicates += one.duplicates;
             sum.lost = sum.lost.saturating_add(one.lost);
+            sum.not_owed = sum.not_owed.saturating_add(one.not_owed);
+            sum.replaced += one.replaced;
             sum.rejected += one.rejected;
+            sum.deferred += one.deferred;
             sum.malformed += one.malformed;
             sum.filtered += one.filtered;
             sum.incoherent += one.incoherent;

@@ -218,6 +218,12 @@ impl Participant {
         counters.unwrap_or_default()
     }
 
+    /// Returns how many samples reliable writers of a reader have announced that it still lacks, or
+    /// that wait for such.
+    pub fn lacking(&self, id: ReaderId) -> u64 {
+        self.reader(id).map_or(0, |local| local.reader.lacking())
+    }
+
     /// Returns the memory that a reader holds for incomplete samples in fragments, in octets.
     pub fn fragment_octets(&self, id: ReaderId) -> usize {
         self.reader(id)

@@ -12,6 +12,7 @@ mod demand;
 mod endpoints;
 mod expected;
 mod groups;
+mod leaving;
 mod liveliness;
 mod matching;
 mod policies;
@@ -138,6 +139,7 @@ pub struct Participant {
     /// Whether a publisher's set may have become complete.
     has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
+    leaving: BTreeMap<GuidPrefix, leaving::Leaving>,
     addresses: addresses::Addresses,
     closed: proof::Closed,
     positions: proof::Positions,
@@ -205,6 +207,7 @@ impl Participant {
             subscribers: 0,
             has_group_news: false,
             remotes: BTreeMap::new(),
+            leaving: BTreeMap::new(),
             addresses: addresses::Addresses::default(),
             closed: proof::Closed::new(),
             positions: proof::Positions::new(),
@@ -456,6 +459,7 @@ impl Participant {
         let readers = self.readers.iter().flatten();
         let readers = readers.filter_map(|local| local.reader.poll_timeout());
         let all = writers.chain(readers).chain(self.alive_at);
+        let all = all.chain([self.leave_at()]);
         all.fold(self.announce_at.min(self.lease_at), Instant::min)
     }
 
@@ -477,6 +481,7 @@ impl Participant {
                 }
             }
         }
+        self.end_leaves(now);
         self.expire_remotes(now);
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);

@@ -130,7 +130,7 @@ impl Participant {
         if named.is_some_and(|named| named.prefix != from) {
             self.counters.forged += 1;
         } else if self.remotes.contains_key(&from) {
-            self.forget(now, from, true);
+            self.take_leave(now, from);
         }
     }
 
@@ -353,6 +353,7 @@ impl Participant {
         let Some(remote) = self.remotes.remove(&prefix) else {
             return;
         };
+        self.leaving.remove(&prefix);
         for entity in remote.writers.keys() {
             self.remove_remote_writer(now, Guid::new(prefix, *entity));
         }
@@ -493,6 +494,7 @@ impl Participant {
             return;
         };
         self.drop_sightings(from, Some(guid.entity));
+        self.drain(now, guid);
         if let Some(sighted) = self.end_endpoint(now, guid) {
             self.sight(Change::Gone, || sighted);
         }

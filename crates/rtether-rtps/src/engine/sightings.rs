@@ -301,7 +301,8 @@ impl Participant {
         let writers = writers.filter_map(|local| local.writer.cache.deadline_at());
         let readers = self.readers.iter().flatten();
         let readers = readers.filter_map(|local| local.reader.timer_at());
-        writers.chain(readers).fold(self.lease_at, Instant::min)
+        let all = writers.chain(readers).chain([self.leave_at()]);
+        all.fold(self.lease_at, Instant::min)
     }
 }
 

@@ -7,6 +7,7 @@ use super::instance::Instance;
 use super::{Arrived, Reader, RemoteWriter, Sample, SampleInfo};
 use crate::guid::Guid;
 use crate::qos::{Ownership, Qos};
+use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, due_anew};
 use crate::writer::ChangeKind;
 
@@ -26,13 +27,13 @@ impl Reader {
                     self.counters.malformed += 1;
                     return true;
                 }
-                return self.refuse();
+                return self.refuse(proxy);
             }
         };
         // The strongest standby goes before a weaker writer whose sample arrives first.
         self.take_over_if_due(now, index);
         if self.is_full(index) {
-            return self.refuse();
+            return self.refuse(proxy);
         }
         if arrived.kind.is_alive() {
             self.accept_value(now, proxy, index, arrived);
@@ -60,10 +61,16 @@ impl Reader {
 
     /// Refuses a sample for lack of room: in strict reliable mode the writer waits, otherwise the
     /// sample is lost.
-    pub(super) fn refuse(&mut self) -> bool {
-        self.counters.rejected += 1;
+    pub(super) fn refuse(&mut self, proxy: usize) -> bool {
+        let proxy = self.proxies.get(proxy);
+        let is_final = self.depth.is_some();
+        if is_final || proxy.is_none_or(|proxy| !proxy.remote.is_reliable) {
+            self.counters.rejected += 1;
+        } else {
+            self.counters.deferred += 1;
+        }
         self.is_starved = true;
-        self.depth.is_some()
+        is_final
     }
 
     fn is_full(&self, index: usize) -> bool {
@@ -145,6 +152,7 @@ impl Reader {
             },
             payload,
             expires_at,
+            is_filtered: false,
         }
     }
 
@@ -161,7 +169,7 @@ impl Reader {
         let (writer, strength) = (remote.guid, remote.strength);
         let lifespan = arrived.inline.lifespan.unwrap_or(remote.lifespan);
         let persistence = self.persistence_of(remote);
-        let sample = self.sample(writer, index, arrived, arrived.at + lifespan);
+        let mut sample = self.sample(writer, index, arrived, arrived.at + lifespan);
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let deadline = self.qos.deadline;
         let Some(instance) = self.instances.get_mut(index) else {
@@ -170,6 +178,7 @@ impl Reader {
         instance.add_writer(writer);
         if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
             let until = (now + persistence).min(arrived.at + lifespan);
+            sample.is_filtered = true;
             instance.stand_by(strength, until, sample);
             self.counters.filtered += 1;
             return;
@@ -183,14 +192,15 @@ impl Reader {
     }
 
     /// Delivers a sample, or keeps it until the minimum separation ends.
-    fn separate(&mut self, now: Instant, index: usize, sample: Sample) {
+    fn separate(&mut self, now: Instant, index: usize, mut sample: Sample) {
         let filter = self.qos.time_based_filter;
         let Some(instance) = self.instances.get_mut(index) else {
             return;
         };
         let is_early = instance.delivered_at.is_some_and(|at| at + filter > now);
         if filter > Duration::ZERO && is_early {
-            self.counters.filtered += 1;
+            self.counters.filtered += u64::from(!sample.is_filtered);
+            sample.is_filtered = true;
             if let Some(older) = instance.pending.replace(sample) {
                 self.recycle(older.payload);
             }
@@ -199,6 +209,7 @@ impl Reader {
         // A value still pending is now outdated, even if its time had come.
         let older = instance.pending.take_if(|_| filter > Duration::ZERO);
         if let Some(older) = older {
+            self.counters.filtered += u64::from(!older.is_filtered);
             self.recycle(older.payload);
         }
         self.enqueue_or_keep(now, index, sample);
@@ -212,6 +223,7 @@ impl Reader {
             if is_full {
                 self.is_starved = true;
                 if let Some(older) = instance.pending.replace(sample) {
+                    self.counters.rejected += u64::from(!older.is_filtered);
                     self.recycle(older.payload);
                 }
                 return;
@@ -231,7 +243,10 @@ impl Reader {
         }
     }
 
-    fn enqueue(&mut self, now: Instant, index: usize, sample: Sample) {
+    fn enqueue(&mut self, now: Instant, index: usize, mut sample: Sample) {
+        if core::mem::take(&mut sample.is_filtered) {
+            self.counters.filtered = self.counters.filtered.saturating_sub(1);
+        }
         let Some(instance) = self.instances.get_mut(index) else {
             return;
         };
@@ -240,6 +255,9 @@ impl Reader {
         if self.depth.is_some_and(|depth| queued >= depth) {
             let oldest = self.queue.iter().position(|one| one.info.instance == index);
             if let Some(older) = oldest.and_then(|oldest| self.queue.remove(oldest)) {
+                // The end of all writers is news of this reader, not a sample.
+                let is_sample = older.info.sequence != SequenceNumber::ZERO;
+                self.counters.replaced += u64::from(is_sample);
                 self.recycle(older.payload);
             }
         } else if let Some(instance) = self.instances.get_mut(index) {
@@ -283,7 +301,9 @@ impl Reader {
         if is_disposed {
             instance.state = InstanceState::Disposed;
             // A pending value must not follow the end.
-            instance.pending = None;
+            let pending = instance.pending.take();
+            let is_new = pending.is_some_and(|pending| !pending.is_filtered);
+            self.counters.filtered += u64::from(is_new);
         } else if instance.writers.is_empty() && before == InstanceState::Alive {
             instance.state = InstanceState::NoWriters;
         }
@@ -315,7 +335,7 @@ impl Reader {
                 let sample = Sample {
                     info: SampleInfo {
                         writer,
-                        sequence: crate::sequence::SequenceNumber::ZERO,
+                        sequence: SequenceNumber::ZERO,
                         source_time: None,
                         received_at: now,
                         is_valid: false,
@@ -326,6 +346,7 @@ impl Reader {
                     },
                     payload: Vec::new(),
                     expires_at: Instant::NEVER,
+                    is_filtered: false,
                 };
                 if !self.is_full(index) {
                     self.enqueue(now, index, sample);

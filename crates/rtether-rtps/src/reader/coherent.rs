@@ -29,7 +29,7 @@ impl Reader {
     pub(super) fn accept(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
         if self.qos.presentation.is_coherent {
             if !self.close_set(now, proxy, arrived) {
-                return self.refuse();
+                return self.refuse(proxy);
             }
             if self.keep_in_set(proxy, arrived) || self.keep_for_group(proxy, arrived) {
                 return true;

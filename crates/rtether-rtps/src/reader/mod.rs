@@ -6,6 +6,7 @@
 
 mod accept;
 mod coherent;
+mod drain;
 mod fragments;
 mod group;
 mod held;
@@ -262,7 +263,7 @@ impl Reader {
             let proxy = self.proxies.get_mut(index);
             let timing = &self.timing;
             if !proxy.is_some_and(|proxy| proxy.hold(now, arrived, timing, room)) {
-                self.counters.rejected += 1;
+                self.counters.deferred += 1;
             }
         }
         self.plan(index);

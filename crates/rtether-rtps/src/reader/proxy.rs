@@ -118,6 +118,10 @@ pub(crate) struct WriterProxy {
     history_end: Option<SequenceNumber>,
     /// Samples of `not_owed` after the beginning.
     doubtful: u64,
+    /// First sample that is counted here.
+    origin: SequenceNumber,
+    /// Samples of a best-effort writer that have come.
+    arrived: u64,
     /// First sample that the writer owes this reader; `None` until something tells.
     begin: Option<SequenceNumber>,
     /// GAPs in a row that told where the reader begins when it had begun.
@@ -155,6 +159,8 @@ impl WriterProxy {
             scope: Scope::default(),
             history_end: None,
             doubtful: 0,
+            origin: SequenceNumber::FIRST,
+            arrived: 0,
             begin: None,
             retold: 0,
         }
@@ -162,7 +168,7 @@ impl WriterProxy {
 
     /// Sets the position: all samples before `next` have arrived.
     pub(crate) fn begin_at(&mut self, next: SequenceNumber) {
-        (self.next, self.sure) = (next, next);
+        (self.next, self.sure, self.origin) = (next, next, next);
         self.begin_with(next);
     }
 
@@ -177,6 +183,11 @@ impl WriterProxy {
         let was_dead = self.alive_until.is_none();
         self.alive_until = Some(now + self.remote.liveliness.lease);
         was_dead
+    }
+
+    /// Returns the number after the last sample that it is known to have.
+    pub(super) fn end(&self) -> SequenceNumber {
+        self.announced.next().max(self.next)
     }
 
     /// Returns whether it is reliable and has sent no heartbeat yet.
@@ -223,8 +234,10 @@ impl WriterProxy {
     /// Advances to a number of a best-effort writer. Skipped samples count as lost, unless this is
     /// the first number received.
     pub(super) fn pass(&mut self, number: SequenceNumber) {
-        let skipped = self.skip_to(number);
-        self.count_missed(skipped);
+        self.skip_to(number);
+        self.begin.get_or_insert(number);
+        self.settle();
+        self.arrived += 1;
     }
 
     /// Returns whether a number below the position resets the position of a best-effort writer, and
@@ -233,9 +246,8 @@ impl WriterProxy {
         if self.remote.is_reliable || !self.track.moves_back(number) {
             return false;
         }
-        let found = self.next.0.saturating_sub(number.0).unsigned_abs();
-        self.lost = self.lost.saturating_sub(found);
         self.next = number;
+        self.begin = self.begin.map(|begin| begin.min(number));
         true
     }
 

@@ -116,6 +116,8 @@ pub(crate) struct Sample {
     pub(crate) info: SampleInfo,
     pub(crate) payload: Vec<u8>,
     pub(super) expires_at: Instant,
+    /// Whether it counts as filtered so far.
+    pub(super) is_filtered: bool,
 }
 
 /// A sample that has just arrived.
@@ -135,6 +137,9 @@ pub(crate) struct Arrived<'a> {
 pub struct ReaderCounters {
     /// Samples queued for the application.
     pub delivered: u64,
+    /// Samples replaced in the queue by later ones of their instance, before they were taken: more
+    /// than the depth of the history.
+    pub replaced: u64,
     /// Samples received more than once.
     pub duplicates: u64,
     /// Samples irrecoverably lost, of those that writers owed this reader.
@@ -142,9 +147,11 @@ pub struct ReaderCounters {
     /// Samples that writers did not owe this reader: written before they knew it, and not in the
     /// history that it requests.
     pub not_owed: u64,
-    /// Samples rejected for lack of room: the limit of the queue, the instances or the held samples
-    /// was reached.
+    /// Samples rejected for good for lack of room: the limit of the queue, the instances or the held
+    /// samples was reached.
     pub rejected: u64,
+    /// Samples not taken for lack of room, or twice, that a reliable writer sends again.
+    pub deferred: u64,
     /// Samples with malformed payloads.
     pub malformed: u64,
     /// Samples of a weaker writer, within the minimum separation, or rejected by the content

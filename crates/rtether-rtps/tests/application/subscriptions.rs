@@ -166,7 +166,8 @@ fn a_publication_may_leave_out_what_comes_too_soon() {
         pair.world.run_for(10 * MS);
     }
     pair.world.run_for(50 * MS);
-    // Oracle: by hand, as above; 1 and 3 were not sent, and the reader reports this.
+    // Oracle: by hand, as above; 1 and 3 were not sent, which is what the reader wants: they are
+    // filtered, not lost.
     let told = pair.told.take();
     let samples = told.iter().filter(|one| one.contains("sample"));
     let samples: Vec<&str> = samples.map(String::as_str).collect();
@@ -179,7 +180,7 @@ fn a_publication_may_leave_out_what_comes_too_soon() {
             "175 sample 5"
         ]
     );
-    assert_eq!(told.iter().filter(|one| one.ends_with("lost 1")).count(), 2);
+    assert!(!told.iter().any(|one| one.contains("lost")), "{told:?}");
 }
 
 #[test]

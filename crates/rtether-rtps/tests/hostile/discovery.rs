@@ -169,6 +169,8 @@ fn good_bye_from_another() {
     // One with the victim's prefix and address cannot be told from a genuine one; the next
     // announcement undoes it.
     world.feed(&victim.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
+    // Samples that the good-bye has overtaken are waited for.
+    world.wait(20 * MS);
     assert_eq!(world.participants(), 1);
     world.feed(&victim.announcement());
     assert_eq!(world.participants(), 2);

@@ -74,6 +74,22 @@ impl WriterProxy {
         }
     }
 
+    /// Counts what is missing of a best-effort writer before its position: numbers come in any order,
+    /// and nothing tells which of them the writer has filtered out.
+    pub(super) fn settle(&mut self) {
+        let begin = self.begin.unwrap_or(self.next);
+        let span = |from: SequenceNumber, to: SequenceNumber| {
+            to.0.saturating_sub(from.0).max(0).unsigned_abs()
+        };
+        let missing = span(begin, self.next).saturating_sub(self.arrived);
+        self.not_owed = span(self.origin, begin);
+        (self.lost, self.withheld) = if self.scope.is_filtered {
+            (0, missing)
+        } else {
+            (missing, 0)
+        };
+    }
+
     /// Adds to the count of lost samples.
     pub(crate) fn lose(&mut self, count: u64) {
         self.lost = self.lost.saturating_add(count);
