@@ -209,8 +209,16 @@ pub struct Summary {
     pub matched: u64,
     /// Endpoints of others on the topic that did not match.
     pub mismatched: u64,
-    /// Samples lost for good.
+    /// Readers: whether reliable writers tell what is lost; otherwise more may be than is known.
+    pub is_reliable: bool,
+    /// Samples lost for good, of those that writers owed.
     pub lost: u64,
+    /// Samples written before the reader was there, and not in the history that it asks for.
+    pub not_owed: u64,
+    /// Samples that reliable writers have announced and that had not come by the end.
+    pub missing: u64,
+    /// Samples replaced by later ones before they were read: more than the depth of the history.
+    pub replaced: u64,
     /// Samples rejected for lack of room.
     pub rejected: u64,
     /// Samples dropped because a stronger writer owns the instance, or because of the minimum

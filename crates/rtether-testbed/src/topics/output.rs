@@ -31,6 +31,9 @@ const HEAD: [(&str, &str); 5] = [
     ("state", "state"),
 ];
 
+/// Name of samples that were replaced before they were read, with what prevents it.
+const REPLACED: &str = "replaced by later ones (`--depth 0` keeps all)";
+
 /// Width of a table column, in characters.
 fn width(name: &str) -> usize {
     match name {
@@ -141,11 +144,18 @@ impl Lines {
         _ = write!(text, "{} {does}", plural_u64(summary.samples, "sample"));
         if !summary.is_writer {
             let (lost, rejected) = (summary.lost, summary.rejected);
-            _ = write!(text, ", {lost} lost, {rejected} rejected");
+            let least = if lost > 0 && !summary.is_reliable {
+                "at least "
+            } else {
+                ""
+            };
+            _ = write!(text, ", {least}{lost} lost, {rejected} rejected");
         }
         let missed = plural_u64(summary.deadlines_missed, "deadline");
         _ = write!(text, ", {missed} missed");
         for (count, name) in [
+            (summary.missing, "announced and not yet received"),
+            (summary.replaced, REPLACED),
             (summary.filtered, "filtered"),
             (summary.expired, "expired"),
             (summary.malformed, "malformed"),
@@ -184,7 +194,11 @@ fn object(summary: &Summary) -> Value {
         "schema": "rtether.topic/1",
         "role": if summary.is_writer { "writer" } else { "reader" },
         "samples": summary.samples,
+        "reliable": (!summary.is_writer).then_some(summary.is_reliable),
         "lost": summary.lost,
+        "not_owed": summary.not_owed,
+        "missing": summary.missing,
+        "replaced": summary.replaced,
         "rejected": summary.rejected,
         "filtered": summary.filtered,
         "expired": summary.expired,
@@ -295,6 +309,58 @@ mod tests {
         let table = lines(Format::Table);
         let (head, line) = (table.head().unwrap(), table.sample(&sample()));
         assert_eq!(head.trim_end().len(), line.trim_end().len(), "{head}{line}");
+    }
+
+    #[test]
+    fn of_best_effort_at_least_so_many_are_lost() {
+        // Oracle: nothing tells a best-effort reader what was lost at the end.
+        let lines = Lines {
+            format: Format::Table,
+            kind: TopicType::Octets,
+        };
+        let lost = |is_reliable| {
+            lines.summary(&Summary {
+                is_reliable,
+                lost: 3,
+                ..Summary::default()
+            })
+        };
+        assert!(
+            lost(false).contains(", at least 3 lost,"),
+            "{}",
+            lost(false)
+        );
+        assert!(lost(true).contains(", 3 lost,"), "{}", lost(true));
+    }
+
+    #[test]
+    fn replaced_samples_have_a_figure_and_a_hint() {
+        // Oracle: the counts of the summary, and the option that keeps all samples.
+        let summary = Summary {
+            samples: 1_827,
+            replaced: 1_173,
+            missing: 3,
+            ..Summary::default()
+        };
+        let lines = |format| Lines {
+            format,
+            kind: TopicType::Octets,
+        };
+        let text = lines(Format::Table).summary(&summary);
+        assert!(
+            text.contains(", 1173 replaced by later ones (`--depth 0`"),
+            "{text}"
+        );
+        assert!(
+            text.contains(", 3 announced and not yet received"),
+            "{text}"
+        );
+        let none = lines(Format::Table).summary(&Summary::default());
+        assert!(!none.contains("replaced"), "{none}");
+        let object: Value = serde_json::from_str(&lines(Format::Json).summary(&summary)).unwrap();
+        assert_eq!(object["replaced"], 1_173);
+        assert_eq!(object["not_owed"], 0);
+        assert_eq!(object["missing"], 3);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use rtether_live::host::clock::discipline;
 use rtether_model::quantity::Duration;
 use rtether_rtps::guid::Guid;
+use rtether_rtps::qos::Reliability;
 use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time;
 
@@ -49,7 +50,11 @@ pub fn subscribe(
         samples: reading.samples,
         matched: session.matched,
         mismatched: session.mismatched,
+        is_reliable: options.qos.reliability == Reliability::Reliable,
         lost: counters.lost,
+        not_owed: counters.not_owed,
+        replaced: counters.replaced,
+        missing: participant.lacking(subscription.id()),
         rejected: counters.rejected,
         filtered: counters.filtered,
         expired: counters.expired,

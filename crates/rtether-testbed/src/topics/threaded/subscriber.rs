@@ -198,13 +198,12 @@ impl Subscriber {
         let counters = participant.reader_counters(self.id);
         let malformed = inlet.source.malformed();
         let waiting = u64::try_from(participant.waiting(self.id)).unwrap_or(u64::MAX);
-        let gone = inlet.taken + malformed + waiting + counters.expired;
         Ok(Counts {
             taken: inlet.taken,
             waiting,
-            replaced: counters.delivered.saturating_sub(gone),
+            replaced: counters.replaced,
             lost: counters.lost,
-            rejected: counters.rejected,
+            rejected: counters.rejected + counters.deferred,
             malformed: counters.malformed + malformed,
         })
     }
