@@ -37,6 +37,7 @@ pub(crate) struct RemoteReader {
 
 /// State of a matched reader.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct ReaderProxy {
     pub(crate) remote: RemoteReader,
     /// First sample that is meant for it.
