@@ -179,7 +179,14 @@ mod tests {
                 .find_map(|line| line.strip_prefix("Example: "));
             let example = example.unwrap_or_else(|| panic!("{path} has no example"));
             assert!(example.starts_with(&path), "{path}: {example}");
-            let parsed = command.clone().try_get_matches_from(example.split(' '));
+            // As a shell does: what stands in quotes is one word.
+            let mut is_quoted = false;
+            let words = example.split(|sign| {
+                is_quoted ^= sign == '\'';
+                sign == ' ' && !is_quoted
+            });
+            let words = words.map(|word| word.replace('\'', ""));
+            let parsed = command.clone().try_get_matches_from(words);
             assert!(parsed.is_ok(), "{example}: {parsed:?}");
         }
     }

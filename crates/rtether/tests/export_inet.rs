@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use rtether::export::{Exported, Reasons, Target, export};
-use rtether::import::{File, Options, import_all};
+use rtether::import::{Code, File, Options, import_all};
 use rtether::scenario::{Scenario, load};
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{NodeId, NodeKind, Pcp};
@@ -289,7 +289,9 @@ fn round_trip(scenario: &Scenario) {
         "{}",
         plan.scenario
     );
-    assert_eq!(plan.findings, [], "{}", scenario.name);
+    // What the loader warns of is a property of the plant, such as a switch that no flow passes.
+    let of_the_file = plan.findings.iter().filter(|own| own.code != Code::Plant);
+    assert_eq!(of_the_file.count(), 0, "{:?}", plan.findings);
     assert_eq!(again.run.duration, scenario.run.duration);
 }
 

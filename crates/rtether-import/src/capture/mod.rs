@@ -46,6 +46,8 @@ use crate::text::plain;
 pub use look::{Learner, Lesson, Sight, StreamKey};
 pub(crate) use packets::is_capture;
 
+/// Longest span in nanoseconds that a duration can say.
+const LONGEST: i64 = i64::MAX / 1_000;
 /// Most findings that are kept.
 const MAX_FINDINGS: usize = 2000;
 
@@ -239,6 +241,8 @@ impl Seen {
         // Clocks that step back leave none.
         let gap = match gap {
             0 => String::new(),
+            // Stamps may be any 64 bits: of longer gaps, what a span can say.
+            gap if gap > LONGEST => format!(", of over {}", time(Duration::from_ns(LONGEST))),
             gap => format!(", of up to {}", time(Duration::from_ns(gap))),
         };
         let notes = [

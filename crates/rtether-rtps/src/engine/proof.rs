@@ -188,13 +188,17 @@ impl Participant {
 
     /// Handles the message of a host that nobody listens at a locator (port unreachable): those that
     /// have announced it without proof are forgotten. Of others it may be forged.
+    ///
+    /// One that writes stays for its lease: a program that was killed is closed too, and the persistence
+    /// of its samples goes on.
     pub fn handle_unreachable(&mut self, now: Instant, at: Locator) {
         let is_there = |prefix: &GuidPrefix| {
             let remote = self.remotes.get(prefix);
             remote.is_some_and(|one| {
                 let data = &one.data;
                 let mut all = data.metatraffic_unicast.iter().chain(&data.default_unicast);
-                one.proved.is_empty() && all.any(|place| *place == at)
+                let is_needless = one.proved.is_empty() && one.writers.is_empty();
+                is_needless && all.any(|place| *place == at)
             })
         };
         let named: Vec<GuidPrefix> = self.remotes.keys().copied().filter(is_there).collect();
