@@ -122,7 +122,8 @@ impl Participant {
         let octets = wire_octets(self.config.transport, datagram);
         let payers = [Some(to.origin()), self.reported_by(to.origin())];
         let mut payers = payers.into_iter().flatten();
-        if payers.any(|payer| self.addresses.spend(payer, octets)) {
+        let is_closed = self.is_closed(now, &[to]);
+        if !is_closed && payers.any(|payer| self.addresses.spend(payer, octets)) {
             return true;
         }
         self.counters.withheld += 1;

@@ -187,18 +187,17 @@ impl Participant {
     }
 
     /// Handles the message of a host that nobody listens at a locator (port unreachable): those that
-    /// have announced it without proof are forgotten. Of others it may be forged.
+    /// have announced it without proof are sent nothing there for a while. Of others it may be forged.
     ///
-    /// One that writes stays for its lease: a program that was killed is closed too, and the persistence
-    /// of its samples goes on.
+    /// They are forgotten unless they write: a program that was killed is closed too, and the
+    /// persistence of its samples goes on.
     pub fn handle_unreachable(&mut self, now: Instant, at: Locator) {
         let is_there = |prefix: &GuidPrefix| {
             let remote = self.remotes.get(prefix);
             remote.is_some_and(|one| {
                 let data = &one.data;
                 let mut all = data.metatraffic_unicast.iter().chain(&data.default_unicast);
-                let is_needless = one.proved.is_empty() && one.writers.is_empty();
-                is_needless && all.any(|place| *place == at)
+                one.proved.is_empty() && all.any(|place| *place == at)
             })
         };
         let named: Vec<GuidPrefix> = self.remotes.keys().copied().filter(is_there).collect();
@@ -207,10 +206,13 @@ impl Participant {
         }
         self.counters.closed += 1;
         for prefix in named {
-            self.forget(now, prefix, false);
+            let remote = self.remotes.get(&prefix);
+            if remote.is_some_and(|remote| remote.writers.is_empty()) {
+                self.forget(now, prefix, false);
+            }
         }
         self.closed.retain(|(_, until)| *until > now);
-        if self.closed.len() < CLOSED_MAX {
+        if self.closed.len() < CLOSED_MAX && !self.is_closed(now, &[at]) {
             self.closed.push((at, now + CLOSED));
         }
     }

@@ -403,6 +403,32 @@ fn announced_endpoints_prove_the_address_of_those_without_participant_messages()
     }
 }
 
+/// Oracle: nothing to the victim for three seconds. A writer that was killed keeps its samples, so one
+/// that claims to write is not forgotten.
+#[test]
+fn a_closed_port_is_a_no_for_one_that_writes_too() {
+    let mut attack = Attack::new(|_| {});
+    attack.announce();
+    attack.reader(1, Reliability::BestEffort, None);
+    let guid = attack.forger.guid(EntityId::writer(2, false));
+    let datagram = attack
+        .forger
+        .endpoint(&endpoint(guid, Reliability::BestEffort));
+    attack.spoof(&datagram);
+    attack.balance();
+    let now = attack.world.clock();
+    for _ in 0..100 {
+        attack.world.participant.handle_unreachable(now, VICTIM);
+    }
+    assert_eq!(attack.world.participants(), 1);
+    for _ in 0..10 {
+        attack.announce();
+        attack.world.write();
+        attack.world.wait(200 * MS);
+    }
+    assert_eq!(attack.balance().frames.1, 0);
+}
+
 #[test]
 fn a_closed_port_is_a_no_for_those_that_have_proved_nothing() {
     let mut attack = Attack::new(|_| {});
