@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use rtether_bounds::Effect;
 use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 use crate::adversary::Outcome;
 use crate::assumed::Assumed;
-use crate::bound;
+use crate::bound::{self, Contradiction};
 use crate::help::{Help, help};
 use crate::measured::{self, Evidence, thousandths};
 use crate::report::{Checked, Note, Stream};
@@ -79,7 +80,8 @@ fn judge(scenario: &Arc<Scenario>, results: Results, options: Options) -> Checke
     let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
     verdict::add_measured(&mut assessments, &evidence.assessments);
     let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
-        bound::contradictions(scenario, analysis, &results)
+        let Scenario { network, flows, .. } = &**scenario;
+        bound::contradictions(network, flows, analysis, &results.record)
     });
     let bounds = analysis
         .as_ref()
@@ -163,8 +165,9 @@ pub fn add_found(checked: &mut Checked, outcome: Outcome) {
     let mut beyond = Vec::new();
     let judged = checked.judged.iter_mut().zip(assessments).zip(found);
     for (index, ((judged, assessment), found)) in judged.enumerate() {
-        let both = judged.bound.zip(found.as_ref());
-        if both.is_some_and(|(bound, found)| found.latency > bound) {
+        if let Some((bound, found)) = judged.bound.zip(found.as_ref())
+            && (found.latency > bound || found.dropped > 0)
+        {
             beyond.push(index);
         }
         judged.assessment = assessment;
@@ -192,29 +195,38 @@ pub fn add_found(checked: &mut Checked, outcome: Outcome) {
     }
 }
 
-/// Notes a stream that was found beyond its bound, and sets the conclusion unless the bound is void in
-/// that plant.
+/// Notes a stream that was found beyond its bound, or losing packets that its bound says arrive, and
+/// sets the conclusion unless the bound is void in that plant.
 fn contradict_found(checked: &mut Checked, index: usize) {
     let stream = checked.stream(index);
-    let Some(found) = stream.found else { return };
-    let plant = found.scenario(&checked.scenario);
-    let Ok(results) = run::simulate(&plant, &Progress::default()) else {
+    let Some((analysis, found)) = checked.analysis.as_ref().zip(stream.found) else {
         return;
     };
-    let lost = bound::broken_assumption(&plant, &results);
-    let why = lost.as_ref().map_or_else(
-        || "; this is a defect of rtether, please report it with the scenario".to_owned(),
-        |lost| format!(", which assumes that nothing is lost, but {lost}"),
-    );
-    let text = format!(
-        "`{}`: a delay of {} was found, which exceeds its proved bound{why}",
-        checked.stream_name(&stream),
-        found.latency
-    );
-    note(checked, lost.is_none(), text);
-    if lost.is_none() {
-        checked.conclusion = Conclusion::Contradiction;
+    let effect = analysis.condition(index).map(|own| own.effect);
+    let name = checked.stream_name(&stream);
+    let what = if stream.bound.is_some_and(|bound| found.latency > bound) {
+        let latency = found.latency;
+        format!("`{name}`: a delay of {latency} was found, which exceeds its proved bound")
+    } else if effect.is_none() && found.dropped > 0 {
+        let dropped = found.dropped;
+        format!(
+            "`{name}`: packets were found lost, {dropped} of them, and nothing on its way may drop any"
+        )
+    } else {
+        return;
+    };
+    if effect == Some(Effect::IfNothingDropped) {
+        let plant = found.scenario(&checked.scenario);
+        let Ok(results) = run::simulate(&plant, &Progress::default()) else {
+            return;
+        };
+        if let Some(lost) = bound::broken_assumption(&plant, &results) {
+            let text = format!("{what}, which assumes that nothing is lost, but {lost}");
+            return note(checked, false, text);
+        }
     }
+    note(checked, true, format!("{what}; {DEFECT}"));
+    checked.conclusion = Conclusion::Contradiction;
 }
 
 /// Returns what would help the stream that failed worst, or has no answer, where its proof falls short;
@@ -334,21 +346,49 @@ fn note_measured(checked: &mut Checked, emulated: &[String], apart: Option<&str>
     }
 }
 
-/// Notes streams simulated beyond their bounds, and sets the conclusion.
-fn contradict(checked: &mut Checked, contradicted: &[usize]) {
-    if contradicted.is_empty() {
-        return;
-    }
-    for &index in contradicted {
-        let stream = checked.stream(index);
-        let text = format!(
-            "`{}`: a simulated delay of {} exceeds its proved bound; this is a defect of rtether, please \
-             report it with the scenario",
-            stream.flow.name, stream.record.latency.max
-        );
+/// What a contradiction is.
+const DEFECT: &str = "this is a defect of rtether, please report it with the scenario";
+
+/// Notes what the simulation shows that the proofs exclude, and sets the conclusion.
+fn contradict(checked: &mut Checked, contradicted: &[Contradiction]) {
+    for contradiction in contradicted {
+        let what = contradiction_words(checked, *contradiction);
+        let text = format!("{what}; {DEFECT}");
         note(checked, true, text);
+        checked.conclusion = Conclusion::Contradiction;
     }
-    checked.conclusion = Conclusion::Contradiction;
+}
+
+fn contradiction_words(checked: &Checked, contradiction: Contradiction) -> String {
+    let scenario = &checked.scenario;
+    match contradiction {
+        Contradiction::Exceeded(index) => {
+            let stream = checked.stream(index);
+            format!(
+                "`{}`: a simulated delay of {} exceeds its proved bound",
+                checked.stream_name(&stream),
+                stream.record.latency.max
+            )
+        }
+        Contradiction::Lost(index) => {
+            let stream = checked.stream(index);
+            format!(
+                "`{}`: {} of {} packets were lost in simulation, and nothing on its way may drop any",
+                checked.stream_name(&stream),
+                stream.record.dropped,
+                stream.record.released
+            )
+        }
+        Contradiction::Port(port) => format!(
+            "the port of {} to {} dropped frames, and its memory is proved to suffice",
+            scenario.network.node(port.node).name,
+            checked.peer_name(port).unwrap_or("nowhere")
+        ),
+        Contradiction::Node(node) => format!(
+            "the stack of {} dropped packets, and its memory is proved to suffice",
+            scenario.network.node(node).name
+        ),
+    }
 }
 
 /// Returns whether a requirement is about a bound.

@@ -1,8 +1,17 @@
 //! Losses of a run that bounds take not to happen.
 
+use rtether_model::record::Record;
+
 use super::names::Names;
 use crate::run::Results;
 use crate::scenario::Scenario;
+
+/// Returns whether a full buffer dropped frames or packets, which voids bounds that assume no drop.
+pub(super) fn has_dropped(record: &Record) -> bool {
+    let is_of_port = record.ports.iter().any(|port| port.dropped > 0);
+    let mut nodes = record.nodes.iter();
+    is_of_port || nodes.any(|node| node.stack_dropped + node.layer_dropped > 0)
+}
 
 /// Returns, in words, where a full buffer dropped frames or packets, so that bounds need not hold:
 /// they assume no loss for lack of memory. `None` if they must hold.

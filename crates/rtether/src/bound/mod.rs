@@ -7,6 +7,7 @@ mod admit;
 mod compare;
 mod conclusion;
 pub(crate) mod condition;
+mod contradiction;
 mod diameter;
 mod differences;
 mod document;
@@ -28,12 +29,12 @@ use rtether_model::network::NodeId;
 pub use rtether_model::quantity::Duration;
 
 use crate::report::place::place_name;
-use crate::run::Results;
 use crate::scenario::Scenario;
 use names::Names;
 
 pub use admit::{Admission, Decision, admit};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
+pub use contradiction::{Contradiction, contradictions};
 pub use diameter::ByDiameter;
 pub(crate) use document::said;
 pub use loss::broken_assumption;
@@ -89,22 +90,6 @@ pub fn unconditional(analysis: &Analysis) -> Vec<Option<Duration>> {
         Some(bound?.latency)
     });
     bounds.collect()
-}
-
-/// Returns the streams whose largest simulated latency exceeds their bound: a defect of rtether, in
-/// the simulator or in the bounds. A bound that holds only if nothing is dropped cannot be exceeded
-/// where nothing was.
-pub fn contradictions(scenario: &Scenario, analysis: &Analysis, results: &Results) -> Vec<usize> {
-    let has_dropped = broken_assumption(scenario, results).is_some();
-    let streams = results.record.streams.iter().zip(analysis.judged());
-    let exceeds = streams.map(|(stream, (own, condition))| {
-        let is_void = condition.is_some_and(|own| own.effect == Effect::IfNothingDropped);
-        let bound = own.bound.as_ref().ok();
-        let exceeds = bound.is_some_and(|bound| stream.latency.max > bound.latency);
-        exceeds && !(is_void && has_dropped)
-    });
-    let found = exceeds.enumerate().filter(|&(_, exceeds)| exceeds);
-    found.map(|(index, _)| index).collect()
 }
 
 /// Number of streams by verdict.
@@ -222,6 +207,9 @@ fn responsible(names: &Names<'_>, bound: &Bound) -> Option<(String, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtether_model::network::PortId;
+
+    use crate::run::Results;
     use crate::scenario;
 
     fn load(text: &str) -> Scenario {
@@ -237,6 +225,12 @@ mod tests {
         flows:\n  - { name: f, from: a, to: b, period: 1 ms, size: 60 B, deadline: 20 us }\n\
         run: { for: 10 ms, seeds: 1 }\n";
 
+    /// Returns what a run shows that the analysis excludes.
+    fn excluded(scenario: &Scenario, analysis: &Analysis, results: &Results) -> Vec<Contradiction> {
+        let Scenario { network, flows, .. } = scenario;
+        contradictions(network, flows, analysis, &results.record)
+    }
+
     #[test]
     fn one_flow_alone_by_hand() {
         // 114 octets with preamble over two links of 100 Mbit/s: 18.24 us, and no wait.
@@ -246,10 +240,7 @@ mod tests {
         let counts = counts(&scenario, &analysis);
         assert_eq!((counts.ok, counts.late, counts.unknown), (1, 0, 0));
         let results = crate::run::simulate(&scenario, &crate::run::Progress::default());
-        assert_eq!(
-            contradictions(&scenario, &analysis, &results.expect("runs")),
-            [0usize; 0]
-        );
+        assert_eq!(excluded(&scenario, &analysis, &results.expect("runs")), []);
     }
 
     /// Oracle: by hand, six frames into a port whose buffer holds fewer.
@@ -267,7 +258,19 @@ mod tests {
         );
         let scenario = load(&text);
         let results = crate::run::simulate(&scenario, &crate::run::Progress::default());
-        let words = broken_assumption(&scenario, &results.expect("runs")).expect("drops");
+        let results = results.expect("runs");
+        assert_eq!(excluded(&scenario, &analyze(&scenario), &results), []);
+        // The same drops where the buffer is proved to suffice.
+        let large = load(&text.replace("buffer: 2 kB", "buffer: 20 kB"));
+        let port = PortId {
+            node: NodeId(2),
+            port: 1,
+        };
+        assert_eq!(
+            excluded(&large, &analyze(&large), &results),
+            [Contradiction::Lost(0), Contradiction::Port(port)]
+        );
+        let words = broken_assumption(&scenario, &results).expect("drops");
         assert!(words.starts_with("the port of sw to b dropped "), "{words}");
         let results = crate::run::simulate(&load(STAR), &crate::run::Progress::default());
         assert_eq!(
