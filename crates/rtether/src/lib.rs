@@ -23,7 +23,6 @@ pub mod import;
 pub mod limit;
 pub mod measured;
 pub mod meter;
-pub mod phases;
 pub mod report;
 pub mod run;
 pub mod stages;

@@ -151,9 +151,17 @@ impl<'a> Climb<'a> {
             self.freedoms[flow].at(time.max(0))
         });
         let choices = choices.collect();
-        let Some(mut found) = self.attempt(Genes { choices, seed }, goes_on) else {
+        let genes = Genes { choices, seed };
+        let Some(mut found) = self.attempt(genes.clone(), goes_on) else {
             return;
         };
+        // The packet was still under way at the end of the window.
+        while found.latency == 0 && self.tried < end && self.window.lengthen() {
+            let Some(next) = self.attempt(genes.clone(), goes_on) else {
+                return;
+            };
+            found = next;
+        }
         for _ in 0..CORRECTIONS {
             if self.tried >= end {
                 return;
@@ -254,7 +262,7 @@ impl<'a> Climb<'a> {
             one = free[dice.index(free.len())];
         }
         let tick = dice.time(1, 8);
-        if self.freedoms[one].is_loose() && dice.chance(25) {
+        if dice.chance(self.freedoms[one].single_percent()) {
             return self.crowd(genes, found, one, dice);
         }
         match dice.index(9) {

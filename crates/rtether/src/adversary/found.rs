@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use rtether_model::flow::{FlowId, Traffic};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::Place;
+use rtether_model::record::{Place, Record};
 use rtether_sim::{Config, Simulation};
 
 use super::climb::Climb;
@@ -37,15 +37,19 @@ pub struct Found {
     pub dropped: u64,
 }
 
-impl Found {
-    /// Returns what a climb has found, as the whole plant shows it; `None` if nothing arrives, or the
-    /// search ends.
-    pub(super) fn of(
-        plant: &Plant<'_>,
-        target: Target,
-        climb: &Climb<'_>,
-        goes_on: GoesOn<'_>,
-    ) -> Option<Self> {
+/// A run of the whole plant with releases that were found.
+#[derive(Debug)]
+pub(super) struct Shown {
+    releases: Vec<(FlowId, Vec<Duration>)>,
+    seed: u64,
+    until: Duration,
+    record: Record,
+}
+
+impl Shown {
+    /// Simulates the whole plant with what a climb has found; `None` if the stream has no packet then, or
+    /// the search ends.
+    pub(super) fn of(plant: &Plant<'_>, climb: &Climb<'_>, goes_on: GoesOn<'_>) -> Option<Self> {
         let best = climb.best()?;
         let (part, window) = (climb.part(), climb.window());
         let mut releases = Vec::new();
@@ -61,49 +65,65 @@ impl Found {
             }
         }
         let until = Duration::from_ps(window.skipped + window.until);
-        let choice = (releases, best.genes.seed);
-        Self::simulated(plant, target, choice, until, goes_on)
-    }
-
-    /// Simulates the whole plant.
-    fn simulated(
-        plant: &Plant<'_>,
-        target: Target,
-        (releases, seed): (Vec<(FlowId, Vec<Duration>)>, u64),
-        until: Duration,
-        goes_on: GoesOn<'_>,
-    ) -> Option<Self> {
-        let mut flows = plant.flows.to_vec();
-        for (flow, times) in &releases {
-            flows[flow.index()].releases.clone_from(times);
-        }
-        let config = Config {
-            seed,
-            warmup: plant.run.warmup,
-            bucket: Duration::ZERO,
-        };
-        let mut simulation = Simulation::new(plant.network, &flows, &config).ok()?;
-        for until in slices(until.as_ps()) {
-            if !goes_on() {
-                return None;
-            }
-            simulation.advance_to(Instant::from_ps(until));
-        }
-        let record = simulation.finish();
-        let stream = record.streams.get(target.index(plant.flows))?;
-        let worst = stream.worst?;
+        let seed = best.genes.seed;
+        let record = simulated(plant, (&releases, seed), until, goes_on)?;
         Some(Self {
-            target,
             releases,
             seed,
             until,
-            latency: worst.latency,
-            released_at: worst.released_at,
-            responsible: worst.responsible,
-            dropped: stream.dropped,
+            record,
         })
     }
 
+    /// Returns the largest latency of a stream, by its position; `None` if nothing arrives.
+    pub(super) fn latency(&self, stream: usize) -> Option<Duration> {
+        Some(self.record.streams.get(stream)?.worst?.latency)
+    }
+
+    /// Returns what the run shows of a stream, by its position; `None` if nothing arrives.
+    pub(super) fn found(&self, target: Target, stream: usize) -> Option<Found> {
+        let record = self.record.streams.get(stream)?;
+        let worst = record.worst?;
+        Some(Found {
+            target,
+            releases: self.releases.clone(),
+            seed: self.seed,
+            until: self.until,
+            latency: worst.latency,
+            released_at: worst.released_at,
+            responsible: worst.responsible,
+            dropped: record.dropped,
+        })
+    }
+}
+
+/// Simulates the whole plant.
+fn simulated(
+    plant: &Plant<'_>,
+    (releases, seed): (&[(FlowId, Vec<Duration>)], u64),
+    until: Duration,
+    goes_on: GoesOn<'_>,
+) -> Option<Record> {
+    let mut flows = plant.flows.to_vec();
+    for (flow, times) in releases {
+        flows[flow.index()].releases.clone_from(times);
+    }
+    let config = Config {
+        seed,
+        warmup: plant.run.warmup,
+        bucket: Duration::ZERO,
+    };
+    let mut simulation = Simulation::new(plant.network, &flows, &config).ok()?;
+    for until in slices(until.as_ps()) {
+        if !goes_on() {
+            return None;
+        }
+        simulation.advance_to(Instant::from_ps(until));
+    }
+    Some(simulation.finish())
+}
+
+impl Found {
     /// Returns whether its run may end when the packet has arrived. It goes on if files, flows or stages
     /// begin later, which the scenario would lose; then it may show a packet that takes longer.
     fn is_cut(&self, scenario: &Scenario) -> bool {

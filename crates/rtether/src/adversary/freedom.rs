@@ -78,12 +78,13 @@ impl Freedom {
         }
     }
 
-    /// Returns whether single releases may be moved.
-    pub(super) const fn is_loose(self) -> bool {
+    /// Returns how often single releases are moved instead of all, in percent. Gaps may grow at will, but
+    /// the worst is mostly that all are least.
+    pub(super) const fn single_percent(self) -> u64 {
         match self {
-            Self::None => false,
-            Self::Grid { jitter, .. } => jitter > 0,
-            Self::Gaps { .. } => true,
+            Self::Grid { jitter, .. } if jitter > 0 => 25,
+            Self::None | Self::Grid { .. } => 0,
+            Self::Gaps { .. } => 3,
         }
     }
 
@@ -128,15 +129,13 @@ impl Freedom {
     }
 
     /// Draws how late releases are: all those before one of them as late as possible and the others
-    /// in time, so that they come close to each other, or any.
+    /// in time, so that they come close to each other, or any. Of gaps, that before one of them grows.
     pub(super) fn crowd(self, choice: &mut Choice, number: usize, dice: &mut Dice) {
-        let Self::Grid { jitter, .. } = self else {
-            choice.late.clear();
-            return;
+        let jitter = match self {
+            Self::Grid { jitter, .. } if jitter > 0 => jitter,
+            Self::None | Self::Grid { .. } => return,
+            Self::Gaps { gap, .. } => return self.shift_one(choice, number, dice.time(-gap, gap)),
         };
-        if jitter == 0 {
-            return;
-        }
         let number = number.min(CHOSEN - 1);
         let kind = dice.index(3);
         let late = (0..=number + 8).map(|own| match kind {

@@ -12,7 +12,7 @@ use rtether_model::quantity::Duration;
 
 use super::climb::Climb;
 use super::dice::Dice;
-use super::found::Found;
+use super::found::{Found, Shown};
 use super::part::{Part, Ways};
 use super::stream::{FIRST, Stream};
 use super::varied::Varied;
@@ -170,11 +170,16 @@ impl<'a> Hunt<'a> {
             }
             let (streams, plant) = (&self.streams, &self.plant);
             let shown = next.par_iter();
-            let shown = shown.map(|&index| streams[index].simulated(plant, goes_on));
+            let shown = shown.map(|&index| streams[index].simulated(index, plant, goes_on));
             let shown: Vec<_> = shown.collect();
-            for (&index, shown) in next.iter().zip(shown) {
-                if let Some(shown) = shown {
-                    self.streams[index].keep(shown);
+            for (&own, shown) in next.iter().zip(shown) {
+                let Some((looked, shown)) = shown else {
+                    continue;
+                };
+                self.streams[own].look(looked);
+                let Some(shown) = shown else { continue };
+                for (index, stream) in self.streams.iter_mut().enumerate() {
+                    stream.keep(index, &shown, index == own);
                 }
             }
         }
@@ -272,8 +277,10 @@ pub fn search(
     if events < LIMIT / 1_000 {
         climb.polish();
     }
-    let found = climbs.iter().take(2);
-    let found = found.filter_map(|(_, climb)| Found::of(&plant, target, climb, &|| true));
+    let found = climbs.iter().take(2).filter_map(|(_, climb)| {
+        let shown = Shown::of(&plant, climb, &|| true)?;
+        shown.found(target, target.index(plant.flows))
+    });
     found.reduce(|best, next| {
         if next.latency > best.latency {
             next

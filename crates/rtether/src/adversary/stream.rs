@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use rtether_model::quantity::Duration;
 
 use super::climb::Climb;
-use super::found::Found;
+use super::found::{Found, Shown};
 use super::{GoesOn, Plant, Target};
 
 /// Plants that a search tries in its first batch, and at most in a later one.
@@ -113,25 +113,39 @@ impl Stream<'_> {
         self.is_unconfirmed() && (self.looked == Duration::ZERO || self.is_late() && !is_shown)
     }
 
-    /// Simulates the worst that was found in the whole plant. Returns the latency it had in the part,
-    /// and what the whole plant shows; `None` if the search ends.
+    /// Simulates the worst that was found in the whole plant; `index` is the position of the stream.
+    /// Returns the latency it had in the part, and what the whole plant shows; `None` if the search ends.
     pub(super) fn simulated(
         &self,
+        index: usize,
         plant: &Plant<'_>,
         goes_on: GoesOn<'_>,
-    ) -> Option<(Duration, Option<Found>)> {
+    ) -> Option<(Duration, Option<Shown>)> {
         let mut climbs: Vec<&Climb<'_>> = self.climbs.iter().collect();
         climbs.sort_by_key(|climb| Reverse(climb.best().map_or(0, |best| best.latency)));
         let mut best = climbs.into_iter().take(2);
-        let found = best.find_map(|climb| Found::of(plant, self.target, climb, goes_on));
-        (found.is_some() || goes_on()).then(|| (self.climbed(), found))
+        let shown = best.find_map(|climb| {
+            let shown = Shown::of(plant, climb, goes_on)?;
+            shown.latency(index).is_some().then_some(shown)
+        });
+        (shown.is_some() || goes_on()).then(|| (self.climbed(), shown))
     }
 
-    /// Keeps what [`Self::simulated`] has shown.
-    pub(super) fn keep(&mut self, (looked, found): (Duration, Option<Found>)) {
+    /// Notes that what took this long in the part was simulated in the whole plant.
+    pub(super) fn look(&mut self, looked: Duration) {
         self.looked = self.looked.max(looked);
-        if let Some(found) = found.filter(|found| found.latency > self.shown()) {
-            self.confirmed = Some(found);
+    }
+
+    /// Keeps what a run of the whole plant shows of this stream, at position `index`, if it takes longer
+    /// than any before: also of a run for another stream, if it takes longer than in the ordinary run.
+    pub(super) fn keep(&mut self, index: usize, shown: &Shown, is_own: bool) {
+        let known = if is_own {
+            self.shown()
+        } else {
+            self.shown().max(self.seen)
+        };
+        if shown.latency(index) > Some(known) {
+            self.confirmed = shown.found(self.target, index);
         }
     }
 

@@ -22,6 +22,17 @@ pub(super) struct Window {
     pub(super) aim: i64,
     /// End of the trial.
     pub(super) until: i64,
+    /// End of the run.
+    pub(super) end: i64,
+}
+
+impl Window {
+    /// Lets a trial take twice as long after the aim, as far as the run goes; `false` if that is no longer.
+    pub(super) fn lengthen(&mut self) -> bool {
+        let before = self.until;
+        self.until = (self.until + (self.until - self.aim).max(1)).min(self.end);
+        self.until > before
+    }
 }
 
 /// What is chosen.

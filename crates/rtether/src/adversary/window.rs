@@ -40,6 +40,7 @@ pub(super) fn windows(part: &Part<'_>, run: RunPlan, span: Duration) -> Vec<Wind
             warmup: (warmup - skipped).max(0),
             aim: aim - skipped,
             until: (aim + tail).min(end) - skipped,
+            end: end - skipped,
         }
     };
     aims.into_iter().map(window).collect()

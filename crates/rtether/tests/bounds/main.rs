@@ -39,8 +39,9 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use rtether::scenario::RunPlan;
 use rtether_bounds::{Analysis, analyze};
-use rtether_model::flow::Flow;
+use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, Segment};
@@ -126,9 +127,24 @@ fn with_phases(flows: &[Flow], mut phase: impl FnMut(usize, &Flow) -> Duration) 
     let mut flows = flows.to_vec();
     for (index, flow) in flows.iter_mut().enumerate() {
         let start = phase(index, flow);
-        rtether::phases::release(flow, start);
+        if let Traffic::Periodic { phase, .. } = &mut flow.traffic {
+            *phase = Phase::Fixed(start);
+        } else {
+            flow.start = start;
+        }
     }
     flows
+}
+
+/// Returns how long a search for bad releases simulates: as long as a run here.
+const fn searched() -> RunPlan {
+    RunPlan {
+        duration: Duration::from_ms(30),
+        warmup: Duration::ZERO,
+        runs: 1,
+        seed: 0,
+        bucket: Duration::ZERO,
+    }
 }
 
 /// Returns the time of a flow's frame from release to the queue of `port` on an empty network.

@@ -17,7 +17,7 @@ use crate::draw::{plain_switch, random_switch, selection, shaped, stack};
 use crate::layers::{add_layers, shaping_layer};
 
 /// A network with its flows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Plant {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,

@@ -8,15 +8,14 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use rtether::phases::{Random, Search};
+use rtether::adversary::{self, Target};
 use rtether_bounds::{Analysis, analyze};
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::quantity::Duration;
-use rtether_testkit::Dice;
 
-use crate::dice;
 use crate::plant::Plant;
 use crate::published::{KINDS, Kind};
-use crate::{check, simulate, with_phases};
+use crate::{check, dice, searched, simulate, with_phases};
 
 const PLANTS: u64 = 10;
 const STEPS: u64 = 200;
@@ -45,7 +44,7 @@ impl Figures {
             let analysis = analyze(&plant.network, &plant.flows);
             let streams = analysis.streams.len();
             for stream in (0..streams).step_by((streams / STREAMS).max(1)) {
-                let seen = search(&plant, &analysis, stream, steps, &mut dice);
+                let seen = search(&plant, &analysis, stream, steps);
                 let bound = analysis.streams[stream].bound.as_ref().unwrap().latency;
                 let [bound, seen] = [bound, seen].map(|time| u64::try_from(time.as_ps()).unwrap());
                 quotients.push((bound * 10_000).div_ceil(seen));
@@ -91,39 +90,49 @@ impl Figures {
     }
 }
 
-/// The numbers of a search.
-struct Numbers<'d>(&'d mut Dice);
-
-impl Random for Numbers<'_> {
-    fn next(&mut self) -> u64 {
-        self.0.bits()
+/// Returns flows with the same arrival curves of which every release may be chosen, so that a search may
+/// do all that the bounds allow for.
+fn sporadic(flows: &[Flow]) -> Vec<Flow> {
+    let mut flows = flows.to_vec();
+    for flow in &mut flows {
+        if let Traffic::Periodic {
+            period,
+            release_jitter: Duration::ZERO,
+            ..
+        } = flow.traffic
+        {
+            flow.traffic = Traffic::Sporadic {
+                min_gap: period,
+                mean_gap: period,
+                burst: 1,
+            };
+        }
     }
+    flows
 }
 
-/// Returns the largest latency of a stream found in `steps` steps, and checks it on the whole
-/// plant.
-fn search(
-    plant: &Plant,
-    analysis: &Analysis,
-    stream: usize,
-    steps: u64,
-    dice: &mut Dice,
-) -> Duration {
-    let own = &analysis.streams[stream];
-    let bound = own.bound.as_ref().unwrap().latency;
-    let before = analysis.streams[..stream].iter();
-    let listener = before.filter(|other| other.flow == own.flow).count();
-    let of = (own.flow.index(), listener);
-    let search = Search::new(&plant.network, &plant.flows, of, bound);
-    let best = search.run(steps, &mut Numbers(dice)).unwrap();
+/// Returns the largest latency of a stream found in `steps` steps, also in what follows in the whole
+/// plant, and checks all streams there.
+fn search(plant: &Plant, analysis: &Analysis, stream: usize, steps: u64) -> Duration {
+    let bound = analysis.streams[stream].bound.as_ref().unwrap().latency;
+    let flows = sporadic(&plant.flows);
+    let open = adversary::Plant {
+        network: &plant.network,
+        flows: &flows,
+        run: searched(),
+    };
+    let target = Target::all(&flows)[stream];
+    let found = adversary::search(open, target, Some(bound), steps).unwrap();
+    let first = |flow: usize| {
+        let mut releases = found.releases.iter();
+        let (_, times) = releases.find(|(own, _)| own.index() == flow)?;
+        times.first().copied()
+    };
     let never = Duration::from_secs(1);
-    let flows = with_phases(&plant.flows, |number, _| {
-        let own = search.flows().iter().position(|own| own.index() == number);
-        own.map_or(never, |own| Duration::from_ps(best.phases[own]))
-    });
+    let flows = with_phases(&plant.flows, |flow, _| first(flow).unwrap_or(never));
     let seen = check(analysis, &simulate(plant, &flows, 0))[stream];
-    assert!(seen >= best.latency, "other flows start later");
-    seen
+    assert!(found.latency <= bound, "{found:?} beyond {bound}");
+    seen.max(found.latency)
 }
 
 /// Formats ten-thousandths with three decimals.

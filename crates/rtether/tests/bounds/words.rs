@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use rtether::adversary::{self, Target};
+use rtether::bound::contradictions;
 use rtether_bounds::{Analysis, Condition, Dropper, Effect, Holder, analyze};
 use rtether_model::endnode::Receive;
 use rtether_model::network::{EndStation, NodeId, NodeKind, Switch};
@@ -11,11 +13,17 @@ use rtether_model::record::Record;
 use rtether_testkit::Dice;
 
 use super::plant::{Plant, Variety};
-use super::{adversarial, dice, for_each_case_up_to, simulate};
+use super::{adversarial, dice, for_each_case_up_to, searched, simulate};
 
 const CASES: u64 = 60;
 const NIGHTLY: u64 = 10_000;
 const RUNS: u64 = 6;
+/// In one plant of that many, releases are searched that make each named memory drop.
+const SEARCHES: u64 = 11;
+/// Streams behind a memory for which they are searched.
+const SEARCHED: usize = 3;
+/// Plants that a search tries.
+const TRIES: u64 = 200;
 
 /// Returns a plant of any kind.
 fn of_any_kind(number: u64) -> Plant {
@@ -120,6 +128,8 @@ struct Met {
     if_nothing_dropped: usize,
     /// By kind of memory: named as one that may drop, and seen to.
     named: BTreeMap<&'static str, [usize; 2]>,
+    /// The same where a search for bad releases was made, with what it made drop besides.
+    searched: BTreeMap<&'static str, [usize; 3]>,
     /// Places that dropped without being named, behind one that was.
     behind: usize,
 }
@@ -213,6 +223,8 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
             );
         }
     }
+    let shown = contradictions(&plant.network, &plant.flows, analysis, record);
+    assert_eq!(shown, [], "what `check` calls a contradiction");
     let is_void = analysis.conditions.iter().flatten();
     let is_void = is_void
         .into_iter()
@@ -259,12 +271,40 @@ fn check(plant: &Plant, analysis: &Analysis, record: &Record, met: &mut Met) {
     }
 }
 
+/// Searches for releases that delay streams behind a named memory most, as if it were large, and
+/// returns whether it drops when they come.
+fn is_made_to_drop(plant: &Plant, large: &Plant, analysis: &Analysis, number: usize) -> bool {
+    let Dropper::Memory(memory) = analysis.droppers[number] else {
+        return false;
+    };
+    let is_behind = |own: &Condition| own.droppers.iter().any(|&own| own as usize == number);
+    let behind = analysis.judged().enumerate();
+    let behind = behind.filter(|(_, (_, condition))| condition.is_some_and(is_behind));
+    let targets = Target::all(&plant.flows);
+    let open = adversary::Plant {
+        network: &large.network,
+        flows: &large.flows,
+        run: searched(),
+    };
+    behind.take(SEARCHED).any(|(index, _)| {
+        let Some(found) = adversary::search(open, targets[index], None, TRIES) else {
+            return false;
+        };
+        let mut flows = plant.flows.clone();
+        for (flow, times) in found.releases {
+            flows[flow.index()].releases = times;
+        }
+        dropped(memory.holder, plant, &simulate(plant, &flows, found.seed)) > 0
+    })
+}
+
 /// Checks plants with small memory; returns what was met.
 fn words(cases: [u64; 2], test: &'static str) -> Met {
     let mut met = Met::default();
     for_each_case_up_to(cases, test, |number| {
         let mut plant = of_any_kind(number);
         let mut dice = dice(number ^ 0x0077_6f72_6473);
+        let large = plant.clone();
         shrink(&mut plant, &mut dice);
         let analysis = analyze(&plant.network, &plant.flows);
         for memory in &analysis.memories {
@@ -289,11 +329,19 @@ fn words(cases: [u64; 2], test: &'static str) -> Met {
                 }
             }
         }
-        for (dropper, seen) in analysis.droppers.iter().zip(seen) {
-            if let Dropper::Memory(memory) = dropper {
-                let [named, dropped] = met.named.entry(kind(memory.holder)).or_default();
+        for (at, (dropper, seen)) in analysis.droppers.iter().zip(seen).enumerate() {
+            let Dropper::Memory(memory) = dropper else {
+                continue;
+            };
+            let [named, dropped] = met.named.entry(kind(memory.holder)).or_default();
+            *named += 1;
+            *dropped += usize::from(seen > 0);
+            if number.is_multiple_of(SEARCHES) {
+                let [named, dropped, more] = met.searched.entry(kind(memory.holder)).or_default();
                 *named += 1;
                 *dropped += usize::from(seen > 0);
+                let is_more = seen == 0 && is_made_to_drop(&plant, &large, &analysis, at);
+                *more += usize::from(is_more);
             }
         }
     });
@@ -311,6 +359,11 @@ fn what_is_proved_arrives_in_time() {
     );
     for (kind, [named, dropped]) in &met.named {
         println!("  {kind}: {named} may drop, {dropped} were seen to");
+    }
+    for (kind, [named, dropped, more]) in &met.searched {
+        println!(
+            "  {kind}: of {named}, {dropped} dropped in ordinary runs, {more} more when searched"
+        );
     }
     let is_one = std::env::var_os("RTETHER_CASE").is_some();
     let all = [met.proved, met.if_delivered, met.if_nothing_dropped];
