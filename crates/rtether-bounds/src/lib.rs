@@ -62,6 +62,36 @@
 //!
 //! Integers only: picoseconds, and work with 32 binary places in 128 bits. Each division rounds
 //! towards the larger bound, and overflow saturates upwards.
+//!
+//! # Modules
+//!
+//! Proved upper bounds on the latency of every flow, or the reason why there is none.
+//!
+//! `expand` follows the flows and lists the places they visit, `source` and `curve` bound what
+//! arrives there, `service_curve` what a queue can count on (rate, latency, pauses), `access` which
+//! turns a station has on a shared medium, `wait` how long it waits in a queue (`wait::full` where
+//! a place is exactly full, with rates as exact fractions, `fraction`), `discipline` what each way
+//! to choose the next packet makes of it (one file each, its theorem and proof at the head),
+//! `evaluate` asks it for one server, `classify` and `station` do the same for end nodes with tasks
+//! and layers, `policing` for the rules of switches, with the proof of which policers are kept,
+//! `resolution` how long packets are held for an address (`held`), `expand::redundancy` makes a
+//! stream of each copy in two networks, with the proof, `messages` what stations and the manager of
+//! channels send each other, `whole` analyzes a plant from the beginning, `output_limit` tells what
+//! these let through, `prompt` proves when messages over TCP leave at once and which
+//! acknowledgements go alone (`connection`), `offset` which of these no message meets, `components`
+//! orders the places, `solve` propagates the jitter and finds the fixed point where flows depend on
+//! each other in a cycle, `tandem` then analyzes whole paths, on threads of the host (`workers`),
+//! `report` takes the smallest of all bounds, `memory` finds what each memory needs, `condition`
+//! what must drop nothing for a bound to be a proof, with the proof, `composition` tells on demand
+//! what each flow adds to one of them, and `diameter` what three numbers of the whole plant prove.
+//!
+//! `incremental` repeats the analysis after a change (`edit`), `incremental::in_place` where it
+//! leaves all other flows as they are, and `inherit` tells which places have the same input as
+//! before and what is kept of the `solution` there.
+//!
+//! **Invariant:** `no_std`, integers only, every division rounded towards the larger bound; it
+//! depends only on `rtether-model` and shares no code with the simulator, whose maxima never exceed
+//! its bounds (`crates/rtether/tests/bounds`).
 #![no_std]
 
 extern crate alloc;

@@ -2,6 +2,13 @@
 //!
 //! Data goes to standard output, everything else to standard error. Anything useful to a user of
 //! the library belongs in the library, not here.
+//!
+//! # Modules
+//!
+//! The `rtether` command: flags, progress, rendering, exit codes.
+//!
+//! `verbs` has one module for each verb, with its arguments and its work; those in `verbs::host`
+//! need Linux, and `no_host` stands in for them elsewhere.
 
 #![cfg_attr(
     not(target_os = "linux"),

@@ -17,6 +17,33 @@
 //! The format follows from the content. The crate opens no files, and its input is not trusted:
 //! size, depth and number of elements are limited, and every octet sequence ends with a plan or an
 //! [`ImportError`].
+//!
+//! # Modules
+//!
+//! Plans from files of other tools; `rtether` re-exports it as `rtether::import`, with its results
+//! in every format.
+//!
+//! `scl` reads IEC 61850 SCL: `xml` refuses what no parser should see, `model` takes what matters
+//! for traffic, `subscribe` finds listeners, `templates`, `basic` and `frames` give sizes,
+//! `release` times and tags, `flows` makes flows of control blocks, `topology` stations and
+//! switches, `write` the text; `list` reads lists of flows and links as CSV, by the columns of
+//! `columns`, and writes what `qcc` reads: TSN requirements (`tree` has XML and JSON without
+//! prefixes); `inet` networks of INET (`token` and `value` are words and expressions, `ned` and
+//! `ini` the two files, `settings` finds what a parameter is by patterns, `plant` nodes and links,
+//! `flows` what applications send); `ways` finds ways where links close rings; `capture` reads
+//! traffic: `packets` are those of pcap and pcapng, `frame` is what one says, `streams` collects
+//! what belongs together with its `times`, whose period is a line through a `grid`, `ways` finds
+//! frames that were seen at several points, `profinet` and `enip` read what connections state, and
+//! `flows` and `write` make the plan, `look` does the same for frames one by one; `sheet` notes
+//! each assumption with the line whose comment it is, and writes it as data, `stacks` says what a
+//! device is assumed to take, and `again` says what a second import keeps.
+//!
+//! **Invariant:** input is bytes or a reader, output is text: no clock, no sockets, no files, and no
+//! packet of a capture is kept; any octets end with a plan or a reason, in a time that limits on
+//! depth, attributes and namespaces keep from growing with their square.
+//!
+//! **Invariant:** what the file does not state is a comment on its line, an `Assumption`, and an
+//! entry of `assumed` in the scenario.
 
 use std::borrow::Cow;
 

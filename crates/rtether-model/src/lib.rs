@@ -3,6 +3,21 @@
 //! Everything here is plain data with integer arithmetic. The crate parses no files, knows no
 //! protocol state, reads no clock and has no dependencies, so that the simulator and the bounds
 //! engine share its types without sharing any algorithm.
+//!
+//! # Modules
+//!
+//! Vocabulary shared by all engines: `Instant`, `Duration`, `BitRate`, `Bytes`; the `Network` and
+//! its `Flow`s; the parameters of the engines in end nodes (`endnode`, `smoother`), of switches
+//! (`ingress`) and of shims (`shim`); routes and shortest paths (`route`); the parts of a deadline
+//! for each port (`partition`) with the test whether a port sends all in time (`demand`); what a
+//! channel may be (`admission`); access schemes with their plan and check (`access`); VLANs that
+//! ports register (`registration`); stations in two networks (`redundancy`, `second`); costs that
+//! are not known (`unknown`); stalls of hosts and for how long they are felt (`stall`); the only
+//! frame arithmetic of the product (`wire`); `Histogram` and `record`, one module for each kind of
+//! counters.
+//!
+//! **Invariant:** it parses no files, knows no protocol state, has no dependencies, and no floats
+//! in times, rates or sizes.
 #![no_std]
 
 extern crate alloc;

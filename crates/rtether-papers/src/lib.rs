@@ -4,6 +4,14 @@
 //! paper's values next to ours, a verdict for each claim of `reference/claims.csv`, figures and
 //! notes. `dolejs.rs` is a short example. Values that the catalogue flags as suspect, wrong or
 //! mistyped are never compared (R162).
+//!
+//! # Modules
+//!
+//! The experiments of the five papers, one function each, which fills a `Page`: rows next to the
+//! printed values, verdicts, figures and notes.
+//!
+//! What is data is in `reference/`: printed values, claims with the accepted ranges, and what was
+//! fitted to what; `live` repeats experiments on this host.
 
 mod backoff;
 mod basis;

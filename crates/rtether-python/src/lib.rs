@@ -3,6 +3,18 @@
 //! It translates and decides nothing: a method of Python is a function of `rtether`, or of
 //! `rtether-testbed` where there is Linux, with the interpreter released while that runs.
 //! `python/rtether` has what is better written in Python, with the types.
+//!
+//! # Modules
+//!
+//! The wheel for Python: `work` runs calls on threads of their own while Ctrl-C is heard, `plant`
+//! has the calls, `questions` those beyond simulation, proof and explanation, `outcome` a result in
+//! every form, `arrow` its rows, `diagnose` what is wrong as an exception, `study` studies that
+//! travel to other processes, `live` participants of a domain, whose waits hear Ctrl-C (Linux);
+//! `python/rtether` has signatures, types and documentation, `_sweep` sends points through a
+//! cluster of Dask, `_plot` draws with matplotlib.
+//!
+//! **Invariant:** a method of Python is one function of `rtether` or `rtether-testbed`, and
+//! `unsafe` is only in pyo3 and arrow (decision 27).
 
 mod arrow;
 mod diagnose;

@@ -6,6 +6,19 @@
 //!
 //! [`format`](mod@format) shows a result in every format; [`markup`] is the only place where text
 //! becomes HTML or SVG, and [`sheet`] the only one where it becomes CSV.
+//!
+//! # Modules
+//!
+//! How results are drawn; `rtether` re-exports its modules in `rtether::report`, and
+//! `rtether::sheet`.
+//!
+//! `table` is the one table of all results, for terminals, Markdown, CSV and pages, `format` names
+//! the formats and shows any result in each, `text` and `number` are numbers for people and files,
+//! `sheet` is CSV, `openmetrics` metrics, `markup` escaped HTML and SVG, `page` a file of sections,
+//! `chart` and `bars` are pictures of numbers, `topology` one of a network.
+//!
+//! **Invariant:** it knows quantities and networks, not simulations, bounds or verdicts; functions
+//! return text, and none prints or writes files.
 
 pub mod bars;
 pub mod chart;

@@ -7,6 +7,26 @@
 //! a whole). Configurations of [`shim`]s share keys, reader and lowering.
 //!
 //! Files are untrusted: size, depth and the output of generators are limited.
+//!
+//! # Modules
+//!
+//! The language of scenarios and of shim configurations, from text to the model; `rtether`
+//! re-exports it as `rtether::scenario`.
+//!
+//! `tree` is YAML with places (`tree::short` reads maps on one line without the library), `include`
+//! adds the files that a scenario names, whose texts a loader of the caller gives, `overrides` and
+//! `additions` change it, `keys` is the table of all keys, from which `reader`, `schema` and
+//! `reference` take types, limits, words and descriptions; `lower` fills the model (what needs the
+//! whole plant, as the registration of VLANs, at its end), `generate` adds substations, `check`
+//! looks at the plant as a whole, `codes` and `render` are the messages, `mend` and `tried` make
+//! the edits that they propose and read again what comes of them, `template` and `profiles` what
+//! `rtether new` writes and the stacks of the papers' devices.
+//!
+//! **Invariant:** a word cannot be in the table without its meaning (`keys::words`), so no word is
+//! read as another.
+//!
+//! **Invariant:** every mistake is reported at once and with its place; input of any size or depth
+//! ends with a scenario or a message.
 
 mod additions;
 mod change;

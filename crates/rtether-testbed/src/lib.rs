@@ -1,4 +1,15 @@
 //! Measurements on this host: the engines on real sockets (Linux).
+//!
+//! # Modules
+//!
+//! Everything measured on a Linux host, above the drivers of `rtether-live`: `ping` and `echo` with
+//! the statistics of `rtether::meter`, `load`, `calibrate`, `doctor`, `topics`, `idl` and `msg`
+//! (publish and subscribe with types from files of either kind, or as their participants describe
+//! them; `topics::ros` shows a domain by the names of ROS 2, `topics::threaded` is a participant
+//! with a thread of its own, for Python), `watch` (`rtether::watch` at a device), `testbed` (a
+//! scenario on this host, with shims for the layers of its stations; `testbed::ssh` is the
+//! coordinator and the agent of runs between hosts), `shim` (a running shim: control socket,
+//! status, watchdog, orderly end; its configuration is read by `rtether::scenario::shim`).
 
 pub mod calibrate;
 pub mod doctor;

@@ -3,6 +3,13 @@
 //!
 //! Plants are built by `Network::add` and `Network::join` of the model. The crate uses nothing of
 //! ours, so that what is tested and what it is compared with share no more than their [`Dice`].
+//!
+//! # Modules
+//!
+//! What tests share: `Dice`, random numbers; `Run` and `Ended`, programs that a test runs and what
+//! it expects of them; `Folder`, a folder of its own; `skip`, how it says that it cannot run here.
+//!
+//! **Invariant:** no crate is built with it except for its tests.
 
 #![allow(
     clippy::missing_panics_doc,

@@ -9,6 +9,17 @@
 //! A question is one line of JSON, followed by the octets of its files. The answer is one JSON
 //! object; a member `json` is the text that the command prints with `--json`, to the byte. Meanwhile
 //! lines of standard error that begin with `progress` tell how far it is.
+//!
+//! # Modules
+//!
+//! rtether in a browser: `work` answers one question (load, check, bound, why, import) by functions
+//! of `rtether`, `question` reads it.
+//!
+//! `page/` is what `cargo xtask playground` puts into one file with the program: `bin/unpack`
+//! unpacks it, `wasi.js` starts both, `worker.js` asks, `page.js` shows and edits.
+//!
+//! **Invariant:** the program is started for each question and keeps nothing (decision 29); the
+//! page connects to nothing.
 
 mod question;
 mod work;

@@ -5,6 +5,41 @@
 //! [`report`] writes tables, JSON, CSV and one HTML page.
 //!
 //! The library does not print, exit or read arguments: that is left to the command line.
+//!
+//! # Modules
+//!
+//! The public API. `check` (everything in one call: simulation, proof, measured values, judgment,
+//! conclusion), `run` (replications in parallel, progress, cancellation), `stats` (confidence
+//! intervals: `unit` divides runs into independent parts, `interval` tells what their spread
+//! shows), `trace` (captures and per-packet files), `assumed` (what a verdict rests on; `touching`
+//! says which assumptions count), `beneath` (which files a file may name; the only module that
+//! opens any), `why` (the timeline of one packet, the parts of a bound), `adversary` (a search for
+//! releases that delay streams most, within what the scenario allows: `part` takes the flows that
+//! share places with a stream, `freedom` says what is open, `window` where in the run to look,
+//! `climb` plans and moves, `hunt` takes all streams in batches that are the same on any machine,
+//! `found` is a result as changes of the scenario; it has no clock), `sums` (requirements over
+//! several flows in one column), `diff` (two results compared), `against` (what was seen, flow by
+//! flow, against a plan, also as a page), `watch` (the same frame by frame as they come, without
+//! clock and socket), `import` (plans of other tools' files, loaded before they are returned),
+//! `help` (which changes would lower a bound below its deadline, as edits), `fail` (the check again
+//! for every single failure), `discovery` (what discovery over RTPS takes on each link), `export`
+//! (the plant for other tools, or why they cannot express it), `verdict`, `report` (a `Checked` in
+//! each format: `verdicts`, `csv`, `json`, `html`; `gate` has the forms that servers read, `sums`
+//! shows requirements over several flows, `timeline` is a timeline as bars), `bound` (proved bounds
+//! with the names of the scenario, and analyses based on them: admission, what-if, sensitivity;
+//! `bound::statistical`, a model of shared media, and `bound::waits`, one of aperiodic flows at
+//! switches), `limit` (the load at which deadlines still hold, by bisection), `sweep` (studies:
+//! many values and seeds of one scenario; `study` is their file, `sample` draws values, `point` is
+//! one run with its name and result, `answer` what all results tell), `compare` (the plant under
+//! each access scheme), `csma` (closed forms of shared Ethernet), `meter` (statistics of round
+//! trips), `measured` (measurements shown beside simulation and bound).
+//!
+//! **Invariant:** it does not print, exit or read arguments, and depends on no operating system:
+//! sockets and threads of a host are those of `rtether-testbed`; `cargo xtask test` compiles it for
+//! browsers.
+//!
+//! **API boundary:** everything that a user interface offers goes through this crate; the command
+//! line contains nothing that a library user would miss.
 
 pub mod adversary;
 pub mod against;
