@@ -1,6 +1,6 @@
-//! Names in the glossary's column "in code" exist in the code.
+//! Names in the glossary's column "in code" exist in the code, and no term has two rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use crate::repo::TextFile;
@@ -8,15 +8,15 @@ use crate::repo::TextFile;
 const PAGE: &str = "GLOSSARY.md";
 const COLUMN: &str = "in code";
 
-/// Looks up every name of the column.
+/// Looks up every name of the column, and every term.
 pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     let Some(page) = files.iter().find(|file| file.path == PAGE) else {
         return Vec::new();
     };
+    let mut findings = twice(&page.text);
     let sources = files.iter().filter(|file| is_source(&file.path));
     let known: BTreeSet<&str> = sources.flat_map(|file| names(&file.text)).collect();
     let mut column = None;
-    let mut findings = Vec::new();
     for (index, line) in page.text.lines().enumerate() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if !line.starts_with('|') {
@@ -31,6 +31,31 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
                 line: Some(index + 1),
                 message: format!("no source has the name `{name}`"),
             }));
+        }
+    }
+    findings
+}
+
+/// Returns a finding for each term whose second row this is.
+fn twice(page: &str) -> Vec<Finding> {
+    let mut first = BTreeMap::new();
+    let mut findings = Vec::new();
+    let rows = page.lines().zip(1..).filter(|(text, _)| text.starts_with('|'));
+    for (text, line) in rows {
+        let cell = text.split('|').nth(1).unwrap_or_default();
+        // Each table begins with the same heads.
+        for term in cell.split(", ").map(str::trim) {
+            if term.starts_with("---") || term == "say" {
+                continue;
+            }
+            let row = *first.entry(term).or_insert(line);
+            if row != line {
+                findings.push(Finding {
+                    path: PAGE.to_owned(),
+                    line: Some(line),
+                    message: format!("`{term}` has a row already, line {row}"),
+                });
+            }
         }
     }
     findings
@@ -66,5 +91,16 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, Some(3));
         assert!(found[0].message.contains("`Gone`"));
+    }
+
+    #[test]
+    fn a_term_with_two_rows_is_found() {
+        // Oracle: by eye. The second table repeats the heads, and `stall` of the first.
+        let page = "| say | meaning |\n|---|---|\n| probe, stall | a |\n\n\
+                    | say | in code | meaning |\n|---|---|---|\n| stall | | b |\n| gap | | c |\n";
+        let found = twice(page);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].line, Some(7));
+        assert!(found[0].message.contains("`stall` has a row already, line 3"));
     }
 }
