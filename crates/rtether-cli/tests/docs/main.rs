@@ -75,6 +75,8 @@ pages! {
     report: "docs/guides/report.md",
     reproduce: "docs/guides/reproduce.md",
     rtps: "docs/guides/rtps.md",
+    rtps_types: "docs/guides/rtps-types.md",
+    rtps_program: "docs/guides/rtps-program.md",
     scenario: "docs/guides/scenario.md",
     shared_ethernet: "docs/guides/shared-ethernet.md",
     sweep: "docs/guides/sweep.md",
