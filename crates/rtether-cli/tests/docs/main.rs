@@ -61,6 +61,8 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     bounds: "docs/guides/bounds.md",
+    what_if: "docs/guides/what-if.md",
+    deadlines: "docs/guides/deadlines.md",
     c: "docs/guides/c.md",
     failures: "docs/guides/failures.md",
     pipeline: "docs/guides/pipeline.md",
