@@ -3,7 +3,7 @@
 //!
 //! `reference/fitted.csv` and `constructed.csv` are the complete lists. A claim about the results
 //! that a value was fitted to is *calibrated*: a pass shows only that such a value exists. Each
-//! experiment prints its part of the lists; `docs/guides/reproduce.md` has all of them.
+//! experiment prints its part of the lists; `docs/models/claims.md` has all of them.
 
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! Verdicts on the papers' claims: any change of a verdict is noticed.
 //!
-//! `docs/guides/reproduce.md` holds status and basis of each claim. The cheap experiments are
+//! `docs/models/claims.md` holds status and basis of each claim. The cheap experiments are
 //! compared with it in every run, all of them with `RTETHER_NIGHTLY=1`; with `RTETHER_BLESS=1` in
 //! addition, the page is written.
 
@@ -33,7 +33,7 @@ fn is_set(name: &str) -> bool {
 }
 
 fn page() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/reproduce.md")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/models/claims.md")
 }
 
 /// Returns the range of a generated part of the page.
@@ -49,7 +49,7 @@ fn part(text: &str, name: &str) -> std::ops::Range<usize> {
 
 /// Compares a generated part of the page, or writes it.
 fn check(name: &str, now: &str) {
-    let mut text = fs::read_to_string(page()).expect("the guide is there");
+    let mut text = fs::read_to_string(page()).expect("the page is there");
     let range = part(&text, name);
     if is_set("RTETHER_BLESS") {
         text.replace_range(range.clone(), now);
@@ -90,7 +90,7 @@ fn cheap_experiments_judge_as_before() {
     // Oracle: the committed table, for claims judged by cheap experiments only.
     let ids: Vec<String> = CHEAP.iter().map(ToString::to_string).collect();
     let table = rtether_papers::verdict_table(&repeat(&ids));
-    let text = fs::read_to_string(page()).expect("the guide is there");
+    let text = fs::read_to_string(page()).expect("the page is there");
     let committed = &text[part(&text, "verdicts")];
     let mut compared = 0;
     for claim in reference::claims() {

@@ -83,6 +83,8 @@ pages! {
     rtps_types: "docs/guides/rtps-types.md",
     rtps_program: "docs/guides/rtps-program.md",
     scenario: "docs/guides/scenario.md",
+    switches: "docs/guides/switches.md",
+    several_files: "docs/guides/several-files.md",
     shared_ethernet: "docs/guides/shared-ethernet.md",
     sweep: "docs/guides/sweep.md",
     why: "docs/guides/why.md",
