@@ -18,6 +18,7 @@ usage: cargo xtask <command>
   bare-root [COMMAND...]        a bare Debian root; runs README's two commands there, or clones and
                                 runs the command
   tidy                          crate edges, circles of modules, words, links, dependency reasons
+  house [REV]                   figures of code, comments, tests and prose, of this checkout or a commit
   generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Test(TestOptions),
     BareRoot { command: Vec<String> },
     Tidy,
+    House { revision: Option<String> },
     Generate,
     Interop { suite: Option<Suite> },
     CLibrary { folder: Option<String> },
@@ -124,6 +126,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "test" => parse_test(&rest).map(Command::Test),
         "bare-root" => Ok(Command::BareRoot { command: rest }),
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
+        "house" => parse_folder(&verb, &rest).map(|revision| Command::House { revision }),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "c-library" => parse_folder(&verb, &rest).map(|folder| Command::CLibrary { folder }),
@@ -308,6 +311,8 @@ mod tests {
             Ok(Command::BareRoot { command })
         );
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
+        let revision = Some("HEAD~1".to_owned());
+        assert_eq!(parsed("house HEAD~1"), Ok(Command::House { revision }));
         assert_eq!(parsed("interop"), Ok(Command::Interop { suite: None }));
         let suite = Some(Suite {
             folder: PathBuf::from("s"),

@@ -28,22 +28,26 @@ const PLAYGROUND: &str = "playground.html";
 const LOOK: &str = include_str!("book/look.css");
 const SCRIPT: &str = include_str!("book/script.js");
 const TEMPLATE: &str = include_str!("book/page.html");
-/// Groups of pages by folder, in the order of navigation; what is in none of them comes last.
-const GROUPS: [(&str, &str); 4] = [
-    ("docs/guides/", "Guides"),
-    ("docs/reference/", "Reference"),
-    ("docs/models/", "Models"),
-    ("docs/decisions/", "Decisions"),
+/// Shelves of pages, in the order of navigation; `docs/README.md` has the same.
+const SHELVES: [&str; 5] = ["Learn", "Do", "Look up", "Understand", "Project"];
+const PROJECT: usize = SHELVES.len() - 1;
+/// Shelf of all pages below a folder, or of a page; the first that fits.
+const PLACES: [(&str, usize); 6] = [
+    ("docs/guides/", 1),
+    ("docs/reference/", 2),
+    ("GLOSSARY", 2),
+    ("docs/models/", 3),
+    ("docs/decisions/", 3),
+    ("ARCHITECTURE", 3),
 ];
-const OTHERS: &str = "Project";
-/// Guides that a new reader needs, in this order; the others follow by name.
-const FIRST: [&str; 6] = [
+/// Guides of the first shelf, in the order in which they are read.
+const LEARN: [&str; 6] = [
     "install",
-    "playground",
-    "scenario",
+    "first-hour",
     "report",
     "why",
-    "bounds",
+    "scenario",
+    "playground",
 ];
 /// On the first page, before its picture.
 const TRY: &str = "<section class=\"try\" aria-label=\"Playground\">\
@@ -189,7 +193,7 @@ impl Book {
                 if !last.is_empty() {
                     html += "</ul></details>\n";
                 }
-                let is_open = group == self::group(&from.place) || group == GROUPS[0].1;
+                let is_open = group == self::group(&from.place) || group == SHELVES[0];
                 let open = if is_open { " open" } else { "" };
                 let _ = writeln!(html, "<details{open}><summary>{group}</summary><ul>");
                 last = group;
@@ -224,30 +228,40 @@ impl Book {
 
 /// Returns what a page is sorted by.
 fn order(path: &str) -> (usize, usize, String) {
+    // The first page is on no shelf.
     if path == "README.md" {
         return (0, 0, String::new());
     }
-    let groups = GROUPS
-        .iter()
-        .position(|(folder, _)| path.starts_with(folder));
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let stem = name.strip_suffix(".md").unwrap_or(name);
-    let first = FIRST.iter().position(|own| *own == stem);
-    let rank = match groups {
-        Some(0) => first.unwrap_or(FIRST.len()),
-        _ => usize::from(stem != "README"),
+    let rank = match (shelf(path), learned(path)) {
+        (0, Some(rank)) => rank,
+        // A folder begins with its README.
+        _ => usize::from(!path.ends_with("README.md")),
     };
-    (1 + groups.unwrap_or(GROUPS.len()), rank, path.to_owned())
+    (1 + shelf(path), rank, path.to_owned())
 }
 
-/// Returns the name of the group of a page; empty for the first page and for those beside tests.
-fn group(place: &str) -> &'static str {
-    let own = GROUPS.iter().find(|(folder, _)| place.starts_with(folder));
-    match own {
-        Some((_, name)) => name,
-        None if place == "index.html" || place.starts_with("crates/") => "",
-        None => OTHERS,
+/// Returns the index in `SHELVES` of a page, by its path or its place in the book.
+fn shelf(path: &str) -> usize {
+    if learned(path).is_some() {
+        return 0;
     }
+    let own = PLACES.iter().find(|(start, _)| path.starts_with(start));
+    own.map_or(PROJECT, |(_, shelf)| *shelf)
+}
+
+/// Returns the place of a guide among those of the first shelf.
+fn learned(path: &str) -> Option<usize> {
+    let name = path.strip_prefix("docs/guides/")?;
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    LEARN.iter().position(|own| *own == stem)
+}
+
+/// Returns the name of the shelf of a page; empty for the first page and for those next to tests.
+fn group(place: &str) -> &'static str {
+    if place == "index.html" || place.starts_with("crates/") {
+        return "";
+    }
+    SHELVES[shelf(place)]
 }
 
 fn escaped(text: &str) -> String {
@@ -303,6 +317,36 @@ mod tests {
         }
         assert!(lost.is_empty(), "{lost:#?}");
         assert!(count > 5000, "{count}");
+    }
+
+    #[test]
+    fn shelves_are_those_of_the_list_of_pages() {
+        let repo = Repo::find().unwrap();
+        let list = repo.read("docs/README.md").unwrap();
+        for part in list.split("\n## ").skip(1) {
+            let shelf = part.lines().next().unwrap();
+            for link in part.split("](").skip(1) {
+                let target = link.split([')', '#']).next().unwrap();
+                let place = page::within("docs/README.md", target).unwrap();
+                assert_eq!(group(&place), shelf, "{place}");
+            }
+        }
+        let guides = Book::read(&repo).unwrap().pages;
+        let on_shelf = guides
+            .iter()
+            .filter(|own| own.place.starts_with("docs/guides/"));
+        for own in on_shelf {
+            let name = own
+                .place
+                .rsplit('/')
+                .next()
+                .unwrap()
+                .replace(".html", ".md");
+            assert!(
+                list.contains(&format!("guides/{name}")),
+                "{name} is in no list"
+            );
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod c_library;
 mod child;
 mod dist;
 mod generate;
+mod house;
 mod interop;
 mod playground;
 mod profile;
@@ -61,6 +62,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Test(options) => test::run(&repo, &options),
         Command::BareRoot { command } => bare_root(&repo, &command),
         Command::Tidy => tidy::run(&repo, true),
+        Command::House { revision } => house::run(&repo, revision.as_deref()),
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),

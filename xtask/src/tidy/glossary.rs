@@ -40,7 +40,10 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
 fn twice(page: &str) -> Vec<Finding> {
     let mut first = BTreeMap::new();
     let mut findings = Vec::new();
-    let rows = page.lines().zip(1..).filter(|(text, _)| text.starts_with('|'));
+    let rows = page
+        .lines()
+        .zip(1..)
+        .filter(|(text, _)| text.starts_with('|'));
     for (text, line) in rows {
         let cell = text.split('|').nth(1).unwrap_or_default();
         // Each table begins with the same heads.
@@ -101,6 +104,10 @@ mod tests {
         let found = twice(page);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].line, Some(7));
-        assert!(found[0].message.contains("`stall` has a row already, line 3"));
+        assert!(
+            found[0]
+                .message
+                .contains("`stall` has a row already, line 3")
+        );
     }
 }

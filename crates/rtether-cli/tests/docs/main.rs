@@ -65,6 +65,7 @@ pages! {
     deadlines: "docs/guides/deadlines.md",
     c: "docs/guides/c.md",
     compare: "docs/guides/compare.md",
+    first_hour: "docs/guides/first-hour.md",
     export: "docs/guides/export.md",
     failures: "docs/guides/failures.md",
     pipeline: "docs/guides/pipeline.md",
