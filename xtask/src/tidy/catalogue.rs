@@ -1,4 +1,5 @@
-//! Every requirement of the papers has a row in `docs/catalogue.md`, and its evidence exists.
+//! Every requirement of the papers has a row in `docs/catalogue.md` that quotes it whole, and its
+//! evidence exists.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,10 @@ const PAGE: &str = "docs/catalogue.md";
 const COMMANDS: &str = "docs/reference/cli.md";
 /// Names of experiments, in the first column.
 const EXPERIMENTS: &str = "crates/rtether-papers/reference/experiments.csv";
-/// Requirements of the five papers.
-const REQUIREMENTS: u32 = 169;
+/// The requirements, word for word.
+const REQUIREMENTS: &str = "crates/rtether-papers/reference/requirements.csv";
+/// How many the five papers have.
+const COUNT: u32 = 169;
 
 /// Words that precede the name of a definition.
 const DEFINITIONS: [&str; 9] = [
@@ -30,6 +33,9 @@ const DEFINITIONS: [&str; 9] = [
 struct Row<'t> {
     line: usize,
     number: u32,
+    source: &'t str,
+    /// What is asked for.
+    text: &'t str,
     status: &'t str,
     /// Tests, commands and symbols, and words.
     shown: &'t str,
@@ -57,10 +63,23 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
         });
     };
     let rows: Vec<Row<'_>> = page.lines().enumerate().filter_map(row).collect();
-    for number in 1..=REQUIREMENTS {
-        let count = rows.iter().filter(|row| row.number == number).count();
-        if count != 1 {
-            say(None, format!("R{number} has {count} rows instead of one"));
+    let asked = requirements(&text(REQUIREMENTS).unwrap_or_default());
+    for number in 1..=COUNT {
+        let mut of_it = rows.iter().filter(|row| row.number == number);
+        let Some(asked) = asked.get(&number) else {
+            say(None, format!("R{number} is not in {REQUIREMENTS}"));
+            continue;
+        };
+        match (of_it.next(), of_it.count()) {
+            (Some(row), 0) => {
+                for message in misquoted(row, asked) {
+                    say(Some(row.line), format!("R{number}: {message}"));
+                }
+            }
+            (first, more) => {
+                let count = usize::from(first.is_some()) + more;
+                say(None, format!("R{number} has {count} rows instead of one"));
+            }
         }
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -72,8 +91,8 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
     }
     let count = |status| counts.get(status).copied().unwrap_or_default();
     let sum = format!(
-        "{} done, {} partly, {} missing",
-        count("done"),
+        "{} yes, {} partly, {} missing",
+        count("yes"),
         count("partly"),
         count("missing")
     );
@@ -83,19 +102,49 @@ fn check_page(page: &str, text: impl Fn(&str) -> Option<String>) -> Vec<Finding>
     findings
 }
 
-/// Parses `| R1 | paper | what | status | shown |`.
+/// What a requirement asks for, and where in the papers it stands.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    source: String,
+    text: String,
+}
+
+/// Reads the requirements: code, source, class, experiments, text.
+fn requirements(table: &str) -> BTreeMap<u32, Asked> {
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let records = reader.records().filter_map(Result::ok);
+    let read = |record: csv::StringRecord| {
+        let number = record.get(0)?.strip_prefix('R')?.parse().ok()?;
+        let source = record.get(1)?.to_owned();
+        let text = record.get(4)?.to_owned();
+        Some((number, Asked { source, text }))
+    };
+    records.filter_map(read).collect()
+}
+
+/// Returns which cells of a row are not those of the requirement.
+fn misquoted(row: &Row<'_>, asked: &Asked) -> Vec<String> {
+    let cells = [(row.text, &asked.text), (row.source, &asked.source)];
+    let wrong = cells.into_iter().filter(|(cell, asked)| cell != asked);
+    let say = |(cell, asked)| format!("`{cell}` is not what {REQUIREMENTS} says: `{asked}`");
+    wrong.map(say).collect()
+}
+
+/// Parses `| R1 | source | text | status | shown |`.
 fn row((index, line): (usize, &str)) -> Option<Row<'_>> {
     let cells: Vec<&str> = line
         .split(" | ")
         .map(|cell| cell.trim_matches(['|', ' ']))
         .collect();
-    let &[code, _, _, status, shown] = cells.as_slice() else {
+    let &[code, source, text, status, shown] = cells.as_slice() else {
         return None;
     };
     let number = code.strip_prefix('R')?.parse().ok()?;
     Some(Row {
         line: index + 1,
         number,
+        source,
+        text,
         status,
         shown,
     })
@@ -111,12 +160,12 @@ fn wrong(row: &Row<'_>, text: &impl Fn(&str) -> Option<String>) -> Vec<String> {
         .any(|part| part.trim_matches([' ', ',', ';']).len() > 3);
     let mut wrong: Vec<String> = Vec::new();
     match row.status {
-        "done" | "partly" if evidence.is_empty() => {
+        "yes" | "partly" if evidence.is_empty() => {
             wrong.push("no test, command or symbol shows it".to_owned());
         }
         "partly" if !has_words => wrong.push("what is not there has no words".to_owned()),
-        "done" | "partly" | "missing" => {}
-        other => wrong.push(format!("`{other}` is neither done, partly nor missing")),
+        "yes" | "partly" | "missing" => {}
+        other => wrong.push(format!("`{other}` is neither yes, partly nor missing")),
     }
     wrong.extend(evidence.into_iter().filter_map(|part| absent(part, text)));
     wrong
@@ -209,11 +258,11 @@ mod tests {
             wrong(&row, &text).join("; ")
         };
         assert_eq!(
-            said("| R1 | all | x | done | `a/src/b.rs::one_two`, `rtether ping --via` |"),
+            said("| R1 | all | x | yes | `a/src/b.rs::one_two`, `rtether ping --via` |"),
             ""
         );
         assert_eq!(
-            said("| R1 | all | x | done | `rtether reproduce skeie-flat` |"),
+            said("| R1 | all | x | yes | `rtether reproduce skeie-flat` |"),
             ""
         );
         assert_eq!(said("| R1 | all | x | missing |  |"), "");
@@ -223,47 +272,85 @@ mod tests {
         );
         for (line, part) in [
             (
-                "| R1 | all | x | done | `a/src/b.rs::one` |",
+                "| R1 | all | x | yes | `a/src/b.rs::one` |",
                 "defines no `one`",
             ),
             (
-                "| R1 | all | x | done | `a/src/c.rs::one` |",
+                "| R1 | all | x | yes | `a/src/c.rs::one` |",
                 "there is no crates/a/src/c.rs",
             ),
             (
-                "| R1 | all | x | done | `rtether pong` |",
+                "| R1 | all | x | yes | `rtether pong` |",
                 "no `rtether pong`",
             ),
             (
-                "| R1 | all | x | done | `rtether ping --vi` |",
+                "| R1 | all | x | yes | `rtether ping --vi` |",
                 "no option `--vi`",
             ),
             (
-                "| R1 | all | x | done | `rtether reproduce skeie` |",
+                "| R1 | all | x | yes | `rtether reproduce skeie` |",
                 "no experiment `skeie`",
             ),
-            ("| R1 | all | x | done | by eye |", "no test"),
+            ("| R1 | all | x | yes | by eye |", "no test"),
             (
                 "| R1 | all | x | partly | `a/src/b.rs::Three` |",
                 "has no words",
             ),
             (
                 "| R1 | all | x | good | `a/src/b.rs::Three` |",
-                "neither done",
+                "neither yes",
             ),
         ] {
             assert!(said(line).contains(part), "{line}: {}", said(line));
         }
     }
 
+    /// A page with all requirements but one, and their table.
+    fn page_and_table() -> (String, String) {
+        let row = |n| format!("| R{n} | all | hubs, and switches | missing |  |\n");
+        let page = (1..COUNT).map(row).collect::<String>() + "0 yes, 0 partly, 168 missing\n";
+        let line = |n| format!("R{n},all,core,,\"hubs, and switches\"\n");
+        let head = "requirement,source,class,experiments,text\n".to_owned();
+        (page, head + &(1..=COUNT).map(line).collect::<String>())
+    }
+
+    fn found(page: &str, table: &str) -> Vec<String> {
+        let text = |path: &str| match path {
+            REQUIREMENTS => Some(table.to_owned()),
+            _ => text(path),
+        };
+        let found = check_page(page, text).into_iter();
+        found.map(|finding| finding.message).collect()
+    }
+
     #[test]
     fn every_requirement_has_one_row_and_the_sum_is_right() {
-        let page = (1..=168).map(|n| format!("| R{n} | all | x | missing |  |\n"));
-        let page = page.collect::<String>() + "0 done, 0 partly, 168 missing\n";
-        let found = check_page(&page, text);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].message.contains("R169 has 0 rows"));
-        let found = check_page(&page.replace("168 missing", "7 missing"), text);
-        assert_eq!(found.len(), 2);
+        let (page, table) = page_and_table();
+        let said = found(&page, &table);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].contains("R169 has 0 rows"));
+        let said = found(&page.replace("168 missing", "7 missing"), &table);
+        assert_eq!(said.len(), 2);
+        let twice = page.clone() + "| R9 | all | hubs, and switches | missing |  |\n";
+        let said = found(&twice, &table).join("; ");
+        assert!(said.contains("R9 has 2 rows"), "{said}");
+    }
+
+    #[test]
+    fn a_requirement_is_quoted_whole() {
+        // Oracle: one word or the source of R7 changed in the page, R8 cut from the table.
+        let (page, table) = page_and_table();
+        let row = "| R7 | all | hubs, and switches |";
+        for (cut, part) in [
+            ("| R7 | all | hubs |", "R7: `hubs` is not what"),
+            ("| R7 | all | hubs, and a switch |", "`hubs, and switches`"),
+            ("| R7 | 000 | hubs, and switches |", "R7: `000` is not what"),
+        ] {
+            let said = found(&page.replace(row, cut), &table).join("; ");
+            assert!(said.contains(part), "{said}");
+        }
+        let less = table.replace("R8,all,core,,\"hubs, and switches\"\n", "");
+        let said = found(&page, &less).join("; ");
+        assert!(said.contains("R8 is not in"), "{said}");
     }
 }
