@@ -56,7 +56,7 @@ impl Way<'_> {
         }
         let is_overlooked = layer.icmp_unclassified && self.is_icmp();
         let rules = layer.rules.iter().filter(|_| !is_overlooked);
-        let mut fitting = rules.filter(|rule| self.fits(&rule.headers));
+        let mut fitting = rules.filter(|rule| self.fits(&rule.headers, frame));
         let class = fitting.next().map(|rule| rule.class);
         class.unwrap_or_else(|| layer.table.class_of(None))
     }
@@ -75,7 +75,9 @@ impl Way<'_> {
             return Level::Bypass;
         };
         let is_real_time = match rule {
-            smoother::Rule::TypeOfService { mask, values } => values.contains(&(self.tos() & mask)),
+            smoother::Rule::TypeOfService { mask, values } => {
+                values.contains(&(tos(self.flow.dscp) & mask))
+            }
             smoother::Rule::Protocol(real_time) => protocol == real_time,
         };
         if is_real_time {
@@ -94,16 +96,11 @@ impl Way<'_> {
         self.protocol() == Some(ICMP)
     }
 
-    /// Returns the type-of-service octet.
-    fn tos(&self) -> u8 {
-        self.flow.dscp << 2
-    }
-
     /// Returns whether a frame meets all conditions; a fragment counts as the first one.
-    pub(crate) fn fits(&self, wanted: &HeaderMatch) -> bool {
+    pub(crate) fn fits(&self, wanted: &HeaderMatch, frame: &Frame) -> bool {
         let protocol = self.protocol();
         // Header fields of the frame; `None` where it lacks the field.
-        let tos = protocol.map(|_| self.tos());
+        let tos = protocol.map(|_| tos(frame.remarked.unwrap_or(self.flow.dscp)));
         let source = protocol.map(|_| address(10, self.from.0));
         let destination = protocol.map(|_| match self.to {
             Some(station) => address(10, station.0),
@@ -142,6 +139,11 @@ impl Way<'_> {
         }
         self.flow.ports.of_frames(self.number, self.is_answer)
     }
+}
+
+/// Returns the type-of-service octet of a code point.
+const fn tos(dscp: u8) -> u8 {
+    dscp << 2
 }
 
 fn address(first: u8, number: u32) -> IpAddr {

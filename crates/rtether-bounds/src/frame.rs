@@ -57,6 +57,8 @@ pub(crate) struct Frame {
     pub(crate) kind: Kind,
     pub(crate) is_tagged: bool,
     pub(crate) pcp: u8,
+    /// Code point of differentiated services that a rule has given.
+    pub(crate) remarked: Option<u8>,
     vid: u16,
 }
 
@@ -98,6 +100,7 @@ impl Frame {
             kind,
             is_tagged: flow.tag.is_some(),
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
+            remarked: None,
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
         }
     }

@@ -185,7 +185,7 @@ fn fit(rule: &IngressRule, way: &Way<'_>, frame: &Frame) -> Fit {
     let fits = rule.pcp.is_none_or(|pcp| pcp.get() == frame.pcp)
         && is_among(&rule.from, Some(way.from))
         && is_among(&rule.to, way.to)
-        && way.fits(&rule.headers);
+        && way.fits(&rule.headers, frame);
     if !fits {
         Fit::No
     } else if rule.headers.names_port() && frame.kind == Kind::Datagram && frame.count > 1 {
@@ -195,8 +195,12 @@ fn fit(rule: &IngressRule, way: &Way<'_>, frame: &Frame) -> Fit {
     }
 }
 
-/// Returns the priority that a rule gives to frames that keep its limit.
-pub(crate) fn marked(rule: Option<&IngressRule>, frame: &Frame) -> u8 {
+/// Returns frames that keep the limit of a rule as it lets them go on.
+pub(crate) fn marked(rule: Option<&IngressRule>, frame: &Frame) -> Frame {
     let mark = rule.and_then(|rule| rule.mark);
-    mark.map_or(frame.pcp, Pcp::get)
+    let remarked = rule.and_then(|rule| rule.mark_dscp);
+    let mut marked = *frame;
+    marked.pcp = mark.map_or(frame.pcp, Pcp::get);
+    marked.remarked = remarked.or(frame.remarked);
+    marked
 }

@@ -8,7 +8,7 @@ use crate::priority::Pcp;
 use crate::quantity::{BitRate, Bytes};
 
 /// A rule of a switch for frames that arrive at a port. The first that matches decides; one without
-/// mark and policer lets frames pass as they are.
+/// marks and policer lets frames pass as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IngressRule {
     /// Sending stations, by their address; empty for all.
@@ -21,6 +21,8 @@ pub struct IngressRule {
     pub headers: HeaderMatch,
     /// New priority.
     pub mark: Option<Pcp>,
+    /// New code point of differentiated services, 0 to 63, in a packet of IP.
+    pub mark_dscp: Option<u8>,
     /// Limit on the frames that match; each port has one of its own.
     pub police: Option<Police>,
 }

@@ -53,10 +53,37 @@ pub struct Arrival {
 pub enum Treatment {
     /// It goes on as it is.
     Pass,
-    /// It goes on with this priority.
-    Mark(Pcp),
+    /// It goes on with these values.
+    Mark(Marks),
     /// It is dropped.
     Drop,
+}
+
+/// New values in a frame; what is none stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Priority.
+    pub pcp: Option<Pcp>,
+    /// Code point of differentiated services, which only a packet of IP has.
+    pub dscp: Option<u8>,
+}
+
+impl Marks {
+    /// Returns a new priority.
+    pub const fn priority(pcp: Pcp) -> Self {
+        Self {
+            pcp: Some(pcp),
+            dscp: None,
+        }
+    }
+
+    /// Returns those of a rule.
+    const fn of(rule: &IngressRule) -> Self {
+        Self {
+            pcp: rule.mark,
+            dscp: rule.mark_dscp,
+        }
+    }
 }
 
 /// Counters of a rule.
@@ -114,7 +141,13 @@ impl Ingress {
             return Treatment::Pass;
         };
         rule.counters.matched += 1;
-        let marked = rule.config.mark.map_or(Treatment::Pass, Treatment::Mark);
+        let marked = match Marks::of(&rule.config) {
+            Marks {
+                pcp: None,
+                dscp: None,
+            } => Treatment::Pass,
+            marks => Treatment::Mark(marks),
+        };
         let Some((bucket, exceed)) = &mut rule.bucket else {
             return marked;
         };
@@ -124,7 +157,7 @@ impl Ingress {
         rule.counters.exceeded += 1;
         match *exceed {
             Exceed::Drop => Treatment::Drop,
-            Exceed::Demote(pcp) => Treatment::Mark(pcp),
+            Exceed::Demote(pcp) => Treatment::Mark(Marks::priority(pcp)),
         }
     }
 
@@ -193,6 +226,10 @@ mod tests {
 
     fn pcp(value: u8) -> Pcp {
         Pcp::new(value).unwrap()
+    }
+
+    fn marked(value: u8) -> Treatment {
+        Treatment::Mark(Marks::priority(pcp(value)))
     }
 
     fn frame(size: u64) -> Arrival {
@@ -294,7 +331,7 @@ mod tests {
                 marking(&fitting, 6),
             ];
             let mut port = Ingress::new(&rules, false).unwrap();
-            assert_eq!(port.take(at(0), &frame(64)), Treatment::Mark(pcp(5)));
+            assert_eq!(port.take(at(0), &frame(64)), marked(5));
             let counted = port.counters().map(|rule| rule.matched);
             assert!(counted.eq([0, 1, 0]), "{fitting:?}");
         }
@@ -310,6 +347,34 @@ mod tests {
         };
         let mut port = Ingress::new(&[to], false).unwrap();
         assert_eq!(port.take(at(0), &group), Treatment::Pass);
+    }
+
+    /// Oracle: by hand: the first 1000 octets conform, and have both marks; the next frame goes on
+    /// with the priority for what exceeds, and its own code point.
+    #[test]
+    fn a_rule_marks_priority_and_code_point() {
+        let rule = IngressRule {
+            mark: Some(pcp(5)),
+            mark_dscp: Some(34),
+            ..policed(8_000_000, 1_000, Exceed::Demote(pcp(1)))
+        };
+        let mut port = Ingress::new(&[rule], false).unwrap();
+        let both = Marks {
+            pcp: Some(pcp(5)),
+            dscp: Some(34),
+        };
+        assert_eq!(port.take(at(0), &frame(1_000)), Treatment::Mark(both));
+        assert_eq!(port.take(at(0), &frame(64)), marked(1));
+        let alone = IngressRule {
+            mark_dscp: Some(0),
+            ..IngressRule::default()
+        };
+        let mut port = Ingress::new(&[alone], false).unwrap();
+        let zero = Marks {
+            pcp: None,
+            dscp: Some(0),
+        };
+        assert_eq!(port.take(at(0), &frame(64)), Treatment::Mark(zero));
     }
 
     /// Oracle: catalogue 2d.2, a switch whose rules do not see ICMP.
@@ -330,9 +395,9 @@ mod tests {
         let mut plain = Ingress::new(core::slice::from_ref(&rule), false).unwrap();
         for protocol in [1, 58] {
             assert_eq!(blind.take(at(0), &ping(protocol)), Treatment::Pass);
-            assert_eq!(plain.take(at(0), &ping(protocol)), Treatment::Mark(pcp(5)));
+            assert_eq!(plain.take(at(0), &ping(protocol)), marked(5));
         }
-        assert_eq!(blind.take(at(0), &frame(64)), Treatment::Mark(pcp(5)));
+        assert_eq!(blind.take(at(0), &frame(64)), marked(5));
     }
 
     #[test]
@@ -376,9 +441,9 @@ mod tests {
                 conforming.push((now, size));
                 let fits = obey(&conforming, rate, burst);
                 let expected = match exceed {
-                    _ if fits => Treatment::Mark(pcp(6)),
+                    _ if fits => marked(6),
                     Exceed::Drop => Treatment::Drop,
-                    Exceed::Demote(pcp) => Treatment::Mark(pcp),
+                    Exceed::Demote(pcp) => Treatment::Mark(Marks::priority(pcp)),
                 };
                 prop_assert_eq!(port.take(at(now), &frame(size)), expected);
                 if !fits {

@@ -25,6 +25,7 @@ mod jitter;
 mod layer;
 mod links;
 mod nodes;
+mod offers;
 mod priorities;
 mod registration;
 mod releases;
@@ -98,6 +99,8 @@ pub(super) struct Plant {
     joints: routes::Joints,
     /// What is known of switches only with the rest of the plant.
     pending: Vec<(NodeId, switches::Pending)>,
+    /// What ports offer to the other end of a link.
+    offers: offers::Offers,
     switches: usize,
     ports: usize,
     streams: usize,

@@ -395,6 +395,7 @@ impl FlowState {
         packet.size = answers.size;
         packet.pcp = self.pcp;
         packet.vid = self.vid;
+        packet.remarked = 0;
         if answers.after == 0 {
             return true;
         }

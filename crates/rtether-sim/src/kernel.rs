@@ -327,6 +327,7 @@ impl Simulation {
             released_at: Instant::from_ps(packet.released_at),
             frame_size: Bytes::new(packet.frame_size().unsigned_abs()),
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
+            dscp: packet.given_dscp(),
             tcp: segment.copied(),
             is_mirrored: packet.has(MIRRORED),
             trailer: self.trailer_of(id),

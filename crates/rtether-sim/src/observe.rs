@@ -35,6 +35,8 @@ pub struct PacketInfo {
     pub frame_size: Bytes,
     /// Priority and VLAN if the frame is tagged.
     pub tag: Option<(u8, u16)>,
+    /// Code point of differentiated services that a switch has given; `None` for the sender's.
+    pub dscp: Option<u8>,
     /// TCP header of a bulk flow or of messages over a connection.
     pub tcp: Option<tcp::Segment>,
     /// Which fragment of a datagram it is, if any.

@@ -32,6 +32,9 @@ pub(crate) const ARP: u8 = 1 << 6;
 /// Sent by a station in two networks, with its trailer.
 pub(crate) const TWIN: u8 = 1 << 7;
 
+/// A switch has given the packet a code point of differentiated services.
+const REMARKED: u8 = 1 << 7;
+
 /// One packet, from release to delivery. Times in picoseconds.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Packet {
@@ -69,6 +72,8 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
     /// Number of the fragment in its datagram, if its flow is fragmented.
     pub(crate) fragment: u8,
+    /// [`REMARKED`] and the code point that a switch has given; zero if none has.
+    pub(crate) remarked: u8,
 }
 const _: () = assert!(
     size_of::<Packet>() == 152,
@@ -90,6 +95,17 @@ impl Packet {
         } else {
             self.flags & !flag
         };
+    }
+
+    /// Returns the code point that a switch has given, if any.
+    pub(crate) fn given_dscp(&self) -> Option<u8> {
+        let is_given = self.remarked & REMARKED != 0;
+        is_given.then_some(self.remarked & !REMARKED)
+    }
+
+    /// Gives it a code point of differentiated services.
+    pub(crate) const fn remark(&mut self, dscp: u8) {
+        self.remarked = REMARKED | dscp;
     }
 
     /// Returns octets from addresses to FCS, tag included.

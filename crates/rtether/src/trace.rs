@@ -150,7 +150,7 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         let description = describe(flow, packet);
         if flow.is_published() {
             let description = FrameDescription {
-                dscp: self.dscp,
+                dscp: packet.dscp.unwrap_or(self.dscp),
                 ..description
             };
             description.append_rtps_to(self.ports, &self.datagram, &mut self.frame);
@@ -226,7 +226,7 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
             flow.encapsulation
         },
         payload,
-        dscp: flow.dscp,
+        dscp: packet.dscp.unwrap_or(flow.dscp),
         flow: packet.flow.0,
         ports: flow.ports,
         reply: packet.is_reverse,

@@ -51,7 +51,7 @@ impl Walker<'_> {
         for number in decide {
             let rule = number.map(|number| &rules[number]);
             let mut kept = token;
-            kept.frame.pcp = marked(rule, &token.frame);
+            kept.frame = marked(rule, &token.frame);
             let police = rule.and_then(|rule| rule.police);
             let (Some(police), Some(number)) = (police, number) else {
                 branches.push(kept);

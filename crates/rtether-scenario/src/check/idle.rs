@@ -39,6 +39,8 @@ struct Frame<'a> {
     ingress: Vec<PortId>,
     /// Whether its addresses and ports above Ethernet are not known.
     is_loose: bool,
+    /// Code points that switches give.
+    remarks: &'a [u8],
 }
 
 /// What is said of a rule, in the order of frames that come closer to it.
@@ -57,7 +59,8 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     if plant.ruled.is_empty() && !has_smoother(plant) {
         return;
     }
-    let frames = frames(plant, routing);
+    let remarks = remarks(plant);
+    let frames = frames(plant, routing, &remarks);
     let priorities = given(plant);
     let mut idle: BTreeMap<Span, (NodeId, Idle)> = BTreeMap::new();
     let mut met: BTreeSet<Span> = BTreeSet::new();
@@ -119,7 +122,7 @@ fn report(reader: &mut Reader<'_>, plant: &Plant, (span, node): (Span, NodeId), 
 }
 
 /// Returns the frames of all flows, in both directions.
-fn frames<'a>(plant: &'a Plant, routing: &Routing) -> Vec<Frame<'a>> {
+fn frames<'a>(plant: &'a Plant, routing: &Routing, remarks: &'a [u8]) -> Vec<Frame<'a>> {
     let network = &plant.network;
     let mut list = Vec::new();
     for (number, flow) in (0..).zip(&plant.flows) {
@@ -140,6 +143,7 @@ fn frames<'a>(plant: &'a Plant, routing: &Routing) -> Vec<Frame<'a>> {
                 key: frame.key(),
                 ingress,
                 is_loose: flow.is_published(),
+                remarks,
             });
         };
         for &listener in &flow.listeners {
@@ -166,6 +170,24 @@ fn frames<'a>(plant: &'a Plant, routing: &Routing) -> Vec<Frame<'a>> {
     list
 }
 
+/// Returns the rules of all ports of all switches.
+fn rules(plant: &Plant) -> impl Iterator<Item = &IngressRule> {
+    let nodes = plant.network.nodes.iter();
+    let switches = nodes.filter_map(|node| match &node.kind {
+        NodeKind::Switch(switch) => Some(switch),
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
+    });
+    switches.flat_map(|switch| {
+        let own = switch.ports.iter().filter_map(|port| port.ingress.as_ref());
+        own.chain([&switch.ingress]).flatten()
+    })
+}
+
+/// Returns the code points that rules of switches give to packets.
+fn remarks(plant: &Plant) -> Vec<u8> {
+    rules(plant).filter_map(|rule| rule.mark_dscp).collect()
+}
+
 /// Returns the priorities that ports and rules of switches give to frames.
 fn given(plant: &Plant) -> BTreeSet<Pcp> {
     let mut given = BTreeSet::from([Pcp::default()]);
@@ -174,14 +196,13 @@ fn given(plant: &Plant) -> BTreeSet<Pcp> {
             continue;
         };
         given.extend(switch.ports.iter().map(|port| port.default_pcp));
-        let own = switch.ports.iter().filter_map(|port| port.ingress.as_ref());
-        for rule in own.chain([&switch.ingress]).flatten() {
-            given.extend(rule.mark);
-            given.extend(rule.police.and_then(|police| match police.exceed {
-                Exceed::Demote(pcp) => Some(pcp),
-                Exceed::Drop => None,
-            }));
-        }
+    }
+    for rule in rules(plant) {
+        given.extend(rule.mark);
+        given.extend(rule.police.and_then(|police| match police.exceed {
+            Exceed::Demote(pcp) => Some(pcp),
+            Exceed::Drop => None,
+        }));
     }
     given
 }
@@ -226,6 +247,16 @@ fn fits(headers: &HeaderMatch, frame: &Frame<'_>) -> Option<bool> {
             wanted.destination_port,
             wanted.destination,
         ) = (None, None, None);
+    }
+    if let Some(tos) = wanted.tos.filter(|_| frame.key.tos.is_some()) {
+        // A switch on the way may give another code point.
+        let may_come = frame.remarks.iter().any(|dscp| tos.contains(dscp << 2));
+        let may_go = frame.remarks.iter().any(|dscp| !tos.contains(dscp << 2));
+        if may_come || may_go {
+            let is_met = may_come || matches(&wanted, &frame.key);
+            wanted.tos = None;
+            return (is_met && matches(&wanted, &frame.key)).then_some(false);
+        }
     }
     let is_sure = wanted == *headers && !(headers.names_port() && frame.flow.is_fragmented());
     matches(&wanted, &frame.key).then_some(is_sure)

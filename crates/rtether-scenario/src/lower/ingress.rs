@@ -56,6 +56,9 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, span: Span) -> Written {
         pcp: pcp(reader, fields, "pcp"),
         headers: headers(reader, fields),
         mark: pcp(reader, fields, "mark"),
+        mark_dscp: reader
+            .count(fields, "mark_dscp")
+            .and_then(|dscp| u8::try_from(dscp.value).ok()),
         police: police(reader, fields),
     };
     Written {

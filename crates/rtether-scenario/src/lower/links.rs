@@ -66,9 +66,16 @@ fn rate_of_link(
     let given = rate(reader, fields, "rate");
     let hubs: Vec<(NodeId, Hub)> = hubs_of(plant, ends).collect();
     let Some(&(first, hub)) = hubs.first() else {
+        let agreed = ends.and_then(|(ends, _)| plant.offers.rate(ends));
+        if agreed.is_some() && !fields.has("rate") {
+            return agreed;
+        }
         // If an end could not be read, the link may lead to a hub.
         if ends.is_some() || !fields.has("ends") {
             reader.require(fields, "rate");
+        }
+        if let (Some(rate), Some((ends, span))) = (given, ends) {
+            offered(reader, plant, (ends, span), rate);
         }
         return given;
     };
@@ -102,6 +109,25 @@ fn rate_of_link(
     Some(rate)
 }
 
+/// Reports a rate that an end of a link does not offer.
+fn offered(reader: &mut Reader<'_>, plant: &Plant, (ends, span): Ends, rate: BitRate) {
+    for end in ends {
+        let Some(most) = plant.offers.of(end).rate.filter(|most| *most < rate) else {
+            continue;
+        };
+        let node = &plant.network.node(end.node).name;
+        let title = format!("a link of {rate} at {}, which offers {most}", quote(node));
+        let label = "both ends have to run at its rate";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, span, label)
+                .also(plant.node_spans[end.node.index()], "declared here")
+                .help(format!(
+                    "leave out `rate`, or write `rate: {most}`: both ends agree on the slower one"
+                )),
+        );
+    }
+}
+
 /// Reads the duplex mode and checks that both ends support it.
 fn duplex(
     reader: &mut Reader<'_>,
@@ -125,11 +151,20 @@ fn duplex(
         );
         return Duplex::Half;
     }
-    if hub.is_none() && word.is_none_or(|word| word.means == Duplex::Full) {
+    let word = word.map(|word| word.means);
+    let offers_half = ends.is_some_and(|(ends, _)| plant.offers.is_half(ends));
+    let agreed = if offers_half {
+        Duplex::Half
+    } else {
+        Duplex::Full
+    };
+    if hub.is_none() && word.unwrap_or(agreed) == Duplex::Full {
         return Duplex::Full;
     }
-    if let (None, Some(rate), Some(entry)) = (hub, rate, fields.get("rate")) {
-        runs_half_duplex(reader, rate, entry.value.span, "a link");
+    let place = fields.get("rate").map(|entry| entry.value.span);
+    let place = place.or(ends.map(|(_, span)| span));
+    if let (None, Some(rate), Some(place)) = (hub, rate, place) {
+        runs_half_duplex(reader, rate, place, "a link");
     }
     let ends = ends.into_iter();
     for (end, span) in ends.flat_map(|(ends, span)| ends.map(|end| (end, span))) {

@@ -3,6 +3,7 @@
 use rtether_model::network::{EndStation, NodeKind};
 use rtether_model::smoother::Mode;
 
+use super::offers::Offer;
 use super::stacks::{self, Declared, Station};
 use super::{Plant, Ruled, check_name};
 use crate::codes;
@@ -26,14 +27,20 @@ pub(crate) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant
     for entry in entries {
         check_name(reader, "node", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("node {}", quote(&entry.key));
-        let station = reader
-            .fields(&entry.value, &NODE, owner, entry.key_span)
-            .and_then(|fields| station(reader, &fields, &mut declared));
+        let fields = reader.fields(&entry.value, &NODE, owner, entry.key_span);
+        let offer = fields
+            .as_ref()
+            .map(|fields| Offer::read(reader, fields))
+            .unwrap_or_default();
+        let station = fields.and_then(|fields| station(reader, &fields, &mut declared));
         // A node with mistakes still has a name that links and flows may use.
         let (mut station, spans) = station.unwrap_or_else(|| (stacks::zero(), None));
         seed_smoother(&mut station, plant.network.nodes.len());
         let kind = NodeKind::EndStation(station);
         let added = plant.add_node(reader, &entry.key, entry.key_span, kind);
+        if let Some(node) = added {
+            plant.offers.add(node, 0..0, offer);
+        }
         plant
             .ruled
             .extend(added.zip(spans).map(|(node, spans)| Ruled {

@@ -3,7 +3,7 @@
 use rtether_model::network::{Cost, NodeKind, Router, Switch};
 use rtether_model::quantity::Duration;
 
-use super::switches::{Chosen, buffer, plain, thresholds};
+use super::switches::{Chosen, Pending, buffer, plain, thresholds};
 use super::tags::queues;
 use super::{Plant, check_name};
 use crate::diagnostic::quote;
@@ -20,11 +20,17 @@ pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pla
         let owner = format!("router {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &ROUTER, owner, entry.key_span);
         // A router with mistakes still has a name and ports that links may use.
-        let router = match fields {
-            Some(fields) => router(reader, &fields),
-            None => plain(64, Duration::ZERO),
+        let (router, pending) = match fields {
+            Some(fields) => (
+                router(reader, &fields),
+                Some(Pending::of_node(reader, &fields)),
+            ),
+            None => (plain(64, Duration::ZERO), None),
         };
-        plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(router));
+        let node = plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(router));
+        if let Some((node, pending)) = node.zip(pending) {
+            pending.join(plant, node);
+        }
     }
 }
 
@@ -54,6 +60,7 @@ fn router(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
         unknown: ends[1] - ends[0],
         queue: queue.map_or(1000, |queue| u32::try_from(queue).unwrap_or(u32::MAX)),
     });
+    switch.icmp_unclassified = reader.flag(fields, "icmp_unclassified").unwrap_or(false);
     switch.queues = queues(reader, fields, 1);
     switch.selection = Chosen::read(reader, fields).of(reader, switch.queues.count());
     switch.buffer = buffer(reader, fields);

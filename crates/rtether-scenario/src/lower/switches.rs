@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use rtether_model::network::{
-    AddressTable, Buffer, Mirror, NodeKind, Pcp, PortVlan, Selection, Switch, Vid,
+    AddressTable, Buffer, Mirror, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch, Vid,
 };
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::ingress::{self, Written};
+use super::offers::Offer;
 use super::tags::{pcp, queues, vid};
 use super::{Plant, check_name};
 use crate::codes;
@@ -30,6 +31,25 @@ pub(super) struct Pending {
     pub(super) is_registered: bool,
     /// Their rules, which may name stations not yet declared.
     pub(super) rules: Option<Vec<Written>>,
+    /// What they offer to the other end of a link.
+    offer: Offer,
+}
+
+impl Pending {
+    /// Reads the rules of all ports of a node, and what they offer.
+    pub(super) fn of_node(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Self {
+        Self {
+            rules: ingress::read(reader, fields),
+            offer: Offer::read(reader, fields),
+            ..Self::default()
+        }
+    }
+
+    /// Gives it to a plant.
+    pub(super) fn join(self, plant: &mut Plant, node: NodeId) {
+        plant.offers.add(node, self.ports.clone(), self.offer);
+        plant.pending.push((node, self));
+    }
 }
 
 /// Reads `switches:`.
@@ -49,8 +69,9 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         };
         let node = plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(switch));
         if let Some(node) = node {
-            let pending = pending.into_iter().map(|own| (node, own));
-            plant.pending.extend(pending);
+            for own in pending {
+                own.join(plant, node);
+            }
             plant.plain.extend(is_plain.then_some(node));
         }
     }
@@ -105,10 +126,7 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> (Switch, Vec<Pending>
     }
     switch.icmp_unclassified = reader.flag(fields, "icmp_unclassified").unwrap_or(false);
     switch.mirror = mirror(reader, fields, switch.ports.len());
-    let mut pending = vec![Pending {
-        rules: ingress::read(reader, fields),
-        ..Pending::default()
-    }];
+    let mut pending = vec![Pending::of_node(reader, fields)];
     for entry in reader.named(fields, "port_settings") {
         let own = port_setting(reader, fields, entry, &mut switch);
         pending.extend(own);
@@ -370,6 +388,7 @@ fn port_setting(
         ports: from - 1..to,
         is_registered,
         rules: ingress::read(reader, &fields),
+        offer: Offer::read(reader, &fields),
     })
 }
 

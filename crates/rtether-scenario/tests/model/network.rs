@@ -6,9 +6,9 @@ use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
-    AddressTable, Cost, ForwardingMode, Jitter, Mirror, MirrorDirection, MulticastForwarding,
-    NodeId, Outliers, Partition, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack,
-    Switch, TagHandling, Vid,
+    AddressTable, Cost, Duplex, ForwardingMode, Jitter, Mirror, MirrorDirection,
+    MulticastForwarding, NodeId, Outliers, Partition, Pcp, PortVlan, QueueMap, Selection, Servers,
+    Spread, Stack, Switch, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -202,7 +202,7 @@ fn rules_for_arriving_frames() {
          { from: a, to: [a, b], pcp: 2, mark: 6 }, \
          { dscp: 46, protocol: udp, port: 5000-5010, source_port: 9, \
            police: 2 Mbit/s, burst: 3 kB, exceed: 1 }, \
-         { ethertype: '0x88b8', police: 1 Mbit/s, burst: 64 B }, {}], \
+         { ethertype: '0x88b8', police: 1 Mbit/s, burst: 64 B }, { mark_dscp: 0 }, {}], \
          port_settings: { 2: { ingress: [] }, 3-4: { ingress: [{ mark: 1 }] } } }",
     );
     let pcp = |value| Pcp::new(value).unwrap();
@@ -238,6 +238,10 @@ fn rules_for_arriving_frames() {
                 ..HeaderMatch::default()
             },
             police: Some(police(1, 64, Exceed::Drop)),
+            ..none.clone()
+        },
+        IngressRule {
+            mark_dscp: Some(0),
             ..none.clone()
         },
         none.clone(),
@@ -413,4 +417,50 @@ flows:
     assert_eq!(plain.network.admission, Some(expected));
     let station = plain.network.end_station(manager).expect("a station");
     assert_eq!(station.stack, Stack::Zero);
+}
+
+/// Oracle: the rules of autonegotiation, by hand: the fastest that both ends offer; half duplex if one
+/// offers nothing else. What a link says goes first.
+#[test]
+fn ends_agree_on_what_both_offer() {
+    let plant = |nodes: &str, switch: &str, link: &str| {
+        scenario(&format!(
+            "rtether: 1\nnodes: {{ a: {{ stack: zero{nodes} }}, b: {{ stack: zero }} }}\n\
+             switches: {{ sw: {{ ports: 4{switch} }} }}\n\
+             links:\n  - {{ ends: [a, \"sw:1\"]{link} }}\n  - {{ ends: [b, \"sw:2\"], rate: 10 Mbit/s }}\n\
+             flows:\n{FLOW}"
+        ))
+    };
+    let fast = ", rate: 1 Gbit/s";
+    for (nodes, switch, link, mbps, is_half) in [
+        (", rate: 100 Mbit/s", fast, "", 100, false),
+        (fast, ", rate: 100 Mbit/s", "", 100, false),
+        (", rate: 10 Mbit/s, duplex: half", fast, "", 10, true),
+        (
+            ", rate: 100 Mbit/s, duplex: half",
+            fast,
+            ", duplex: full",
+            100,
+            false,
+        ),
+        (", duplex: half", "", ", rate: 10 Mbit/s", 10, true),
+        // A port has its own rate in place of that of the switch.
+        (
+            fast,
+            ", rate: 1 Gbit/s, port_settings: { 1: { rate: 100 Mbit/s } }",
+            "",
+            100,
+            false,
+        ),
+    ] {
+        let plant = plant(nodes, switch, link);
+        let own = &plant.network.links[0];
+        assert_eq!(
+            own.rate,
+            BitRate::from_mbps(mbps),
+            "{nodes} {switch} {link}"
+        );
+        let duplex = if is_half { Duplex::Half } else { Duplex::Full };
+        assert_eq!(own.duplex, duplex, "{nodes} {switch} {link}");
+    }
 }

@@ -12,8 +12,8 @@
 //! and stack, pass their layer and driver, and arrive when the receiving side is done with them.
 //! Not supported: loops of switches without standby links, where broadcasts would circulate
 //! forever; queues sorted by deadlines, which frames from outside do not have; and layers or
-//! switches with rules on IP addresses or ports. Rules of switches on stations, priorities and other
-//! headers hold.
+//! switches with rules on IP addresses or ports, or that give DSCPs. Rules of switches on stations,
+//! priorities and other headers hold.
 //!
 //! **Groups.** Groups of multicast flows are known if listed ([`Setup::groups`]), and switches with
 //! managed multicast forward them to their listeners only. All other multicast goes to the whole
@@ -205,6 +205,15 @@ pub enum EmulationError {
     )]
     Rules {
         /// Name of the station or switch.
+        node: String,
+    },
+    /// The rules of a switch give packets another code point, but frames arrive as they were sent.
+    #[error(
+        "a rule of `{node}` has `mark_dscp`, and frames from real hosts keep their headers; mark \
+         priorities with `mark`"
+    )]
+    CodePoints {
+        /// Name of the switch.
         node: String,
     },
 }

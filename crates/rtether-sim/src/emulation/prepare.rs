@@ -93,9 +93,13 @@ pub(super) fn bare(network: &Network, flows: &[Flow]) -> Result<Network, Emulati
             NodeKind::Switch(switch) => {
                 let own = switch.ports.iter().filter_map(|port| port.ingress.as_ref());
                 let mut rules = own.chain([&switch.ingress]).flatten();
-                if rules.any(|rule| looks_at_hosts(&rule.headers)) {
+                if rules.clone().any(|rule| looks_at_hosts(&rule.headers)) {
                     let node = node.name.clone();
                     return Err(EmulationError::Rules { node });
+                }
+                if rules.any(|rule| rule.mark_dscp.is_some()) {
+                    let node = node.name.clone();
+                    return Err(EmulationError::CodePoints { node });
                 }
                 let mut selections = switch.selections();
                 if selections.any(|selection| selection == Selection::EarliestDeadline) {

@@ -57,6 +57,16 @@ impl Simulation {
 
     /// Returns the header fields of a packet, as captures show them ([`frame`]).
     pub(super) fn frame_key(&self, id: u32) -> FrameKey {
+        let key = self.sent_key(id);
+        let given = self.pool.get(id).given_dscp().map(|dscp| dscp << 2);
+        FrameKey {
+            tos: key.tos.map(|own| given.unwrap_or(own)),
+            ..key
+        }
+    }
+
+    /// Returns the header fields as its sender has written them, but with the tag it has now.
+    fn sent_key(&self, id: u32) -> FrameKey {
         let packet = self.pool.get(id);
         let tag = packet.has(TAGGED).then(|| {
             let pcp = Pcp::new(packet.pcp).unwrap_or_default();

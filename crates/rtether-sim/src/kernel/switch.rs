@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::network::Vid;
+use rtether_model::network::{Pcp, Vid};
 use rtether_model::record::Segment;
 use rtether_proto::ingress::Treatment;
 
@@ -77,8 +77,12 @@ impl Simulation {
         let switch = &mut self.switches[index as usize];
         match switch.treat(ingress, self.now, &frame) {
             Treatment::Pass => true,
-            Treatment::Mark(pcp) => {
-                self.pool.get_mut(id).pcp = pcp.get();
+            Treatment::Mark(marks) => {
+                let packet = self.pool.get_mut(id);
+                packet.pcp = marks.pcp.map_or(packet.pcp, Pcp::get);
+                if let Some(dscp) = marks.dscp.filter(|_| frame.key.tos.is_some()) {
+                    packet.remark(dscp);
+                }
                 true
             }
             Treatment::Drop => {

@@ -1,7 +1,7 @@
 //! Rules of switches for frames that arrive: marks and policers, worked out by hand.
 
 use rtether_model::endnode::{HeaderMatch, PortRange, TosMatch};
-use rtether_model::flow::Traffic;
+use rtether_model::flow::{Reply, Traffic};
 use rtether_model::ingress::{Exceed, IngressRule, Police};
 use rtether_model::network::{
     ForwardingMode, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, Switch,
@@ -127,6 +127,54 @@ fn a_mark_goes_on_in_the_tag() {
     let record = plant.run(10);
     assert_eq!(sent_to(&record, first, 2), [20, 10]);
     assert_eq!(sent_to(&record, second, 1), [20, 10]);
+}
+
+#[test]
+fn a_mark_of_dscp_goes_on_and_ends_with_the_packet() {
+    // The first switch gives DSCP 10 to what comes with 46; the second puts 10 into its higher queue.
+    // Answers come with the DSCP of their flow again, and ARP or raw frames have none to mark.
+    let remark = IngressRule {
+        headers: HeaderMatch {
+            tos: Some(TosMatch::dscp(46)),
+            ..HeaderMatch::default()
+        },
+        mark_dscp: Some(10),
+        ..IngressRule::default()
+    };
+    let (mut plant, first, stations) = star(2, Vec::new());
+    let by_dscp = |dscp| IngressRule {
+        headers: HeaderMatch {
+            tos: Some(TosMatch::dscp(dscp)),
+            ..HeaderMatch::default()
+        },
+        mark: Some(pcp(5)),
+        ..IngressRule::default()
+    };
+    let second = plant.switch(Switch {
+        queues: QueueMap::standard(2).unwrap(),
+        selection: Selection::StrictPriority,
+        ingress: vec![by_dscp(10)],
+        ..plain_switch()
+    });
+    let far = plant.station(Stack::Zero);
+    plant.join(first, second, 100);
+    plant.join(second, far, 100);
+    change(&mut plant, first).ports[0].ingress = Some(vec![remark]);
+    let flow = plant.flow(periodic("udp", stations[0], far));
+    flow.dscp = 46;
+    flow.reply = Some(Reply {
+        payload: Bytes::new(60),
+        after: Duration::ZERO,
+    });
+    let flow = plant.flow(periodic("raw", stations[0], far));
+    flow.encapsulation = Encapsulation::Raw;
+    flow.dscp = 46;
+    let record = plant.run(10);
+    assert_eq!(sent_to(&record, second, 1), [10, 10]);
+    // Back at the first switch, answers with 46 again would fall under a rule for it.
+    change(&mut plant, first).ports[2].ingress = Some(vec![by_dscp(46)]);
+    let record = plant.run(10);
+    assert_eq!(sent_to(&record, first, 0), [0, 10]);
 }
 
 /// Counts drops by reason.

@@ -101,13 +101,14 @@ fn pcp(dice: &mut Dice) -> Pcp {
 fn rule(dice: &mut Dice, plant: &Plant) -> IngressRule {
     let mut rule = IngressRule {
         mark: dice.chance(50).then(|| pcp(dice)),
+        mark_dscp: dice.chance(25).then(|| dice.pick(&[0, 10, 46])),
         ..IngressRule::default()
     };
     match dice.index(8) {
         0 | 1 => rule.from = vec![dice.pick(&plant.stations)],
         2 => rule.to = vec![dice.pick(&plant.stations)],
         3 => rule.pcp = Some(pcp(dice)),
-        4 => rule.headers.tos = Some(TosMatch::dscp(dice.pick(&[0, 46]))),
+        4 => rule.headers.tos = Some(TosMatch::dscp(dice.pick(&[0, 10, 46]))),
         5 => rule.headers.protocol = Some(dice.pick(&[1, 6, 17])),
         6 => {
             let first = 49_152 + u16::try_from(dice.between(0, 8)).unwrap();

@@ -16,13 +16,13 @@ pub(super) const INGRESS_KEY: Key = key(
     Kind::List(&INGRESS),
     Optional,
     "[{ protocol: udp, port: 5000, mark: 5 }, { from: pc1, police: 10 Mbit/s, burst: 8 kB }]",
-    "Rules for frames that arrive, at most 256: the first that matches decides. At a port they replace those of the switch.",
+    "Rules for frames that arrive, before a router decides about them, at most 256: the first that matches decides. At a port they replace those of the switch.",
 );
 
 pub(crate) static INGRESS: Section = Section {
     name: "ingress",
     noun: "a rule",
-    description: "Matches a frame that has every field named and a fitting value there. One without `mark` and `police` lets frames pass as they are, and keeps them from later rules.",
+    description: "Matches a frame that has every field named and a fitting value there. One without `mark`, `mark_dscp` and `police` lets frames pass as they are, and keeps them from later rules.",
     keys: &[
         key(
             "from",
@@ -56,6 +56,13 @@ pub(crate) static INGRESS: Section = Section {
             Optional,
             "5",
             "New priority: it chooses the queue, and goes into the tag if there is one.",
+        ),
+        key(
+            "mark_dscp",
+            Kind::Count { min: 0, max: 63 },
+            Optional,
+            "46",
+            "New DSCP, which rules and layers behind see; frames without IP have none.",
         ),
         key(
             "police",

@@ -196,6 +196,21 @@ pub(crate) static BACKOFF: Words<Backoff> = Words::new(
 pub(crate) static DUPLEX: Words<Duplex> =
     Words::new("duplex", &[("full", Duplex::Full), ("half", Duplex::Half)]);
 
+/// What ports offer to the other end of a link.
+pub(super) const OFFERED_RATE: Key = key(
+    "rate",
+    BIT_RATE,
+    Optional,
+    "100 Mbit/s",
+    "Fastest rate that the ports offer, with all slower ones. A link without `rate` runs at the slower of those of its two ends.",
+);
+pub(super) const OFFERED_DUPLEX: Key = word(
+    &DUPLEX,
+    Optional,
+    "half",
+    "Whether the ports offer full duplex, which they do if nothing is said. A link without `duplex` is half-duplex if one of its ends offers nothing else.",
+);
+
 pub(crate) static SWITCH: Section = Section {
     name: "switch",
     noun: "a switch",
@@ -263,13 +278,9 @@ pub(crate) static SWITCH: Section = Section {
             "Priority of untagged frames, at ports without a setting of their own.",
         ),
         INGRESS_KEY,
-        key(
-            "icmp_unclassified",
-            Kind::Flag,
-            Default("false"),
-            "true",
-            "Whether these rules overlook ICMP, as some switches do.",
-        ),
+        ICMP_UNCLASSIFIED,
+        OFFERED_RATE,
+        OFFERED_DUPLEX,
         key(
             "mirror",
             Kind::One(&MIRROR),
@@ -371,8 +382,18 @@ pub(crate) static PORT: Section = Section {
         IDLE_SLOPES,
         THRESHOLDS,
         INGRESS_KEY,
+        OFFERED_RATE,
+        OFFERED_DUPLEX,
     ],
 };
+
+const ICMP_UNCLASSIFIED: Key = key(
+    "icmp_unclassified",
+    Kind::Flag,
+    Default("false"),
+    "true",
+    "Whether these rules overlook ICMP, as some switches do.",
+);
 
 pub(crate) static ROUTER: Section = Section {
     name: "router",
@@ -410,6 +431,10 @@ pub(crate) static ROUTER: Section = Section {
             "64",
             "Packets that may wait for the processor; further ones are dropped.",
         ),
+        INGRESS_KEY,
+        ICMP_UNCLASSIFIED,
+        OFFERED_RATE,
+        OFFERED_DUPLEX,
         QUEUES,
         PCP_MAP,
         choice(
@@ -484,13 +509,13 @@ pub(crate) static LINK: Section = Section {
             BIT_RATE,
             Optional,
             "100 Mbit/s",
-            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s. Needed but for links of a hub, which have its rate.",
+            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s. Needed but for links of a hub, which have its rate, and between ends that both say what they offer.",
         ),
         word(
             &DUPLEX,
             Optional,
             "half",
-            "Both ends may send at once, or one at a time by CSMA/CD (10 and 100 Mbit/s only). Half for links of a hub, else full, if not given.",
+            "Both ends may send at once, or one at a time by CSMA/CD (10 and 100 Mbit/s only). If not given, half for links of a hub and of ports that offer nothing else, otherwise full.",
         ),
         key(
             "length",

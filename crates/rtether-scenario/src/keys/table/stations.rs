@@ -3,6 +3,7 @@
 use rtether_model::network::{Redundancy, Servers};
 
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
+use super::network::{OFFERED_DUPLEX, OFFERED_RATE};
 use super::smoother::SMOOTHER;
 use super::unknown::{COST, UNKNOWN};
 use super::{
@@ -396,5 +397,7 @@ pub(crate) static NODE: Section = Section {
         ARP_KEY,
         REDUNDANCY_KEY,
         EMULATE_KEY,
+        OFFERED_RATE,
+        OFFERED_DUPLEX,
     ],
 };
