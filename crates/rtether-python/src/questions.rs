@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyLookupError, PyValueError};
 use pyo3::prelude::*;
 use rtether::bound::{self, Bounds, ByDiameter, Places, SensitivityError, Steps, Waits};
 use rtether::compare::{self, Candidate};
-use rtether::export::Target;
+use rtether::export::{Choice, Target, export_part};
 use rtether::fail::{Element, FailError, Question as Failing, Which};
 use rtether::import::Duration;
 use rtether::limit::Question;
@@ -283,13 +283,19 @@ pub(crate) fn export(
     plant: &Plant,
     changes: Changes,
     tool: &str,
+    without_stacks: bool,
+    without_flows: Vec<String>,
 ) -> PyResult<Files> {
     let target = Target::named(tool).ok_or_else(|| {
         let names = Target::ALL.map(|(_, name, _)| name).join("`, `");
         wrong(format!("no tool `{tool}`; known are `{names}`"))
     })?;
     let (scenario, _) = plant.changed(py, &changes)?;
-    let exported = py.detach(|| rtether::export::export(&scenario, target));
+    let choice = Choice {
+        without_stacks,
+        without_flows,
+    };
+    let exported = py.detach(|| export_part(&scenario, &choice, target));
     let exported = exported.map_err(wrong)?;
     Ok((exported.files, exported.notes))
 }

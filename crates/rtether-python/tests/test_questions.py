@@ -228,6 +228,10 @@ class Questions(unittest.TestCase):
         self.assertEqual(own, written)
         for note in exported.notes:
             self.assertIn(f"note: {note}", ended.stderr)
+        part = self.ring.export("saihu", without_stacks=True, without_flows=["bulk"])
+        self.assertIn("`bulk`: left out", part.notes[0])
+        with self.assertRaisesRegex(ValueError, "no flow has the name or class `nobody`"):
+            self.ring.export("saihu", without_flows=["nobody"])
         with self.assertRaisesRegex(ValueError, "known are `inet`"):
             self.ring.export("excel")
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rtether::export::{Exported, Target, export};
+use rtether::export::{Choice, Exported, Target, export_part};
 
 use crate::exit::Exit;
 use crate::files;
@@ -26,6 +26,12 @@ pub(crate) struct ExportArgs {
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+    /// Leave out what takes time between application and port, for tools that know no stations
+    #[arg(long)]
+    pub(crate) without_stacks: bool,
+    /// Leave out flows: name, class or a pattern with `*`; may be given several times
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) without_flows: Vec<String>,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
 }
@@ -46,7 +52,11 @@ pub(crate) fn run(arguments: &ExportArgs) -> Exit {
         Ok(loaded) => loaded.scenario,
         Err(exit) => return exit,
     };
-    match export(&scenario, arguments.to) {
+    let choice = Choice {
+        without_stacks: arguments.without_stacks,
+        without_flows: arguments.without_flows.clone(),
+    };
+    match export_part(&scenario, &choice, arguments.to) {
         Ok(exported) => write(arguments, &exported),
         Err(reasons) => {
             for reason in &reasons.0 {

@@ -248,12 +248,22 @@ class Plant:
         changes = _changes(set, seed, None, duration, warmup)
         return _rtether.discovery(self._inner, changes, progress)
 
-    def export(self, tool: str, *, set: Optional[Mapping[str, Any]] = None) -> Export:
+    def export(
+        self,
+        tool: str,
+        *,
+        without_stacks: bool = False,
+        without_flows: Sequence[str] = (),
+        set: Optional[Mapping[str, Any]] = None,
+    ) -> Export:
         """Write the plant for another tool: ``"inet"``, ``"saihu"``, ``"tc"`` or ``"tsnkit"``.
 
-        Raises `ValueError` with every reason why that tool cannot express it.
+        `without_stacks` leaves out what takes time between application and port,
+        `without_flows` flows by name, class or a pattern with ``*``; the notes say what was
+        left out. Raises `ValueError` with every reason why that tool cannot express the rest.
         """
-        files, notes = _rtether.export(self._inner, _changes(set), tool)
+        left = without_stacks, list(without_flows)
+        files, notes = _rtether.export(self._inner, _changes(set), tool, *left)
         return Export(dict(files), notes)
 
     def why(

@@ -172,7 +172,11 @@ def discovery(
     progress: Optional[Callable[[float], object]],
 ) -> Result: ...
 def export(
-    plant: Plant, changes: Mapping[str, Any], tool: str
+    plant: Plant,
+    changes: Mapping[str, Any],
+    tool: str,
+    without_stacks: bool,
+    without_flows: Sequence[str],
 ) -> tuple[list[tuple[str, str]], list[str]]: ...
 def fail(
     plant: Plant,

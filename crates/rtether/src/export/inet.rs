@@ -372,7 +372,6 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
         station.layer.is_some()
             || station.tasks.is_some()
             || station.arp.is_some()
-            || station.redundancy.is_some()
             || station.by_deadline
     };
     refuse(
@@ -381,7 +380,13 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
     );
     refuse(
         nodes(&|kind| matches!(kind, NodeKind::EndStation(station) if is_more(station))),
-        "stations with tasks, queues, redundancy or address resolution are not exported",
+        "stations with tasks, queues or address resolution are not exported; try `--without-stacks`",
+    );
+    refuse(
+        nodes(
+            &|kind| matches!(kind, NodeKind::EndStation(station) if station.redundancy.is_some()),
+        ),
+        "stations in two networks are not exported",
     );
     refuse(
         nodes(&|kind| matches!(kind, NodeKind::Switch(switch) if !is_plain(switch))),
@@ -414,7 +419,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
             matches!(flow.traffic, Traffic::Adaptive { .. } | Traffic::Bulk(_))
                 || matches!(flow.traffic, Traffic::Sporadic { burst, .. } if burst > 1)
         }),
-        "a source of INET sends one packet at a time",
+        "a source of INET sends one packet at a time; try `--without-flows`",
     );
     reasons
 }

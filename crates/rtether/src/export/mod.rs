@@ -9,10 +9,13 @@ use rtether_model::characters::is_unseen;
 
 use crate::scenario::Scenario;
 
+mod choice;
 mod inet;
 mod saihu;
 mod tc;
 mod tsnkit;
+
+pub use choice::Choice;
 
 /// The tool that is to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +86,22 @@ pub fn export(scenario: &Scenario, target: Target) -> Result<Exported, Reasons> 
         Target::Tc => tc::export(scenario),
         Target::Tsnkit => tsnkit::export(scenario),
     }
+}
+
+/// Writes a part of a plant for a tool; what is left out is the first of the notes.
+///
+/// # Errors
+/// If no flow has a name that is to be left out, or the tool has no means to express the rest.
+pub fn export_part(
+    scenario: &Scenario,
+    choice: &Choice,
+    target: Target,
+) -> Result<Exported, Reasons> {
+    let (part, mut notes) = choice.part_of(scenario)?;
+    let mut exported = export(&part, target)?;
+    notes.append(&mut exported.notes);
+    exported.notes = notes;
+    Ok(exported)
 }
 
 /// Returns what is wrong with names that hold invisible characters. A name stands in comments, where

@@ -281,8 +281,13 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
     );
     refuse(
         nodes(&|kind| matches!(kind, NodeKind::EndStation(station) if !is_plain(station))),
-        "Saihu knows no stacks, tasks, queues or smoothers of stations; try \
-         `--set nodes.NAME.stack=zero`",
+        "Saihu knows no stacks, tasks, queues or smoothers of stations; try `--without-stacks`",
+    );
+    refuse(
+        nodes(
+            &|kind| matches!(kind, NodeKind::EndStation(station) if station.redundancy.is_some()),
+        ),
+        "Saihu knows no station in two networks",
     );
     refuse(
         nodes(&|kind| {
@@ -309,7 +314,7 @@ fn reasons(scenario: &Scenario) -> Vec<String> {
             );
             open || flow.connection.is_some() || flow.is_published()
         }),
-        "nothing limits what they release",
+        "nothing limits what they release; try `--without-flows`",
     );
     refuse(
         flows(&|flow| flow.reply.is_some()),
@@ -365,6 +370,5 @@ fn is_plain(station: &EndStation) -> bool {
         && station.layer.is_none()
         && station.tasks.is_none()
         && station.arp.is_none()
-        && station.redundancy.is_none()
         && !station.by_deadline
 }

@@ -10,7 +10,9 @@
 //!   of the switch that the link *enters*, and its propagation, since no scheduler reads `t_prop`.
 //! - Time has slots of 100 ns. Sizes, periods, deadlines and times are rounded up; a deadline must not
 //!   be, and a period that is rounded is another one.
-//! - It refuses deadlines above the period, several listeners, and rates but those in `RATES`.
+//! - It refuses deadlines above the period, several listeners, and rates but those in `RATES`. A plant
+//!   with slower links is told in larger units: rates and sizes times 10 or 100, so that every frame
+//!   takes its true time.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,6 +28,8 @@ use crate::scenario::Scenario;
 
 /// Rates that tsnkit takes, in gigabits per second.
 const RATES: [u64; 4] = [1, 10, 100, 1_000];
+/// What rates and sizes may be multiplied by.
+const UNITS: [u64; 3] = [1, 10, 100];
 /// Slot of its time.
 const SLOT: Duration = Duration::from_ns(100);
 
@@ -35,14 +39,30 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
     if !reasons.is_empty() {
         return Err(Reasons(reasons));
     }
+    let unit = unit(scenario);
     Ok(Exported {
         files: vec![
-            ("task.csv".to_owned(), streams(scenario)),
-            ("topo.csv".to_owned(), links(scenario)),
+            ("task.csv".to_owned(), streams(scenario, unit)),
+            ("topo.csv".to_owned(), links(scenario, unit)),
             ("nodes.csv".to_owned(), nodes(scenario)),
         ],
-        notes: notes(scenario),
+        notes: notes(scenario, unit),
     })
+}
+
+/// Returns whether tsnkit knows this multiple of the rate of a link.
+fn has_known_rate(link: &Link, unit: u64) -> bool {
+    let rate = link.rate.as_bps().saturating_mul(unit);
+    rate % 1_000_000_000 == 0 && RATES.contains(&(rate / 1_000_000_000))
+}
+
+/// Returns what rates and sizes are multiplied by: the least that leaves the fewest links unknown.
+fn unit(scenario: &Scenario) -> u64 {
+    let unknown = |unit: &u64| {
+        let links = used(scenario);
+        links.filter(|link| !has_known_rate(link, *unit)).count()
+    };
+    UNITS.into_iter().min_by_key(unknown).unwrap_or(1)
 }
 
 /// Returns what a frame of a flow takes of a link.
@@ -72,7 +92,7 @@ fn period(flow: &Flow) -> Option<Duration> {
     }
 }
 
-fn streams(scenario: &Scenario) -> String {
+fn streams(scenario: &Scenario, unit: u64) -> String {
     let mut text = String::from("stream,src,dst,size,period,deadline,jitter\n");
     let mut number = 0;
     for flow in &scenario.flows {
@@ -81,7 +101,8 @@ fn streams(scenario: &Scenario) -> String {
         };
         let deadline = flow.deadline.map_or(period, |own| own.min(period));
         let deadline = deadline.as_ps() / SLOT.as_ps() * SLOT.as_ps() / 1_000;
-        let (from, size, period) = (flow.talker.0, size(flow).get(), period.as_ns_floor());
+        let (from, size) = (flow.talker.0, size(flow).get() * unit);
+        let period = period.as_ns_floor();
         for to in &flow.listeners {
             // Arrivals may vary by a whole period: the scenario has no such requirement.
             _ = writeln!(
@@ -95,11 +116,11 @@ fn streams(scenario: &Scenario) -> String {
     text
 }
 
-fn links(scenario: &Scenario) -> String {
+fn links(scenario: &Scenario, unit: u64) -> String {
     let network = &scenario.network;
     let mut text = String::from("link,q_num,rate,t_proc,t_prop\n");
     for link in used(scenario) {
-        let rate = link.rate.as_bps() / 1_000_000_000;
+        let rate = link.rate.as_bps() * unit / 1_000_000_000;
         for [from, to] in [[0, 1], [1, 0]] {
             let [from, to] = [from, to].map(|end: usize| link.ends[end].node);
             let queues = match &network.node(from).kind {
@@ -133,7 +154,7 @@ fn nodes(scenario: &Scenario) -> String {
     format!("node,name\n{}", rows.collect::<String>())
 }
 
-fn notes(scenario: &Scenario) -> Vec<String> {
+fn notes(scenario: &Scenario, unit: u64) -> Vec<String> {
     let network = &scenario.network;
     let is_free = |station: &EndStation| matches!(station.stack, Stack::Zero);
     let costs = network
@@ -182,10 +203,15 @@ fn notes(scenario: &Scenario) -> Vec<String> {
             "tsnkit decides which queue they have: priorities are left out",
         ),
     ];
+    let scaled = (unit > 1).then(|| {
+        format!(
+            "tsnkit knows no rate below 1 Gbit/s: rates and sizes are {unit} times as large, so that \
+             times are true"
+        )
+    });
     let lines = lines.into_iter();
-    lines
-        .filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?)))
-        .collect()
+    let lines = lines.filter_map(|(names, why)| Some(format!("{}: {why}", few(&names)?)));
+    scaled.into_iter().chain(lines).collect()
 }
 
 /// Returns a link in words.
@@ -210,6 +236,7 @@ type Unknown = (Vec<String>, &'static str);
 
 fn about_network(scenario: &Scenario) -> Vec<Unknown> {
     let network = &scenario.network;
+    let unit = unit(scenario);
     let mut links_at = vec![0; network.nodes.len()];
     let mut known = BTreeSet::new();
     let (mut strange, mut again) = (Vec::new(), Vec::new());
@@ -220,9 +247,7 @@ fn about_network(scenario: &Scenario) -> Vec<Unknown> {
         if !known.insert((one.min(other), one.max(other))) {
             again.push(ends(scenario, link));
         }
-        let gigabits = link.rate.as_bps() / 1_000_000_000;
-        let is_whole = link.rate.as_bps() % 1_000_000_000 == 0 && RATES.contains(&gigabits);
-        if link.duplex != Duplex::Full || !is_whole {
+        if link.duplex != Duplex::Full || !has_known_rate(link, unit) {
             strange.push(ends(scenario, link));
         }
     }
@@ -251,8 +276,8 @@ fn about_network(scenario: &Scenario) -> Vec<Unknown> {
         ),
         (
             strange,
-            "tsnkit knows 1, 10, 100 and 1000 Gbit/s, full duplex; try \
-             `--set links[N].rate=\"1 Gbit/s\"`",
+            "tsnkit knows 1, 10, 100 and 1000 Gbit/s, or a tenth or a hundredth of all, full duplex; \
+             try `--set links[N].rate=\"1 Gbit/s\"`",
         ),
         (again, "tsnkit knows one link between two nodes"),
     ]
@@ -269,7 +294,7 @@ fn about_flows(scenario: &Scenario) -> Vec<Unknown> {
     vec![
         (
             flows(&|flow| !is_sent_by_clock(flow)),
-            "tsnkit knows periods of whole 100 ns, and no other traffic",
+            "tsnkit knows periods of whole 100 ns, and no other traffic; try `--without-flows`",
         ),
         (
             flows(&|flow| flow.reply.is_some()),
