@@ -161,7 +161,7 @@ impl Code {
             }
             Self::Plant => "`rtether check` says so of the scenario, at its line",
             Self::Redundancy => {
-                "give the stations `redundancy`, and the plant its second network or its ring"
+                "check which stations are in both networks, and the cables of each; two networks stand for a ring of HSR"
             }
         }
     }

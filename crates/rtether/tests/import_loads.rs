@@ -9,8 +9,11 @@ use std::fmt::Write as _;
 
 use capture::{ethernet, ipv4, pcap, udp};
 use proptest::prelude::*;
+use rtether::check::{Options as CheckOptions, check};
 use rtether::import::{Code, File, Options, Plan, import, import_all};
+
 use rtether::scenario::{self, Severity};
+use rtether_model::network::{NodeKind, Redundancy};
 
 /// Imports files; what comes of it loads, and says what it warns of.
 fn taken(files: &[(&str, &[u8])]) -> Option<Plan> {
@@ -215,6 +218,93 @@ proptest! {
     }
 }
 
+/// Returns a frame of type 88B5 with the number of HSR or of PRP.
+fn numbered(from: u8, to: u16, number: u16, is_ring: bool, lane: u8) -> Vec<u8> {
+    let [high, low] = number.to_be_bytes();
+    let data = [7; 100];
+    if is_ring {
+        let tag = [lane << 4, 106, high, low, 0x88, 0xB5];
+        ethernet(from, to, None, 0x892F, &[&tag[..], &data].concat())
+    } else {
+        let trailer = [high, low, 0xA0 | lane << 4, 106, 0x88, 0xFB];
+        ethernet(from, to, None, 0x88B5, &[&data[..], &trailer].concat())
+    }
+}
+
+/// Oracle: how the capture was made, and IEC 62439-3: 1 and 2 number their frames, 3 does not, 4 sends
+/// none. What numbers its frames is in two networks; so is, assumed, what sends none.
+#[test]
+fn stations_of_redundant_networks_are_in_two() {
+    for is_ring in [true, false] {
+        let mut frames = Vec::new();
+        for number in 0..200_u16 {
+            let now = u64::from(number) * 1_000_000;
+            for lane in [0, 1] {
+                let later = now + u64::from(lane) * 40_000;
+                frames.push((later, numbered(1, 2, number, is_ring, lane)));
+                frames.push((later + 1_000, numbered(2, 4, 2 * number, is_ring, lane)));
+                frames.push((
+                    later + 2_000,
+                    numbered(2, 0x101, 2 * number + 1, is_ring, lane),
+                ));
+            }
+            let plain = ipv4(3, 2, 17, &udp(4000, 5000, &[1; 60]));
+            frames.push((now + 500_000, ethernet(3, 2, None, 0x0800, &plain)));
+        }
+        frames.sort();
+        let plan = taken(&[("x.pcap", &pcap(&frames))]).expect("a plan");
+        let loaded = scenario::load("x.yaml", &plan.scenario).into_scenario();
+        let plant = loaded.unwrap_or_else(|words| panic!("{words}\n{}", plan.scenario));
+        let twice = plant.network.iter_nodes().filter_map(|(id, node)| {
+            let station = plant.network.end_station(id)?;
+            Some((node.name.clone(), station.redundancy))
+        });
+        let twice: Vec<(String, Option<Redundancy>)> = twice.collect();
+        let prp = Some(Redundancy::Prp);
+        let of = |name: &str, is: Option<Redundancy>| (name.to_owned(), is);
+        let expected = [
+            of("02-00-00-00-00-01", prp),
+            of("10.0.0.2", prp),
+            of("10.0.0.3", None),
+            of("02-00-00-00-00-04", prp),
+            of("unknown", prp),
+        ];
+        assert_eq!(twice, expected, "{}", plan.scenario);
+        // Two networks with a port for each station of theirs.
+        let ports: Vec<usize> = plant
+            .network
+            .nodes
+            .iter()
+            .filter_map(|node| match &node.kind {
+                NodeKind::Switch(switch) => Some(switch.ports.len()),
+                NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
+            })
+            .collect();
+        assert_eq!(ports, [5, 4]);
+        // What is not seen is assumed; what the trailer says is not.
+        let assumed = plan
+            .assumptions
+            .iter()
+            .filter(|own| own.key.ends_with(".redundancy"));
+        assert_eq!(
+            assumed.count(),
+            if is_ring { 3 } else { 1 },
+            "{}",
+            plan.scenario
+        );
+        let sizes: Vec<u64> = plant.flows.iter().map(|flow| flow.payload.get()).collect();
+        assert_eq!(
+            sizes.iter().filter(|size| **size == 100).count(),
+            3,
+            "{sizes:?}"
+        );
+        let checked = check(&plant, CheckOptions::default()).expect("a run");
+        let counts = checked.counts();
+        let failed = (counts.lost, counts.late, counts.no_answer);
+        assert_eq!(failed, (0, 0, 0), "{}", checked.summary());
+    }
+}
+
 /// What fuzzing has kept: files of every format, most of them broken.
 #[test]
 fn the_corpus() {
@@ -254,6 +344,27 @@ fn what_no_flow_can_say_is_found() {
         assert!(codes.contains(&Code::NotRead), "{kind:?}: {codes:?}");
         assert!(plan.scenario.contains("dscp: 46"), "UDP keeps its own");
     }
+}
+
+/// Bursts that are rare, which a short run has more often: what they cost then, a station can do.
+#[test]
+fn rare_bursts_overload_no_assumed_stack() {
+    let frame = ethernet(
+        1,
+        2,
+        None,
+        0x0800,
+        &ipv4(1, 2, 17, &udp(4000, 5000, &[0; 60])),
+    );
+    let mut frames = Vec::new();
+    for burst in 0..4_u64 {
+        for number in 0..5_000 {
+            let at = burst * 30_000_000_000 + number * 2_000 * (1 + number % 3);
+            frames.push((at, frame.clone()));
+        }
+    }
+    frames.sort();
+    taken(&[("x.pcap", &pcap(&frames))]).expect("a plan");
 }
 
 /// Bulk alone, and a flow each day beside one each millisecond: a run of a day would not end.

@@ -1,5 +1,5 @@
 //! Copies of frames that redundant networks send twice: those of HSR rings and PRP networks (IEC
-//! 62439-3), which number the frames of each station.
+//! 62439-3), which number the frames of each station; and which stations send them.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,17 @@ struct Window {
     known: u128,
 }
 
+/// How a station is in the network, by the frames that it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attached {
+    /// To one network: its frames have no numbers.
+    Once,
+    /// To two networks (PRP).
+    Twice,
+    /// To a ring (HSR).
+    Ring,
+}
+
 /// What has come, and how many copies.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
@@ -27,9 +38,40 @@ pub(super) struct Copies {
     pub(super) twins: u64,
     /// Frames that have a number.
     pub(super) numbered: u64,
+    /// Stations that have sent.
+    senders: BTreeMap<Mac, Attached>,
 }
 
 impl Copies {
+    /// Notes who has sent a frame, and how it is attached. One frame with a number says it.
+    pub(super) fn note(&mut self, from: Mac, own: Option<Numbered>) {
+        let attached = match own {
+            None => Attached::Once,
+            Some(own) if own.is_ring => Attached::Ring,
+            Some(_) => Attached::Twice,
+        };
+        let is_full = self.senders.len() >= MAX_STATIONS;
+        if is_full && !self.senders.contains_key(&from) {
+            return;
+        }
+        let known = self.senders.entry(from).or_insert(attached);
+        if attached != Attached::Once {
+            *known = attached;
+        }
+    }
+
+    /// Returns how a station is attached; `None` if it has sent nothing.
+    pub(super) fn attached(&self, station: Mac) -> Option<Attached> {
+        self.senders.get(&station).copied()
+    }
+
+    /// Returns whether all frames with numbers are of a ring; `None` if there are none.
+    pub(super) fn is_ring(&self) -> Option<bool> {
+        let has = |wanted| self.senders.values().any(|own| *own == wanted);
+        let [twice, ring] = [Attached::Twice, Attached::Ring].map(has);
+        (twice || ring).then_some(!twice)
+    }
+
     /// Takes a frame at a point; returns whether it is the copy of one that has come there.
     pub(super) fn is_copy(&mut self, interface: usize, from: Mac, own: Numbered) -> bool {
         self.numbered += 1;

@@ -182,10 +182,10 @@ impl Learner {
             names: &[],
             ways: &seen.ways,
         };
-        let (streams, flows) = (&seen.streams, &found.flows);
+        let (streams, flows) = ((&seen.streams, &seen.copies), &found.flows);
         let (scenario, assumptions) = write::write(&[], title, &points, streams, flows, options);
         let sizes = |path: &Path| {
-            let same = streams.all.iter().filter(|own| own.key.path == *path);
+            let same = seen.streams.all.iter().filter(|own| own.key.path == *path);
             let sizes = same.flat_map(|own| [own.least, own.most]);
             sizes.collect::<std::collections::BTreeSet<usize>>().len()
         };

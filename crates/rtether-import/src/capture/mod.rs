@@ -191,6 +191,7 @@ impl Seen {
             let data = segment.explicit;
             self.connections.read(data, [from, to], self.packets);
         }
+        self.copies.note(from, frame.numbered);
         if let Some(own) = frame.numbered
             && self.copies.is_copy(interface, from, own)
         {
@@ -207,10 +208,10 @@ impl Seen {
             twins,
             numbered,
             ..
-        } = self.copies;
+        } = &self.copies;
         let notes = [
             (
-                numbered > 0,
+                *numbered > 0,
                 Code::Redundancy,
                 format!(
                     "{numbered} frames have 6 octets more, of HSR or PRP; {rings} of them are copies in rings and {twins} in networks, which count once"
@@ -346,7 +347,7 @@ pub(crate) fn import(sources: Vec<Source<'_>>, options: &Options) -> Result<Plan
         &head,
         &plain(title, 80),
         &points,
-        &seen.streams,
+        (&seen.streams, &seen.copies),
         &found.flows,
         options,
     );

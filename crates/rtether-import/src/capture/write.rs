@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rtether_model::quantity::Duration;
 
+use super::copies::{Attached, Copies};
 use super::flows::{Flow, Release, Why};
 use super::frame::Mac;
 use super::label;
@@ -131,6 +132,20 @@ impl Network {
 }
 
 impl Network {
+    /// Returns the least gap between releases of a sporadic flow and the mean one, as they are
+    /// written: so that a short run shows some.
+    fn gaps(&self, flow: &Flow) -> [Duration; 2] {
+        let Release::Sporadic { least, mean, .. } = &flow.release else {
+            return [Duration::ZERO; 2];
+        };
+        let run = Duration::from_ms(self.duration).as_ps();
+        // Stamps may be equal; frames on one link are not.
+        let apart = self.wire_time(u128::from(flow.octets()));
+        let least = Duration::from_ps(least.as_ps().max(apart).min(run / 2));
+        let most = least.max(Duration::from_ps(run / 20));
+        [least, (*mean).max(least).min(most)]
+    }
+
     /// Returns the picoseconds that octets take on a link.
     fn wire_time(&self, octets: u128) -> i64 {
         let time = octets * 8 * BIT / u128::from(self.rate.max(1));
@@ -197,7 +212,7 @@ pub(super) fn write(
     head: &[String],
     title: &str,
     points: &Points<'_>,
-    streams: &Streams,
+    (streams, copies): (&Streams, &Copies),
     flows: &[Flow],
     options: &Options,
 ) -> (String, Vec<Assumption>) {
@@ -209,8 +224,8 @@ pub(super) fn write(
     sheet.line("rtether: 1");
     sheet.line(&format!("name: {}", scalar(title)));
     sheet.line("");
-    let stations = Stations::name(streams, flows, &network);
-    let stacks = stacks(flows);
+    let stations = Stations::name((streams, copies), flows, &network);
+    let stacks = stacks(flows, &network);
     let unknown = network.has_unknown.then_some(None);
     let named: Vec<Option<Mac>> = stations.names.keys().copied().map(Some).collect();
     let all = named.iter().chain(&unknown);
@@ -244,7 +259,7 @@ pub(super) fn write(
 }
 
 /// Returns the stacks of stations, by address; `None` are the members of groups.
-fn stacks(flows: &[Flow]) -> Stacks<Option<Mac>> {
+fn stacks(flows: &[Flow], network: &Network) -> Stacks<Option<Mac>> {
     let mut stacks = Stacks::new("station");
     for flow in flows {
         let frames = flow.size.div_ceil(1400).max(1);
@@ -255,7 +270,10 @@ fn stacks(flows: &[Flow]) -> Stacks<Option<Mac>> {
                 (1, Duration::from_ps(12_000_000_000_000_000 / bits))
             }
             Release::Periodic { period, .. } => (frames, *period),
-            Release::Sporadic { mean, burst, .. } => (frames.saturating_mul(*burst), *mean),
+            Release::Sporadic { burst, .. } => {
+                let [_, mean] = network.gaps(flow);
+                (frames.saturating_mul(*burst), mean)
+            }
         };
         stacks.add(Some(flow.talker), frames, gap);
         stacks.add(flow.listener, frames, gap);
@@ -269,10 +287,42 @@ struct Stations {
     comments: BTreeMap<Mac, String>,
     unknown: String,
     switch: String,
+    second: Option<Second>,
+}
+
+/// A second network, where frames have the numbers of redundant ones.
+struct Second {
+    switch: String,
+    /// Whether a ring (HSR) is what two networks stand for.
+    is_ring: bool,
+    attached: BTreeMap<Mac, Option<Attached>>,
+}
+
+impl Second {
+    /// Returns whether a station is in it: all but those whose own frames have no numbers.
+    fn has(&self, mac: Mac) -> bool {
+        self.attached.get(&mac) != Some(&Some(Attached::Once))
+    }
+
+    /// Writes how a station is in both networks.
+    fn write(&self, sheet: &mut Sheet, (mac, name): (Mac, &str)) {
+        let line = "    redundancy: prp";
+        let key = format!("nodes.{name}.redundancy");
+        match self.attached.get(&mac).copied().flatten() {
+            Some(Attached::Once) => {}
+            Some(Attached::Twice) => sheet.explained(line, "its frames have the trailer of PRP"),
+            Some(Attached::Ring) => {
+                let why = "its frames have the tag of HSR, as long as the trailer of PRP; two \
+                           networks stand for the ring";
+                sheet.assumed(line, &key, why);
+            }
+            None => sheet.assumed(line, &key, "it sends nothing here; as the others do"),
+        }
+    }
 }
 
 impl Stations {
-    fn name(streams: &Streams, flows: &[Flow], network: &Network) -> Self {
+    fn name((streams, copies): (&Streams, &Copies), flows: &[Flow], network: &Network) -> Self {
         let ends = flows
             .iter()
             .flat_map(|flow| [Some(flow.talker), flow.listener]);
@@ -293,11 +343,21 @@ impl Stations {
         } else {
             String::new()
         };
+        let switch = names.take("switch");
+        let second = copies.is_ring().map(|is_ring| Second {
+            switch: names.take("switch B"),
+            is_ring,
+            attached: named
+                .keys()
+                .map(|mac| (*mac, copies.attached(*mac)))
+                .collect(),
+        });
         Self {
             names: named,
             comments,
             unknown,
-            switch: names.take("switch"),
+            switch,
+            second,
         }
     }
 
@@ -309,32 +369,84 @@ impl Stations {
         sheet.line("");
         sheet.line("nodes:");
         for (mac, name) in &self.names {
-            let line = format!(
-                "  {}: {{ stack: {} }}",
-                scalar(name),
-                stacks.of(&Some(*mac))
-            );
-            sheet.explained(&line, self.comments.get(mac).map_or("", String::as_str));
+            self.node(sheet, (*mac, name), &stacks.of(&Some(*mac)));
         }
+        let second = self.second.as_ref();
         if network.has_unknown {
+            let twice = second.map_or("", |_| ", redundancy: prp");
             let line = format!(
-                "  {}: {{ stack: {} }}",
+                "  {}: {{ stack: {}{twice} }}",
                 scalar(&self.unknown),
                 stacks.of(&None)
             );
             let why = "stands for the members of groups, which a capture does not name";
             sheet.assumed(&line, &format!("nodes.{}", self.unknown), why);
         }
-        let key = |key: &str| format!("switches.{}.{key}", self.switch);
-        let ports = self.names.len() + usize::from(network.has_unknown);
+        let members: Vec<(Option<Mac>, &str)> = self.members(network).collect();
+        let twice: Vec<&str> = second.map_or_else(Vec::new, |second| {
+            let members = members.iter();
+            let twice = members.filter(|(mac, _)| mac.is_none_or(|mac| second.has(mac)));
+            twice.map(|(_, name)| *name).collect()
+        });
+        let all: Vec<&str> = members.iter().map(|(_, name)| *name).collect();
+        let mut networks = vec![(self.switch.as_str(), all)];
+        networks.extend(second.map(|second| (second.switch.as_str(), twice)));
         sheet.line("");
         sheet.line("switches:");
-        sheet.line(&format!("  {}:", scalar(&self.switch)));
-        sheet.assumed(
-            &format!("    ports: {ports}"),
-            &key("ports"),
-            "one switch; a capture does not show the cables",
-        );
+        for (switch, names) in &networks {
+            self.switch(sheet, switch, names.len());
+        }
+        sheet.line("");
+        sheet.line("links:");
+        let mut number = 0;
+        for (switch, names) in &networks {
+            for (port, name) in (1..).zip(names) {
+                let end = scalar(&format!("{switch}:{port}"));
+                let rate = crate::sheet::rate(network.rate);
+                let line = format!("  - {{ ends: [{}, {end}], rate: {rate} }}", scalar(name));
+                let why = "fast enough for what was seen";
+                sheet.assumed(&line, &format!("links.{number}"), why);
+                number += 1;
+            }
+        }
+    }
+
+    /// Returns all stations with their names, and last what stands for members of groups.
+    fn members(&self, network: &Network) -> impl Iterator<Item = (Option<Mac>, &str)> {
+        let names = self
+            .names
+            .iter()
+            .map(|(mac, name)| (Some(*mac), name.as_str()));
+        let unknown = network.has_unknown.then_some((None, self.unknown.as_str()));
+        names.chain(unknown)
+    }
+
+    fn node(&self, sheet: &mut Sheet, (mac, name): (Mac, &str), stack: &str) {
+        let comment = self.comments.get(&mac).map_or("", String::as_str);
+        let named = scalar(name);
+        match &self.second {
+            Some(second) if second.has(mac) => {
+                sheet.explained(&format!("  {named}:"), comment);
+                sheet.line(&format!("    stack: {stack}"));
+                second.write(sheet, (mac, name));
+            }
+            Some(_) | None => {
+                sheet.explained(&format!("  {named}: {{ stack: {stack} }}"), comment);
+            }
+        }
+    }
+
+    fn switch(&self, sheet: &mut Sheet, name: &str, ports: usize) {
+        let key = |key: &str| format!("switches.{name}.{key}");
+        sheet.line(&format!("  {}:", scalar(name)));
+        let why = match &self.second {
+            None => "one switch; a capture does not show the cables",
+            Some(second) if second.is_ring => {
+                "one switch for each direction of the ring, which is not modeled"
+            }
+            Some(_) => "one switch for each network; a capture does not show the cables",
+        };
+        sheet.assumed(&format!("    ports: {ports}"), &key("ports"), why);
         let why = "store and forward, time of the switch itself";
         sheet.assumed(
             "    latency: { unknown: 1 us .. 10 us }",
@@ -345,20 +457,6 @@ impl Stations {
         sheet.assumed("    queues: 8", &key("queues"), why);
         let why = "no filters: multicast reaches every port";
         sheet.assumed("    multicast: unmanaged", &key("multicast"), why);
-        sheet.line("");
-        sheet.line("links:");
-        let rate = match network.rate {
-            rate if rate >= 1000 => format!("{} Gbit/s", rate / 1000),
-            rate => format!("{rate} Mbit/s"),
-        };
-        let mut names: Vec<&str> = self.names.values().map(String::as_str).collect();
-        names.extend(network.has_unknown.then_some(self.unknown.as_str()));
-        for (number, name) in names.into_iter().enumerate() {
-            let end = scalar(&format!("{}:{}", self.switch, number + 1));
-            let line = format!("  - {{ ends: [{}, {end}], rate: {rate} }}", scalar(name));
-            let why = "fast enough for what was seen";
-            sheet.assumed(&line, &format!("links.{number}"), why);
-        }
     }
 }
 
@@ -476,21 +574,12 @@ impl Writer<'_> {
                 sheet.phase(&self.name, *least, run, self.number);
             }
             Release::Sporadic {
-                least,
-                mean,
-                burst,
-                why,
+                mean, burst, why, ..
             } => {
-                // Stamps may be equal; frames on one link are not.
-                let octets = u128::from(self.flow.octets());
-                let least = least.as_ps().max(self.network.wire_time(octets));
-                let least = Duration::from_ps(least.min(run.as_ps() / 2));
-                let most = least.max(Duration::from_ps(run.as_ps() / 20));
+                let [least, shown] = self.network.gaps(self.flow);
                 self.noted(sheet, &format!("min_gap: {}", time(least)), "min_gap", why);
-                let mean = &(*mean).max(least);
-                let shown = mean.min(&most);
-                if *shown > least {
-                    let why = if shown == mean {
+                if shown > least {
+                    let why = if shown == *mean {
                         "the mean that was seen".to_owned()
                     } else {
                         format!(
@@ -498,7 +587,7 @@ impl Writer<'_> {
                             time(rounded_up(*mean))
                         )
                     };
-                    let line = format!("mean_gap: {}", time(rounded_up(*shown)));
+                    let line = format!("mean_gap: {}", time(rounded_up(shown)));
                     self.assumed(sheet, &line, "mean_gap", &why);
                 }
                 if *burst > 1 {
