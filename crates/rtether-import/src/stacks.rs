@@ -15,8 +15,11 @@ use rtether_model::quantity::Duration;
 
 use crate::sheet::Sheet;
 
-/// Upper ends, in microseconds; the lower one is a tenth.
-const UPPER: [u64; 7] = [200, 100, 50, 20, 10, 5, 2];
+/// Upper ends, in nanoseconds; the lower one is a tenth. The least keeps up with any link: 100 Gbit/s
+/// have 149 million frames a second in both directions together.
+const UPPER: [u64; 15] = [
+    200_000, 100_000, 50_000, 20_000, 10_000, 5_000, 2_000, 1_000, 500, 200, 100, 50, 20, 5, 1,
+];
 /// Parts per million of its time that a device may be busy.
 const BUSY: u128 = 800_000;
 
@@ -42,11 +45,11 @@ impl<K: Ord> Stacks<K> {
         *self.rates.entry(station).or_default() += rate;
     }
 
-    /// Returns the upper end of the cost of a station, in microseconds.
+    /// Returns the upper end of the cost of a station, in nanoseconds.
     fn upper(&self, station: &K) -> u64 {
         let rate = self.rates.get(station).copied().unwrap_or(0);
-        // Microseconds in a million seconds are parts per million of a second, times a million.
-        let fits = |us: &u64| rate * u128::from(*us) <= BUSY * 1_000_000;
+        // Nanoseconds in a million seconds are parts per million of a second, times a thousand million.
+        let fits = |ns: &u64| rate * u128::from(*ns) <= BUSY * 1_000_000_000;
         UPPER
             .into_iter()
             .find(fits)
@@ -62,7 +65,7 @@ impl<K: Ord> Stacks<K> {
         if upper == UPPER[0] {
             return self.name.to_owned();
         }
-        format!("{}-{upper}us", self.name)
+        format!("{}-{}", self.name, span(upper).replace(' ', ""))
     }
 
     /// Writes the stacks of these stations; `why` says what does not state their costs.
@@ -76,14 +79,18 @@ impl<K: Ord> Stacks<K> {
     {
         sheet.line("stacks:");
         let mut upper: Vec<u64> = stations.map(|station| self.upper(station)).collect();
-        upper.sort_unstable_by_key(|us| std::cmp::Reverse(*us));
+        upper.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
         upper.dedup();
-        for us in upper {
-            let name = self.named(us);
-            let least = Duration::from_ns(i64::try_from(us).unwrap_or(0) * 100);
-            let ends = format!("{{ unknown: {} .. {us} us }}", crate::sheet::time(least));
+        for ns in upper {
+            let name = self.named(ns);
+            let least = Duration::from_ps(i64::try_from(ns).unwrap_or(0) * 100);
+            let ends = format!(
+                "{{ unknown: {} .. {} }}",
+                crate::sheet::time(least),
+                span(ns)
+            );
             let line = format!("  {name}: {{ send: {ends}, receive: {ends} }}");
-            let why = if us == UPPER[0] {
+            let why = if ns == UPPER[0] {
                 format!(
                     "{why}: published ones take about 20 to 200 us; `rtether calibrate` measures it"
                 )
@@ -95,9 +102,24 @@ impl<K: Ord> Stacks<K> {
     }
 }
 
+/// Returns nanoseconds in words.
+fn span(ns: u64) -> String {
+    crate::sheet::time(Duration::from_ns(i64::try_from(ns).unwrap_or(0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Oracle: by hand. A frame each 10 ns leaves 8 ns for it, one each microsecond 800 ns.
+    #[test]
+    fn a_device_keeps_up_with_any_link() {
+        let mut stacks = Stacks::new("device");
+        stacks.add("fast", 1, Duration::from_ns(10));
+        stacks.add("slower", 1, Duration::from_us(1));
+        assert_eq!(stacks.of(&"fast"), "device-5ns");
+        assert_eq!(stacks.of(&"slower"), "device-500ns");
+    }
 
     /// Oracle: by hand. 16 000 frames a second leave 50 us each with four fifths of the time.
     #[test]

@@ -14,6 +14,7 @@ use rtether::import::{Code, File, Options, Plan, import, import_all};
 
 use rtether::scenario::{self, Severity};
 use rtether_model::network::{NodeKind, Redundancy};
+use rtether_testkit::Dice;
 
 /// Imports files; what comes of it loads, and says what it warns of.
 fn taken(files: &[(&str, &[u8])]) -> Option<Plan> {
@@ -216,6 +217,197 @@ proptest! {
             .replace("multiplier=\"M\">100<", &format!("multiplier=\"M\">{bitrate}<"));
         taken(&[("x.scd", text.as_bytes())]);
     }
+}
+
+/// Networks that are drawn.
+const DRAWN: u64 = 300;
+
+/// Draws TSN requirements as JSON: intervals, sizes, offsets and tags of any kind, talkers that listen,
+/// streams that have the same name.
+fn requirements(number: u64) -> String {
+    let mut dice = Dice::new(number ^ 0x0CC);
+    let mac = |dice: &mut Dice| format!("00-1B-19-00-00-0{}", 1 + dice.index(4));
+    let streams = (0..1 + dice.index(5)).map(|_| {
+        let from = mac(&mut dice);
+        let listeners = (0..dice.pick(&[1, 1, 1, 2, 3, 0])).map(|index| {
+            let to = mac(&mut dice);
+            let latency = dice.pick(&["0", "1", "400000", "4294967295", "-1"]);
+            format!(
+                r#"{{"index":{index},"end-station-interfaces":[{{"mac-address":"{to}","interface-name":"eth0"}}],"user-to-network-requirements":{{"max-latency":{latency}}}}}"#
+            )
+        });
+        let listeners: Vec<String> = listeners.collect();
+        let group = dice.pick(&["01-00-5E-00-00-2A", "00-1B-19-00-00-02", "FF-FF-FF-FF-FF-FF"]);
+        let pcp = dice.pick(&["0", "6", "7", "8", "-1", "\"x\""]);
+        let vid = dice.pick(&["0", "1", "20", "4094", "4095", "70000"]);
+        let numerator = dice.pick(&["1", "1", "1", "3", "0", "1000000000"]);
+        let denominator = dice.pick(&["1000", "1000", "3", "1", "0", "1000000"]);
+        let frames = dice.pick(&["1", "1", "1", "3", "0", "20"]);
+        let size = dice.pick(&["1", "64", "128", "1500", "1522", "9000", "65535", "0"]);
+        let offsets = dice.pick(&[(0, 0, 0), (5_000, 8_000, 500), (8_000, 5_000, 0), (0, 2_000_000_000, 9_999_999)]);
+        let (early, late, jitter) = offsets;
+        format!(
+            r#"{{"stream-id":"00-1B-19-00-00-01:00-0{}","talker":{{"stream-rank":{{"rank":1}},
+            "end-station-interfaces":[{{"mac-address":"{from}","interface-name":"eth0"}}],
+            "data-frame-specification":[{{"index":0,"ieee802-mac-addresses":{{"destination-mac-address":"{group}"}}}},
+            {{"index":1,"ieee802-vlan-tag":{{"priority-code-point":{pcp},"vlan-id":{vid}}}}}],
+            "traffic-specification":{{"interval":{{"numerator":{numerator},"denominator":{denominator}}},
+            "max-frames-per-interval":{frames},"max-frame-size":{size},"transmission-selection":0,
+            "time-aware":{{"earliest-transmit-offset":{early},"latest-transmit-offset":{late},"jitter":{jitter}}}}},
+            "user-to-network-requirements":{{"num-seamless-trees":1,"max-latency":500000}}}},
+            "listener":[{}]}}"#,
+            dice.index(4),
+            listeners.join(",")
+        )
+    });
+    let streams: Vec<String> = streams.collect();
+    format!(
+        r#"{{"ieee802-dot1q-tsn-config-uni:tsn-uni":{{"domain":[{{"domain-id":"d","cuc":[{{"cuc-id":"1","stream":[{}]}}]}}]}}}}"#,
+        streams.join(",")
+    )
+}
+
+/// Draws a network of INET, and what its applications send: trees, rings, switches that nothing is
+/// connected to, rates and intervals of any kind, queues and shapers.
+fn inet(number: u64) -> [String; 2] {
+    let mut dice = Dice::new(number ^ 0x14E7);
+    let (switches, stations) = (1 + dice.index(3), 2 + dice.index(3));
+    let mut ned = "network Plant extends TsnNetworkBase\n{\n    submodules:\n".to_owned();
+    for switch in 0..switches {
+        let _ = writeln!(ned, "        s{switch}: TsnSwitch;");
+    }
+    for station in 0..stations {
+        let kind = dice.pick(&["TsnDevice", "TsnDevice", "StandardHost"]);
+        let _ = writeln!(ned, "        n{station}: {kind};");
+    }
+    ned.push_str("    connections:\n");
+    let links = [
+        "Eth10M",
+        "Eth100M",
+        "Eth1G",
+        "Eth10G",
+        "EthernetLink",
+        "EthernetLink { datarate = 0bps; }",
+        "EthernetLink { length = 100km; }",
+    ];
+    for station in 0..stations {
+        let (link, switch) = (dice.pick(&links), dice.index(switches));
+        let _ = writeln!(
+            ned,
+            "        n{station}.ethg++ <--> {link} <--> s{switch}.ethg++;"
+        );
+    }
+    let ring = usize::from(dice.index(3) == 0 && switches > 2);
+    for switch in 1..switches + ring {
+        let (link, other) = (dice.pick(&links), switch % switches);
+        let _ = writeln!(
+            ned,
+            "        s{}.ethg++ <--> {link} <--> s{other}.ethg++;",
+            switch - 1
+        );
+    }
+    ned.push_str("}\n");
+    let mut ini = "[General]\nnetwork = Plant\n".to_owned();
+    let run = dice.pick(&["1s", "0s", "1us", "100000s", "0.2s"]);
+    let _ = writeln!(ini, "sim-time-limit = {run}");
+    for station in 0..stations {
+        let to = dice.index(stations);
+        let kind = dice.pick(&[
+            "UdpSourceApp",
+            "UdpSourceApp",
+            "UdpBasicApp",
+            "TcpSessionApp",
+        ]);
+        let size = dice.pick(&[
+            "100B",
+            "0B",
+            "1472B",
+            "1500B - 58B",
+            "64KiB",
+            "intuniform(20, 40) * 1B",
+            "-3B",
+        ]);
+        let gap = dice.pick(&[
+            "1ms",
+            "1ms",
+            "0s",
+            "1ps",
+            "uniform(1ms, 3ms)",
+            "exponential(2ms)",
+            "1ms + exponential(2ms)",
+            "100000s",
+            "-1s",
+        ]);
+        let start = dice.pick(&["0s", "5ms", "uniform(0s, 500us)", "100s"]);
+        let pcp = dice.pick(&["0", "6", "7", "9"]);
+        let app = format!("*.n{station}.app[0]");
+        let _ = writeln!(
+            ini,
+            "*.n{station}.numApps = 1\n{app}.typename = \"{kind}\"\n{app}.io.destAddress = \"n{to}\"\n\
+             {app}.io.destPort = 1000\n{app}.destAddresses = \"n{to}\"\n\
+             {app}.source.packetLength = {size}\n{app}.messageLength = {size}\n\
+             {app}.source.productionInterval = {gap}\n{app}.sendInterval = {gap}\n\
+             {app}.source.initialProductionOffset = {start}\n{app}.startTime = {start}\n\
+             *.n{station}.hasOutgoingStreams = true\n\
+             *.n{station}.bridging.streamIdentifier.identifier.mapping = [{{stream: \"s\", packetFilter: expr(udp.destPort == 1000)}}]\n\
+             *.n{station}.bridging.streamCoder.encoder.mapping = [{{stream: \"s\", pcp: {pcp}}}]"
+        );
+    }
+    let classes = dice.pick(&["1", "2", "4", "8", "0", "9"]);
+    let slope = dice.pick(&["20Mbps", "0bps", "60.5Mbps", "200Gbps"]);
+    let rate = dice.pick(&["100Mbps", "1Gbps", "0bps", "1bps"]);
+    let _ = writeln!(
+        ini,
+        "*.*.eth[*].bitrate = {rate}\n*.s*.hasEgressTrafficShaping = true\n\
+         *.s*.eth[*].macLayer.queue.numTrafficClasses = {classes}\n\
+         *.s*.eth[*].macLayer.queue.transmissionSelectionAlgorithm[1].typename = \"Ieee8021qCreditBasedShaper\"\n\
+         *.s*.eth[*].macLayer.queue.transmissionSelectionAlgorithm[1].idleSlope = {slope}"
+    );
+    [ned, ini]
+}
+
+/// What the loader says of a plant that has less than its flows need, which no import can mend.
+const OVERLOADED: [&str; 2] = [" over a link of ", " add up to "];
+
+/// Imports what was drawn. What is a plan loads; what is none is refused by the import, which knows the
+/// file, and by the loader behind it only for its load.
+fn all_taken(draw: impl Fn(u64) -> Vec<(&'static str, String)>, least: usize) {
+    let mut plans = 0;
+    let mut late = Vec::new();
+    for number in 0..DRAWN {
+        let texts = draw(number);
+        let texts = texts.iter();
+        let texts: Vec<(&str, &[u8])> =
+            texts.map(|(name, text)| (*name, text.as_bytes())).collect();
+        if taken(&texts).is_some() {
+            plans += 1;
+            continue;
+        }
+        let files = texts.iter().map(|(name, octets)| File { name, octets });
+        let files: Vec<File<'_>> = files.collect();
+        let error = import_all(&files, &Options::new()).expect_err("no plan");
+        let is_load = OVERLOADED.iter().any(|words| error.what.contains(words));
+        if error.what.contains("is refused") && !is_load {
+            late.push(format!("{number}: {}", error.what));
+        }
+    }
+    println!("{plans} of {DRAWN} are plans");
+    assert!(late.is_empty(), "{}", late.join("\n"));
+    assert!(plans >= least, "{plans}");
+}
+
+#[test]
+fn requirements_of_streams() {
+    all_taken(|number| vec![("uni.json", requirements(number))], 100);
+}
+
+#[test]
+fn networks_of_inet() {
+    let draw = |number| {
+        let [ned, ini] = inet(number);
+        vec![("Plant.ned", ned), ("omnetpp.ini", ini)]
+    };
+    all_taken(draw, 40);
 }
 
 /// Returns a frame of type 88B5 with the number of HSR or of PRP.
