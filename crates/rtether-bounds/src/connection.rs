@@ -190,10 +190,16 @@ impl Pattern {
     }
 }
 
-/// Returns whether the messages of a flow may be proved to leave at once.
+/// Returns whether the messages of a flow may be proved to leave at once. Those to the own station are
+/// not tried: segments and acknowledgments of both ends wait for each other in one stack.
 pub(crate) fn may_be_prompt(network: &Network, flow: &Flow) -> bool {
     let is_stream = flow.connection.is_some() && flow.delivery == Delivery::Unicast;
-    is_stream && is_regular(flow) && !may_overtake(network, flow) && !is_redundant(network, flow)
+    let is_between = !flow.listeners.contains(&flow.talker);
+    is_stream
+        && is_between
+        && is_regular(flow)
+        && !may_overtake(network, flow)
+        && !is_redundant(network, flow)
 }
 
 /// Returns whether the copies of two networks may change the order of segments.

@@ -441,6 +441,15 @@ impl Walker<'_> {
         if !is_exchange(way.flow) {
             self.pass_tasks(way.from, station, &mut token, true);
             self.pass_stack(way.from, station, way, &mut token, true);
+            if way.to == Some(way.from) {
+                // It turns round at the bottom of the stack.
+                self.pass_stack(way.from, station, way, &mut token, false);
+                self.pass_tasks(way.from, station, &mut token, false);
+                // A station that takes no time has no place where a packet could be.
+                let is_somewhere = token.visit != NONE;
+                deliveries.extend(is_somewhere.then_some((way.from, token)));
+                return Ok(deliveries);
+            }
             self.resolve(way, &mut token);
             self.keep_gap(way, &mut token);
         }

@@ -428,6 +428,8 @@ impl Flow {
             return Some("its frames are held for a gap");
         } else if !self.routes.is_empty() {
             return Some("it has a route of its own");
+        } else if self.listeners.contains(&self.talker) {
+            return Some("it does not leave its station");
         } else if self.listeners.len() > Admission::LISTENERS {
             return Some("it has more than 200 listeners");
         }
@@ -461,6 +463,8 @@ impl Flow {
             Some("its listeners send frames back, and a gap is for one way")
         } else if self.is_fragmented() {
             Some("its datagrams are fragmented")
+        } else if self.listeners.contains(&self.talker) {
+            Some("it does not leave its station")
         } else if self.delivery == Delivery::Unicast && self.listeners.len() > 1 {
             Some("it sends one frame to each of several listeners")
         } else if talker.is_some_and(|own| own.layer.is_some() || own.tasks.is_some()) {

@@ -251,13 +251,17 @@ impl Routing {
     /// Returns the hops of a flow to one listener, checked against VLAN membership: its route, if it
     /// has one, else the shortest path, or the only shortest one inside its VLAN.
     ///
-    /// A multicast frame takes the branch of its tree that leads to the listener.
+    /// A multicast frame takes the branch of its tree that leads to the listener. There are no hops
+    /// to the talker itself.
     pub fn flow_path(
         &self,
         network: &Network,
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
+        if listener == flow.talker {
+            return Ok(Vec::new());
+        }
         if self.has_two_ports(flow.talker) {
             return self.flow_paths(network, flow, listener).map(first_of);
         }
@@ -280,6 +284,9 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
+        if listener == flow.talker {
+            return Ok(Vec::new());
+        }
         if self.has_two_ports(listener) {
             return self.answer_paths(network, flow, listener).map(first_of);
         }

@@ -262,8 +262,8 @@ pub(super) static NOT_AN_END_STATION: Code = error(
 );
 pub(super) static FLOW_TO_ITSELF: Code = error(
     "flow-to-itself",
-    "A flow ends where it starts, or names a listener twice.",
-    "Frames to oneself do not leave the station.",
+    "A flow to its own station needs more than a stack, or a flow names a listener twice.",
+    "Packets to oneself turn round in the stack: they meet no group, route, gap or middleware.",
 );
 pub(super) static NO_ROUTE: Code = error(
     "no-route",

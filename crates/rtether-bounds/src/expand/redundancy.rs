@@ -53,12 +53,14 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns whether the talker or a listener of a flow is in two networks.
+    /// Returns whether the talker or a listener of a flow is in two networks, and not the same station.
     pub(super) fn is_double(&self, flow: &Flow, listener: NodeId) -> bool {
-        [flow.talker, listener].into_iter().any(|node| {
-            let station = self.network.end_station(node);
-            station.is_some_and(|own| own.redundancy.is_some())
-        })
+        let ends = [flow.talker, listener];
+        listener != flow.talker
+            && ends.into_iter().any(|node| {
+                let station = self.network.end_station(node);
+                station.is_some_and(|own| own.redundancy.is_some())
+            })
     }
 
     /// Adds a stream for each copy that gets to a listener or, of its answer, back to the talker.

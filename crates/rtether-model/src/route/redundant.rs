@@ -19,7 +19,7 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Vec<Hop>>, RouteError> {
-        if !self.has_two_ports(flow.talker) {
+        if listener == flow.talker || !self.has_two_ports(flow.talker) {
             return Ok(vec![self.flow_path(network, flow, listener)?]);
         }
         self.each_by_port(network, flow.talker, |first| {
@@ -45,7 +45,7 @@ impl Routing {
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Vec<Hop>>, RouteError> {
-        if !self.has_two_ports(listener) {
+        if listener == flow.talker || !self.has_two_ports(listener) {
             return Ok(vec![self.answer_path(network, flow, listener)?]);
         }
         self.each_by_port(network, listener, |first| {

@@ -1,7 +1,7 @@
 //! Flows: talker, listeners, protocol.
 
 use rtether_model::flow::{Delivery, Flow, Ports, Reply, Tag, TcpParameters, Traffic};
-use rtether_model::network::{NodeId, Vid};
+use rtether_model::network::{NodeId, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, RtpsVersion};
 
@@ -65,7 +65,7 @@ fn flow(
     }
     let description = description(reader, fields);
     let talker = talker(reader, fields, plant);
-    let listeners = listeners(reader, fields, plant, talker);
+    let listeners = listeners(reader, fields, plant);
     let encapsulation = encapsulation(reader, fields);
     let kind = traffic::kind(reader, fields, encapsulation);
     let tag = tag(reader, fields);
@@ -90,6 +90,9 @@ fn flow(
     bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
     one_listener(reader, fields, kind, &listeners);
+    if let Some(talker) = talker.as_ref().filter(|own| listeners.contains(&own.value)) {
+        to_itself(reader, fields, plant, talker, (encapsulation, delivery));
+    }
     let ends = Ends {
         talker: talker.as_ref().map(|talker| talker.value),
         listeners: &listeners,
@@ -179,12 +182,7 @@ pub(super) fn station(
     Some(id)
 }
 
-fn listeners(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    plant: &Plant,
-    talker: Option<At<NodeId>>,
-) -> Vec<NodeId> {
+fn listeners(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Vec<NodeId> {
     reader.require(fields, "to");
     let Some(entry) = fields.get("to") else {
         return Vec::new();
@@ -206,14 +204,7 @@ fn listeners(
         let Some(id) = station(reader, &fields.owner, plant, name, item.span, "listener") else {
             continue;
         };
-        if let Some(talker) = talker.filter(|talker| talker.value == id) {
-            let title = format!("{} sends to itself", fields.owner);
-            let label = "the talker is a listener";
-            reader.report(
-                Diagnostic::new(&codes::FLOW_TO_ITSELF, title, item.span, label)
-                    .also(talker.span, "talker"),
-            );
-        } else if !seen.insert(id) {
+        if !seen.insert(id) {
             let title = format!("{} names {} twice", fields.owner, quote(name));
             let label = "already a listener";
             reader.report(Diagnostic::new(
@@ -312,6 +303,50 @@ fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -
         );
     }
     delivery
+}
+
+/// Reports a flow to its own station that needs more than its stack: what leaves by a port, and
+/// samples, which a participant of RTPS hands to its own readers without a datagram.
+fn to_itself(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    talker: &At<NodeId>,
+    (over, delivery): (Encapsulation, Delivery),
+) {
+    let station = plant.network.end_station(talker.value);
+    let takes_time = station.is_some_and(|own| own.stack != Stack::Zero || own.tasks.is_some());
+    let (why, help) = if delivery == Delivery::Multicast {
+        (
+            "a group has other members",
+            "write another flow, with `delivery: unicast`",
+        )
+    } else if matches!(over, Encapsulation::Rtps { .. }) {
+        (
+            "a participant of RTPS keeps samples for its own readers",
+            "write `over: udp`, with 48 octets more for the headers",
+        )
+    } else if fields.has("route") {
+        ("a route leaves the station", "remove `route`")
+    } else if !takes_time {
+        (
+            "its stack takes no time",
+            "give the station a stack that does, such as `stack: { send: 20 us, receive: 20 us }`",
+        )
+    } else if fields.has("gap") {
+        ("no port keeps a gap for it", "remove `gap`")
+    } else {
+        return;
+    };
+    let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
+    let title = format!("{} cannot send to its own station: {why}", fields.owner);
+    let diagnostic = Diagnostic::new(
+        &codes::FLOW_TO_ITSELF,
+        title,
+        place,
+        "the talker is a listener",
+    );
+    reader.report(diagnostic.also(talker.span, "talker").help(help));
 }
 
 /// Reports several listeners of traffic that follows the answers of one.

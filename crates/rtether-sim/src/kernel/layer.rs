@@ -77,7 +77,9 @@ impl Simulation {
         id: u32,
         observer: &mut O,
     ) {
-        if self.pool.get(id).has(OUTBOUND) {
+        if self.pool.get(id).has(OUTBOUND) && self.pool.get(id).destination == index {
+            self.turn_round(index, id, observer);
+        } else if self.pool.get(id).has(OUTBOUND) {
             let resolves = self.stations[index as usize].resolves();
             if !(resolves && self.holds_back(index, id, observer)) {
                 self.hand_down(index, id, observer);

@@ -265,12 +265,31 @@ impl Simulation {
         if station.layer().is_some() {
             self.leave_layered_stack(index, id, observer);
         } else if self.pool.get(id).has(OUTBOUND) {
+            if self.pool.get(id).destination == index {
+                return self.turn_round(index, id, observer);
+            }
             if station.resolves() && self.holds_back(index, id, observer) {
                 return;
             }
             self.hand_to_port(index, id, observer);
         } else {
             self.deliver(index, id, observer);
+        }
+    }
+
+    /// Passes a packet of a station to itself from the bottom of the stack back up: it meets no
+    /// address resolution, gap, layer or port.
+    #[cold]
+    pub(super) fn turn_round<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let packet = self.pool.get_mut(id);
+        packet.put(OUTBOUND, false);
+        packet.put(TAGGED, false);
+        if self.stations[index as usize].layer().is_some() {
+            self.receive_layered(index, id, observer);
+        } else if self.stations[index as usize].servers() == 0 {
+            self.deliver(index, id, observer);
+        } else {
+            self.enter_stack(index, id, observer);
         }
     }
 

@@ -78,6 +78,8 @@ fn obstacle(flow: &Flow) -> Option<&'static str> {
         Some("it is bulk traffic")
     } else if flow.delivery == Delivery::Multicast {
         Some("it is multicast; samples are sent to each reader")
+    } else if flow.listeners.contains(&flow.talker) {
+        Some("it goes to its own station, whose participant keeps samples for its own readers")
     } else if largest(flow) > largest_sample(flow) {
         Some("its samples exceed the limit of the RTPS engine")
     } else {

@@ -21,6 +21,7 @@ mod ingress;
 mod layer;
 mod messages;
 mod mirror;
+mod own;
 mod publications;
 mod random;
 mod redundancy;

@@ -22,6 +22,7 @@ mod helped;
 mod incremental;
 mod layers;
 mod messages;
+mod own;
 mod plant;
 mod policed;
 mod polls;
@@ -198,6 +199,11 @@ fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
             let routing = Routing::new(&plant.network);
             let listener = dice.pick(&flow.listeners);
             let path = routing.flow_path(&plant.network, flow, listener).unwrap();
+            if path.is_empty() {
+                // To its own station: it meets others in the stack.
+                let spread = dice.pick(&[1, 20_000_000, 150_000_000, 1_000_000_000]);
+                return with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, spread)));
+            }
             // Mostly the last hop, where all disturbing flows have joined.
             let hop = if dice.chance(60) {
                 path.len() - 1
