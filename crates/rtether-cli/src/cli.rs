@@ -63,6 +63,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export",
             "schema",
             "reproduce",
+            "volume",
             "completions",
             "man",
         ],

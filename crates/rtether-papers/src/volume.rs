@@ -1,56 +1,12 @@
-//! `skeie-volume`: traffic volume of a substation (000 Skeie, section III; R3).
+//! `skeie-volume`: traffic volume of a substation (000 Skeie, section III; R3), by
+//! [`rtether::volume`], whose parameters `rtether volume` takes.
+
+use rtether::volume::Volume;
 
 use crate::prelude::*;
 
-/// Sampled values in a substation.
-///
-/// The paper's arithmetic uses 60 octets of overhead per packet, a round figure between 54 (with
-/// preamble) and 66 (with gap).
-struct Volume {
-    samples_per_second: u64,
-    phases: u64,
-    points: u64,
-    destinations: u64,
-    payload: u64,
-}
-
-const OVERHEAD: u64 = 60;
-
 /// Packets per second in the paper, rounded up for administrative data.
 const PAPER_PACKETS: u64 = 140_000;
-
-const UNICAST: Volume = Volume {
-    samples_per_second: 1440,
-    phases: 3,
-    points: 8,
-    destinations: 4,
-    payload: 32,
-};
-/// One frame goes to all destinations.
-const MULTICAST: Volume = Volume {
-    destinations: 1,
-    ..UNICAST
-};
-/// All three phases are in one packet.
-const THREE_PHASE: Volume = Volume {
-    phases: 1,
-    payload: UNICAST.payload * UNICAST.phases,
-    ..UNICAST
-};
-
-impl Volume {
-    const fn packets_per_second(&self) -> u64 {
-        self.samples_per_second * self.phases * self.points * self.destinations
-    }
-
-    const fn bits_per_packet(&self) -> u64 {
-        (self.payload + OVERHEAD) * 8
-    }
-
-    fn mbps(&self) -> f64 {
-        count_f64(self.packets_per_second() * self.bits_per_packet()) / 1e6
-    }
-}
 
 #[allow(
     clippy::unnecessary_wraps,
@@ -58,11 +14,14 @@ impl Volume {
 )]
 pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     page.analysis("Traffic volume of a substation");
-    let bits = UNICAST.bits_per_packet();
+    let rows = Volume::PRINTED.rows();
+    let [unicast, multicast, three_phase, _] = rows.expect("three samples fit a frame");
+    let bits = unicast.bits;
     let rounded = count_f64(PAPER_PACKETS * bits) / 1e6;
     let product = format!("{PAPER_PACKETS} packets/s x {bits} bit = {rounded:.1} Mbit/s");
     page.check("C001", [rounded], product);
-    let volumes = [MULTICAST, THREE_PHASE, UNICAST].map(|volume| volume.mbps());
+    let volumes = [multicast, three_phase, unicast].map(|row| count_f64(row.bps()) / 1e6);
+    let packets = unicast.packets;
     let [multicast, three_phase, unicast] = volumes.map(|mbps| format!("{mbps:.1} Mbit/s"));
     page.judge(
         "C002",
@@ -72,8 +31,8 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
     );
     page.compare(reference::values("skeie-volume"), |value| {
         let ours = match (&*value.subject, &*value.condition) {
-            ("sampling_rate", _) => format!("{} Hz", UNICAST.samples_per_second),
-            ("packet_rate", _) => format!("{} packets/s", UNICAST.packets_per_second()),
+            ("sampling_rate", _) => format!("{} Hz", Volume::PRINTED.samples),
+            ("packet_rate", _) => format!("{} packets/s", packets),
             ("packet_size", _) => format!("{bits} bit"),
             ("data_volume", "unicast") => unicast.clone(),
             ("data_volume", "multicast") => multicast.clone(),
@@ -82,6 +41,12 @@ pub(crate) fn run(page: &mut Page, _: &Progress) -> Outcome {
         };
         Some((value.name(), ours))
     });
+    page.row(
+        "share of Gigabit Ethernet, unicast",
+        "named as a remedy, no number",
+        format!("{:.0} %", volumes[2] / 10.0),
+        "000 Skeie III",
+    );
     page.note(
         "The printed 50 Mbit/s for three phases in one packet is 57.5 Mbit/s by the paper's own \
          arithmetic; the printed 140 000 packets/s round 138 240 up for administrative data.",

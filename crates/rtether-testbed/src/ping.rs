@@ -9,7 +9,7 @@ use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
 use rtether_live::meter::Meter;
 use rtether_model::quantity::Instant;
 use rtether_proto::probe::cndep::Profile;
-use rtether_proto::probe::{Codec, Event, Prober, Request, details};
+use rtether_proto::probe::{Codec, Command, Event, Prober, Request, details};
 
 use super::watchers::{gaps, watchers};
 use super::{
@@ -146,6 +146,18 @@ fn payload(options: &PingOptions, codec: &Codec) -> usize {
     request.len()
 }
 
+/// Returns the command of CNDEP as tables name it; empty for other protocols.
+fn command(options: &PingOptions) -> String {
+    if options.via != Via::Cndep {
+        return String::new();
+    }
+    match &options.command {
+        Command::Test => "TEST".to_owned(),
+        Command::Get(id) => format!("GET {id}"),
+        Command::Set(id, _) => format!("SET {id}"),
+    }
+}
+
 fn measure<L: Link>(
     options: &PingOptions,
     link: L,
@@ -164,6 +176,7 @@ fn measure<L: Link>(
     let mut measurement = Measurement::new(Subject {
         target: options.target.clone(),
         via: options.via.name().to_owned(),
+        command: command(options),
         payload,
         series: options.config.series,
         samples: options.config.samples,

@@ -32,7 +32,8 @@
 //! many values and seeds of one scenario; `study` is their file, `sample` draws values, `point` is
 //! one run with its name and result, `answer` what all results tell), `compare` (the plant under
 //! each access scheme), `csma` (closed forms of shared Ethernet), `meter` (statistics of round
-//! trips), `measured` (measurements shown beside simulation and bound).
+//! trips), `measured` (measurements shown next to simulation and bound), `volume` (what flows send on
+//! each link, with their frames multiplied out).
 //!
 //! **Invariant:** it does not print, exit or read arguments, and depends on no operating system:
 //! sockets and threads of a host are those of `rtether-testbed`; `cargo xtask test` compiles it for
@@ -67,6 +68,7 @@ pub mod sweep;
 mod touching;
 pub mod trace;
 pub mod verdict;
+pub mod volume;
 pub mod watch;
 pub mod why;
 

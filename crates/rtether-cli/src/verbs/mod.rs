@@ -18,6 +18,7 @@ mod schema;
 mod sim;
 mod strict;
 mod sweep;
+mod volume;
 mod why;
 
 /// What needs sockets, namespaces and time stamps of Linux.
@@ -57,6 +58,8 @@ pub(crate) enum Verb {
     Admit(Deferred<admit::AdmitArgs>),
     /// Find the highest load of other traffic that deadlines allow
     Limit(Deferred<limit::LimitArgs>),
+    /// Multiply out the traffic of sampled values
+    Volume(Deferred<volume::VolumeArgs>),
     #[command(flatten)]
     Host(host::HostVerb),
     /// Write a commented scenario that already passes
@@ -88,6 +91,7 @@ impl Verb {
             Self::Bound(arguments) => bound::run(arguments),
             Self::Admit(arguments) => admit::run(arguments),
             Self::Limit(arguments) => limit::run(arguments),
+            Self::Volume(arguments) => volume::run(arguments),
             Self::Host(verb) => verb.run(),
             Self::New(arguments) => new::run(arguments),
             Self::Import(arguments) => import::run(arguments),

@@ -134,6 +134,7 @@ pub(crate) fn ask(
     let mut measurement = Measurement::new(Subject {
         target: format!("domain {}", options.participant.domain),
         via: options.via.name().to_owned(),
+        command: String::new(),
         payload: options.payload,
         series: options.config.series,
         samples: options.config.samples,

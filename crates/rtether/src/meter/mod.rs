@@ -35,6 +35,8 @@ pub struct Subject {
     pub target: String,
     /// Protocol: `udp`, `raw`, `icmp`, `cndep`.
     pub via: String,
+    /// Command of CNDEP, such as `GET 3`; empty for other protocols.
+    pub command: String,
     /// Octets of the payload of a request.
     pub payload: usize,
     /// Number of series.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measurement, Misses, Outlier, Settling, Statistics, split};
+use super::{Measurement, Misses, Outlier, Settling, Statistics, Subject, split};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Rows, Screen, Table};
 use crate::report::text::{plural, time};
@@ -78,7 +78,7 @@ impl Render for Measurement {
             table.number(title, name, |(_, row)| of(row))
         };
         let table = STATISTICS.into_iter().fold(table, add);
-        table.done()
+        with_subject(table, &self.subject).done()
     }
 
     /// Everything except the samples, schema `rtether.ping/1`.
@@ -273,6 +273,7 @@ fn json(measurement: &Measurement) -> String {
         "schema": "rtether.ping/1",
         "target": subject.target,
         "via": subject.via,
+        "command": (!subject.command.is_empty()).then_some(&subject.command),
         "payload_bytes": subject.payload,
         "all": measurement.all().as_ref().map_or(Value::Null, statistics),
         "without_stalls": measurement.without_hit().as_ref().map_or(Value::Null, statistics),
@@ -308,12 +309,21 @@ fn json(measurement: &Measurement) -> String {
 
 /// Returns one row per round trip, in the order of the replies (R128).
 pub fn samples(measurement: &Measurement) -> Table {
-    Table::of(&measurement.samples)
+    let table = Table::of(&measurement.samples)
         .file("series", |sample| sample.series)
         .file("sequence", |sample| sample.sequence)
         .file("sent_at_ns", |sample| sample.sent_at.since_start())
         .file("round_trip_ns", |sample| sample.round_trip)
         .file("is_reordered", |sample| sample.is_reordered)
-        .file("is_hit_by_stall", |sample| measurement.is_hit(sample))
-        .done()
+        .file("is_hit_by_stall", |sample| measurement.is_hit(sample));
+    with_subject(table, &measurement.subject).done()
+}
+
+/// Adds in every row what was asked, and whom: rows of several controllers go into one file.
+fn with_subject<T>(table: Rows<T>, subject: &Subject) -> Rows<T> {
+    let table = table.file("target", |_| subject.target.as_str());
+    let has_command = !subject.command.is_empty();
+    table.file("command", |_| {
+        has_command.then_some(subject.command.as_str())
+    })
 }

@@ -23,6 +23,7 @@ fn measured(series: &[&[i64]]) -> Measurement {
     let subject = Subject {
         target: "10.0.0.2".into(),
         via: "udp".into(),
+        command: String::new(),
         payload: 64,
         series: u32::try_from(series.len()).expect("few"),
         samples: u32::try_from(series[0].len()).expect("few"),
@@ -161,9 +162,33 @@ fn every_output_says_the_same() {
     let rows = measurement.rows().csv();
     assert_eq!(rows.lines().count(), 1 + 2 + 1, "{rows}");
     let raw = samples(&measurement).csv();
-    assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0,0"), "{raw}");
+    assert_eq!(
+        raw.lines().nth(1),
+        Some("0,0,0,9000,0,0,10.0.0.2,"),
+        "{raw}"
+    );
     let metrics = prometheus(&measurement);
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
+}
+
+/// Oracle: R128: each row has the command and the controller, and so have summaries.
+#[test]
+fn rows_name_command_and_controller() {
+    let mut measurement = measured(&[&[9, 2]]);
+    measurement.subject.command = "GET 3".into();
+    let raw = samples(&measurement).csv();
+    let lines: Vec<&str> = raw.lines().collect();
+    assert!(lines[0].ends_with(",target,command"), "{raw}");
+    assert_eq!(lines[1], "0,0,0,9000,0,0,10.0.0.2,GET 3");
+    let summary = measurement.rows().csv();
+    assert!(
+        summary
+            .lines()
+            .all(|line| line.ends_with(",10.0.0.2,GET 3") || line.ends_with(",target,command")),
+        "{summary}"
+    );
+    let document: serde_json::Value = serde_json::from_str(&measurement.json()).expect("JSON");
+    assert_eq!(document["command"], "GET 3");
 }
 
 /// Oracle: by hand; two cores see the first gap. What is called a stall is what was seen, and a round
