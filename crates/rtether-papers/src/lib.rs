@@ -17,6 +17,7 @@ mod backoff;
 mod basis;
 mod beside;
 mod bucket;
+mod buses;
 #[cfg(test)]
 mod calibrated;
 mod deadline;
@@ -39,7 +40,9 @@ mod plant;
 mod prelude;
 mod prio;
 pub mod reference;
+mod share;
 mod substation;
+mod synchronization;
 mod valentim;
 mod volume;
 
@@ -162,8 +165,12 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-prio-table3", prio::tables::run),
     ("skeie-prio-switch-strip", prio::strip::run),
     ("skeie-prio-taskprio", prio::tasks::run),
+    ("skeie-buses", buses::run),
+    ("skeie-share", share::run),
+    ("skeie-sync", synchronization::run),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
+    ("kweon-smoothing", kweon::smoothing::run),
     ("kweon-linux-rtonly", kweon::rt_only::run),
     ("kweon-linux-nongreedy", kweon::nongreedy::run),
     ("kweon-linux-sequence", kweon::sequence::run),

@@ -13,15 +13,28 @@ pub(crate) enum Protocol {
     Icmp,
     /// Command TEST and reply OK over UDP, each a start delimiter, a code and an end delimiter.
     Cndep,
+    /// Command GET, with the number of a parameter, and reply DATA, with its value too: the second
+    /// run of the catalogue, 2b.
+    Get,
 }
 
 impl Protocol {
+    /// Those with a table in the paper.
     pub(crate) const ALL: [Self; 2] = [Self::Icmp, Self::Cndep];
 
     pub(crate) const fn form(self) -> (Encapsulation, Bytes) {
         match self {
             Self::Icmp => (Encapsulation::Icmp, Bytes::new(56)),
             Self::Cndep => (Encapsulation::Udp, Bytes::new(3)),
+            Self::Get => (Encapsulation::Udp, Bytes::new(4)),
+        }
+    }
+
+    /// Returns the octets of a reply.
+    pub(crate) const fn answer(self) -> Bytes {
+        match self {
+            Self::Icmp | Self::Cndep => self.form().1,
+            Self::Get => Bytes::new(5),
         }
     }
 
@@ -33,7 +46,7 @@ impl Protocol {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Icmp => "icmp",
-            Self::Cndep => "cndep",
+            Self::Cndep | Self::Get => "cndep",
         }
     }
 }
@@ -100,7 +113,7 @@ pub(crate) fn calibrate(protocol: Protocol, board: Board) -> (BitRate, LinearSta
     let (mean, max) = (of("avg") - min, of("max") - min);
     let jitter = match protocol {
         Protocol::Icmp => exponential(mean, of("mdev"), max),
-        Protocol::Cndep => uniform(of("median") - min, mean, max),
+        Protocol::Cndep | Protocol::Get => uniform(of("median") - min, mean, max),
     };
     let stack = LinearStack {
         send: cost,

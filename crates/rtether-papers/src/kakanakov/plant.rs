@@ -1,6 +1,6 @@
 //! Test computer, board, switch and bulk generators (K3, K4, K8).
 
-use rtether_model::flow::{Flow, Traffic};
+use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::network::{
     Network, NodeKind, Pcp, PortVlan, QueueMap, Selection, Stack, Switch, Vid,
 };
@@ -89,13 +89,17 @@ pub(crate) fn cell(
     let mean = measured(protocol, board, 'a', "avg").unwrap_or(INTERVAL);
     let (traffic, interval) = match protocol {
         Protocol::Icmp => (ADAPTIVE, mean),
-        Protocol::Cndep => (periodic(INTERVAL), INTERVAL),
+        Protocol::Cndep | Protocol::Get => (periodic(INTERVAL), INTERVAL),
     };
     let request = common::flow("request", (pc, board_node), protocol.form(), traffic);
-    let mut flows = vec![common::echoed(Flow {
+    let mut flows = vec![Flow {
         start: SETTLED,
+        reply: Some(Reply {
+            payload: protocol.answer(),
+            after: Duration::ZERO,
+        }),
         ..request
-    })];
+    }];
     if scenario == Scenario::Direct {
         plant.link((pc, 0), (board_node, 0), rate);
         return (plant.network, flows);

@@ -20,6 +20,7 @@ pub(crate) mod nt;
 mod plant;
 pub(crate) mod rt_only;
 pub(crate) mod sequence;
+pub(crate) mod smoothing;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The test bed: PCs and a monitoring station on a 10 Mbit/s hub.
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
-use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, TcpParameters, Traffic, Transfer};
 use rtether_model::network::{EndStation, NodeId, NodeKind, Stack};
 use rtether_model::smoother::{Config, Limits, Mode, Rule};
 use rtether_model::wire::Encapsulation;
@@ -141,6 +141,69 @@ pub(crate) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
     let name = "soft real time on a hub (Kweon)";
     let times = (WARMUP + counted, WARMUP);
     (plant::scenario(name, plant.network, flows, times), messages)
+}
+
+/// Where the bulk traffic of a station is smoothed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Station {
+    /// Between IP and the driver.
+    Below(Scheme),
+    /// By its program, which writes at the fixed rate.
+    AboveTcp,
+}
+
+/// Rate of 1500 octets every 36 ms.
+const PACED: BitRate = BitRate::from_bps(333_333);
+
+/// Returns a plant with two PCs and the monitor, and messages between the PCs; the number of message
+/// flows; and the first PC. It sends a file of 3 MB from 1 s on, the second one of 1 MB from 3 s on, and
+/// the first receives one of 1 MB from 10 s on.
+pub(crate) fn burst(station: Station, length: Duration) -> (Scenario, u32, NodeId) {
+    let scheme = match station {
+        Station::Below(scheme) => scheme,
+        Station::AboveTcp => Scheme::None,
+    };
+    let layer = || Case::nongreedy(scheme, 2).layer();
+    let mut plant = Plant::default();
+    let hub = plant.hub(RATE, Duration::ZERO, 3);
+    let mut attach = |name: &str, port: u16, layer: Option<Layer>| {
+        let station = EndStation {
+            driver_queue: Bytes::new(10_000_000),
+            layer: layer.map(Box::new),
+            ..EndStation::new(Stack::Zero)
+        };
+        let node = plant.add(name, NodeKind::EndStation(station));
+        plant.link((node, 0), (hub, port), RATE);
+        node
+    };
+    let pcs = [("pc1", 0), ("pc2", 1)].map(|(name, port)| attach(name, port, Some(layer())));
+    let monitor = attach("monitor", 2, None);
+    let [first, second] = pcs;
+    let mut flows = vec![
+        message(&plant, Platform::Linux, first, second),
+        message(&plant, Platform::Linux, second, first),
+    ];
+    for (name, ends, size, start) in [
+        ("file of pc1", (first, monitor), 3_000_000, 1),
+        ("file of pc2", (second, monitor), 1_000_000, 3),
+        ("file for pc1", (monitor, first), 1_000_000, 10),
+    ] {
+        let is_paced = station == Station::AboveTcp && ends.0 != monitor;
+        let traffic = Traffic::Bulk(BulkTraffic {
+            transfers: vec![Transfer {
+                start: Duration::from_secs(start),
+                size: Some(Bytes::new(size)),
+            }],
+            bursts: None,
+            rate: is_paced.then_some(PACED),
+            tcp: TCP,
+        });
+        let form = (Encapsulation::Tcp, TCP.segment);
+        flows.push(flow(name, ends, form, traffic));
+    }
+    let name = "a burst on a hub (Kweon)";
+    let times = (length, Duration::ZERO);
+    (plant::scenario(name, plant.network, flows, times), 2, first)
 }
 
 fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow {

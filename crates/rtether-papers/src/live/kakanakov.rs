@@ -41,7 +41,7 @@ fn cell(
 fn options(protocol: Protocol) -> PingOptions {
     match protocol {
         Protocol::Icmp => lab::round_trips(Via::Icmp, PAYLOAD, ECHOES),
-        Protocol::Cndep => {
+        Protocol::Cndep | Protocol::Get => {
             let mut options = lab::round_trips(Via::Cndep, 0, COMMANDS);
             options.config.interval = Interval::Fixed(INTERVAL);
             options

@@ -15,6 +15,8 @@
 
 mod textbook;
 
+use std::time::Instant;
+
 use rtether::bound;
 use rtether::report::text::real_len;
 use rtether_bounds::Analysis;
@@ -48,6 +50,15 @@ struct PlantBounds {
     hybrid: Vec<Duration>,
     scheduling: Vec<Duration>,
     calculus: Vec<Duration>,
+    /// What each of these took on this host, in that order.
+    cost: [std::time::Duration; 4],
+}
+
+/// Returns a result, and how long it took.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, std::time::Duration) {
+    let begin = Instant::now();
+    let result = work();
+    (result, begin.elapsed())
 }
 
 impl PlantBounds {
@@ -59,11 +70,15 @@ impl PlantBounds {
     ) -> Result<Self, ReproduceError> {
         let mut simulated: Vec<Duration> = Vec::new();
         let mut last = None;
+        let mut runs_took = std::time::Duration::ZERO;
         // Seed zero has all phases equal, which is bad for most streams.
         for seed in 0..=runs {
             let together = ["generate.substation.phase=synchronized"];
             let more: &[&str] = if seed == 0 { &together } else { &[] };
-            let run = Run::new(seed, DURATION_S, &[set, more].concat(), progress)?;
+            let run = || Run::new(seed, DURATION_S, &[set, more].concat(), progress);
+            let (run, took) = timed(run);
+            let run = run?;
+            runs_took += took;
             let maxima = run.record.streams.iter().map(|stream| stream.latency.max);
             if simulated.is_empty() {
                 simulated = maxima.collect();
@@ -74,13 +89,16 @@ impl PlantBounds {
             last = Some(run);
         }
         let scenario = last.expect("at least one run").scenario;
-        let analysis = bound::analyze(&scenario);
+        let (analysis, hybrid_took) = timed(|| bound::analyze(&scenario));
         let plant = Plant::new(&scenario, &analysis)
             .ok_or_else(|| ReproduceError::Scenario("a stream without a bound".into()))?;
         let solve = |method| {
             let endless = || ReproduceError::Scenario(format!("{method:?}: no fixed point"));
-            plant.solve(method).ok_or_else(endless)
+            let (found, took) = timed(|| plant.solve(method));
+            Ok::<_, ReproduceError>((found.ok_or_else(endless)?, took))
         };
+        let (scheduling, scheduling_took) = solve(Method::Scheduling)?;
+        let (calculus, calculus_took) = solve(Method::NetworkCalculus)?;
         let flows = analysis.streams.iter();
         let classes = flows.map(|s| scenario.flows[s.flow.index()].class.clone());
         Ok(Self {
@@ -88,8 +106,9 @@ impl PlantBounds {
             classes: classes.collect(),
             simulated,
             hybrid: own_bounds(&analysis),
-            scheduling: solve(Method::Scheduling)?,
-            calculus: solve(Method::NetworkCalculus)?,
+            scheduling,
+            calculus,
+            cost: [runs_took, hybrid_took, scheduling_took, calculus_took],
         })
     }
 
@@ -153,6 +172,10 @@ pub(crate) fn run(page: &mut Page, progress: &Progress) -> Outcome {
         ));
     }
     page.note("Without file transfers: the arrivals of TCP have no limit.");
+    page.note(
+        "Computing cost is time on this host, another one in each run. The hybrid is the analysis of \
+         rtether with all it finds, whole paths and memory too; the other two are the bare recursions.",
+    );
     page.note(format!(
         "Mean over all streams of bound over largest latency of {RUNS} draws of the phases and \
          of one run with equal phases: {}. The \
@@ -213,6 +236,17 @@ fn show(page: &mut Page, found: &PlantBounds) {
             .replace("circuit breaker", "CB");
         groups.push((short, values.map(|value| column(value, None)).into()));
     }
+    let [runs, hybrid, scheduling, calculus] = found.cost.map(|took| took.as_secs_f64() * 1e3);
+    page.row(
+        format!("computing cost ({name})"),
+        "no number",
+        format!(
+            "{} runs {runs:.0} ms, hybrid {hybrid:.1} ms, scheduling {scheduling:.1} ms, network \
+             calculus {calculus:.1} ms",
+            RUNS + 1
+        ),
+        "000 II",
+    );
     page.columns(
         "The paper has no figure of it.",
         [
@@ -244,6 +278,7 @@ mod tests {
             for pair in found.all().windows(2) {
                 assert_eq!(found.ordered(pair[0], pair[1]), all, "{name}");
             }
+            assert!(found.cost.iter().all(|took| !took.is_zero()), "{name}");
             let [hybrid, scheduling, calculus] = found.pessimism();
             assert!(hybrid < scheduling && scheduling < calculus, "{name}");
         }

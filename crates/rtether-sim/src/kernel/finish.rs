@@ -8,6 +8,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{
     AccessRecord, NodeRecord, PortRecord, Record, Segment, StreamRecord, Tally,
 };
+use rtether_proto::smoother::State;
 
 use super::Simulation;
 use crate::agenda::Agenda;
@@ -54,6 +55,13 @@ impl Simulation {
         let both = self.streams.iter().zip(released);
         both.map(|(stats, released)| stats.tally(released))
             .collect()
+    }
+
+    /// Returns the state of the smoother of a station now; `None` if it has none.
+    pub fn smoother(&self, station: NodeId) -> Option<State> {
+        let mut stations = self.stations.iter();
+        let layer = stations.find(|own| own.node() == station)?.layer()?;
+        self.layers[layer as usize].smoother_state()
     }
 
     /// Returns the counted releases of the flow of each stream.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use rtether_model::quantity::Instant;
 use rtether_model::record::{ClassRecord, LayerRecord, NodeRecord, SmootherRecord};
 use rtether_proto::endnode::{QueueStats, StackInstances};
-use rtether_proto::smoother::Statistics;
+use rtether_proto::smoother::{State, Statistics};
 
 use super::LayerState;
 use super::stack::StackSide;
@@ -52,6 +52,11 @@ impl LayerState {
         }
         record.layer_dropped = self.dropped;
         record.layer = self.record();
+    }
+
+    /// Returns the state of the smoother, if there is one.
+    pub(crate) fn smoother_state(&self) -> Option<State> {
+        self.egress.smoother_state()
     }
 
     /// Returns the counters of the layer; `None` if the station has only tasks.
