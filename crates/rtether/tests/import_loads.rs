@@ -227,7 +227,7 @@ const DRAWN: u64 = 300;
 fn requirements(number: u64) -> String {
     let mut dice = Dice::new(number ^ 0x0CC);
     let mac = |dice: &mut Dice| format!("00-1B-19-00-00-0{}", 1 + dice.index(4));
-    let streams = (0..1 + dice.index(5)).map(|_| {
+    let streams = (0..=dice.index(5)).map(|_| {
         let from = mac(&mut dice);
         let listeners = (0..dice.pick(&[1, 1, 1, 2, 3, 0])).map(|index| {
             let to = mac(&mut dice);
@@ -267,11 +267,8 @@ fn requirements(number: u64) -> String {
     )
 }
 
-/// Draws a network of INET, and what its applications send: trees, rings, switches that nothing is
-/// connected to, rates and intervals of any kind, queues and shapers.
-fn inet(number: u64) -> [String; 2] {
-    let mut dice = Dice::new(number ^ 0x14E7);
-    let (switches, stations) = (1 + dice.index(3), 2 + dice.index(3));
+/// Draws nodes and connections of INET: trees, rings, switches that nothing is connected to, any rates.
+fn ned(dice: &mut Dice, switches: usize, stations: usize) -> String {
     let mut ned = "network Plant extends TsnNetworkBase\n{\n    submodules:\n".to_owned();
     for switch in 0..switches {
         let _ = writeln!(ned, "        s{switch}: TsnSwitch;");
@@ -307,51 +304,64 @@ fn inet(number: u64) -> [String; 2] {
         );
     }
     ned.push_str("}\n");
+    ned
+}
+
+/// Draws what the application of a station sends, and its priority.
+fn application(dice: &mut Dice, station: usize, stations: usize) -> String {
+    let to = dice.index(stations);
+    let kind = dice.pick(&[
+        "UdpSourceApp",
+        "UdpSourceApp",
+        "UdpBasicApp",
+        "TcpSessionApp",
+    ]);
+    let size = dice.pick(&[
+        "100B",
+        "0B",
+        "1472B",
+        "1500B - 58B",
+        "64KiB",
+        "intuniform(20, 40) * 1B",
+        "-3B",
+    ]);
+    let gap = dice.pick(&[
+        "1ms",
+        "1ms",
+        "0s",
+        "1ps",
+        "uniform(1ms, 3ms)",
+        "exponential(2ms)",
+        "1ms + exponential(2ms)",
+        "100000s",
+        "-1s",
+    ]);
+    let start = dice.pick(&["0s", "5ms", "uniform(0s, 500us)", "100s"]);
+    let pcp = dice.pick(&["0", "6", "7", "9"]);
+    let app = format!("*.n{station}.app[0]");
+    format!(
+        "*.n{station}.numApps = 1\n{app}.typename = \"{kind}\"\n{app}.io.destAddress = \"n{to}\"\n\
+         {app}.io.destPort = 1000\n{app}.destAddresses = \"n{to}\"\n\
+         {app}.source.packetLength = {size}\n{app}.messageLength = {size}\n\
+         {app}.source.productionInterval = {gap}\n{app}.sendInterval = {gap}\n\
+         {app}.source.initialProductionOffset = {start}\n{app}.startTime = {start}\n\
+         *.n{station}.hasOutgoingStreams = true\n\
+         *.n{station}.bridging.streamIdentifier.identifier.mapping = [{{stream: \"s\", packetFilter: expr(udp.destPort == 1000)}}]\n\
+         *.n{station}.bridging.streamCoder.encoder.mapping = [{{stream: \"s\", pcp: {pcp}}}]"
+    )
+}
+
+/// Draws a network of INET, and what its applications send.
+fn inet(number: u64) -> [String; 2] {
+    let mut dice = Dice::new(number ^ 0x14E7);
+    let (switches, stations) = (1 + dice.index(3), 2 + dice.index(3));
+    let ned = ned(&mut dice, switches, stations);
     let mut ini = "[General]\nnetwork = Plant\n".to_owned();
     let run = dice.pick(&["1s", "0s", "1us", "100000s", "0.2s"]);
     let _ = writeln!(ini, "sim-time-limit = {run}");
     for station in 0..stations {
-        let to = dice.index(stations);
-        let kind = dice.pick(&[
-            "UdpSourceApp",
-            "UdpSourceApp",
-            "UdpBasicApp",
-            "TcpSessionApp",
-        ]);
-        let size = dice.pick(&[
-            "100B",
-            "0B",
-            "1472B",
-            "1500B - 58B",
-            "64KiB",
-            "intuniform(20, 40) * 1B",
-            "-3B",
-        ]);
-        let gap = dice.pick(&[
-            "1ms",
-            "1ms",
-            "0s",
-            "1ps",
-            "uniform(1ms, 3ms)",
-            "exponential(2ms)",
-            "1ms + exponential(2ms)",
-            "100000s",
-            "-1s",
-        ]);
-        let start = dice.pick(&["0s", "5ms", "uniform(0s, 500us)", "100s"]);
-        let pcp = dice.pick(&["0", "6", "7", "9"]);
-        let app = format!("*.n{station}.app[0]");
-        let _ = writeln!(
-            ini,
-            "*.n{station}.numApps = 1\n{app}.typename = \"{kind}\"\n{app}.io.destAddress = \"n{to}\"\n\
-             {app}.io.destPort = 1000\n{app}.destAddresses = \"n{to}\"\n\
-             {app}.source.packetLength = {size}\n{app}.messageLength = {size}\n\
-             {app}.source.productionInterval = {gap}\n{app}.sendInterval = {gap}\n\
-             {app}.source.initialProductionOffset = {start}\n{app}.startTime = {start}\n\
-             *.n{station}.hasOutgoingStreams = true\n\
-             *.n{station}.bridging.streamIdentifier.identifier.mapping = [{{stream: \"s\", packetFilter: expr(udp.destPort == 1000)}}]\n\
-             *.n{station}.bridging.streamCoder.encoder.mapping = [{{stream: \"s\", pcp: {pcp}}}]"
-        );
+        ini += &application(&mut dice, station, stations);
+        ini.push('\n');
     }
     let classes = dice.pick(&["1", "2", "4", "8", "0", "9"]);
     let slope = dice.pick(&["20Mbps", "0bps", "60.5Mbps", "200Gbps"]);
@@ -391,7 +401,6 @@ fn all_taken(draw: impl Fn(u64) -> Vec<(&'static str, String)>, least: usize) {
             late.push(format!("{number}: {}", error.what));
         }
     }
-    println!("{plans} of {DRAWN} are plans");
     assert!(late.is_empty(), "{}", late.join("\n"));
     assert!(plans >= least, "{plans}");
 }

@@ -53,7 +53,7 @@ pub(super) fn export(scenario: &Scenario) -> Result<Exported, Reasons> {
 /// Returns whether tsnkit knows this multiple of the rate of a link.
 fn has_known_rate(link: &Link, unit: u64) -> bool {
     let rate = link.rate.as_bps().saturating_mul(unit);
-    rate % 1_000_000_000 == 0 && RATES.contains(&(rate / 1_000_000_000))
+    rate.is_multiple_of(1_000_000_000) && RATES.contains(&(rate / 1_000_000_000))
 }
 
 /// Returns what rates and sizes are multiplied by: the least that leaves the fewest links unknown.
