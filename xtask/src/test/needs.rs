@@ -84,8 +84,12 @@ const TOOLS: &[Tool] = &[
         "to see every access of the C library to memory",
     )
     .given_in("RTETHER_VALGRIND"),
-    Tool::named(&["python3"], &["python3"], "to call the module from Python")
-        .given_in("RTETHER_PYTHON"),
+    Tool::named(
+        &["python3"],
+        &["python3", "python3-venv"],
+        "to call the module from Python, and to read reports with packages of Python",
+    )
+    .given_in("RTETHER_PYTHON"),
     Tool::named(
         &["qemu-system-x86_64"],
         &["qemu-system-x86"],

@@ -219,7 +219,12 @@ const LONG: &[Long] = &[
     Long {
         name: "long-readers",
         purpose: "exports read by the tools that they are for: schedules of tsnkit replayed",
-        tests: &["rtether readers::"],
+        tests: &["rtether readers::tsnkit"],
+    },
+    Long {
+        name: "long-public",
+        purpose: "what others have published: files of the field imported and checked, bounds of Saihu beside ours; needs their folders",
+        tests: &["rtether public::", "rtether readers::saihu"],
     },
     Long {
         name: "long-words",
