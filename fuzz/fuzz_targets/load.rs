@@ -4,7 +4,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rtether::scenario::mend::mend;
 use rtether::scenario::{load, render};
 
 fuzz_target!(|text: &str| {
@@ -13,8 +12,8 @@ fuzz_target!(|text: &str| {
     let _ = loaded.text(render::Style::Plain);
     let _ = loaded.json();
     for diagnostic in &loaded.diagnostics {
-        for help in &diagnostic.help {
-            let _ = mend(text, diagnostic, help);
+        for (_, edit) in diagnostic.edits() {
+            assert!(edit.apply(text).is_some());
         }
     }
 });

@@ -127,6 +127,23 @@ impl Read {
 
 /// Reads a scenario file to be simulated; prints all mistakes at once.
 pub(crate) fn read_for_run(path: &Path, changes: &RunOverrides) -> Result<Read, Exit> {
+    read_with(path, &changes.overrides, flags(changes))
+}
+
+/// Reads the text of a scenario file, and what its options replace in it.
+pub(crate) fn read_text(
+    path: &Path,
+    changes: &RunOverrides,
+) -> Result<(String, Vec<Override>), Exit> {
+    terminal::choose_form(changes.overrides.message_format);
+    let text = read(path)?;
+    let mut all = parse("--set", &changes.overrides.set)?;
+    all.extend(flags(changes));
+    Ok((text, all))
+}
+
+/// Returns what the options for a run replace.
+fn flags(changes: &RunOverrides) -> Vec<Override> {
     let runs = changes.runs.map(|runs| runs.to_string());
     let seed = changes.seed.map(|seed| seed.to_string());
     let flags = [
@@ -139,7 +156,7 @@ pub(crate) fn read_for_run(path: &Path, changes: &RunOverrides) -> Result<Read, 
         let value = value.as_ref()?.trim().to_owned();
         Some(Override::new(flag, path, value))
     });
-    read_with(path, &changes.overrides, given.collect())
+    given.collect()
 }
 
 fn read_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result<Read, Exit> {
@@ -257,7 +274,7 @@ fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit
     parsed.collect()
 }
 
-fn show(loaded: &scenario::Loaded, format: MessageFormat) {
+pub(crate) fn show(loaded: &scenario::Loaded, format: MessageFormat) {
     if loaded.diagnostics.is_empty() {
         return;
     }

@@ -11,6 +11,7 @@ use rtether_model::route::{RouteError, Routing};
 use super::change::Override;
 use super::codes::{self, Severity};
 use super::diagnostic::{Diagnostic, quote};
+use super::help::Help;
 use super::lower::{Plant, ports_of};
 use super::reader::Reader;
 
@@ -257,8 +258,7 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
         from_to,
     )
     .also(plant.node_spans[port.node.index()], label)
-    .help(remedy)
-    .stands_for(changes)
+    .help(Help::from(remedy).sets(changes))
 }
 
 /// Returns a port in words, counted from 1: "port 3 of switch `sw1`".

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::change::Override;
 use super::codes::{Code, Severity, TOO_MANY_MISTAKES};
+use super::help::Help;
 use rtether_model::characters::is_unseen;
 
 /// A range of bytes in one source.
@@ -52,11 +52,8 @@ pub struct Diagnostic {
     pub primary: Label,
     /// Other places involved.
     pub secondary: Vec<Label>,
-    /// Edits that fix it.
-    pub help: Vec<String>,
-    /// Changes that the last line of help stands for, if that line is no edit at the place: the first
-    /// whose path exists is tried.
-    pub changes: Vec<Override>,
+    /// What mends it: edits, and advice.
+    pub help: Vec<Help>,
 }
 
 impl Diagnostic {
@@ -76,15 +73,7 @@ impl Diagnostic {
             },
             secondary: Vec::new(),
             help: Vec::new(),
-            changes: Vec::new(),
         }
-    }
-
-    /// Says which changes of values the last line of help stands for.
-    #[must_use]
-    pub(super) fn stands_for(mut self, changes: Vec<Override>) -> Self {
-        self.changes = changes;
-        self
     }
 
     #[must_use]
@@ -97,14 +86,14 @@ impl Diagnostic {
     }
 
     #[must_use]
-    pub(super) fn help(mut self, text: impl Into<String>) -> Self {
-        self.help.push(text.into());
+    pub(super) fn help(mut self, line: impl Into<Help>) -> Self {
+        self.help.push(line.into());
         self
     }
 
     #[must_use]
-    pub(super) fn help_if(mut self, text: Option<impl Into<String>>) -> Self {
-        self.help.extend(text.map(Into::into));
+    pub(super) fn help_if(mut self, line: Option<impl Into<Help>>) -> Self {
+        self.help.extend(line.map(Into::into));
         self
     }
 
@@ -171,9 +160,8 @@ impl Sink {
             let more = count.saturating_sub(Self::MOST_OF_A_KIND);
             let last = self.list.iter_mut().rfind(|own| own.code == code);
             if let Some(last) = last.filter(|_| more > 0) {
-                // The last line of help may stand for changes.
                 let text = format!("{more} more of this kind are counted and not shown");
-                last.help.insert(0, text);
+                last.help.insert(0, text.into());
             }
         }
         if self.dropped > 0 {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Sink, Source, Span, quote};
+use crate::help::Help;
 use crate::keys::table::SCENARIO;
 use crate::overrides;
 use crate::suggest;
@@ -116,7 +117,7 @@ impl Merger<'_> {
                 Data::Null => {}
                 Data::Scalar(_) | Data::List(_) => {
                     let title = format!("`changes` needs paths and values, found {}", value.kind());
-                    let help = "for example `changes: { flows.trip.deadline: 5 ms }`";
+                    let help = Help::example("changes: { flows.trip.deadline: 5 ms }");
                     let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, value.span, "");
                     self.sink.push(wrong.help(help));
                 }
@@ -141,7 +142,7 @@ impl Merger<'_> {
                 continue;
             }
             let title = format!("`include` needs the names of files, found {}", item.kind());
-            let help = "for example `include: [cell2.yaml, own.yaml]`";
+            let help = Help::example("include: [cell2.yaml, own.yaml]");
             let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, item.span, "");
             self.sink.push(wrong.help(help));
         }
@@ -239,8 +240,9 @@ impl Merger<'_> {
             Data::Null => return,
             Data::Scalar(_) | Data::List(_) => {
                 let title = format!("an included file needs keys, found {}", part.kind());
-                let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
-                            period: 2 ms, size: 64 B }]`";
+                let help = Help::example(
+                    "flows: [{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
+                );
                 let wrong = Diagnostic::new(&codes::WRONG_TYPE, title, part.span, "");
                 self.sink.push(wrong.help(help));
                 return;
@@ -256,7 +258,8 @@ impl Merger<'_> {
                     let label = "this program reads version 1";
                     let code = &codes::UNSUPPORTED_VERSION;
                     let wrong = Diagnostic::new(code, title, entry.value.span, label);
-                    self.sink.push(wrong.help("write `rtether: 1`"));
+                    self.sink
+                        .push(wrong.help(Help::write("rtether: 1").certain(false)));
                 }
                 continue;
             }
@@ -270,12 +273,13 @@ impl Merger<'_> {
             };
             let near = suggest::nearest(key, known());
             let help = match near {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => Help::did_you_mean(near),
                 None => format!(
                     "it may have {}; `changes` replace other values: \
                      `changes: {{ run.for: 20 s }}`",
                     PARTS.join(", ")
-                ),
+                )
+                .into(),
             };
             let wrong = Diagnostic::new(code, title, entry.key_span, label);
             self.sink.push(wrong.help(help));

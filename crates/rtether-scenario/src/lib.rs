@@ -33,11 +33,13 @@ mod change;
 mod check;
 pub mod codes;
 pub mod diagnostic;
+mod fix;
 mod generate;
+mod help;
 mod include;
 mod keys;
 mod lower;
-pub mod mend;
+mod mend;
 mod overrides;
 pub mod plan;
 pub mod profiles;
@@ -45,6 +47,7 @@ mod reader;
 pub mod reference;
 pub mod render;
 mod schema;
+mod set;
 pub mod shim;
 mod slips;
 mod suggest;
@@ -59,6 +62,8 @@ pub use check::Domains;
 pub use codes::Severity;
 pub use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Source, Span};
+pub use fix::{Fix, Fixed, Made, Which};
+pub use help::{Edit, Help, Replacement};
 pub use include::Loader;
 pub use plan::{
     About, Assumption, Assumptions, Limit, Loss, Requirement, RunPlan, Scenario, Stage, Statistic,
@@ -187,6 +192,13 @@ impl Loaded {
         self.scenario.ok_or(words)
     }
 
+    /// Returns the file with this number; `None` if it is the value of an option.
+    fn file(&self, source: u32) -> Option<&Source> {
+        let index = source as usize;
+        let is_file = index == 0 || index >= self.first_included;
+        self.sources.get(index).filter(|_| is_file)
+    }
+
     /// Returns the files that were included, with the names that messages give them.
     pub fn included(&self) -> &[Source] {
         self.sources.get(self.first_included..).unwrap_or(&[])
@@ -253,15 +265,17 @@ pub fn load_from(
     flows: &[Source],
 ) -> Loaded {
     let mut loaded = load_once(source_name, text, read, overrides, flows);
+    mend::place(&mut loaded);
     tried::try_edits(&mut loaded, |trial| {
-        let text = trial.text_of(0, text);
-        let read = |path: &str| match trial.file {
-            Some((_, name, edited)) if name == path => Ok(edited.to_owned()),
-            _ => read(path),
+        let text = if trial.source == 0 { &trial.text } else { text };
+        let read = |path: &str| {
+            if path == trial.name {
+                Ok(trial.text.clone())
+            } else {
+                read(path)
+            }
         };
-        let mut changes = overrides.to_vec();
-        changes.extend(trial.change.cloned());
-        load_once(source_name, text, &read, &changes, flows)
+        load_once(source_name, text, &read, overrides, flows)
     });
     loaded
 }
@@ -412,7 +426,8 @@ fn lower_all(
 fn report_idle(reader: &mut Reader<'_>, top: &reader::Fields<'_>, at: Span) {
     let title = "there are no flows, so there is nothing to run";
     let place = top.key_span("flows").unwrap_or(at);
-    let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
-                period: 2 ms, size: 64 B }]`";
+    let help = Help::example(
+        "flows: [{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
+    );
     reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
 }

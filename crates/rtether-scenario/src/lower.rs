@@ -10,6 +10,7 @@ use rtether_model::network::{Link, Network, Node, NodeId, NodeKind, PortId};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Span, quote};
+use super::help::Help;
 use super::reader::{Fields, Reader};
 use super::suggest;
 
@@ -239,8 +240,11 @@ impl Plant {
         };
         let title = format!("no node named {}", quote(name));
         let help = match near {
-            Some(near) => format!("a node named {} exists; write it instead", quote(near)),
-            None => format!("declare it, for example {proposal}"),
+            Some(near) => {
+                let words = format!("a node named {} exists; write it instead", quote(near));
+                Help::from(words).writes(near)
+            }
+            None => format!("declare it, for example {proposal}").into(),
         };
         reader.report(Diagnostic::new(&codes::UNKNOWN_NODE, title, span, role).help(help));
         None
@@ -314,7 +318,7 @@ pub(super) fn version(reader: &mut Reader<'_>, top: &Fields<'_>) {
         let label = "this program reads version 1";
         reader.report(
             Diagnostic::new(&codes::UNSUPPORTED_VERSION, title, version.span, label)
-                .help("write `rtether: 1`"),
+                .help(Help::write("rtether: 1").certain(false)),
         );
     }
 }

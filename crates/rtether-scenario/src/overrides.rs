@@ -8,6 +8,7 @@
 use super::change::Override;
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
+use super::help::Help;
 use super::suggest;
 use super::tree::{self, Data, Entry, Value};
 
@@ -106,6 +107,15 @@ pub(super) fn place(root: &Value, path: &str) -> Span {
         rest = rest.get(length + 1..).unwrap_or("");
     }
     span
+}
+
+/// Returns the value at the end of a path, or the last that is there, and what is left of the path.
+pub(super) fn reach<'v, 'p>(root: &'v Value, path: &'p str) -> (&'v Value, &'p str) {
+    let (mut at, mut rest) = (root, path);
+    while let Some((length, _, value)) = step(at, rest).filter(|_| !rest.is_empty()) {
+        (at, rest) = (value, rest.get(length + 1..).unwrap_or(""));
+    }
+    (at, rest)
 }
 
 /// Returns the value at a path; `None` if nothing is there.
@@ -298,8 +308,8 @@ impl Path<'_> {
         let near = suggest::nearest_name(word, known.iter().copied());
         let listed: Vec<String> = known.iter().take(8).map(|name| quote(name)).collect();
         let help = match near {
-            Some(near) => format!("did you mean {}?", quote(near)),
-            None => format!("there are {}", listed.join(", ")),
+            Some(near) => Help::did_you_mean(near),
+            None => format!("there are {}", listed.join(", ")).into(),
         };
         let title = format!("{place} has no {}", quote(word));
         let span = self.span(offset, offset + word.len());

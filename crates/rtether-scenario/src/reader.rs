@@ -9,6 +9,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
+use super::help::Help;
 use super::keys::{Key, Kind, Presence, Section, Texts, Word, Words};
 use super::suggest;
 use super::tree::{Data, Entry, Value};
@@ -143,9 +144,9 @@ impl<'s> Reader<'s> {
         let help = near.map_or_else(
             || {
                 let names: Vec<&str> = section.names().collect();
-                format!("known keys are {}", names.join(", "))
+                format!("known keys are {}", names.join(", ")).into()
             },
-            |near| format!("did you mean `{near}`?"),
+            Help::did_you_mean,
         );
         let title = format!("no key {} in {}", quote(&entry.key), section.noun);
         let label = "this key is not known here";
@@ -160,7 +161,7 @@ impl<'s> Reader<'s> {
         }
         let spec = fields.spec(key);
         let title = format!("{} has no `{key}`", fields.owner);
-        let help = format!("add `{key}: {}`", spec.example);
+        let help = Help::add(format!("{key}: {}", spec.example)).certain(key == "rtether");
         let label = "belongs to this";
         self.report(Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label).help(help));
         false
@@ -216,7 +217,7 @@ impl<'s> Reader<'s> {
         expected: &str,
     ) {
         let title = format!("`{key}` needs {expected}, found {}", value.kind());
-        let help = format!("for example `{key}: {}`", fields.spec(key).example);
+        let help = Help::example(format!("{key}: {}", fields.spec(key).example));
         let label = format!("of {}", fields.owner);
         self.report(Diagnostic::new(&codes::WRONG_TYPE, title, value.span, label).help(help));
     }
@@ -246,7 +247,7 @@ impl<'s> Reader<'s> {
                 let label = format!("{} is one", fields.owner);
                 self.report(
                     Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
-                        .help(format!("remove `{key}`")),
+                        .help(Help::remove(*key)),
                 );
             }
         }
@@ -288,7 +289,7 @@ impl<'s> Reader<'s> {
 }
 
 /// Returns help that proposes a map in place of a value, with the value in it if some key takes it.
-fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
+fn proposed_map(value: &Value, section: &'static Section) -> Option<Help> {
     let required = |key: &&Key| matches!(key.presence, Presence::Required);
     let keys = section.keys.iter();
     let needed: Vec<&Key> = keys.clone().filter(required).collect();
@@ -303,7 +304,8 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
         }
     };
     let Data::Scalar(text) = &value.data else {
-        return Some(format!("write `{{ {}: {} }}`", first.name, first.example));
+        let map = format!("{{ {}: {} }}", first.name, first.example);
+        return Some(Help::write(map).certain(false));
     };
     let written = keys.clone().find(|key| takes(key, text));
     // Include the other required keys.
@@ -313,10 +315,12 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
     let others = others.map(|key| format!("{}: {}", key.name, key.example));
     let own = written.map(|key| format!("{}: {text}", key.name));
     let mut entries: Vec<String> = own.into_iter().chain(others).collect();
+    let is_whole = written.is_some() && entries.len() == 1;
     if entries.is_empty() {
         entries.push(format!("{}: {}", first.name, first.example));
     }
-    Some(format!("write `{{ {} }}`", entries.join(", ")))
+    let map = format!("{{ {} }}", entries.join(", "));
+    Some(Help::write(map).certain(is_whole))
 }
 
 /// Returns a value as messages show it: numbers bare, words in backticks.

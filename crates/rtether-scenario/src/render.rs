@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::codes::Severity;
 use super::diagnostic::{Diagnostic, Source, Span};
+use super::help::Replacement;
 
 /// Whether to use terminal colors; the text is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub fn text(diagnostic: &Diagnostic, sources: &[Source], style: Style) -> String
     let title = level.primary_title(&diagnostic.title).id(diagnostic.code);
     let mut report = vec![Group::with_title(title).elements(snippets(diagnostic, sources))];
     for help in &diagnostic.help {
-        let title = Level::HELP.primary_title(help);
+        let title = Level::HELP.primary_title(help.text.as_str());
         report.push(Group::with_title(title));
     }
     let renderer = match style {
@@ -154,7 +155,8 @@ pub fn all(diagnostics: &[Diagnostic], sources: &[Source], style: Style) -> Stri
 }
 
 /// Returns one diagnostic as JSON. Lines and columns count from 1, columns in characters; offsets
-/// are in bytes.
+/// are in bytes. `edits` are those that its lines of help stand for, each with the
+/// position of its line.
 pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
     let place = |span: Span, label: &str, primary: bool| {
         let source = sources.get(span.source as usize);
@@ -172,6 +174,15 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
             "primary": primary,
         })
     };
+    let helps = diagnostic.help.iter().enumerate();
+    let edits = helps.clone().filter_map(|(line, help)| {
+        let edit = help.edit.as_ref()?;
+        let mut object = Replacement::of(edit, sources).json();
+        object["certain"] = edit.is_certain.into();
+        object["tried"] = edit.is_tried.into();
+        object["help"] = line.into();
+        Some(object)
+    });
     let mut spans = vec![place(
         diagnostic.primary.span,
         &diagnostic.primary.text,
@@ -184,7 +195,8 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
         "code": diagnostic.code,
         "title": diagnostic.title,
         "spans": spans,
-        "help": diagnostic.help,
+        "help": helps.map(|(_, help)| help.text.as_str()).collect::<Vec<_>>(),
+        "edits": edits.collect::<Vec<_>>(),
     })
 }
 

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::codes::SYNTAX;
 use super::diagnostic::{Diagnostic, Source, Span, quote};
+use super::help::Help;
 
 /// Quotes that word processors write, which are letters to YAML.
 const TYPOGRAPHIC: [char; 9] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»'];
@@ -71,7 +72,7 @@ struct Slip {
     title: String,
     place: Range<usize>,
     label: &'static str,
-    help: Option<String>,
+    help: Option<Help>,
 }
 
 /// Spans fit, since files do.
@@ -114,7 +115,7 @@ fn decimal_comma(text: &str, at: Range<usize>) -> Option<Slip> {
         title: format!("{} has a decimal comma", quote(&text[place.clone()])),
         place,
         label: "a comma ends the value",
-        help: Some(format!("write `{written}`")),
+        help: Some(Help::write(written)),
     })
 }
 
@@ -137,7 +138,7 @@ fn typographic(text: &str, at: Range<usize>) -> Slip {
         title: "typographic quotes are letters in YAML".to_owned(),
         place: at.start..at.end + rest.len() + closing,
         label: "a part of the value",
-        help: Some(format!("write `\"{inside}{rest}\"`")),
+        help: Some(Help::write(format!("\"{inside}{rest}\""))),
     }
 }
 
@@ -157,7 +158,7 @@ fn unclosed(text: &str, error: usize, reason: &str) -> Option<Slip> {
         title: format!("no `{closing}` closes this `{sign}`"),
         place: at..at + 1,
         label: "opened here",
-        help: None,
+        help: Some(Help::close(closing)),
     })
 }
 
@@ -201,7 +202,8 @@ mod tests {
         let all = loaded.diagnostics.into_iter().map(|own| {
             let span = own.primary.span;
             let place = text[span.start as usize..span.end as usize].to_owned();
-            (own.title, place, own.help)
+            let help = own.help.iter().map(ToString::to_string).collect();
+            (own.title, place, help)
         });
         all.collect()
     }
@@ -237,26 +239,23 @@ mod tests {
         assert_eq!(said("from: a", "from: “a”"), [quotes("“a”", "a")]);
         assert_eq!(said("ends: [a,", "ends: [“a”,"), [quotes("“a”", "a")]);
         assert_eq!(said("ends: [a,", "ends: [„a:1“,"), [quotes("„a:1“", "a:1")]);
-        let bracket = |open: &str, close: &str| {
+        let bracket = |open: &str, close: &str, is_told: bool| {
+            let help = format!("write `{close}` at the end of this line");
             (
                 format!("no `{close}` closes this `{open}`"),
                 open.to_owned(),
-                vec![],
+                if is_told { vec![help] } else { vec![] },
             )
         };
-        assert_eq!(
-            said("rate: 100 Mbit/s }", "rate: 100 Mbit/s"),
-            [bracket("{", "}")]
-        );
-        assert_eq!(
-            said("deadline: 2 ms }", "deadline: 2 ms"),
-            [bracket("{", "}")]
-        );
-        assert_eq!(said("[a, b]", "[a, b"), [bracket("[", "]")]);
-        assert_eq!(
-            said("deadline: 2 ms }\n", "deadline: 2 ms"),
-            [bracket("{", "}")]
-        );
+        for (from, to) in [
+            ("rate: 100 Mbit/s }", "rate: 100 Mbit/s"),
+            ("deadline: 2 ms }", "deadline: 2 ms"),
+            ("deadline: 2 ms }\n", "deadline: 2 ms"),
+        ] {
+            assert_eq!(said(from, to), [bracket("{", "}", true)]);
+        }
+        // At the end of its line it would hold the rate.
+        assert_eq!(said("[a, b]", "[a, b"), [bracket("[", "]", false)]);
     }
 
     /// Oracle: what the reader says without this module.

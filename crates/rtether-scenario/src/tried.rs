@@ -7,10 +7,10 @@
 //! Reading again takes as long as reading, so that few edits of a large file are tried; which ones
 //! depends on its size alone.
 
+use super::Loaded;
 use super::codes::Severity;
 use super::diagnostic::Diagnostic;
-use super::mend::mend_source;
-use super::{Loaded, Override};
+use super::help::{Edit, Help, Proposal};
 
 /// Octets of text and of what it stands for that are read again, over all trials: tenths of a
 /// second. One edit is tried in any case.
@@ -20,139 +20,93 @@ const MOST_TRIALS: usize = 32;
 /// What a flow, a node or a link takes to be read, in octets of text.
 const DECLARATION: usize = 200;
 
-/// One changed input.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Trial<'a> {
-    /// Number and name of a file with another text.
-    pub(super) file: Option<(u32, &'a str, &'a str)>,
-    /// One more change of a value.
-    pub(super) change: Option<&'a Override>,
+/// A file with another text.
+pub(super) struct Trial {
+    /// Its number among the sources.
+    pub(super) source: u32,
+    /// Its name, by which it is included.
+    pub(super) name: String,
+    /// Its text after the edit.
+    pub(super) text: String,
 }
 
-impl Trial<'_> {
-    /// Returns the text of a file.
-    pub(super) fn text_of<'t>(&'t self, source: u32, text: &'t str) -> &'t str {
-        match self.file {
-            Some((number, _, edited)) if number == source => edited,
-            _ => text,
-        }
+impl Trial {
+    /// Returns what an edit makes of its file.
+    pub(super) fn of(loaded: &Loaded, edit: &Edit) -> Option<Self> {
+        let source = edit.span.source;
+        let file = loaded.file(source)?;
+        Some(Self {
+            source,
+            name: file.name.clone(),
+            text: edit.apply(&file.text)?,
+        })
     }
 }
 
-/// How a trial ended.
-enum Outcome {
-    Mends,
-    /// That many errors are left.
-    Fails(usize),
-    /// The line is no edit, or stands for none that can be made.
-    NoEdit,
-}
-
-/// Tries the edits of all messages.
-pub(super) fn try_edits(loaded: &mut Loaded, load: impl Fn(Trial<'_>) -> Loaded) {
+/// Tries the edits of all messages, as many as there is time for.
+pub(super) fn try_edits(loaded: &mut Loaded, load: impl Fn(&Trial) -> Loaded) {
     let places = &loaded.places;
     let declared = places.nodes.len() + places.links.len() + places.flows.len();
     let text: usize = loaded.sources.iter().map(|source| source.text.len()).sum();
     let effort = text + declared * DECLARATION;
-    let mut left = (MOST / effort.max(1)).clamp(1, MOST_TRIALS);
-    let mut diagnostics = std::mem::take(&mut loaded.diagnostics);
-    let mut trials = Vec::new();
-    for (at, diagnostic) in diagnostics.iter().enumerate() {
-        for (line, help) in diagnostic.help.iter().enumerate() {
-            // Several messages may ask for the same edit, and each is another trial.
-            if left > 0 {
-                let is_last = line + 1 == diagnostic.help.len();
-                let outcome = outcome(loaded, &diagnostics, (diagnostic, help, is_last), &load);
-                left -= usize::from(!matches!(outcome, Outcome::NoEdit));
-                trials.push((at, line, outcome));
-            } else if mend_source(text_at(loaded, diagnostic), diagnostic, help).is_some() {
-                trials.push((at, line, Outcome::NoEdit));
-            }
+    let most = (MOST / effort.max(1)).clamp(1, MOST_TRIALS);
+    // Several messages may ask for the same edit, and each is another trial.
+    let lines = loaded.diagnostics.iter().enumerate().flat_map(|(at, own)| {
+        let lines = own.help.iter().enumerate();
+        lines.filter_map(move |(line, help)| Some((at, line, help.edit.as_ref()?)))
+    });
+    let tried: Vec<(usize, usize, Result<(), usize>)> = lines
+        .take(most)
+        .filter_map(|(at, line, edit)| {
+            let after = load(&Trial::of(loaded, edit)?);
+            Some((at, line, judge(loaded, &loaded.diagnostics[at], &after)))
+        })
+        .collect();
+    // From the last one, since lines may go.
+    for (at, line, outcome) in tried.into_iter().rev() {
+        let lines = &mut loaded.diagnostics[at].help;
+        if outcome.is_err() && matches!(lines[line].proposal, Some(Proposal::Close(_))) {
+            // Where else the bracket is to be closed is not known.
+            lines.remove(line);
+            continue;
+        }
+        let help = &mut loaded.diagnostics[at].help[line];
+        match (outcome, &mut help.edit) {
+            (Ok(()), Some(edit)) => edit.is_tried = true,
+            (Ok(()), None) => {}
+            (Err(errors), _) => *help = advice(help, errors),
         }
     }
-    for (at, line, outcome) in trials {
-        if let Outcome::Fails(errors) = outcome {
-            let help = &mut diagnostics[at].help[line];
-            *help = advice(help, errors);
-        }
-    }
-    loaded.diagnostics = diagnostics;
-}
-
-fn text_at<'l>(loaded: &'l Loaded, diagnostic: &Diagnostic) -> &'l str {
-    let source = loaded.sources.get(diagnostic.primary.span.source as usize);
-    source.map_or("", |source| &source.text)
 }
 
 /// Returns an edit as advice: it is named, but is none to paste.
-fn advice(help: &str, errors: usize) -> String {
+fn advice(help: &Help, errors: usize) -> Help {
     let left = match errors {
         0 => "the mistake is left".to_owned(),
         1 => "1 mistake is left".to_owned(),
         errors => format!("{errors} mistakes are left"),
     };
-    format!("not enough by itself ({left}): {help}")
+    format!("not enough by itself ({left}): {help}").into()
 }
 
-fn outcome(
-    loaded: &Loaded,
-    before: &[Diagnostic],
-    (diagnostic, help, is_last): (&Diagnostic, &str, bool),
-    load: &impl Fn(Trial<'_>) -> Loaded,
-) -> Outcome {
-    let number = diagnostic.primary.span.source;
-    let index = number as usize;
-    let is_file = index == 0 || index >= loaded.first_included;
-    let source = loaded.sources.get(index).filter(|_| is_file);
-    let edited = source.and_then(|source| {
-        let edited = mend_source(&source.text, diagnostic, help)?;
-        Some((source.name.as_str(), edited))
-    });
-    if let Some((name, edited)) = edited {
-        let file = Some((number, name, edited.as_str()));
-        let after = load(Trial {
-            file,
-            ..Trial::default()
-        });
-        return judge(loaded, before, diagnostic, &after);
-    }
-    let changes = diagnostic.changes.iter().filter(|_| is_last);
-    let mut tried = changes.map(|change| {
-        load(Trial {
-            change: Some(change),
-            ..Trial::default()
-        })
-    });
-    // A path that does not exist is another way to write the same.
-    let applies = |after: &Loaded| {
-        let is_unknown = |own: &Diagnostic| own.code == super::codes::UNKNOWN_PATH.name;
-        !after.diagnostics.iter().any(is_unknown)
+/// Tells whether a mistake is gone and none is new; the error is how many are left.
+pub(super) fn judge(before: &Loaded, of: &Diagnostic, after: &Loaded) -> Result<(), usize> {
+    let same = |loaded: &Loaded| {
+        let all = loaded.diagnostics.iter();
+        all.filter(|own| own.code == of.code && own.title == of.title)
+            .count()
     };
-    match tried.find(applies) {
-        Some(after) => judge(loaded, before, diagnostic, &after),
-        None => Outcome::NoEdit,
-    }
-}
-
-/// Tells whether a mistake is gone and none is new.
-fn judge(loaded: &Loaded, before: &[Diagnostic], of: &Diagnostic, after: &Loaded) -> Outcome {
-    let same = |list: &[Diagnostic]| {
-        let same = list
-            .iter()
-            .filter(|own| own.code == of.code && own.title == of.title);
-        same.count()
+    let errors = |loaded: &Loaded| {
+        let all = loaded.diagnostics.iter();
+        all.filter(|own| own.severity == Severity::Error).count()
     };
-    let errors = |list: &[Diagnostic]| {
-        let errors = list.iter().filter(|own| own.severity == Severity::Error);
-        errors.count()
-    };
-    let is_gone = same(&after.diagnostics) < same(before);
-    let left = errors(&after.diagnostics);
+    let is_gone = same(after) < same(before);
+    let left = errors(after);
     // What could not be read hid what is wrong elsewhere: then others may appear.
-    let is_further = after.stage > loaded.stage;
+    let is_further = after.stage > before.stage;
     if is_gone && (is_further || left <= errors(before)) {
-        Outcome::Mends
+        Ok(())
     } else {
-        Outcome::Fails(left)
+        Err(left)
     }
 }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use super::help::Help;
+
 mod decimal;
 #[cfg(test)]
 mod tests;
@@ -164,7 +166,7 @@ pub(super) enum Problem {
     /// A number without a unit.
     MissingUnit,
     /// An unknown unit; the hint suggests what may be meant.
-    UnknownUnit { unit: String, hint: Option<String> },
+    UnknownUnit { unit: String, hint: Option<Help> },
     /// A unit of another quantity.
     WrongQuantity { found: Quantity },
     /// Not a whole number of base units.
@@ -324,7 +326,7 @@ fn in_base_units(
 }
 
 /// Suggests what an unknown unit may mean; never guesses between bits and bytes.
-fn hint(unit: &str, number: &str, want: Quantity) -> Option<String> {
+fn hint(unit: &str, number: &str, want: Quantity) -> Option<Help> {
     let number = number.trim();
     if number.starts_with('-') {
         return None;
@@ -333,15 +335,25 @@ fn hint(unit: &str, number: &str, want: Quantity) -> Option<String> {
         let times_eight = Decimal::scan(number)
             .and_then(|(n, _)| n.times(8))
             .map_or_else(|| format!("8 x {number}"), |n| n.to_string());
-        format!(
+        // A small b is a bit (IEEE Std 260.1).
+        let is_bits = unit.contains('b') && !unit.contains('B');
+        let words = format!(
             "bits or bytes? write `{number} {prefix}bit/s` for bits, \
              `{times_eight} {prefix}bit/s` for bytes"
-        )
+        );
+        let new = format!("{number} {prefix}bit/s");
+        Help::from(words).writes(new).certain(is_bits)
     };
     let ask_size = |prefix: &str| {
-        format!("bits or bytes? write `{number} {prefix}B` for bytes; a size cannot be in bits")
+        let words = format!(
+            "bits or bytes? write `{number} {prefix}B` for bytes; a size cannot be in bits"
+        );
+        let is_bytes = !unit.contains('b');
+        Help::from(words)
+            .writes(format!("{number} {prefix}B"))
+            .certain(is_bytes)
     };
-    let say = |unit: &str| format!("write `{number} {unit}`");
+    let say = |unit: &str| Help::write(format!("{number} {unit}"));
     Some(match (unit, want) {
         ("Mb" | "mb" | "Mb/s" | "mb/s" | "Mbps" | "mbps" | "MBps", Quantity::BitRate) => ask("M"),
         ("MB/s" | "MB" | "MiB/s", Quantity::BitRate) => ask("M"),

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use crate::change::Override;
 use crate::diagnostic::{Sink, Source};
+use crate::help::{Edit, Replacement};
 use crate::overrides;
 use crate::plan::Scenario;
 use crate::render::position;
 use crate::tree::{self, Data, Entry, Value};
-use crate::{Loaded, include, load_from};
+use crate::{Loaded, include, load_from, set};
 
 /// Text of a scenario file, and the values replaced in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,6 +136,36 @@ impl Written {
         let source = sources.into_iter().nth(span.source as usize)?;
         let (line, _) = position(&source.text, span.start);
         Some((source.name, line))
+    }
+
+    /// Returns the edit of a file that makes a change; `None` if no edit of one place does, or if what
+    /// comes of it is not read as the same scenario.
+    pub fn edit(&self, change: &Override) -> Option<Replacement> {
+        let (root, sources) = self.merged()?;
+        let (span, new) = set::edit(&root, &sources, change)?;
+        let edit = Edit {
+            span,
+            new,
+            is_certain: false,
+            is_tried: true,
+        };
+        let place = Replacement::of(&edit, &sources);
+        let edited = self.replaced(&place)?;
+        (edited.load().scenario? == self.with(change)?).then_some(place)
+    }
+
+    /// Returns it with an edit made in the file that it names; `None` if that is not here.
+    pub fn replaced(&self, edit: &Replacement) -> Option<Self> {
+        let mut edited = self.clone();
+        let text = if edit.file == self.name {
+            &mut edited.text
+        } else {
+            let mut files = edited.included.iter_mut();
+            &mut files.find(|file| file.name == edit.file)?.text
+        };
+        text.get(edit.range.clone())?;
+        text.replace_range(edit.range.clone(), &edit.new);
+        Some(edited)
     }
 
     /// Returns the value at a path of keys; `None` if it is not written.

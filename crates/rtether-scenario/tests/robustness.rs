@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use rtether_scenario::mend::mend;
 use rtether_scenario::{Override, load, load_with, render};
 use rtether_testkit::processor_time;
 
@@ -37,8 +36,8 @@ fn survive(bytes: &[u8]) {
     let _ = loaded.text(render::Style::Plain);
     let _ = loaded.json();
     for diagnostic in &loaded.diagnostics {
-        for help in &diagnostic.help {
-            let _ = mend(&text, diagnostic, help);
+        for (help, edit) in diagnostic.edits() {
+            assert!(edit.apply(&text).is_some(), "{help}: {edit:?} for\n{text}");
         }
     }
     // Generous: debug builds.

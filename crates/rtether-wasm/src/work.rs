@@ -10,8 +10,7 @@ use rtether::report::format::{Format, Render};
 use rtether::report::table::Screen;
 use rtether::report::{Checked, Verdicts, html};
 use rtether::run::{self, Progress};
-use rtether::scenario::mend::mend;
-use rtether::scenario::{self, Diagnostic, Scenario, Written};
+use rtether::scenario::{self, Scenario, Written};
 use rtether::why::{self, Choice, Explainer, Stream};
 use serde_json::{Map, Value, json};
 
@@ -47,75 +46,30 @@ fn plant(question: &Question<'_>) -> Result<(Scenario, Written), String> {
     Ok((loaded.into_scenario()?, written))
 }
 
-/// Most edits that are tried, since each is a load.
-const MOST_MENDS: usize = 12;
-
 /// Tells what is wrong, and which edits mend it.
 fn load(question: &Question<'_>) -> Value {
     let loaded = loaded(question);
     let name = loaded.scenario.as_ref().map(|scenario| &scenario.name);
     json!({
         "diagnostics": loaded.json(),
-        "mends": mends(question, &loaded),
+        "mends": mends(&loaded),
         "name": name,
     })
 }
 
-/// Returns the edits that remove a diagnostic and bring no error, as the octets to replace.
-fn mends(question: &Question<'_>, loaded: &scenario::Loaded) -> Value {
-    let text = question.text("text");
+/// Returns the edits that were tried, as the octets to replace.
+fn mends(loaded: &scenario::Loaded) -> Value {
     let diagnostics = loaded.diagnostics.iter().enumerate();
-    let helps = diagnostics.flat_map(|(index, diagnostic)| {
+    let edits = diagnostics.flat_map(|(index, diagnostic)| {
         let helps = diagnostic.help.iter().enumerate();
-        helps.filter_map(move |(help, words)| {
-            let mended = mend(text, diagnostic, words)?;
-            Some((index, help, mended))
-        })
+        helps.filter_map(move |(help, own)| Some((index, help, own.edit.as_ref()?)))
     });
-    let kept = helps.take(MOST_MENDS).filter(|(index, _, mended)| {
-        let after = scenario::load_from(question.text("name"), mended, &alone, &[], &[]);
-        helps_against(&loaded.diagnostics[*index], loaded, &after)
-    });
-    let told = kept.map(|(index, help, mended)| {
-        let (start, end, new) = difference(text, &mended);
-        json!({ "diagnostic": index, "help": help, "start": start, "end": end, "text": new })
+    let tried = edits.filter(|(_, _, edit)| edit.is_tried && edit.span.source == 0);
+    let told = tried.map(|(index, help, edit)| {
+        let (start, end) = (edit.span.start, edit.span.end);
+        json!({ "diagnostic": index, "help": help, "start": start, "end": end, "text": edit.new })
     });
     told.collect()
-}
-
-/// Returns whether a diagnostic is there less often, and no other error in its place that a reader
-/// would not understand: one of syntax hides all others.
-fn helps_against(
-    diagnostic: &Diagnostic,
-    before: &scenario::Loaded,
-    after: &scenario::Loaded,
-) -> bool {
-    let same = |loaded: &scenario::Loaded| {
-        let all = loaded.diagnostics.iter();
-        all.filter(|other| (other.code, &other.title) == (diagnostic.code, &diagnostic.title))
-            .count()
-    };
-    let has_syntax = |loaded: &scenario::Loaded| {
-        let mut all = loaded.diagnostics.iter();
-        all.any(|other| other.code == "syntax")
-    };
-    same(after) < same(before) && (!has_syntax(after) || has_syntax(before))
-}
-
-/// Returns the range of octets in which two texts differ, and what the second has there.
-fn difference<'a>(old: &str, new: &'a str) -> (usize, usize, &'a str) {
-    let pairs = old.chars().zip(new.chars());
-    let head: usize = pairs
-        .take_while(|(a, b)| a == b)
-        .map(|(a, _)| a.len_utf8())
-        .sum();
-    let (old, new) = (&old[head..], &new[head..]);
-    let pairs = old.chars().rev().zip(new.chars().rev());
-    let tail: usize = pairs
-        .take_while(|(a, b)| a == b)
-        .map(|(a, _)| a.len_utf8())
-        .sum();
-    (head, head + old.len() - tail, &new[..new.len() - tail])
 }
 
 /// Returns a result in the forms that the page uses.
@@ -284,19 +238,6 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_as_short_as_can_be() {
-        for (old, new, expected) in [
-            ("period: 2 ns", "period: 2 ms", (10, 11, "m")),
-            ("a", "a", (1, 1, "")),
-            ("aa", "aaa", (2, 2, "a")),
-            ("x\u{e4}y", "x\u{f6}y", (1, 3, "\u{f6}")),
-            ("", "new", (0, 0, "new")),
-        ] {
-            assert_eq!(difference(old, new), expected, "{old} {new}");
-        }
-    }
-
-    #[test]
     fn an_edit_is_offered_if_it_mends() {
         let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\
             links: [{ ends: [a, b], rate: 100 Mbit/s }]\n\
@@ -308,9 +249,12 @@ mod tests {
         let place = text.find("perod").unwrap();
         assert_eq!(
             (mend["diagnostic"].as_u64(), &mend["text"]),
-            (Some(0), &"i".into())
+            (Some(0), &"period".into())
         );
-        assert_eq!(mend["start"], place + 3);
+        assert_eq!(
+            (&mend["start"], &mend["end"]),
+            (&place.into(), &(place + 5).into())
+        );
         assert_eq!(answer["name"], Value::Null);
     }
 }

@@ -17,7 +17,7 @@ use crate::bound::names::Names;
 use crate::bound::{self, Search, Steps, Trial, condition};
 use crate::report::table::{Cell, Table};
 use crate::report::text::{plural, time};
-use crate::scenario::{Override, Scenario, Written};
+use crate::scenario::{Override, Replacement, Scenario, Written};
 use crate::verdict::Standing;
 use crate::why::remedy;
 use choices::Choice;
@@ -79,6 +79,8 @@ pub struct Change {
     pub edit: Option<Override>,
     /// File and line where the edit is to be written, as [`Written::place`] tells them.
     pub place: Option<(String, usize)>,
+    /// The edit as data, if one place of a file makes the change.
+    pub written: Option<Replacement>,
     /// Bound of the stream after the change.
     pub bound: Duration,
     /// By how much the bound falls; `None` if there was none.
@@ -182,7 +184,10 @@ fn try_changes(scenario: &Scenario, written: &Written, analysis: &Analysis, need
     changes.sort_by_key(|own| (own.proof != Standing::Proved, Reverse(own.gain), own.bound));
     changes.truncate(SHOWN);
     for change in &mut changes {
-        change.place = change.edit.as_ref().and_then(|edit| written.place(edit));
+        if let Some(edit) = &change.edit {
+            change.place = written.place(edit);
+            change.written = written.edit(edit);
+        }
     }
     Tried {
         changes: Some(changes),
@@ -206,6 +211,7 @@ impl Choice {
             words: self.words,
             edit: self.edit,
             place: None,
+            written: None,
             bound,
             gain: need.bound.map(|before| before - bound),
             proof,

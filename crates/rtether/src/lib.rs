@@ -54,6 +54,7 @@ pub mod diff;
 pub mod discovery;
 pub mod export;
 pub mod fail;
+pub mod fix;
 pub mod help;
 pub mod import;
 pub mod limit;

@@ -1,5 +1,6 @@
 //! `check`: judges every flow of a scenario against its deadline.
 
+mod fix;
 mod several;
 
 use std::io;
@@ -29,6 +30,7 @@ use crate::progress::{Pace, alone_with_progress, with_progress};
 use crate::scenario::{self, Loaded, RunOverrides};
 use crate::stop::Care;
 use crate::terminal;
+use fix::FixArgs;
 
 /// Arguments of `check`.
 #[derive(Args, Debug)]
@@ -62,6 +64,8 @@ pub(crate) struct CheckVerb {
     more: Vec<PathBuf>,
     #[command(flatten)]
     fail: FailArgs,
+    #[command(flatten)]
+    fix: FixArgs,
 }
 
 impl CheckVerb {
@@ -76,6 +80,9 @@ impl CheckVerb {
 
 /// Runs `check`.
 pub(crate) fn run(verb: &CheckVerb) -> Exit {
+    if let Some(which) = verb.fix.which() {
+        return fix::run(verb, which);
+    }
     if !verb.more.is_empty() {
         return several::run(verb);
     }

@@ -6,6 +6,7 @@ mod bounds;
 mod examples;
 mod files;
 mod foreign;
+mod fix;
 mod gates;
 mod include_from;
 mod library;

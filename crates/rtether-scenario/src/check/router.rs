@@ -4,6 +4,7 @@ use rtether_model::network::{AddressTable, NodeKind};
 
 use super::{Plant, codes, quote};
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::reader::Reader;
 
 /// Checks that nobody learns or resolves addresses in a plant with routers.
@@ -18,11 +19,11 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant) {
         let (title, help) = match &node.kind {
             NodeKind::Switch(switch) if switch.addresses != AddressTable::Static => (
                 format!("switch {} learns addresses", quote(&node.name)),
-                "remove `addresses: learning`",
+                Help::from("remove `addresses: learning`").removes("addresses"),
             ),
             NodeKind::EndStation(station) if station.arp.is_some() => (
                 format!("{} resolves addresses", quote(&node.name)),
-                "remove `arp`",
+                Help::remove("arp"),
             ),
             NodeKind::Switch(_) | NodeKind::EndStation(_) | NodeKind::Hub(_) => continue,
         };

@@ -5,6 +5,7 @@ use rtether_model::quantity::Duration;
 
 use super::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::lower::{Plant, RunPlaces};
 use crate::plan::RunPlan;
 use crate::reader::Reader;
@@ -79,6 +80,6 @@ fn length(reader: &mut Reader<'_>, plant: &Plant, plan: &RunPlan, places: RunPla
     );
     let label = format!("at most {most} over all runs of this plant");
     let seconds = (most / i64::from(plan.runs)).as_ps() / Duration::from_secs(1).as_ps();
-    let help = format!("write `for: {seconds} s`");
+    let help = Help::write(format!("for: {seconds} s")).certain(false);
     reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label).help(help));
 }

@@ -7,6 +7,7 @@ use rtether_proto::smoother::{Class, classify};
 
 use super::{Plant, codes, quote};
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::reader::Reader;
 
 /// Warns if packets with a deadline, or their replies, wait for credits.
@@ -27,8 +28,14 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
     let help = match rule {
         Rule::TypeOfService { values, .. } => {
             // Without the key, DSCP is 0 (best effort).
-            let verb = if flow.dscp == 0 { "add" } else { "write" };
-            format!("{verb} `dscp: {}`", values[0] >> 2)
+            let entry = format!("dscp: {}", values[0] >> 2);
+            let is_written = flow.dscp != 0;
+            let help = if is_written {
+                Help::write(entry)
+            } else {
+                Help::add(entry)
+            };
+            help.certain(false)
         }
         Rule::Protocol(_) => {
             "send it over UDP, or write `classify: tos` in the smoother and `dscp: 46` here".into()

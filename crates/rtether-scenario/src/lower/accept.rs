@@ -7,6 +7,7 @@ use super::Plant;
 use super::links::head;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::keys::table::{ACCEPT, DEADLINE, MOST_LOST, PROVED, STATISTIC};
 use crate::plan::{Limit, Loss, Requirement, Statistic, Sum};
 use crate::reader::{At, Fields, Reader, picoseconds};
@@ -122,10 +123,7 @@ fn check_summand(reader: &mut Reader<'_>, plant: &Plant, name: &str, span: Span)
         let near = (!reader.sink.is_full())
             .then(|| suggest::nearest_name(name, names))
             .flatten();
-        let help = near.map_or_else(
-            || "write the `name` of a flow".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let help = near.map_or_else(|| "write the `name` of a flow".into(), Help::did_you_mean);
         reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, span, label).help(help));
         return;
     };
@@ -255,7 +253,7 @@ fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement
         .flatten();
     let title = format!("no flow matches {}", quote(flow.value));
     let label = "this line would judge nothing";
-    let help = near.map(|near| format!("did you mean `flow: {near}`?"));
+    let help = near.map(|near| Help::did_you_mean(format!("flow: {near}")));
     reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, flow.span, label).help_if(help));
 }
 
@@ -307,13 +305,13 @@ fn no_statistic(reader: &mut Reader<'_>, key: &str, entry: &Entry) {
     let help = if let (own @ ("lost" | "missed"), Data::Scalar(value)) =
         (entry.key.as_str(), &entry.value.data)
     {
-        Some(format!(
-            "write it beside `{key}`, as in `{{ {key}: deadline, {own}: {value} }}`"
-        ))
+        let words =
+            format!("write it beside `{key}`, as in `{{ {key}: deadline, {own}: {value} }}`");
+        Some(words.into())
     } else {
         let words = ["mean", "max", "p50", "p99.9", "p99"];
         let near = suggest::nearest(&entry.key, words.into_iter());
-        near.map(|near| format!("did you mean `{near}`?"))
+        near.map(Help::did_you_mean)
     };
     reader.report(Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help));
 }

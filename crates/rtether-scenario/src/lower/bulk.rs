@@ -8,6 +8,7 @@ use super::MAX_TRANSFERS;
 use super::links::head;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::keys::table::{BULK_TRANSFER, BURSTS, TCP};
 use crate::plan::RunPlan;
 use crate::reader::{Fields, Reader, bits_per_second};
@@ -76,7 +77,7 @@ fn listed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Transfer>>
         let title = format!("{} has no transfers", fields.owner);
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, place, "the list is empty")
-                .help("for example `transfers: [{ at: 2 s, size: 1 MB }]`"),
+                .help(Help::example("transfers: [{ at: 2 s, size: 1 MB }]")),
         );
     }
     list.sort_by_key(|transfer| transfer.start);
@@ -106,7 +107,7 @@ fn repeated(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Opti
         let label = "how much to send each time";
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, every.span, label)
-                .help("add `total: 1 MB`"),
+                .help(Help::add("total: 1 MB")),
         );
         return None;
     }

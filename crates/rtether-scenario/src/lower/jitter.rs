@@ -6,6 +6,7 @@ use rtether_model::quantity::Duration;
 
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::keys::table::{JITTER, OUTLIERS, QUANTILE};
 use crate::reader::{At, Fields, Reader};
 use crate::tree::Data;
@@ -112,7 +113,7 @@ fn quantiles(reader: &mut Reader<'_>, inner: &Fields<'_>, key: &'static str) -> 
             let example = inner
                 .section
                 .find(key)
-                .map(|key| format!("for example `{}: {}`", key.name, key.example));
+                .map(|key| Help::example(format!("{}: {}", key.name, key.example)));
             reader.report(
                 Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label).help_if(example),
             );
@@ -139,7 +140,7 @@ fn parts_of_a_million(reader: &mut Reader<'_>, key: &str, ratio: At<u64>) -> Opt
         let label = "a whole multiple of 1 ppm is needed";
         reader.report(
             Diagnostic::new(&codes::VALUE_TOO_FINE, title, ratio.span, label)
-                .help(format!("for example `{key}: 100 ppm`")),
+                .help(Help::example(format!("{key}: 100 ppm"))),
         );
         return None;
     }

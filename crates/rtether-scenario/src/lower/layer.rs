@@ -14,6 +14,7 @@ use super::smoother::smoother;
 use super::switches::Chosen;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span};
+use crate::help::Help;
 use crate::keys::table::{
     EMPTY, IDLE_RELEASE, LOW_TURN, PRIORITIES, RECEIVE_QUEUES, RECEIVE_SELECTION, SMOOTHER,
     STRATEGY, TRANSMIT_QUEUES,
@@ -151,7 +152,7 @@ impl Limit {
         let values: Vec<String> = (0..queues).map(|_| LIMIT.to_string()).collect();
         reader.report(
             Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
-                .help(format!("for example `limit: [{}]`", values.join(", ")))
+                .help(Help::example(format!("limit: [{}]", values.join(", "))))
                 .help("one number, `limit: 1000`, is for every queue"),
         );
         None
@@ -337,7 +338,7 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         let label = "all frames wait in one queue";
         reader.report(
             Diagnostic::new(&codes::WRONG_TYPE, title, *span, label)
-                .help("for example `limit: 1000`"),
+                .help(Help::example("limit: 1000")),
         );
         return None;
     }

@@ -7,6 +7,7 @@ use super::Plant;
 use super::hubs::runs_half_duplex;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::keys::table::{DUPLEX, LINK};
 use crate::reader::{At, Fields, Reader, bits_per_second, found, picoseconds};
 use crate::tree::{Data, Value};
@@ -240,7 +241,12 @@ pub(crate) fn rate(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> O
         .iter()
         .map(|mbps| BitRate::from_mbps(*mbps))
         .find(|next| *next > rate);
-    let help = next.map(|next| format!("the next is `{key}: {next}`"));
+    let help = next.map(|next| {
+        let entry = format!("{key}: {next}");
+        Help::from(format!("the next is `{entry}`"))
+            .writes(entry)
+            .certain(false)
+    });
     reader.report(Diagnostic::new(&codes::NONSTANDARD_RATE, title, span, label).help_if(help));
     None
 }
@@ -272,7 +278,7 @@ fn ends(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &mut Plant) -> Opti
     {
         let title = format!("a link has two ends, found {}", items.len());
         let label = "`NODE`, `SWITCH:PORT` or `HUB:PORT`, twice";
-        let help = "for example `ends: [plc1, \"sw1:1\"]`";
+        let help = Help::example("ends: [plc1, \"sw1:1\"]");
         reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, span, label).help(help));
         return None;
     }
@@ -318,7 +324,7 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
         None => format!("`{name}: {{ stack: zero }}` under `nodes:`"),
     };
     let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
-    let free = || first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
+    let free = || first_free(plant, node).map(|port| take_port(name, port));
     match (port, plant.ports_of(node)) {
         (None, None) => Some(port_of_station(plant, node)),
         (Some(port), _) => port_number(reader, plant, (node, port), span, free),
@@ -348,15 +354,14 @@ pub(super) fn port_number(
     plant: &Plant,
     (node, text): (NodeId, &str),
     span: Span,
-    remedy: impl FnOnce() -> Option<String>,
+    remedy: impl FnOnce() -> Option<Help>,
 ) -> Option<PortId> {
     let name = &plant.network.node(node).name;
     let Some((kind, count)) = plant.ports_of(node) else {
         let title = format!("{} is an end station and has no ports", quote(name));
         let label = "end stations have one network interface";
-        reader.report(
-            Diagnostic::new(&codes::WRONG_END, title, span, label).help(format!("write `{name}`")),
-        );
+        reader
+            .report(Diagnostic::new(&codes::WRONG_END, title, span, label).help(Help::write(name)));
         return None;
     };
     let number = text.trim().parse::<u16>().ok();
@@ -368,6 +373,14 @@ pub(super) fn port_number(
     let label = format!("its ports are 1 to {count}");
     reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, span, label).help_if(remedy()));
     None
+}
+
+/// Proposes a port that no link takes.
+fn take_port(name: &str, port: u16) -> Help {
+    let end = format!("\"{name}:{port}\"");
+    Help::from(format!("port {port} is free: `{end}`"))
+        .writes(end)
+        .certain(false)
 }
 
 /// Returns the lowest unlinked port of a switch or hub, counting from 1.
@@ -387,8 +400,8 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
         let number = port.port + 1;
         let title = format!("port {number} of {kind} {} has two links", quote(name));
         let help = first_free(plant, port.node).map_or_else(
-            || format!("all ports are in use; give {} more", quote(name)),
-            |n| format!("port {n} is free: `\"{name}:{n}\"`"),
+            || format!("all ports are in use; give {} more", quote(name)).into(),
+            |port| take_port(name, port),
         );
         Diagnostic::new(&codes::PORT_IN_USE, title, span, "the second one")
             .also(first, "the first one")

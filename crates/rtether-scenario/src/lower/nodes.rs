@@ -8,6 +8,7 @@ use super::stacks::{self, Declared, Station};
 use super::{Plant, Ruled, check_name};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::keys::table::{NODE, STACK};
 use crate::profiles::{self, PROFILES};
 use crate::reader::{At, Fields, Reader};
@@ -109,7 +110,7 @@ fn station(
         let label = format!("of {owner}");
         reader.report(
             Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
-                .help("add `transmit_queues: { strategy: strict }`")
+                .help(Help::add("transmit_queues: { strategy: strict }"))
                 .help("or `receive_queues: { selection: highest-first }`"),
         );
     }
@@ -141,8 +142,8 @@ fn by_name(
         .flatten();
     let list: Vec<String> = known.take(8).map(quote).collect();
     let help = near.map_or_else(
-        || format!("known stacks are {}", list.join(", ")),
-        |near| format!("did you mean `stack: {near}`?"),
+        || format!("known stacks are {}", list.join(", ")).into(),
+        |near| Help::did_you_mean(format!("stack: {near}")),
     );
     let title = format!("no stack named {}", quote(name));
     let label = format!("stack of {}", fields.owner);

@@ -11,6 +11,7 @@ use super::links::head;
 use super::tags::queues;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::keys::table::{PROTOCOL, RULE};
 use crate::reader::{At, Fields, Reader};
 use crate::units;
@@ -131,7 +132,7 @@ fn ethertype(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<u16> {
         let label = format!("of {}", fields.owner);
         reader.report(
             Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
-                .help("for example `ethertype: 0x88b8`"),
+                .help(Help::example("ethertype: 0x88b8")),
         );
     }
     number

@@ -8,6 +8,7 @@ use super::Plant;
 use super::links::head;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, quote};
+use crate::help::Help;
 use crate::keys::table::RELEASES;
 use crate::reader::{Fields, Reader, picoseconds};
 use crate::suggest;
@@ -38,7 +39,7 @@ pub(crate) fn releases(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         let Some(&number) = numbers.get(flow.value) else {
             let title = format!("no flow is named {}", quote(flow.value));
             let near = suggest::nearest_name(flow.value, numbers.keys().map(String::as_str));
-            let help = near.map(|near| format!("did you mean {}?", quote(near)));
+            let help = near.map(Help::did_you_mean);
             let unknown = Diagnostic::new(&codes::BAD_RELEASES, title, flow.span, "");
             reader.report(unknown.help_if(help));
             continue;

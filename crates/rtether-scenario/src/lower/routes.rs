@@ -11,6 +11,7 @@ use super::Plant;
 use super::links::port_number;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::reader::{Fields, Reader};
 use crate::tree::{Data, Value};
 
@@ -232,7 +233,7 @@ fn stops(
     }
     if stops.len() < 2 {
         let title = format!("a route has at least two nodes, found {}", stops.len());
-        let help = "for example `route: [plc1, sw1, sw2, drive1]`";
+        let help = Help::example("route: [plc1, sw1, sw2, drive1]");
         let label = "from the talker to a listener";
         reader.report(refused(title, list.span, label).help(help));
         return None;
@@ -281,7 +282,11 @@ fn step(reader: &mut Reader<'_>, plant: &Plant, [from, to]: [&Stop; 2]) -> Optio
             to.span,
             "which one?",
         )
-        .help(format!("name the port: `\"{named}\"`"))
+        .help(
+            Help::from(format!("name the port: `\"{named}\"`"))
+                .writes(format!("\"{named}\""))
+                .certain(false),
+        )
     } else if all.iter().any(|joint| joint.is_standby) {
         let title = format!("the link between {a} and {b} is on standby");
         refused(

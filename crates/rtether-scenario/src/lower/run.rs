@@ -5,6 +5,7 @@ use rtether_model::quantity::Duration;
 use super::stages::stages;
 use crate::codes::{self, Severity};
 use crate::diagnostic::{Diagnostic, Span};
+use crate::help::Help;
 use crate::keys::table::{OVERLOAD, RUN};
 use crate::plan::{RunPlan, Stage};
 use crate::reader::{Fields, Reader};
@@ -68,7 +69,7 @@ pub(crate) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> Run {
             diagnostic = diagnostic.also(duration.span, "");
         }
         let longer = warmup.value.checked_add(Duration::from_secs(10));
-        let help = longer.map(|longer| format!("write `for: {longer}`"));
+        let help = longer.map(|longer| Help::write(format!("for: {longer}")).certain(false));
         reader.report(diagnostic.help_if(help));
     }
     let hundredth = Duration::from_ps((length.as_ps() / 100).max(1));

@@ -11,6 +11,7 @@ use super::layer::Parts;
 use super::version;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::keys::table::{BACKEND, PROBES, SIGNAL, SIGNAL_FROM, TAGS, WAITING};
 use crate::reader::{At, Fields, Reader, bits_per_second};
 use crate::tree::Data;
@@ -102,7 +103,7 @@ fn insert(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<[P
         let values: Vec<String> = (0..queues).map(|queue| queue.to_string()).collect();
         reader.report(
             Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
-                .help(format!("for example `insert: [{}]`", values.join(", "))),
+                .help(Help::example(format!("insert: [{}]", values.join(", ")))),
         );
         return None;
     }

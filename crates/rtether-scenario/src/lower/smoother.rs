@@ -9,6 +9,7 @@ use rtether_proto::smoother::{ConfigError, Smoother};
 
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::keys::Texts;
 use crate::keys::table::{CLASSIFY, DETECTOR, DETECTORS, DOUBLING, DetectorKind, MODE};
 use crate::reader::{At, Fields, Reader, bits_per_second};
@@ -149,7 +150,7 @@ fn fixed(reader: &mut Reader<'_>, fields: &Fields<'_>, own: &mut Fixed) {
         let label = "this period does not change";
         reader.report(
             Diagnostic::new(&codes::WRONG_QUANTITY, title, text.span, label)
-                .help("for example `period: 36 ms`"),
+                .help(Help::example("period: 36 ms")),
         );
     } else if let Some(period) = reader.positive_time(fields, "period") {
         own.period = period.value;

@@ -14,6 +14,7 @@ use super::tags::{pcp, queues, vid};
 use super::{Plant, check_name};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Span, quote};
+use crate::help::Help;
 use crate::keys::table::{
     ADDRESSES, DIRECTION, FORWARDING, MIRROR, MULTICAST, PORT, SELECTION, SWITCH, Selected,
     TAGGING, TRUNK, Unlisted,
@@ -221,7 +222,7 @@ impl Values {
                 let example = self.example.trim_matches(['[', ']']).split(", ").cycle();
                 let list: Vec<&str> = example.take(queues.into()).collect();
                 Diagnostic::new(&codes::MISSING_KEY, title, self.at, label)
-                    .help(format!("add `{key}: [{}]`", list.join(", ")))
+                    .help(Help::add(format!("{key}: [{}]", list.join(", "))))
             }
         };
         reader.report(diagnostic);
@@ -442,8 +443,8 @@ fn no_trunk(reader: &mut Reader<'_>, fields: &Fields<'_>, text: &str, at: Span) 
     );
     let label = format!("of {}", fields.owner);
     let help = match units::read_count(text) {
-        Ok(_) => format!("write `trunk: [{text}]`"),
-        Err(_) => "for example `trunk: [10, 20]`".to_owned(),
+        Ok(_) => Help::write(format!("trunk: [{text}]")),
+        Err(_) => Help::example("trunk: [10, 20]"),
     };
     reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, at, label).help(help));
 }

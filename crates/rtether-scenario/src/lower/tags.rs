@@ -4,6 +4,7 @@ use rtether_model::network::{Pcp, QueueMap, Vid};
 
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::help::Help;
 use crate::reader::{Fields, Reader};
 
 pub(super) fn pcp(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Pcp> {
@@ -37,7 +38,7 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
         let usual: Vec<String> = usual
             .map(|pcp| standard.queue_of(pcp).to_string())
             .collect();
-        let help = format!("for example `pcp_map: [{}]`", usual.join(", "));
+        let help = Help::example(format!("pcp_map: [{}]", usual.join(", ")));
         let place = entry.value.span;
         reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, place, label).help(help));
         return standard;

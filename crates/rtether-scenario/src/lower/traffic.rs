@@ -7,6 +7,7 @@ use rtether_model::wire::{self, Encapsulation, Frames};
 use super::bulk::bulk;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, quote};
+use crate::help::Help;
 use crate::keys::table::{KIND, PHASE, Release};
 use crate::plan::RunPlan;
 use crate::reader::{At, Fields, Reader, bits_per_second};
@@ -212,7 +213,7 @@ fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
         let label = "an adaptive flow sends when the answer is there";
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, at, label)
-                .help("add `reply: { size: 60 B }`"),
+                .help(Help::add("reply: { size: 60 B }")),
         );
         return None;
     }

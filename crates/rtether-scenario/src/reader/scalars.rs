@@ -5,8 +5,8 @@ use rtether_model::network::Cost;
 use crate::keys::table::UNKNOWN;
 
 use super::{
-    At, Bytes, Data, Diagnostic, Duration, Entry, Fields, Kind, Problem, Quantity, Reader, Span,
-    UnitError, Value, codes, expectation, found, octets, picoseconds, quote, units,
+    At, Bytes, Data, Diagnostic, Duration, Entry, Fields, Help, Kind, Problem, Quantity, Reader,
+    Span, UnitError, Value, codes, expectation, found, octets, picoseconds, quote, units,
 };
 
 impl Reader<'_> {
@@ -93,7 +93,7 @@ impl Reader<'_> {
             let title = format!("`{key}` is a whole number, found {}", found(text));
             let label = format!("{min} to {max}, without a unit");
             let meant = units::count_to_propose(text).filter(|n| (min..=max).contains(n));
-            let help = meant.map(|number| format!("write `{key}: {number}`"));
+            let help = meant.map(|number| Help::write(format!("{key}: {number}")));
             let label = if max >= u64::MAX >> 1 {
                 "without a unit".to_owned()
             } else {
@@ -274,7 +274,7 @@ impl Reader<'_> {
                     quote(text)
                 );
                 let label = "the second of its kind";
-                let help = format!("for example `{key}: 8 us + 12 ns/B`");
+                let help = Help::example(format!("{key}: 8 us + 12 ns/B"));
                 self.report(
                     Diagnostic::new(&codes::WRONG_QUANTITY, title, place, label).help(help),
                 );
@@ -311,7 +311,7 @@ impl Reader<'_> {
         let At { value: text, span } = self.scalar(fields, key)?;
         let Some((low, high)) = text.split_once("..") else {
             let title = format!("`{key}` is a range of times, found {}", quote(text));
-            let help = format!("write `{key}: {}`", fields.spec(key).example);
+            let help = Help::write(format!("{key}: {}", fields.spec(key).example)).certain(false);
             let label = "two times with `..` between them";
             self.report(Diagnostic::new(&codes::WRONG_QUANTITY, title, span, label).help(help));
             return None;
@@ -347,7 +347,7 @@ impl Reader<'_> {
             .find(key)
             .map_or(want.example(), |spec| spec.example);
         let example = spec_example;
-        let example = format!("for example `{key}: {example}`");
+        let example = Help::example(format!("{key}: {example}"));
         let name = want.name();
         let diagnostic = match error.problem {
             Problem::MissingUnit => {
@@ -359,12 +359,16 @@ impl Reader<'_> {
                 let is_item = spec.is_some_and(|spec| matches!(spec.kind, Kind::Values(_)));
                 // In a list, zero means a queue without a share.
                 let is_sound = units::read(&whole, want).is_ok_and(|value| value > 0 || is_item);
+                // A size counts octets; whether a time counts ms or us is the author's to say.
+                let is_certain = want == Quantity::Size;
+                let usual = format!(" ({usual})");
                 let help = if is_sound && is_item {
-                    format!("write `{whole}` ({usual})")
+                    Help::write(whole).certain(is_certain).noted(&usual)
                 } else if is_sound {
-                    format!("write `{key}: {whole}` ({usual})")
+                    let entry = format!("{key}: {whole}");
+                    Help::write(entry).certain(is_certain).noted(&usual)
                 } else {
-                    format!("{example} ({usual})")
+                    example.noted(&usual)
                 };
                 Diagnostic::new(&codes::MISSING_UNIT, title, span, of).help(help)
             }

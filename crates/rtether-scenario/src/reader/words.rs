@@ -1,6 +1,8 @@
 //! Getters of words and flags.
 
-use super::{At, Diagnostic, Fields, Reader, Span, Texts, Word, Words, codes, quote, suggest};
+use super::{
+    At, Diagnostic, Fields, Help, Reader, Span, Texts, Word, Words, codes, quote, suggest,
+};
 
 /// What `true` and `false` mean.
 const FLAG: [(&str, bool); 2] = [("true", true), ("false", false)];
@@ -30,7 +32,7 @@ impl Reader<'_> {
         let title = format!("`{key}` cannot be {}", quote(text));
         let label = format!("one of {}", words.join(", "));
         let near = suggest::nearest_name(text, words.iter().copied());
-        let help = near.map(|near| format!("did you mean `{key}: {near}`?"));
+        let help = near.map(|near| Help::did_you_mean(format!("{key}: {near}")));
         self.report(Diagnostic::new(&codes::UNKNOWN_WORD, title, span, label).help_if(help));
     }
 

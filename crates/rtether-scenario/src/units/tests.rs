@@ -72,7 +72,7 @@ fn mistakes_are_told_apart() {
         panic!("{error:?}");
     };
     assert_eq!(
-        hint,
+        hint.text,
         "bits or bytes? write `100 Mbit/s` for bits, `800 Mbit/s` for bytes"
     );
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use rtether_rtps::dynamic::Structure;
 
-use rtether::scenario::{Diagnostic, Label, Severity, Source, Span};
+use rtether::scenario::{Diagnostic, Help, Label, Severity, Source, Span};
 
 /// Largest size of a file, in octets.
 pub const FILE_MAX: usize = 1 << 20;
@@ -94,7 +94,6 @@ fn mistake(
             text: why.into(),
         },
         secondary: Vec::new(),
-        changes: Vec::new(),
-        help: vec![help.into()],
+        help: vec![Help::from(Into::<String>::into(help))],
     })
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use rtether_rtps::cdr::Extensibility;
 use rtether_rtps::dynamic::{Member, Primitive, Structure, Type};
 
-use rtether::scenario::{Diagnostic, Label, Severity, Source, Span, quote};
+use rtether::scenario::{Diagnostic, Help, Label, Severity, Source, Span, quote};
 
 use line::{Field, Line, Named};
 
@@ -273,7 +273,6 @@ fn mistake(
             text: why.into(),
         },
         secondary: Vec::new(),
-        changes: Vec::new(),
-        help: vec![help.into()],
+        help: vec![Help::from(Into::<String>::into(help))],
     })
 }

@@ -51,7 +51,7 @@ impl ValueError {
 
     fn of(mistake: &Diagnostic, text: &str) -> Self {
         let why = Some(mistake.primary.text.clone()).filter(|why| !why.is_empty());
-        let help = mistake.help.first().cloned().or(why);
+        let help = mistake.help.first().map(ToString::to_string).or(why);
         let help = help.unwrap_or_else(|| "write YAML or JSON, such as `color: RED`".to_owned());
         Self::new(mistake.title.clone(), help).at(mistake.primary.span, text)
     }

@@ -13,7 +13,7 @@ use super::checked::{Checked, Stream};
 use super::sums::Summed;
 use super::text::time;
 use crate::scenario::render::position;
-use crate::scenario::{Loaded, Severity, Source, Span, codes};
+use crate::scenario::{Loaded, Replacement, Severity, Source, Span, codes};
 use crate::verdict::{Column, Conclusion, Verdict};
 
 /// A mistake, or a requirement that does not hold.
@@ -27,6 +27,8 @@ pub struct Finding {
     pub message: String,
     /// Where: the main place first.
     pub places: Vec<Place>,
+    /// Edits that would mend it, with their words.
+    pub fixes: Vec<(String, Replacement)>,
 }
 
 /// A place in a file. Lines and columns count from 1, columns in characters; the end is behind the
@@ -66,6 +68,13 @@ pub fn mistakes(loaded: &Loaded) -> Vec<Finding> {
             code: diagnostic.code,
             message: diagnostic.title.clone() + &helps.collect::<String>(),
             places: places.collect(),
+            fixes: diagnostic
+                .edits()
+                .map(|(help, edit)| {
+                    let place = Replacement::of(edit, &loaded.sources);
+                    (help.text.clone(), place)
+                })
+                .collect(),
         }
     });
     found.collect()
@@ -91,6 +100,7 @@ pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
             code: verdict.name(),
             message: format!("{}: {}", checked.stream_name(&stream), reasons(&stream)),
             places: place.into_iter().collect(),
+            fixes: helped(checked, &stream),
         })
     });
     let others = further(checked).into_iter().filter_map(|other| {
@@ -105,9 +115,19 @@ pub fn failures(loaded: &Loaded, checked: &Checked) -> Vec<Finding> {
             code,
             message: format!("{}: {message}", other.name),
             places: Vec::new(),
+            fixes: Vec::new(),
         })
     });
     found.chain(others).collect()
+}
+
+/// Returns the edits that would help a stream, if it is the one that was looked at.
+fn helped(checked: &Checked, stream: &Stream<'_>) -> Vec<(String, Replacement)> {
+    let help = checked.help.as_ref();
+    let help = help.filter(|help| help.stream == stream.index);
+    let changes = help.iter().flat_map(|help| help.changes.iter().flatten());
+    let edits = changes.filter_map(|own| Some((own.words.clone(), own.written.clone()?)));
+    edits.collect()
 }
 
 /// Returns what is required besides streams, and what else keeps a check from being met: sums,
@@ -187,6 +207,10 @@ pub fn sarif(findings: &[Finding]) -> String {
         if !related.is_empty() {
             result["relatedLocations"] = related.into();
         }
+        if !finding.fixes.is_empty() {
+            let fixes = finding.fixes.iter().map(fix);
+            result["fixes"] = fixes.collect::<Vec<_>>().into();
+        }
         result
     });
     let document = json!({
@@ -203,6 +227,25 @@ pub fn sarif(findings: &[Finding]) -> String {
         }],
     });
     format!("{document:#}\n")
+}
+
+/// Returns an edit as a fix (SARIF 2.1.0, 3.55).
+fn fix((words, edit): &(String, Replacement)) -> Value {
+    json!({
+        "description": { "text": words },
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(&edit.file) },
+            "replacements": [{
+                "deletedRegion": {
+                    "startLine": edit.begin.0,
+                    "startColumn": edit.begin.1,
+                    "endLine": edit.end.0,
+                    "endColumn": edit.end.1,
+                },
+                "insertedContent": { "text": edit.new },
+            }],
+        }],
+    })
 }
 
 /// Returns the description of a code.

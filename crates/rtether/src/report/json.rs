@@ -42,7 +42,7 @@ use crate::adversary::{Found, Search};
 use crate::help::Change;
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval, Needs};
-use crate::scenario::Override;
+use crate::scenario::{Override, Replacement};
 use rtether_report::format::{indented, write_indented};
 use rtether_report::number::Ns;
 pub use rtether_report::number::ns;
@@ -267,6 +267,7 @@ fn change(change: &Change) -> impl Serialize {
         edit: change.edit.as_ref().map(Override::text),
         file: change.place.as_ref().map(|(file, _)| file),
         line: change.place.as_ref().map(|(_, line)| line),
+        replace: change.written.as_ref().map(Replacement::json),
         bound_ns: Ns(change.bound),
         gain_ns: maybe_ns(change.gain),
         proof: change.proof.name(),
