@@ -16,7 +16,7 @@ use super::{
     LiveError, PORT, PingOptions, Via, address, address_v4, keep_cores_awake, mac_address, paths,
     session, topics,
 };
-use rtether::meter::{Measurement, Subject};
+use rtether::meter::{INTERRUPTED, Measurement, Subject};
 
 /// Measures until all samples are taken, `stop` is set, or the socket fails; what was measured is
 /// returned in every case.
@@ -222,7 +222,7 @@ fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Me
     ]);
     measurement.ended = match ended {
         Err(error) => Some(super::why_ended(&error)),
-        Ok(()) if !meter.prober().is_finished() => Some("interrupted".to_owned()),
+        Ok(()) if !meter.prober().is_finished() => Some(INTERRUPTED.to_owned()),
         Ok(()) => None,
     };
 }

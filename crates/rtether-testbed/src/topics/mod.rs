@@ -27,6 +27,7 @@ mod topic_type;
 mod trace;
 mod values;
 
+use rtether::verdict::Conclusion;
 use rtether_live::confine::Confined;
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
@@ -48,7 +49,7 @@ pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
 pub use rtether_rtps::wire::v1::Role;
-pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
+pub use spy::{Census, EndpointRow, FailOn, Pair, ParticipantRow, SpyOptions, spy, vendor};
 pub use subscribe::subscribe;
 pub use topic_type::{Member, TopicType};
 pub use trace::{TRACE_MAX, Trace, Traced};
@@ -244,8 +245,29 @@ pub struct Summary {
     pub is_acknowledged: bool,
     /// Readers: delays of the samples, if asked for.
     pub delays: Option<Delays>,
+    /// Readers: samples that were to come, if that was said.
+    pub wanted: Option<u64>,
+    /// Whether the user ended it.
+    pub is_interrupted: bool,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
+}
+
+impl Summary {
+    /// Returns the verdict: failed if a deadline was missed, a sample was not acknowledged, or fewer
+    /// came than were to; no answer without a sample, or if nobody was there to read it.
+    pub fn conclusion(&self) -> Conclusion {
+        if self.is_interrupted {
+            return Conclusion::Interrupted;
+        }
+        if self.ended.is_some() {
+            return Conclusion::Unmeasured;
+        }
+        let is_short = self.wanted.is_some_and(|count| self.samples < count);
+        let is_held = self.deadlines_missed == 0 && self.unacknowledged == 0 && !is_short;
+        let is_any = self.samples > 0 && !(self.is_writer && self.matched == 0);
+        Conclusion::meets(is_any.then_some(is_held))
+    }
 }
 
 /// A sample written or read.

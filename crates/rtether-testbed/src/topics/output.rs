@@ -141,7 +141,11 @@ impl Lines {
         } else {
             "received"
         };
-        _ = write!(text, "{} {does}", plural_u64(summary.samples, "sample"));
+        let word = summary.conclusion().word();
+        let wanted = summary.wanted.filter(|wanted| summary.samples < *wanted);
+        let wanted = wanted.map_or_else(String::new, |wanted| format!(" of {wanted}"));
+        let samples = plural_u64(summary.samples, "sample");
+        _ = write!(text, "{word}. {samples}{wanted} {does}");
         if !summary.is_writer {
             let (lost, rejected) = (summary.lost, summary.rejected);
             let least = if lost > 0 && !summary.is_reliable {
@@ -193,6 +197,7 @@ fn object(summary: &Summary) -> Value {
         "event": "summary",
         "schema": "rtether.topic/1",
         "role": if summary.is_writer { "writer" } else { "reader" },
+        "conclusion": summary.conclusion().word(),
         "samples": summary.samples,
         "reliable": (!summary.is_writer).then_some(summary.is_reliable),
         "lost": summary.lost,

@@ -1,7 +1,7 @@
 //! The publishing side.
 
 use std::io;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_rtps::qos::{Durability, Reliability};
 use rtether_rtps::time;
@@ -69,6 +69,7 @@ pub fn publish(
             unacknowledged.max(1)
         },
         is_acknowledged,
+        is_interrupted: stop.load(Ordering::Relaxed),
         ended: ended.err(),
         ..Summary::default()
     })

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::ros::{Clash, Graph, Interface, Kind, Part as Role};
 use super::spy::Census;
+use super::spy_output::verdict;
 use rtether::report::format::Part;
 use rtether::report::table::Table;
 use rtether::report::text::plural;
@@ -47,7 +48,8 @@ pub(super) fn parts(census: &Census, graph: &Graph, dropped: &str) -> Vec<Part> 
     text.push_str(dropped);
     clashes(&mut text, graph);
     twins(&mut text, graph);
-    mismatches(&mut text, census, graph);
+    mismatches(&mut text, census);
+    verdict(&mut text, census);
     parts.push(text.into());
     parts
 }
@@ -190,14 +192,9 @@ fn named(census: &Census) -> BTreeMap<&str, (String, &str)> {
         .collect()
 }
 
-fn mismatches(text: &mut String, census: &Census, graph: &Graph) {
+fn mismatches(text: &mut String, census: &Census) {
     if census.apart.is_empty() {
-        let all = if graph.clashes.is_empty() {
-            "all writers and readers of a topic match"
-        } else {
-            "no policy keeps a writer and a reader apart"
-        };
-        _ = writeln!(text, "\n{all}");
+        text.push('\n');
         return;
     }
     _ = writeln!(

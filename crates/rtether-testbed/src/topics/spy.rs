@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rtether::verdict::Conclusion;
 use rtether_live::rtps::Domain;
 use rtether_model::quantity::Duration;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
@@ -38,6 +39,21 @@ pub struct SpyOptions {
     pub rates: bool,
     /// Whether to show it as ROS 2 does, and to ask participants for their nodes.
     pub ros: bool,
+    /// What makes it fail; `None`: nothing is judged.
+    pub fail_on: Option<Vec<FailOn>>,
+}
+
+/// What makes a look at a domain fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// A writer and a reader of one topic do not match.
+    Mismatch,
+    /// ROS: two endpoints of one topic and type have different type hashes.
+    Hash,
+    /// ROS: two nodes have one name.
+    Name,
+    /// ROS: a topic has only writers or only readers, a service is called and not served.
+    OneSided,
 }
 
 /// Contents of a domain.
@@ -61,8 +77,38 @@ pub struct Census {
     pub versions: Versions,
     /// Whether there are more pairs than were compared or listed.
     pub is_cut: bool,
+    /// What makes it fail; `None`: nothing is judged.
+    pub fail_on: Option<Vec<FailOn>>,
+    /// Whether the user ended it.
+    pub is_interrupted: bool,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
+}
+
+impl Census {
+    /// Returns the verdict; `None` if nothing is judged.
+    pub fn conclusion(&self) -> Option<Conclusion> {
+        let fail_on = self.fail_on.as_ref()?;
+        Some(if self.is_interrupted {
+            Conclusion::Interrupted
+        } else if self.ended.is_some() {
+            Conclusion::Unmeasured
+        } else {
+            let is_held = fail_on.iter().all(|what| self.count(*what) == 0);
+            Conclusion::meets((!self.participants.is_empty()).then_some(is_held))
+        })
+    }
+
+    /// Returns how often something was found.
+    pub(super) fn count(&self, what: FailOn) -> usize {
+        let of_ros = |count: fn(&Graph) -> usize| self.ros.as_ref().map_or(0, count);
+        match what {
+            FailOn::Mismatch => self.apart.len(),
+            FailOn::Hash => of_ros(|graph| graph.clashes.len()),
+            FailOn::Name => of_ros(|graph| graph.twins.len()),
+            FailOn::OneSided => of_ros(|graph| graph.one_sided().count()),
+        }
+    }
 }
 
 /// A participant.
@@ -152,6 +198,8 @@ pub fn spy(
     (census.impostors, census.versions) = (counters.impostors, counters.versions);
     census.domain = options.participant.domain;
     census.ended = ended.err().map(|error| why_ended(&error));
+    census.fail_on.clone_from(&options.fail_on);
+    census.is_interrupted = stop.load(Ordering::Relaxed);
     Ok(census)
 }
 

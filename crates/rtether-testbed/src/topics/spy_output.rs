@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use super::by_version;
 use super::rates::Rate;
 use super::ros_output;
-use super::spy::{Census, EndpointRow};
+use super::spy::{Census, EndpointRow, FailOn};
 use rtether::report::format::{Part, Render};
 use rtether::report::table::{Cell, Rows, Screen, Table};
 use rtether::report::text::{plural, time};
+use rtether::verdict::Conclusion;
 
 fn lease(lease: Option<Duration>) -> String {
     lease.map_or_else(|| "infinite".to_owned(), time)
@@ -63,6 +64,7 @@ impl Render for Census {
         }
         let mut text = dropped(self);
         mismatches(&mut text, self);
+        verdict(&mut text, self);
         parts.push(text.into());
         parts
     }
@@ -84,6 +86,49 @@ impl Render for Census {
     fn json(&self) -> String {
         json(self)
     }
+}
+
+/// Adds the verdict, if there is one.
+pub(super) fn verdict(text: &mut String, census: &Census) {
+    if let Some(summary) = summary(census) {
+        _ = writeln!(text, "{summary}");
+    }
+}
+
+/// Returns the verdict in a sentence; `None` if nothing is judged.
+fn summary(census: &Census) -> Option<String> {
+    let conclusion = census.conclusion()?;
+    let mut found = vec![
+        plural(census.participants.len(), "participant"),
+        plural(census.endpoints.len(), "endpoint"),
+    ];
+    let pairs = match census.count(FailOn::Mismatch) {
+        0 => "all writers and readers of a topic match".to_owned(),
+        1 => "1 pair does not match".to_owned(),
+        count => format!("{count} pairs do not match"),
+    };
+    found.push(pairs);
+    let of_ros = [
+        (FailOn::Hash, "topic", "with different type hashes"),
+        (FailOn::Name, "name", "of several nodes"),
+        (FailOn::OneSided, "topic or service", "with one side only"),
+    ];
+    for (what, noun, which) in of_ros {
+        let count = census.count(what);
+        // What is not asked about is no part of the verdict.
+        let is_asked = census
+            .fail_on
+            .as_ref()
+            .is_some_and(|all| all.contains(&what));
+        if is_asked && count > 0 {
+            let noun = noun.replace(" or ", if count == 1 { " or " } else { "s or " });
+            found.push(format!("{} {which}", plural(count, &noun)));
+        }
+    }
+    if census.participants.is_empty() {
+        found = vec!["no other participant was found".to_owned()];
+    }
+    Some(conclusion.sentence(&format!("{}.", found.join(", "))))
 }
 
 /// Returns what was dropped, in words.
@@ -183,7 +228,7 @@ fn counted_rates(rows: Rows<&EndpointRow>) -> Rows<&EndpointRow> {
 
 fn mismatches(text: &mut String, census: &Census) {
     if census.apart.is_empty() {
-        text.push_str("\nall writers and readers of a topic match\n");
+        text.push('\n');
         return;
     }
     _ = writeln!(
@@ -200,7 +245,7 @@ fn mismatches(text: &mut String, census: &Census) {
         );
     }
     if census.is_cut {
-        text.push_str("  and possibly others; there are too many to compare all");
+        text.push_str("  and possibly others; there are too many to compare all\n");
     }
 }
 
@@ -243,6 +288,8 @@ fn json(census: &Census) -> String {
     let document = json!({
         "schema": "rtether.spy/1",
         "domain": census.domain,
+        "conclusion": census.conclusion().map(Conclusion::word),
+        "summary": summary(census),
         "participants": participants.collect::<Vec<_>>(),
         "endpoints": endpoints.collect::<Vec<_>>(),
         "mismatches": apart.collect::<Vec<_>>(),

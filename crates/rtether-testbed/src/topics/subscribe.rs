@@ -1,7 +1,7 @@
 //! The subscribing side.
 
 use std::io;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_live::host::clock::discipline;
 use rtether_model::quantity::Duration;
@@ -67,6 +67,8 @@ pub fn subscribe(
         unacknowledged: 0,
         is_acknowledged: false,
         delays: reading.delays,
+        wanted: options.count,
+        is_interrupted: stop.load(Ordering::Relaxed),
         ended: ended.err().map(|error| why_ended(&error)),
     })
 }

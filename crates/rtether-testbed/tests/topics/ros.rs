@@ -10,7 +10,7 @@ use rtether_rtps::engine::{NewReader, NewSample, NewWriter, TopicName, WriterId}
 use rtether_rtps::guid::Guid;
 use rtether_rtps::qos::{Durability, Qos, Reliability};
 use rtether_testbed::topics::ros::Kind;
-use rtether_testbed::topics::{Census, SpyOptions, spy};
+use rtether_testbed::topics::{Census, FailOn, SpyOptions, spy};
 use serde_json::Value;
 
 use crate::{Other, domain, participant};
@@ -113,6 +113,7 @@ fn look(number: u16) -> Census {
         duration: Some(Duration::from_secs(3)),
         rates: false,
         ros: true,
+        fail_on: Some(vec![FailOn::Mismatch, FailOn::Hash]),
     };
     spy(&options, &AtomicBool::new(false), |_| ()).expect("a census")
 }

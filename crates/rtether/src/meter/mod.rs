@@ -70,9 +70,12 @@ pub struct Measurement {
     pub clocks: Option<Clocks>,
     /// Half a round trip by the method of Valentim, if requested.
     pub valentim: Option<Valentim>,
-    /// Why the measurement ended early, if it did.
+    /// Why the measurement ended early, if it did; [`INTERRUPTED`] if the user ended it.
     pub ended: Option<String>,
 }
+
+/// Why a measurement ended that the user interrupted.
+pub const INTERRUPTED: &str = "interrupted";
 
 /// Half a round trip by the method of Valentim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,13 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measurement, Misses, Outlier, Settling, Statistics, Subject, split};
+use super::{
+    Counters, INTERRUPTED, Measurement, Misses, Outlier, Settling, Statistics, Subject, split,
+};
 use crate::report::format::{Part, Render};
 use crate::report::table::{Rows, Screen, Table};
 use crate::report::text::{plural, time};
+use crate::verdict::Conclusion;
 
 /// Most outliers in a table.
 const SHOWN: usize = 10;
@@ -48,6 +51,45 @@ fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
     rows
 }
 
+impl Measurement {
+    /// Returns the verdict: failed if a request was lost, or answered later than the deadline.
+    pub fn conclusion(&self) -> Conclusion {
+        let is_held = self.missed() == 0;
+        match self.ended.as_deref() {
+            Some(INTERRUPTED) => Conclusion::Interrupted,
+            Some(_) => Conclusion::Unmeasured,
+            None => Conclusion::meets((self.counters.answered > 0).then_some(is_held)),
+        }
+    }
+
+    /// Returns the number of requests that were lost, or answered later than the deadline.
+    fn missed(&self) -> u64 {
+        let late = self.misses().map_or(0, |own| own.misses);
+        late.max(self.counters.lost)
+    }
+
+    /// Returns the verdict in a sentence.
+    pub fn summary(&self) -> String {
+        self.conclusion().sentence(&self.said())
+    }
+
+    /// Says how many requests were answered, and how many were not in time.
+    fn said(&self) -> String {
+        let Counters {
+            sent,
+            answered,
+            lost,
+            ..
+        } = self.counters;
+        let sent = plural(usize::try_from(sent).unwrap_or(usize::MAX), "request");
+        let late = self.missed() - lost;
+        let late = self.subject.deadline.map_or_else(String::new, |deadline| {
+            format!(", {late} later than {}", time(deadline))
+        });
+        format!("{answered} of {sent} answered, {lost} lost{late}.")
+    }
+}
+
 impl Render for Measurement {
     fn parts(&self, _: Screen) -> Vec<Part> {
         let subject = &self.subject;
@@ -65,6 +107,7 @@ impl Render for Measurement {
         split::append(self, &mut parts);
         let mut text = String::new();
         remarks(self, &mut text);
+        _ = writeln!(text, "{}", self.summary());
         parts.push(text.into());
         parts
     }
@@ -89,7 +132,7 @@ impl Render for Measurement {
 
 fn remarks(measurement: &Measurement, text: &mut String) {
     let counters = &measurement.counters;
-    _ = writeln!(text, "\n{} of {} lost", counters.lost, counters.sent);
+    text.push('\n');
     if let Some(Misses {
         misses,
         due,
@@ -275,6 +318,8 @@ fn json(measurement: &Measurement) -> String {
         "via": subject.via,
         "command": (!subject.command.is_empty()).then_some(&subject.command),
         "payload_bytes": subject.payload,
+        "conclusion": measurement.conclusion().word(),
+        "summary": measurement.summary(),
         "all": measurement.all().as_ref().map_or(Value::Null, statistics),
         "without_stalls": measurement.without_hit().as_ref().map_or(Value::Null, statistics),
         "series": series.collect::<Vec<_>>(),

@@ -152,7 +152,8 @@ fn every_output_says_the_same() {
     let measurement = measured(&[&[9, 2, 4, 4], &[5, 4, 5, 7]]);
     let text = measurement.render(Format::Table, Screen::default());
     assert!(
-        text.contains("2 of 10 lost") && text.contains("median"),
+        text.contains("FAIL. 8 of 10 requests answered, 2 lost, 1 later than 8 us.\n")
+            && text.contains("median"),
         "{text}"
     );
     let document: serde_json::Value = serde_json::from_str(&measurement.json()).expect("JSON");

@@ -61,6 +61,7 @@ pub(crate) fn run(arguments: &ManagerArgs) -> Exit {
         duration: arguments.duration,
         rates: false,
         ros: false,
+        fail_on: None,
     };
-    look(&options, &stop, arguments.format, |_| Exit::Ok)
+    look(&options, &stop, arguments.format)
 }

@@ -142,14 +142,7 @@ fn conclude(measurement: &Measurement, is_interrupted: bool) -> Exit {
     if let Some(why) = &measurement.ended {
         return terminal::fail(&format!("the measurement ended early: {why}"));
     }
-    let misses = measurement.misses().map_or(0, |own| own.misses);
-    if measurement.counters.answered == 0 {
-        Exit::NoAnswer
-    } else if misses + measurement.counters.lost > 0 {
-        Exit::Failed
-    } else {
-        Exit::Ok
-    }
+    measurement.conclusion().into()
 }
 
 fn options(arguments: &PingArgs) -> Result<PingOptions, String> {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use clap::{Args, ValueEnum};
 use rtether_testbed::Duration;
-use rtether_testbed::topics::{self, Census, ParticipantOptions, SpyOptions};
+use rtether_testbed::topics::{self, ParticipantOptions, SpyOptions};
 
 use super::confine::{self, ConfineArgs};
 use super::domain::{
@@ -60,15 +60,13 @@ pub(crate) enum FailOn {
 }
 
 impl FailOn {
-    /// Returns whether a census has it.
-    fn is_in(self, census: &Census) -> bool {
-        let ros = census.ros.as_ref();
+    const fn asked(self) -> Option<topics::FailOn> {
         match self {
-            Self::Mismatch => !census.apart.is_empty(),
-            Self::Hash => ros.is_some_and(|graph| !graph.clashes.is_empty()),
-            Self::Name => ros.is_some_and(|graph| !graph.twins.is_empty()),
-            Self::OneSided => ros.is_some_and(|graph| graph.one_sided().next().is_some()),
-            Self::Never => false,
+            Self::Mismatch => Some(topics::FailOn::Mismatch),
+            Self::Hash => Some(topics::FailOn::Hash),
+            Self::Name => Some(topics::FailOn::Name),
+            Self::OneSided => Some(topics::FailOn::OneSided),
+            Self::Never => None,
         }
     }
 
@@ -103,20 +101,13 @@ pub(crate) fn run(arguments: &SpyArgs) -> Exit {
         duration: Some(arguments.duration),
         rates: arguments.rates,
         ros: arguments.ros,
+        fail_on: Some(fail_on),
     };
-    look(&options, &stop, arguments.format, |census| {
-        if census.participants.is_empty() {
-            Exit::NoAnswer
-        } else if fail_on.iter().any(|what| what.is_in(census)) {
-            Exit::Failed
-        } else {
-            Exit::Ok
-        }
-    })
+    look(&options, &stop, arguments.format)
 }
 
 /// Returns what makes the exit code 1.
-fn fail_on(arguments: &SpyArgs) -> Result<Vec<FailOn>, Exit> {
+fn fail_on(arguments: &SpyArgs) -> Result<Vec<topics::FailOn>, Exit> {
     let wrong = |message: &str| {
         terminal::complain(message);
         Err(Exit::WrongInput)
@@ -128,20 +119,17 @@ fn fail_on(arguments: &SpyArgs) -> Result<Vec<FailOn>, Exit> {
     if !arguments.ros && given.iter().any(|what| what.needs_ros()) {
         return wrong("`--fail-on hash`, `name` and `one-sided` need `--ros`");
     }
-    Ok(match (given.is_empty(), arguments.ros) {
-        (false, _) => given.clone(),
-        (true, true) => vec![FailOn::Mismatch, FailOn::Hash],
-        (true, false) => vec![FailOn::Mismatch],
-    })
+    let usual: &[FailOn] = if arguments.ros {
+        &[FailOn::Mismatch, FailOn::Hash]
+    } else {
+        &[FailOn::Mismatch]
+    };
+    let asked = if given.is_empty() { usual } else { given };
+    Ok(asked.iter().filter_map(|what| what.asked()).collect())
 }
 
-/// Looks at a domain and prints what was there; `judge` decides if nothing cut the look short.
-pub(super) fn look(
-    options: &SpyOptions,
-    stop: &Stop,
-    format: FormatArgs,
-    judge: impl FnOnce(&Census) -> Exit,
-) -> Exit {
+/// Looks at a domain and prints what was there.
+pub(super) fn look(options: &SpyOptions, stop: &Stop, format: FormatArgs) -> Exit {
     let census = topics::spy(options, stop, tell);
     end_trace(&options.participant);
     let census = match census {
@@ -156,6 +144,6 @@ pub(super) fn look(
     } else if let Some(why) = &census.ended {
         terminal::fail(&format!("it ended early: {why}"))
     } else {
-        judge(&census)
+        census.conclusion().map_or(Exit::Ok, Exit::from)
     }
 }

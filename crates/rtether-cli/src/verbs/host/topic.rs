@@ -256,22 +256,15 @@ pub(super) fn run_topic(
         Some(error) => return terminal::fail(&format!("writing to standard output: {error}")),
         None => {}
     }
-    conclude(topic, &summary, stop.load(Ordering::Relaxed))
+    conclude(&summary, stop.load(Ordering::Relaxed))
 }
 
-fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit {
+fn conclude(summary: &Summary, is_interrupted: bool) -> Exit {
     if is_interrupted {
         return Exit::Interrupted;
     }
     if let Some(why) = &summary.ended {
         return terminal::fail(&format!("it ended early: {why}"));
     }
-    let is_short = !summary.is_writer && topic.count.is_some_and(|count| summary.samples < count);
-    if summary.samples == 0 || summary.is_writer && summary.matched == 0 {
-        Exit::NoAnswer
-    } else if summary.deadlines_missed > 0 || summary.unacknowledged > 0 || is_short {
-        Exit::Failed
-    } else {
-        Exit::Ok
-    }
+    summary.conclusion().into()
 }
