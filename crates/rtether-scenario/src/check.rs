@@ -22,6 +22,7 @@ mod gap;
 mod idle;
 mod load;
 mod mirror;
+mod order;
 mod redundancy;
 mod router;
 mod shaper;
@@ -66,6 +67,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Severity) 
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);
         idle::check(reader, plant, &routing);
+        order::check(reader, plant, &routing);
     }
 }
 

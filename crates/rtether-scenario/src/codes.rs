@@ -318,6 +318,14 @@ pub(super) static IDLE_RULE: Code = warning(
      Frames have the `port`, `source_port`, `dscp` and tag that their flow says; ports that it does not \
      say follow from the number of the flow.",
 );
+pub(super) static PRIORITY_ORDER: Code = warning(
+    "priority-order",
+    "A switch without `pcp_map` has two priorities in another order than IEEE 802.1Q, and flows of both \
+     pass it.",
+    "The queues of the scenario are then those of IEEE 802.1D-2004, table 7-2, in which priority 2 ranks \
+     below 0, and with four queues 3 shares one with 0. IEEE 802.1Q-2018 (8.6.6, table 8-5) ranks 2 and 3 \
+     above 0. Switches are sold with either: look into the data sheet, and write the `pcp_map` of yours.",
+);
 pub(super) static PAYLOAD_TOO_LARGE: Code = error(
     "payload-too-large",
     "The payload is larger than its protocol carries.",
@@ -504,6 +512,7 @@ pub static ALL: &[&Code] = &[
     &NETWORK_LOOP,
     &OPEN_RING,
     &IDLE_RULE,
+    &PRIORITY_ORDER,
     &PAYLOAD_TOO_LARGE,
     &LINK_OVERLOAD,
     &NODE_OVERLOAD,

@@ -90,6 +90,8 @@ pub(super) struct Plant {
     pub(super) ruled: Vec<Ruled>,
     /// Switches that do not say what they do with addresses.
     pub(super) plain: BTreeSet<NodeId>,
+    /// Switches and routers without a `pcp_map`.
+    pub(super) unmapped: BTreeSet<NodeId>,
     /// Where it says how deadlines are divided, if it does.
     pub(super) partition_span: Option<Span>,
     /// Where it says who grants channels.

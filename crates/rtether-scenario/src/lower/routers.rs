@@ -20,6 +20,7 @@ pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pla
         let owner = format!("router {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &ROUTER, owner, entry.key_span);
         // A router with mistakes still has a name and ports that links may use.
+        let is_unmapped = fields.as_ref().is_some_and(|own| !own.has("pcp_map"));
         let (router, pending) = match fields {
             Some(fields) => (
                 router(reader, &fields),
@@ -28,6 +29,7 @@ pub(crate) fn routers(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pla
             None => (plain(64, Duration::ZERO), None),
         };
         let node = plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(router));
+        plant.unmapped.extend(node.filter(|_| is_unmapped));
         if let Some((node, pending)) = node.zip(pending) {
             pending.join(plant, node);
         }

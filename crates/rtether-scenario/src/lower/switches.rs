@@ -64,6 +64,7 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
         let fields = reader.fields(&entry.value, &SWITCH, owner, entry.key_span);
         // A switch with mistakes still has a name and ports that links may use.
         let is_plain = fields.as_ref().is_some_and(|own| !own.has(ADDRESSES.key));
+        let is_unmapped = fields.as_ref().is_some_and(|own| !own.has("pcp_map"));
         let (switch, pending) = match fields {
             Some(fields) => switch(reader, &fields),
             None => (plain(64, Duration::ZERO), Vec::new()),
@@ -74,6 +75,7 @@ pub(crate) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Pl
                 own.join(plant, node);
             }
             plant.plain.extend(is_plain.then_some(node));
+            plant.unmapped.extend(is_unmapped.then_some(node));
         }
     }
 }

@@ -111,7 +111,7 @@ const PCP_MAP: Key = key(
     Kind::Values(&Kind::Count { min: 0, max: 7 }),
     Optional,
     "[1, 0, 0, 1, 2, 2, 3, 3]",
-    "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
+    "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2. IEEE 802.1Q-2018, table 8-5 has 2 and 3 above 0; a warning says where that matters.",
 );
 
 const BUFFER: Key = memory(
