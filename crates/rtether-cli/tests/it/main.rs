@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bounds;
+mod completions;
 mod examples;
 mod files;
-mod foreign;
 mod fix;
+mod foreign;
 mod gates;
 mod include_from;
 mod library;
