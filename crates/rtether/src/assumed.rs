@@ -234,6 +234,12 @@ impl Assumed {
         ))
     }
 
+    /// Returns what bounds rest on as JSON; `None` if that is nothing.
+    pub fn said(scenario: &Scenario, analysis: &Analysis) -> Option<Value> {
+        let own = Self::of(scenario, Some(analysis));
+        own.is_any(scenario).then(|| own.json(scenario))
+    }
+
     /// Returns it as JSON.
     pub fn json(&self, scenario: &Scenario) -> Value {
         let own = &scenario.assumptions;

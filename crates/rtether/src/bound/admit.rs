@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::{IF_DELIVERED, IF_NOTHING_DROPPED, NOT_PROVED, analyze, differences};
+use crate::assumed::Assumed;
 use crate::report::format::{Part, Render};
 use crate::report::table::{Screen, Table};
 use crate::report::text::{plural, time};
@@ -188,7 +189,7 @@ impl Render for Admission {
         let objections = self
             .objections()
             .map(|difference| json!({ "name": difference.flow, "listener": difference.listener }));
-        let document = json!({
+        let mut document = json!({
             "schema": "rtether.admit/1",
             "scenario": self.scenario.name,
             "conclusion": self.conclusion().word(),
@@ -198,6 +199,9 @@ impl Render for Admission {
             "unchanged_streams": self.comparison.same,
             "streams": differences::list(&self.comparison.differences),
         });
+        if let Some(assumed) = Assumed::said(&self.scenario, &self.analysis) {
+            document["assumed"] = assumed;
+        }
         format!("{document:#}\n")
     }
 }

@@ -19,6 +19,7 @@ use super::condition;
 use super::names::{Names, flow_limit};
 use super::ports::{PortUse, StackUse, State, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
+use crate::assumed::Assumed;
 use crate::scenario::Scenario;
 use crate::sums;
 use rtether_report::number::Ns;
@@ -28,6 +29,8 @@ pub(super) struct Document<'a> {
     schema: &'static str,
     scenario: &'a str,
     conclusion: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assumed: Option<Value>,
     is_cyclic: bool,
     streams: Vec<Stream<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -181,6 +184,7 @@ pub(super) fn with<R>(
         schema: "rtether.bound/1",
         scenario: &scenario.name,
         conclusion: conclusion(scenario, analysis).word(),
+        assumed: Assumed::said(scenario, analysis),
         is_cyclic: analysis.effort.is_cyclic,
         streams: streams
             .map(|((own, condition), said)| {
