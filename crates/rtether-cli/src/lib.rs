@@ -50,6 +50,14 @@ pub fn code(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn outcome(args: impl IntoIterator<Item = OsString>) -> Exit {
     terminal::note_closed(verbs::host::is_output_closed());
+    let args: Vec<OsString> = args.into_iter().collect();
+    // To read arguments takes milliseconds, in which a signal would end the program by itself.
+    let may_handle = |word: &OsString| verbs::host::HANDLES_SIGNALS.iter().any(|name| word == name);
+    if !args.iter().any(may_handle)
+        && let Err(exit) = stop::listen()
+    {
+        return exit;
+    }
     let parsed = cli::command().try_get_matches_from(args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,

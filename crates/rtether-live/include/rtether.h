@@ -114,7 +114,8 @@ typedef enum {
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LEFT = 1,
   /**
-   * The lease of a participant has expired, or it was silent and has made room for another.
+   * The lease of a participant has expired, nobody listens at its address, or it has made room for
+   * another.
    */
   RTETHER_EVENT_KIND_PARTICIPANT_LOST = 2,
   /**
@@ -716,6 +717,9 @@ typedef struct {
 
 /**
  * Counters of a subscription, in samples.
+ *
+ * What publications have written is the sum of what was taken, `waiting`, `missing`, `lost`,
+ * `not_owed`, `replaced`, `rejected`, `filtered`, `expired` and `malformed`.
  */
 typedef struct {
   /**
@@ -727,11 +731,11 @@ typedef struct {
    */
   uint64_t delivered;
   /**
-   * Irrecoverably lost.
+   * Irrecoverably lost, of those that publications owed this subscription.
    */
   uint64_t lost;
   /**
-   * Rejected for lack of room.
+   * Rejected for good for lack of room.
    */
   uint64_t rejected;
   /**
@@ -754,6 +758,32 @@ typedef struct {
    * Deadlines missed.
    */
   uint64_t deadlines_missed;
+  /**
+   * Replaced in the queue by later ones of their instance before they were taken.
+   */
+  uint64_t replaced;
+  /**
+   * Written before the subscription was there, and not in the history that it asks for.
+   */
+  uint64_t not_owed;
+  /**
+   * Announced by reliable publications, and not received yet.
+   */
+  uint64_t missing;
+  /**
+   * Waiting to be taken.
+   */
+  uint64_t waiting;
+  /**
+   * Refused for lack of room, and sent again by a reliable publication; one sample may count more
+   * than once.
+   */
+  uint64_t deferred;
+  /**
+   * Declared gone in the name of a publication that never had them: somebody else speaks in its
+   * name, and what is lost may be wrong, too.
+   */
+  uint64_t contradicted;
 } rtether_counts;
 
 #ifdef __cplusplus

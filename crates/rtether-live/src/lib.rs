@@ -63,6 +63,7 @@ pub mod filter;
 mod fit;
 pub mod host;
 mod informant;
+mod leaving;
 pub mod link;
 pub mod load;
 pub mod meter;

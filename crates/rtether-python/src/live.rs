@@ -318,16 +318,22 @@ impl Subscriber {
     }
 
     /// The members of `rtether.Counts`.
-    fn counts(&self, py: Python<'_>) -> PyResult<(u64, u64, u64, u64, u64, u64)> {
+    fn counts(&self, py: Python<'_>) -> PyResult<[u64; 12]> {
         let counts = py.detach(|| self.0.counts()).map_err(raised)?;
-        Ok((
+        Ok([
             counts.taken,
             counts.waiting,
+            counts.missing,
             counts.replaced,
             counts.lost,
+            counts.not_owed,
             counts.rejected,
+            counts.filtered,
+            counts.expired,
             counts.malformed,
-        ))
+            counts.deferred,
+            counts.contradicted,
+        ])
     }
 
     fn close(&self, py: Python<'_>) {

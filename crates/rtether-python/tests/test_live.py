@@ -89,7 +89,7 @@ class Pairs(Live):
                 self.assertTrue(publisher.wait_until_acknowledged(timeout=SOON))
                 self.assertEqual((publisher.readers, subscriber.writers), (1, 1))
                 self.assertEqual(publisher.unacknowledged, 0)
-                self.assertEqual(subscriber.counts, rtether.Counts(4, 0, 0, 0, 0, 0))
+                self.assertEqual(subscriber.counts, rtether.Counts(4, *[0] * 11))
         self.assertTrue(has_at_most(before))
 
     def test_endpoints_are_discovered_on_demand(self) -> None:
@@ -222,6 +222,46 @@ class Pairs(Live):
         sample = subscriber.take(timeout=SOON)
         assert sample is not None
         self.assertEqual((sample.value, sample.sequence), (whole, 1))
+
+    def test_a_member_that_is_forgotten_has_the_default_of_its_idl(self) -> None:
+        # Oracle: the defaults, by hand.
+        idl = """
+        const long FAST = 7;
+        enum Mode { OFF, SLOW, QUICK };
+        struct Point { @default(-1.5e1) double x; double y; };
+        struct Set {
+            @default(2.5) double level; @default("a \\"b\\"") string<8> text; @default(TRUE) boolean on;
+            @default(FAST) long speed; @default(value=0xff) octet mask; @default(Mode::QUICK) Mode mode;
+            @default('c') char one; @default(18446744073709551615) uint64 most; Point at;
+        };
+        """
+        one, two = self.participant(), self.participant()
+        publisher, subscriber = one.publisher("set", idl=idl), two.subscriber("set", idl=idl)
+        self.assertTrue(publisher.wait_for_readers(timeout=SOON))
+        publisher.write({"at": {"y": 1.0}})
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None
+        expected: dict[str, Any] = {
+            "level": 2.5,
+            "text": 'a "b"',
+            "on": True,
+            "speed": 7,
+            "mask": 255,
+            "mode": "QUICK",
+            "one": "c",
+            "most": 2**64 - 1,
+            "at": {"x": -15.0, "y": 1.0},
+        }
+        self.assertEqual(sample.value, expected)
+        publisher.write({**expected, "level": 1.0})
+        sample = subscriber.take(timeout=SOON)
+        assert sample is not None and sample.value is not None
+        self.assertEqual(sample.value["level"], 1.0)
+        with self.assertRaisesRegex(ValueError, "member `y` is missing"):
+            publisher.write({"at": {}})
+        for wrong in ("@default(1.5) long x", "@default(300) octet x", "@default(RED) Mode x"):
+            with self.assertRaisesRegex(ValueError, "no value of this member"):
+                one.publisher("t", idl=f"enum Mode {{ OFF }}; struct T {{ {wrong}; }};")
 
     def test_idl_on_one_line_is_no_name_of_a_file(self) -> None:
         participant = self.participant()

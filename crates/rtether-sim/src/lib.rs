@@ -180,3 +180,4 @@ mod visitor;
 pub use config::Config;
 pub use error::BuildError;
 pub use kernel::Simulation;
+pub use publication::Habit;

@@ -155,6 +155,7 @@ const LONG: &[Long] = &[
             "rtether-sim it::random::",
             "rtether-sim it::hub::books_balance_on_random_plants",
             "rtether-sim it::discovery::",
+            "rtether-sim it::samples::",
         ],
     },
     Long {

@@ -20,6 +20,9 @@ use crate::progress::Pace;
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostVerb {}
 
+/// None.
+pub(crate) const HANDLES_SIGNALS: &[&str] = &[];
+
 impl HostVerb {
     pub(crate) const fn run(&self) -> Exit {
         match *self {}

@@ -98,3 +98,38 @@ fn nothing_is_left_behind_after_ctrl_c() {
     assert!(output.out.starts_with("path,via,waiting,"));
     assert_eq!(namespaces(process), Vec::<String>::new());
 }
+
+/// Returns whether a process handles SIGTERM (`proc_pid_status(5)`).
+fn handles_signals(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+    let status = status.unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    caught.is_some_and(|mask| mask >> 14 & 1 == 1)
+}
+
+/// Oracle: the exit code of an interruption, and a profile of before, which once was replaced by an
+/// empty one.
+#[test]
+fn a_profile_outlives_an_interruption_before_anything_was_measured() {
+    if !is_possible() {
+        return;
+    }
+    let folder = Folder::new("calibrate-at-once");
+    folder.write("host.yaml", "of before");
+    let child = rtether()
+        .args(["calibrate", "-n", "1000000", "--out"])
+        .arg(folder.file("host.yaml"))
+        .start();
+    let id = child.id();
+    while !handles_signals(id) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    signal(id, "-TERM");
+    child
+        .finish()
+        .exits(130)
+        .says("interrupted before anything was measured");
+    assert_eq!(folder.read("host.yaml"), "of before");
+    assert_eq!(namespaces(id), [""; 0]);
+}

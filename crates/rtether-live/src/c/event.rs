@@ -13,7 +13,8 @@ pub enum EventKind {
     ParticipantFound = 0,
     /// A participant has said good-bye.
     ParticipantLeft = 1,
-    /// The lease of a participant has expired, or it was silent and has made room for another.
+    /// The lease of a participant has expired, nobody listens at its address, or it has made room for
+    /// another.
     ParticipantLost = 2,
     /// The publication or subscription was matched with the endpoint `guid`.
     Matched = 3,

@@ -50,6 +50,9 @@ unsafe impl Grows for Info {
 }
 
 /// Counters of a subscription, in samples.
+///
+/// What publications have written is the sum of what was taken, `waiting`, `missing`, `lost`,
+/// `not_owed`, `replaced`, `rejected`, `filtered`, `expired` and `malformed`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
@@ -57,9 +60,9 @@ pub struct Counts {
     pub size: usize,
     /// Queued for the application.
     pub delivered: u64,
-    /// Irrecoverably lost.
+    /// Irrecoverably lost, of those that publications owed this subscription.
     pub lost: u64,
-    /// Rejected for lack of room.
+    /// Rejected for good for lack of room.
     pub rejected: u64,
     /// Malformed.
     pub malformed: u64,
@@ -71,9 +74,23 @@ pub struct Counts {
     pub duplicates: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
+    /// Replaced in the queue by later ones of their instance before they were taken.
+    pub replaced: u64,
+    /// Written before the subscription was there, and not in the history that it asks for.
+    pub not_owed: u64,
+    /// Announced by reliable publications, and not received yet.
+    pub missing: u64,
+    /// Waiting to be taken.
+    pub waiting: u64,
+    /// Refused for lack of room, and sent again by a reliable publication; one sample may count more
+    /// than once.
+    pub deferred: u64,
+    /// Declared gone in the name of a publication that never had them: somebody else speaks in its
+    /// name, and what is lost may be wrong, too.
+    pub contradicted: u64,
 }
 
 // SAFETY: `repr(C)`, the size first, and all members are numbers.
 unsafe impl Grows for Counts {
-    const FIRST: usize = size_of::<Self>();
+    const FIRST: usize = std::mem::offset_of!(Self, replaced);
 }

@@ -342,6 +342,12 @@ impl Reader {
             expired: now.expired,
             duplicates: now.duplicates,
             deadlines_missed: now.deadlines_missed.saturating_add(self.first_missed.get()),
+            replaced: now.replaced,
+            not_owed: now.not_owed,
+            missing: live.participant().lacking(self.id),
+            waiting: u64::try_from(live.participant().waiting(self.id)).unwrap_or(u64::MAX),
+            deferred: now.deferred,
+            contradicted: now.contradicted,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use rtether_rtps::engine::Event;
+use rtether_rtps::engine::{Event, Parting};
 use rtether_rtps::guid::{Guid, GuidPrefix};
 use rtether_rtps::locator::Origin;
 use rtether_rtps::matching::Mismatch;
@@ -65,11 +65,17 @@ impl Told {
                 text: name,
                 ..Self::of_participant(EventKind::ParticipantFound, prefix)
             },
-            Event::ParticipantLost {
-                prefix, has_left, ..
-            } => {
-                let kinds = [EventKind::ParticipantLost, EventKind::ParticipantLeft];
-                Self::of_participant(kinds[usize::from(has_left)], prefix)
+            Event::ParticipantLost { prefix, why } => {
+                let kind = match why {
+                    Parting::Left => EventKind::ParticipantLeft,
+                    Parting::Silent
+                    | Parting::Closed
+                    | Parting::MadeRoom(_)
+                    | Parting::Unanswered
+                    | Parting::NoRoom
+                    | Parting::Ignored => EventKind::ParticipantLost,
+                };
+                Self::of_participant(kind, prefix)
             }
             Event::ReaderMatched { writer, reader } => Self {
                 publication: publication(writer),

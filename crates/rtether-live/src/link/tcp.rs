@@ -1,7 +1,7 @@
 //! TCP: length-prefixed payloads on one connection, without Nagle's delay.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use rustix::event::epoll;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Link, Service, Stamped, Turned, UdpOptions, ready, udp};
+use crate::leaving::{Leaving, tell};
 use crate::meter::PAYLOAD_MAX;
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
@@ -19,10 +20,6 @@ use crate::spare::Spare;
 pub const CONNECTIONS_MAX: usize = 16;
 /// Payload that says so; it is neither a message nor a CNDEP packet.
 const BUSY: &[u8] = b"rtether echo: busy";
-/// Time that a refused client has to read it before the connection is closed.
-const LEAVE: Duration = Duration::from_millis(200);
-/// Largest number of connections about to be closed.
-const LEAVING_MAX: usize = 4;
 /// Limit on establishing a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Turns between two looks of a spinning responder for new connections: a look costs as much as an
@@ -174,8 +171,7 @@ pub struct TcpService {
     /// Readable when a connection or a payload has arrived.
     events: OwnedFd,
     connections: [Option<Connection>; CONNECTIONS_MAX],
-    /// Refused connections, oldest first.
-    leaving: Vec<(TcpStream, Instant)>,
+    leaving: Leaving,
     limits: TcpLimits,
     spare: Spare,
     turned: Turned,
@@ -198,7 +194,7 @@ impl TcpService {
             spare: Spare::new(&events),
             events,
             connections: Default::default(),
-            leaving: Vec::new(),
+            leaving: Leaving::default(),
             limits,
             turned: Turned::default(),
             first: 0,
@@ -232,7 +228,7 @@ impl TcpService {
                 let listener = &self.listener;
                 let told = self.spare.lend(&self.events, || {
                     let accepted = listener.accept();
-                    accepted.map(|(stream, _)| refuse(&stream))
+                    accepted.map(|(stream, _)| tell(&stream, &busy()))
                 });
                 self.turned.refused += u64::from(told.is_ok());
                 return Ok(());
@@ -258,12 +254,8 @@ impl TcpService {
         let free = free.filter(|_| of_peer < self.limits.of_peer);
         let is_watched = free.is_some() && self.watch(stream.as_fd()).is_ok();
         let (Some(free), true) = (free, is_watched) else {
-            refuse(&stream);
+            self.leaving.refuse(stream, &busy());
             self.turned.refused += 1;
-            if self.leaving.len() >= LEAVING_MAX {
-                self.leaving.remove(0);
-            }
-            self.leaving.push((stream, Instant::now() + LEAVE));
             return;
         };
         // An error means that it has gone already.
@@ -278,7 +270,7 @@ impl TcpService {
     }
 
     fn close_idle(&mut self, now: Instant) {
-        self.leaving.retain(|(_, until)| now < *until);
+        self.leaving.close(now);
         for place in &mut self.connections {
             let Some(connection) = place else { continue };
             if std::mem::take(&mut connection.is_heard) {
@@ -291,16 +283,11 @@ impl TcpService {
     }
 }
 
-/// Tells a client that there is no room. The answer fits any buffer, so nothing blocks.
-fn refuse(stream: &TcpStream) {
+/// The answer to a client that there is no room for.
+fn busy() -> Vec<u8> {
     let mut answer = Vec::with_capacity(framing::HEADER + BUSY.len());
     framing::write(BUSY, &mut answer);
-    drop(stream.set_nonblocking(true));
-    drop((&mut &*stream).write(&answer));
-    drop(stream.shutdown(Shutdown::Write));
-    // Read a request that may be pending; closing with it unread would reset the connection and
-    // lose the answer.
-    drop((&mut &*stream).read(&mut [0; 2_048]));
+    answer
 }
 
 impl AsFd for TcpService {

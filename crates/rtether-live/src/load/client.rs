@@ -206,7 +206,8 @@ fn open(peer: SocketAddr, dscp: u8, wish: Wish, session: u64, size: u64) -> io::
         Status::Ready => Ok(stream),
         Status::Busy => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
-            "the sink has reached its limit of connections (`--limit-connections` there)",
+            "the sink has as many connections as it takes, of all hosts (`--limit-connections` \
+             there) or of this one (`--limit-peer`)",
         )),
         Status::Unable => Err(io::Error::new(
             io::ErrorKind::ResourceBusy,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ use socket2::Socket;
 
 use super::{CHUNK, LOOK, is_pause, read_all, socket};
 use crate::clock::{Clock, to_std};
+use crate::leaving::{Leaving, tell};
 use crate::process::is_short_of_descriptors;
 use crate::spare::Spare;
 
@@ -31,6 +32,8 @@ const PIECE: usize = 8_192;
 pub struct Limits {
     /// Connections at a time.
     pub connections: usize,
+    /// Connections from one address at a time.
+    pub of_peer: usize,
     /// Rate of payload over TCP, all connections and both directions together; `None` for no limit.
     pub rate: Option<BitRate>,
     /// Whether clients choose the DSCP of what they are sent.
@@ -43,6 +46,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 64,
+            of_peer: 16,
             rate: None,
             marks: false,
             idle: Duration::from_secs(30),
@@ -55,7 +59,7 @@ impl Default for Limits {
 pub struct Taken {
     /// Connections served.
     pub connections: u64,
-    /// Connections refused: the limit was reached, or threads or descriptors were short.
+    /// Connections refused: a limit was reached, or threads or descriptors were short.
     pub refused: u64,
     /// Connections and sessions aborted because they were idle.
     pub idle: u64,
@@ -86,7 +90,8 @@ struct Shared<'a> {
     pacer: Option<Mutex<Pacer>>,
     /// Tally of each session, and the only address whose datagrams it counts.
     sessions: Mutex<BTreeMap<u64, (IpAddr, Tally)>>,
-    active: AtomicUsize,
+    /// Connections being served, by address.
+    served: Mutex<BTreeMap<IpAddr, usize>>,
     connections: AtomicU64,
     refused: AtomicU64,
     idle: AtomicU64,
@@ -138,7 +143,7 @@ impl Sink {
             clock,
             pacer,
             sessions: Mutex::default(),
-            active: AtomicUsize::new(0),
+            served: Mutex::default(),
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
             idle: AtomicU64::new(0),
@@ -153,11 +158,16 @@ impl Sink {
             let counts = || shared.take_datagrams(&self.datagrams);
             let datagrams = thread::Builder::new().spawn_scoped(scope, counts)?;
             let mut spare = Spare::new(&self.listener);
+            let mut leaving = Leaving::default();
             while !stop.load(Ordering::Relaxed) && !datagrams.is_finished() {
+                leaving.close(Instant::now());
                 match self.listener.accept() {
                     Ok((stream, peer)) => {
-                        if let Some(peer) = peer.as_socket() {
-                            shared.admit(scope, stream.into(), peer);
+                        if let Some(peer) = peer.as_socket()
+                            && let Err((stream, status)) = shared.admit(scope, stream.into(), peer)
+                        {
+                            shared.refused.fetch_add(1, Ordering::Relaxed);
+                            leaving.refuse(stream, &report_of(status));
                         }
                     }
                     Err(error) if is_pause(&error) => thread::sleep(LOOK / 10),
@@ -177,35 +187,27 @@ impl Sink {
     }
 }
 
-/// Tells a client why it is not served. The answer fits any buffer, so nothing blocks.
-fn refuse(mut stream: TcpStream, status: Status) {
+/// The report that tells a client why it is not served.
+fn report_of(status: Status) -> [u8; Report::SIZE] {
     let report = Report {
         status,
         ..Report::default()
     };
-    drop(stream.set_nonblocking(true));
-    drop(stream.write(&report.write()));
-    // Read a hello that may be under way; closing with it unread would reset the connection and
-    // lose the answer.
-    drop(stream.shutdown(std::net::Shutdown::Write));
-    thread::sleep(Duration::from_millis(2));
-    drop(stream.read(&mut [0; Hello::SIZE]));
+    report.write()
 }
 
 impl Shared<'_> {
-    /// Serves a connection in a separate thread, or tells it why not.
+    /// Serves a connection in a separate thread, or returns it with the reason why not.
     fn admit<'scope>(
         &'scope self,
         scope: &'scope thread::Scope<'scope, '_>,
         stream: TcpStream,
         peer: SocketAddr,
-    ) {
-        if self.active.load(Ordering::Relaxed) >= self.limits.connections {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            refuse(stream, Status::Busy);
-            return;
+    ) -> Result<(), (TcpStream, Status)> {
+        let address = peer.ip().to_canonical();
+        if !self.enter(address) {
+            return Err((stream, Status::Busy));
         }
-        self.active.fetch_add(1, Ordering::Relaxed);
         // Stays here if no thread can be started.
         let held = Arc::new(Mutex::new(Some(stream)));
         let taken = Arc::clone(&held);
@@ -215,23 +217,50 @@ impl Shared<'_> {
                 // An error of a connection is reported by the client.
                 drop(self.serve(stream, peer));
             }
-            self.active.fetch_sub(1, Ordering::Relaxed);
+            self.leave(address);
         };
         if thread::Builder::new().spawn_scoped(scope, serve).is_err() {
-            self.active.fetch_sub(1, Ordering::Relaxed);
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.leave(address);
             let stream = held.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(stream) = stream {
-                refuse(stream, Status::Unable);
+                return Err((stream, Status::Unable));
             }
         }
+        Ok(())
+    }
+
+    /// Counts a connection from this address, unless a limit is reached.
+    fn enter(&self, address: IpAddr) -> bool {
+        let mut served = self.served();
+        let of_peer = served.get(&address).copied().unwrap_or(0);
+        let is_free = served.values().sum::<usize>() < self.limits.connections
+            && of_peer < self.limits.of_peer;
+        if is_free {
+            served.insert(address, of_peer + 1);
+        }
+        is_free
+    }
+
+    fn leave(&self, address: IpAddr) {
+        let mut served = self.served();
+        if let Some(count) = served.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                served.remove(&address);
+            }
+        }
+    }
+
+    fn served(&self) -> MutexGuard<'_, BTreeMap<IpAddr, usize>> {
+        // A panicking thread leaves the counts valid.
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts the next connection and tells it that the sink is short of descriptors.
     fn refuse_next(&self, listener: &Socket) {
         if let Ok((stream, _)) = listener.accept() {
             self.refused.fetch_add(1, Ordering::Relaxed);
-            refuse(stream.into(), Status::Unable);
+            tell(&stream.into(), &report_of(Status::Unable));
         }
     }
 
@@ -388,14 +417,10 @@ impl Shared<'_> {
 
     /// Counts datagrams until the client closes its end, and reports the counts.
     fn count(&self, stream: &mut TcpStream, from: IpAddr, session: u64) -> io::Result<()> {
-        let busy = Report {
-            status: Status::Busy,
-            ..Report::default()
-        };
         {
             let mut sessions = self.sessions();
             if sessions.contains_key(&session) {
-                return stream.write_all(&busy.write());
+                return stream.write_all(&report_of(Status::Busy));
             }
             sessions.insert(session, (from, Tally::default()));
         }

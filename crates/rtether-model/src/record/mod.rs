@@ -23,7 +23,7 @@ pub use medium::MediumRecord;
 pub use node::{AdmissionRecord, ArpRecord, IngressRecord, NodeRecord};
 pub use port::{AccessRecord, PortRecord, QueueRecord};
 pub use segment::{Place, Segment};
-pub use stream::{Bucket, ChannelRecord, StreamRecord, TransferRecord, Worst};
+pub use stream::{Bucket, ChannelRecord, SampleRecord, StreamRecord, TransferRecord, Worst};
 pub use summary::Summary;
 pub use tally::Tally;
 

@@ -84,6 +84,8 @@ pub struct StreamRecord {
     pub transfers: Vec<TransferRecord>,
     /// What became of its requests for a channel; `None` if it need not ask.
     pub channel: Option<ChannelRecord>,
+    /// What became of its samples; `None` without a topic.
+    pub samples: Option<SampleRecord>,
 }
 
 /// Requests of a flow for a channel, one in each run.
@@ -99,6 +101,61 @@ pub struct ChannelRecord {
     pub wait_max: Duration,
     /// Sum of these times, in picoseconds.
     pub wait_sum_ps: i128,
+}
+
+/// What became of the samples of a topic at one reader, all of them, warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SampleRecord {
+    /// Written.
+    pub written: u64,
+    /// Of these, taken by the listener's application.
+    pub taken: u64,
+    /// Of these, lost for good, though the writer owed them.
+    pub lost: u64,
+    /// Of these, refused for good for lack of room.
+    pub rejected: u64,
+    /// Of these, replaced in the queue by later ones.
+    pub replaced: u64,
+    /// Of these, within the minimum separation, or of a weaker writer.
+    pub filtered: u64,
+    /// Of these, expired before they were taken.
+    pub expired: u64,
+    /// Of these, not owed: written before the writer knew the reader.
+    pub not_owed: u64,
+    /// Of these, under way: in the network, held for earlier ones, or in the queue. With best effort
+    /// also what was lost after the last one that came, which nothing tells the reader.
+    pub under_way: u64,
+}
+
+impl SampleRecord {
+    /// Returns the samples with a figure, which are all that were written.
+    pub fn accounted(&self) -> u64 {
+        [
+            self.taken,
+            self.lost,
+            self.rejected,
+            self.replaced,
+            self.filtered,
+            self.expired,
+            self.not_owed,
+            self.under_way,
+        ]
+        .into_iter()
+        .sum()
+    }
+
+    /// Adds another reader, or another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.written += other.written;
+        self.taken += other.taken;
+        self.lost += other.lost;
+        self.rejected += other.rejected;
+        self.replaced += other.replaced;
+        self.filtered += other.filtered;
+        self.expired += other.expired;
+        self.not_owed += other.not_owed;
+        self.under_way += other.under_way;
+    }
 }
 
 impl ChannelRecord {
@@ -211,6 +268,9 @@ impl StreamRecord {
         }
         self.transfers.extend_from_slice(&other.transfers);
         if let (Some(own), Some(others)) = (&mut self.channel, &other.channel) {
+            own.merge(others);
+        }
+        if let (Some(own), Some(others)) = (&mut self.samples, &other.samples) {
             own.merge(others);
         }
     }

@@ -36,20 +36,37 @@ class Sample(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What became of the samples of a subscriber."""
+    """What became of the samples of a subscriber.
+
+    What a publisher has written is the sum of all members but the last two.
+    """
 
     #: Taken.
     taken: int
     #: Waiting to be taken.
     waiting: int
+    #: Announced by reliable publishers, and not received yet.
+    missing: int
     #: Replaced by newer ones before they were taken; never with ``depth=0``.
     replaced: int
-    #: Lost on the way for good; never from reliable publishers that are still there.
+    #: Lost on the way for good, of those that publishers owed.
     lost: int
-    #: Refused since `limit` was reached; a reliable publisher sends them again.
+    #: Written before the subscriber was there, and not in the history that it asks for.
+    not_owed: int
+    #: Refused for good since `limit` was reached.
     rejected: int
+    #: Of a weaker publisher, within the minimum separation, or rejected by a filter.
+    filtered: int
+    #: Expired before they were taken.
+    expired: int
     #: Not values of the type.
     malformed: int
+    #: Refused since `limit` was reached, and sent again by a reliable publisher; one sample may count
+    #: more than once.
+    deferred: int
+    #: Declared gone in the name of a publisher that never had them: somebody else speaks in its name,
+    #: and what is lost may be wrong, too.
+    contradicted: int
 
 
 class Publisher:

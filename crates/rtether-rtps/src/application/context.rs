@@ -237,18 +237,7 @@ impl<'a> Context<'a> {
         };
         for reader in &slot.readers {
             let one = self.participant.reader_counters(reader.id);
-            sum.delivered += one.delivered;
-            sum.duplicates += one.duplicates;
-            sum.lost = sum.lost.saturating_add(one.lost);
-            sum.not_owed = sum.not_owed.saturating_add(one.not_owed);
-            sum.replaced += one.replaced;
-            sum.rejected += one.rejected;
-            sum.deferred += one.deferred;
-            sum.malformed += one.malformed;
-            sum.filtered += one.filtered;
-            sum.incoherent += one.incoherent;
-            sum.expired += one.expired;
-            sum.deadlines_missed += one.deadlines_missed;
+            sum.add(&one);
         }
         let listener = slot.listener.as_ref();
         sum.malformed += slot.malformed + listener.map_or(0, |listener| listener.malformed());

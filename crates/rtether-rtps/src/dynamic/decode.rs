@@ -3,7 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-use super::kinds::{OCTETS_MAX, Primitive, Structure, Type, VALUES_MAX, count};
+use super::kinds::{Member, OCTETS_MAX, Primitive, Structure, Type, VALUES_MAX, count};
 use super::value::Value;
 use crate::cdr::{
     CdrError, CdrErrorKind, Data, Decoder, Encoding, HASH_LEN, Representation, read_key_payload,
@@ -109,7 +109,7 @@ impl Structure {
             let members = self.members().iter().zip(values);
             let members = members.map(|(member, value)| match value {
                 Some(value) => Ok(value),
-                None => member.kind.read_missing(budget, decoder),
+                None => member.read_missing(budget, decoder),
             });
             members.collect::<Result<_, _>>().map(Value::Structure)
         })
@@ -173,15 +173,21 @@ impl Structure {
     }
 }
 
-impl Type {
+impl Member {
     /// Returns the default of a missing member.
     fn read_missing(&self, budget: &mut Budget, decoder: &Decoder<'_>) -> Result<Value, CdrError> {
-        let weight = self.weight();
+        let weight = self.kind.weight();
         budget.take(weight.values, decoder)?;
-        budget.take_octets(weight.octets, decoder)?;
+        let text = match &self.default {
+            Some(Value::Text(text)) => text.len(),
+            _ => 0,
+        };
+        budget.take_octets(weight.octets.saturating_add(text), decoder)?;
         Ok(self.missing())
     }
+}
 
+impl Type {
     fn read(
         &self,
         part: Part,

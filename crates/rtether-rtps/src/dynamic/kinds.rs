@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use thiserror::Error;
 
+use super::value::Value;
 use crate::cdr::Extensibility;
 
 /// Maximum nesting depth of types.
@@ -236,7 +237,7 @@ impl Enumeration {
 }
 
 /// A member of a structure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Member {
     /// Its name.
     pub name: String,
@@ -246,7 +247,13 @@ pub struct Member {
     pub is_key: bool,
     /// Its type.
     pub kind: Type,
+    /// Its value where none is given, or where the writer's type lacks it (DDS-XTypes 1.3, 7.3.1.2.1.11);
+    /// `None` for zero or empty. It must be of the type, and no list, no structure and no NaN.
+    pub default: Option<Value>,
 }
+
+// No default is NaN.
+impl Eq for Member {}
 
 /// A structure: the type of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

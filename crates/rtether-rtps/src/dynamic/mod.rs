@@ -12,6 +12,7 @@ mod encode;
 mod endpoints;
 mod extent;
 mod kinds;
+mod missing;
 mod value;
 
 #[cfg(test)]

@@ -85,6 +85,7 @@ fn member(name: &str, kind: Type) -> Member {
         id: 0,
         is_key: false,
         kind,
+        default: None,
     }
 }
 

@@ -9,7 +9,7 @@
 use alloc::collections::BTreeMap;
 
 use super::addresses::WARN_AFTER;
-use super::{Event, Participant, Remote};
+use super::{Event, Participant, Parting, Remote};
 use crate::guid::GuidPrefix;
 use crate::locator::Origin;
 use crate::time::{Duration, Instant};
@@ -33,7 +33,7 @@ impl Participant {
             Room::Free => true,
             Room::InPlaceOf(prefix) => {
                 self.counters.evicted += 1;
-                self.forget(now, prefix, false);
+                self.forget(now, prefix, Parting::Unanswered);
                 true
             }
             Room::None => false,
@@ -117,11 +117,11 @@ impl Participant {
         }
         if let Some((silent, since)) = self.longest_silent(now) {
             self.counters.evicted += 1;
-            self.part(now, silent, false, Some(since));
+            self.forget(now, silent, Parting::MadeRoom(since));
             return true;
         }
         let origin = self.remotes.get(&prefix).map(|one| one.origin);
-        self.forget(now, prefix, false);
+        self.forget(now, prefix, Parting::NoRoom);
         if let Some(origin) = origin {
             self.refuse(now, origin);
         }

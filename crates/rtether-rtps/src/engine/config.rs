@@ -258,6 +258,27 @@ pub struct WriterId(pub(crate) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReaderId(pub(crate) usize);
 
+/// Why a participant is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// It has said good-bye.
+    Left,
+    /// Its lease has expired.
+    Silent,
+    /// Its host has answered that nobody listens at its address (port unreachable), and it has proved
+    /// none.
+    Closed,
+    /// The table was full, and it made room for one that has proved its address after it had been silent
+    /// for this long.
+    MadeRoom(Duration),
+    /// It had not answered, and made room for a newcomer.
+    Unanswered,
+    /// It has answered, and the table is full of others that have.
+    NoRoom,
+    /// The host of this participant ignores it.
+    Ignored,
+}
+
 /// Notification to the host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
@@ -268,15 +289,12 @@ pub enum Event {
         /// Its human-readable name.
         name: String,
     },
-    /// A participant has left, its lease has expired, or it has made room for another.
+    /// A participant is forgotten.
     ParticipantLost {
         /// Its GUID prefix.
         prefix: GuidPrefix,
-        /// Whether it has said good-bye.
-        has_left: bool,
-        /// How long it had been silent when it made room for a participant that had proved its
-        /// address, since the table was full.
-        has_made_room: Option<Duration>,
+        /// Why.
+        why: Parting,
     },
     /// A remote reader is matched with this writer.
     ReaderMatched {

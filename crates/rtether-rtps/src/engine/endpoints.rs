@@ -224,6 +224,14 @@ impl Participant {
         self.reader(id).map_or(0, |local| local.reader.lacking())
     }
 
+    /// Returns the first sample of a writer that has no figure yet in the counters of a reader, and is
+    /// not in its queue: all earlier ones have.
+    pub fn accounted_to(&self, id: ReaderId, writer: Guid) -> SequenceNumber {
+        self.reader(id).map_or(SequenceNumber::FIRST, |local| {
+            local.reader.accounted_to(writer)
+        })
+    }
+
     /// Returns the memory that a reader holds for incomplete samples in fragments, in octets.
     pub fn fragment_octets(&self, id: ReaderId) -> usize {
         self.reader(id)

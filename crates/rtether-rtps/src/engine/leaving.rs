@@ -1,7 +1,7 @@
 //! Good-byes. They may overtake samples, which go to another address or wait in another socket: a
 //! participant that has left is forgotten only when nothing more comes from it.
 
-use super::Participant;
+use super::{Participant, Parting};
 use crate::guid::{Guid, GuidPrefix};
 use crate::time::{Duration, Instant};
 
@@ -15,19 +15,30 @@ const LONGEST: Duration = Duration::from_s(1);
 pub(super) struct Leaving {
     quiet_at: Instant,
     latest: Instant,
+    /// Whether it has said so itself: then nothing is sent again.
+    is_certain: bool,
 }
 
 impl Participant {
-    /// Handles the good-bye of a participant.
-    pub(super) fn take_leave(&mut self, now: Instant, prefix: GuidPrefix) {
+    /// Handles the good-bye of a participant; one that is only reported may be a mistake of the reporter,
+    /// and the participant be found anew.
+    pub(super) fn take_leave(&mut self, now: Instant, prefix: GuidPrefix, is_certain: bool) {
         if !self.reads_from(prefix) {
-            self.forget(now, prefix, true);
+            self.forget(now, prefix, Parting::Left);
             return;
         }
         self.leaving.entry(prefix).or_insert(Leaving {
             quiet_at: now + QUIET,
             latest: now + LONGEST,
+            is_certain,
         });
+    }
+
+    /// Takes back the report that a participant has left.
+    pub(super) fn stay(&mut self, prefix: GuidPrefix) {
+        if self.leaving.get(&prefix).is_some_and(|one| !one.is_certain) {
+            self.leaving.remove(&prefix);
+        }
     }
 
     /// Delivers what came of a writer that has ended.
@@ -64,11 +75,13 @@ impl Participant {
             let Some(prefix) = due.map(|(prefix, _)| *prefix) else {
                 return;
             };
-            self.leaving.remove(&prefix);
-            for local in self.readers.iter_mut().flatten() {
-                local.reader.drain_all(now, prefix);
+            let leaving = self.leaving.remove(&prefix);
+            if leaving.is_some_and(|leaving| leaving.is_certain) {
+                for local in self.readers.iter_mut().flatten() {
+                    local.reader.drain_all(now, prefix);
+                }
             }
-            self.forget(now, prefix, true);
+            self.forget(now, prefix, Parting::Left);
         }
     }
 }

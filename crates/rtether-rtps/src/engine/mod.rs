@@ -29,7 +29,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 pub use config::{
-    Config, Counters, Discovery, Event, Protocol, ReaderId, TopicName, Transport, WriterId,
+    Config, Counters, Discovery, Event, Parting, Protocol, ReaderId, TopicName, Transport, WriterId,
 };
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use md5::{Digest, Md5};
 
 use super::receive::Context;
-use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS, WriterId};
+use super::{Event, MESSAGES, PUBLICATIONS, Participant, Parting, Remote, SUBSCRIPTIONS, WriterId};
 use crate::guid::{Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::time::{Duration, Instant};
@@ -208,7 +208,7 @@ impl Participant {
         for prefix in named {
             let remote = self.remotes.get(&prefix);
             if remote.is_some_and(|remote| remote.writers.is_empty()) {
-                self.forget(now, prefix, false);
+                self.forget(now, prefix, Parting::Closed);
             }
         }
         self.closed.retain(|(_, until)| *until > now);

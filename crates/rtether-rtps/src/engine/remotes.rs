@@ -8,7 +8,8 @@ use super::proof::proving;
 use super::sightings::{Change, Sighted};
 use super::sources::is_at;
 use super::{
-    Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS, TYPE_REPLIES, TYPE_REQUESTS,
+    Event, MESSAGES, PUBLICATIONS, Participant, Parting, Remote, SUBSCRIPTIONS, TYPE_REPLIES,
+    TYPE_REQUESTS,
 };
 use crate::discovery::{self, EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -130,7 +131,7 @@ impl Participant {
         if named.is_some_and(|named| named.prefix != from) {
             self.counters.forged += 1;
         } else if self.remotes.contains_key(&from) {
-            self.take_leave(now, from);
+            self.take_leave(now, from, true);
         }
     }
 
@@ -331,24 +332,14 @@ impl Participant {
             let Some(prefix) = silent.map(|(prefix, _)| *prefix) else {
                 break;
             };
-            self.forget(now, prefix, false);
+            self.forget(now, prefix, Parting::Silent);
         }
         let leases = self.remotes.values().map(|remote| remote.expires_at);
         self.lease_at = leases.fold(Instant::NEVER, Instant::min);
     }
 
-    pub(super) fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
-        self.part(now, prefix, has_left, None);
-    }
-
-    /// Forgets a participant: it has left, was silent, or has made room after a silence.
-    pub(super) fn part(
-        &mut self,
-        now: Instant,
-        prefix: GuidPrefix,
-        has_left: bool,
-        has_made_room: Option<Duration>,
-    ) {
+    /// Forgets a participant.
+    pub(super) fn forget(&mut self, now: Instant, prefix: GuidPrefix, why: Parting) {
         self.keep_position(prefix);
         let Some(remote) = self.remotes.remove(&prefix) else {
             return;
@@ -381,11 +372,7 @@ impl Participant {
         self.addresses
             .retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
         if remote.is_admitted {
-            self.tell(Event::ParticipantLost {
-                prefix,
-                has_left,
-                has_made_room,
-            });
+            self.tell(Event::ParticipantLost { prefix, why });
         }
         self.sight_end(remote);
     }

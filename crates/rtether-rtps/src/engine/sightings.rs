@@ -8,7 +8,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 
-use super::{ANNOUNCE_AFTER_MIN, Event, Participant, Remote};
+use super::{ANNOUNCE_AFTER_MIN, Event, Participant, Parting, Remote};
 use crate::discovery::{EndpointData, ParticipantData};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::time::Instant;
@@ -167,7 +167,7 @@ impl Participant {
             via: remote.via,
         };
         let expires_at = remote.expires_at;
-        self.forget(now, prefix, false);
+        self.forget(now, prefix, Parting::Ignored);
         self.addresses.meet(remote.origin);
         self.remotes.insert(prefix, remote);
         self.lease_at = self.lease_at.min(expires_at);

@@ -3,6 +3,7 @@
 
 use super::Reader;
 use crate::guid::{Guid, GuidPrefix};
+use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 
 impl Reader {
@@ -51,6 +52,16 @@ impl Reader {
                 return;
             }
         }
+    }
+
+    /// Returns the first sample of a writer, here or gone, that has no figure yet.
+    pub(crate) fn accounted_to(&self, writer: Guid) -> SequenceNumber {
+        let here = self.find(writer).ok();
+        let here = here.and_then(|index| self.proxies.get(index));
+        let here = here.map(|proxy| proxy.next);
+        let gone = || self.gone.iter().find(|(gone, _)| *gone == writer);
+        here.or_else(|| gone().map(|(_, next)| *next))
+            .unwrap_or(SequenceNumber::FIRST)
     }
 
     /// Returns how many samples reliable writers are known to have that this reader still lacks, or

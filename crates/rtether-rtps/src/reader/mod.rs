@@ -202,6 +202,8 @@ impl Reader {
         self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
         self.counters.not_owed = self.counters.not_owed.saturating_add(proxy.not_owed);
         self.counters.filtered = self.counters.filtered.saturating_add(proxy.withheld);
+        let contradicted = &mut self.counters.contradicted;
+        *contradicted = contradicted.saturating_add(proxy.contradicted);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
@@ -410,10 +412,12 @@ impl Reader {
         let lost = self.proxies.iter().map(|proxy| proxy.lost);
         let not_owed = self.proxies.iter().map(|proxy| proxy.not_owed);
         let withheld = self.proxies.iter().map(|proxy| proxy.withheld);
+        let contradicted = self.proxies.iter().map(|proxy| proxy.contradicted);
         ReaderCounters {
             lost: lost.fold(self.counters.lost, u64::saturating_add),
             not_owed: not_owed.fold(self.counters.not_owed, u64::saturating_add),
             filtered: withheld.fold(self.counters.filtered, u64::saturating_add),
+            contradicted: contradicted.fold(self.counters.contradicted, u64::saturating_add),
             ..self.counters
         }
     }

@@ -108,6 +108,8 @@ pub(crate) struct WriterProxy {
     pub(crate) not_owed: u64,
     /// Samples that the writer has filtered out for this reader.
     pub(crate) withheld: u64,
+    /// Samples declared gone in its name that it never had.
+    pub(crate) contradicted: u64,
     /// `lost`, `not_owed` and `withheld` at the last sample in order, for when what came after was a
     /// lie.
     counted: (u64, u64, u64),
@@ -155,6 +157,7 @@ impl WriterProxy {
             lost: 0,
             not_owed: 0,
             withheld: 0,
+            contradicted: 0,
             counted: (0, 0, 0),
             scope: Scope::default(),
             history_end: None,
@@ -432,7 +435,10 @@ impl WriterProxy {
         self.contradictions += 1;
         if self.contradictions >= CONTRADICTIONS_MAX {
             self.contradictions = 0;
+            let claimed = self.next;
             self.next = self.sure.max(heartbeat.first);
+            let lied = claimed.0.saturating_sub(self.next.0).max(0).unsigned_abs();
+            self.contradicted = self.contradicted.saturating_add(lied);
             (self.lost, self.not_owed, self.withheld) = self.counted;
             let gone = self.next.0.saturating_sub(self.sure.0);
             self.lose(gone.unsigned_abs());

@@ -163,6 +163,66 @@ pub struct ReaderCounters {
     pub expired: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
+    /// Samples that heartbeats in a writer's name declared gone, until its own showed that it never
+    /// had them: somebody else speaks in its name, and what is counted as lost may be wrong.
+    pub contradicted: u64,
+}
+
+impl ReaderCounters {
+    /// Adds the counters of another reader. Saturating: forged sequence numbers can add up beyond the
+    /// type.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            delivered,
+            replaced,
+            duplicates,
+            lost,
+            not_owed,
+            rejected,
+            deferred,
+            malformed,
+            filtered,
+            incoherent,
+            expired,
+            deadlines_missed,
+            contradicted,
+        } = self;
+        for (own, one) in [
+            (delivered, other.delivered),
+            (replaced, other.replaced),
+            (duplicates, other.duplicates),
+            (lost, other.lost),
+            (not_owed, other.not_owed),
+            (rejected, other.rejected),
+            (deferred, other.deferred),
+            (malformed, other.malformed),
+            (filtered, other.filtered),
+            (incoherent, other.incoherent),
+            (expired, other.expired),
+            (deadlines_missed, other.deadlines_missed),
+            (contradicted, other.contradicted),
+        ] {
+            *own = own.saturating_add(one);
+        }
+    }
+
+    /// Returns how many samples have come to an end without having been queued, or in the queue.
+    ///
+    /// What a writer has written is this, what was taken, what waits in the queue, and what is still
+    /// under way.
+    pub fn ended(&self) -> u64 {
+        let all = [
+            self.lost,
+            self.not_owed,
+            self.replaced,
+            self.rejected,
+            self.filtered,
+            self.expired,
+            self.malformed,
+            self.incoherent,
+        ];
+        all.into_iter().fold(0, u64::saturating_add)
+    }
 }
 
 /// Returns the kind of a change, from its `inlineQos`.

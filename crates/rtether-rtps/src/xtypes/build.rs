@@ -201,6 +201,7 @@ impl Builder<'_> {
             id: member.id,
             is_key: member.is_key,
             kind: self.kind(&member.kind, depth + 1)?,
+            default: None,
         })
     }
 }

@@ -184,6 +184,7 @@ fn pose() -> [Arc<Structure>; 2] {
             id,
             is_key: false,
             kind,
+            default: None,
         })
         .collect()
     };
@@ -231,6 +232,7 @@ fn own_descriptions_are_those_of_cyclone() {
         id: 0,
         is_key: false,
         kind: Type::Text(None),
+        default: None,
     }];
     let text = "std_msgs::msg::dds_::String_".into();
     let text = Arc::new(Structure::new(text, Extensibility::Final, members).unwrap());

@@ -7,7 +7,6 @@
 use rtether_rtps::engine::{NewFilter, Participant};
 use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::{Durability, History, Qos, Reliability};
-use rtether_rtps::reader::ReaderCounters;
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::typed::{
     Publication, PublicationOptions, PublishError, Subscription, SubscriptionOptions,
@@ -205,7 +204,7 @@ impl Plant {
             let (_, participant) = self.net.at(place + 1);
             let counters = participant.reader_counters(id);
             let under_way = participant.lacking(id) + participant.waiting(id) as u64;
-            let sum = reader.taken + gone(&counters) + under_way;
+            let sum = reader.taken + counters.ended() + under_way;
             let is_reliable = reader.qos.reliability == Reliability::Reliable;
             let is_told = is_reliable || reader.is_unfiltered();
             let is_right = sum == self.written || !is_told && sum < self.written;
@@ -219,20 +218,6 @@ impl Plant {
             );
         }
     }
-}
-
-/// Returns how many samples will not come any more.
-fn gone(counters: &ReaderCounters) -> u64 {
-    [
-        counters.lost,
-        counters.rejected,
-        counters.replaced,
-        counters.filtered,
-        counters.expired,
-        counters.not_owed,
-    ]
-    .iter()
-    .sum()
 }
 
 /// Runs a plant; returns what all readers together have counted.

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use rtether_rtps::engine::Event;
+use rtether_rtps::engine::{Event, Parting};
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::Reliability;
@@ -204,8 +204,12 @@ fn silent_participants_make_room_for_one_that_answers() {
     let events = std::iter::from_fn(|| world.participant.poll_event());
     let silences: Vec<i64> = events
         .filter_map(|event| {
-            if let Event::ParticipantLost { has_made_room, .. } = event {
-                has_made_room.map(|silence| silence.as_ns() / MS)
+            if let Event::ParticipantLost {
+                why: Parting::MadeRoom(silence),
+                ..
+            } = event
+            {
+                Some(silence.as_ns() / MS)
             } else {
                 None
             }

@@ -301,6 +301,27 @@ fn a_heartbeat_that_lied_is_made_good() {
 }
 
 #[test]
+fn what_others_declare_gone_is_counted_apart() {
+    // Oracle: by hand. 998 samples after the first are declared gone by somebody else; the writer's
+    // own heartbeats show that it never had them, so none is lost.
+    let (mut world, mut victim, writer, _) = matched();
+    let datagram = victim.next(writer, &VALUE);
+    world.feed(&datagram);
+    let say = |world: &mut World, first, last, count| {
+        let heartbeat = heartbeat(writer, first, last, count);
+        world.feed(&victim.message(|message| assert!(message.heartbeat(&heartbeat))));
+        let counters = world.participant.reader_counters(world.reader);
+        (counters.lost, counters.contradicted)
+    };
+    assert_eq!(say(&mut world, 1, 1, 1), (0, 0));
+    assert_eq!(say(&mut world, 1_000, 1_000, 2), (998, 0));
+    let after: Vec<(u64, u64)> = (3..=6).map(|count| say(&mut world, 1, 1, count)).collect();
+    assert_eq!(after, [(998, 0), (998, 0), (0, 998), (0, 998)]);
+    // Leaps that nobody contradicts, and what a writer really gives up, are no lie.
+    assert_eq!(say(&mut world, 11, 12, 7), (9, 998));
+}
+
+#[test]
 fn one_question_for_a_long_history() {
     // Oracle: a mebioctet per request; a reader that really lacks everything asks again and gets
     // it.

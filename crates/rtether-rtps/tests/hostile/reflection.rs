@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
-use rtether_rtps::engine::{Config, Event};
+use rtether_rtps::engine::{Config, Event, Parting};
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::Reliability;
@@ -454,8 +454,11 @@ fn a_closed_port_is_a_no_for_those_that_have_proved_nothing() {
     attack.world.participant.handle_unreachable(now, VICTIM);
     assert_eq!(attack.world.participants(), 1);
     let lost = std::iter::from_fn(|| attack.world.participant.poll_event());
-    let lost = lost.filter(|event| matches!(event, Event::ParticipantLost { .. }));
-    assert_eq!(lost.count(), 1);
+    let lost = lost.filter_map(|event| match event {
+        Event::ParticipantLost { why, .. } => Some(why),
+        _ => None,
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), [Parting::Closed]);
 }
 
 proptest! {

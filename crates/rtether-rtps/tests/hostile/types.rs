@@ -21,6 +21,7 @@ fn description() -> Description {
         name: "data".to_owned(),
         id: 0,
         is_key: false,
+        default: None,
         kind: Type::Text(None),
     };
     let kind = Structure::new("T".to_owned(), Extensibility::Final, vec![member]);

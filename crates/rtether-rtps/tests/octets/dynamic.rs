@@ -12,6 +12,7 @@ fn member(id: u32, name: &str, kind: Type) -> Member {
         id,
         is_key: id == 0,
         kind,
+        default: None,
     }
 }
 

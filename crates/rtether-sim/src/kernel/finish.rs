@@ -94,6 +94,9 @@ impl Simulation {
         let finished =
             both.map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)));
         records.extend(finished.map(|stream| self.with_channel(stream)));
+        for (stream, samples) in self.publications.samples() {
+            records[stream].samples = Some(samples);
+        }
         records
     }
 

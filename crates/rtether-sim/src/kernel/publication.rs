@@ -2,7 +2,8 @@
 
 use alloc::boxed::Box;
 
-use rtether_model::quantity::Bytes;
+use rtether_model::flow::Flow;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
 
@@ -11,10 +12,21 @@ use crate::message::{Released, Spent};
 use crate::observe::Observer;
 use crate::packet::Way;
 use crate::packet::{Packet, REVERSE, TAGGED, frame_octets};
-use crate::publication::{Outgoing, Reader, Sample};
+use crate::publication::{Habit, Outgoing, Reader, Sample};
 use crate::stats::StreamStats;
 
 impl Simulation {
+    /// Gives the listener of a stream of this flow a habit, before the run; without effect on flows
+    /// that are not published.
+    pub fn set_habit(&mut self, stream: u32, flow: &Flow, habit: Habit) {
+        self.publications.set_habit(stream, flow, habit);
+    }
+
+    /// Has the talker of a stream say good-bye at a time, in all its topics; called before the run.
+    pub fn end_talker(&mut self, stream: u32, at: Duration) {
+        self.publications.end_talker(stream, at);
+    }
+
     /// Publishes a sample of the talker's application.
     pub(super) fn publish<O: Observer>(&mut self, topic: u32, number: u32, observer: &mut O) {
         let released = Released::new(self.now, number, self.is_counted(self.now));
@@ -23,10 +35,14 @@ impl Simulation {
         self.drain_party(party, observer);
     }
 
-    /// Writes the answers that are due and handles timers of the participant.
+    /// Does what applications do now, and handles timers of the participant.
     pub(super) fn wake_party<O: Observer>(&mut self, party: u32, observer: &mut O) {
-        let lose = losses(&mut self.streams);
-        self.publications.write_due(party, self.now, lose);
+        while let Some(reader) =
+            self.publications
+                .do_due(party, self.now, losses(&mut self.streams))
+        {
+            self.take_samples(reader, None, observer);
+        }
         if self.publications.handle_timeout(party, self.now) {
             self.take_held(party, observer);
         }
@@ -37,7 +53,9 @@ impl Simulation {
     fn take_held<O: Observer>(&mut self, party: u32, observer: &mut O) {
         let mut number = 0;
         while let Some(reader) = self.publications.reader(party, number) {
-            self.take_samples(reader, None, observer);
+            if self.publications.takes_at_once(reader) {
+                self.take_samples(reader, None, observer);
+            }
             number += 1;
         }
     }
@@ -59,7 +77,8 @@ impl Simulation {
         let source = self.pool.get(id).source;
         let from = self.stations[source as usize].node();
         let publications = &mut self.publications;
-        if let Some(reader) = publications.handle_datagram(party, from, message, self.now) {
+        let reader = publications.handle_datagram(party, from, message, self.now);
+        if let Some(reader) = reader.filter(|one| self.publications.takes_at_once(*one)) {
             self.take_samples(reader, Some(id), observer);
         }
         self.pool.remove(id);

@@ -20,7 +20,7 @@ use rtether_rtps::wire::VENDOR;
 use rtether_rtps::wire::v1::{Role as RoleV1, Source};
 
 use super::series::Series;
-use super::{AnswerOf, Listener, Party, Publications, Reader, Role, Topic};
+use super::{AnswerOf, Habit, Listener, Party, Publications, Reader, Role, Topic};
 use crate::packet::NONE;
 use crate::topic::{self, policies};
 use crate::trace::frame;
@@ -43,7 +43,7 @@ pub(crate) struct Plant<'a> {
 
 /// Returns the version of RTPS that a flow uses, and whether lost samples are sent again; `None` if
 /// it is not published.
-const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
+pub(super) const fn kind(flow: &Flow) -> Option<(RtpsVersion, bool)> {
     if let Encapsulation::Rtps {
         version,
         is_reliable,
@@ -103,7 +103,7 @@ pub(super) fn address_of(node: NodeId) -> Ipv4Addr {
     Ipv4Addr::from(frame::ipv4(10, node.0))
 }
 
-const fn named(topic: &str) -> TopicName<'_> {
+pub(super) const fn named(topic: &str) -> TopicName<'_> {
     TopicName {
         topic,
         type_name: TYPE,
@@ -247,6 +247,8 @@ impl Publications {
             listeners: all,
             answer,
             is_matched: false,
+            written: 0,
+            has_left: false,
         });
         Some(position)
     }
@@ -337,6 +339,8 @@ impl Publications {
             stream: NONE,
             reader,
             samples: Series::default(),
+            habit: Habit::default(),
+            taken: 0,
             back,
             answers: Series::default(),
         })

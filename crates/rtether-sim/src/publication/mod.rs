@@ -24,20 +24,24 @@
 //! reader; older ones count as dropped.
 
 mod build;
+mod habit;
 mod message;
 mod run;
 mod series;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use rtether_model::record::SampleRecord;
 use rtether_model::wire::RtpsVersion;
 use rtether_rtps::engine::{Participant, ReaderId, WriterId};
 use rtether_rtps::guid::Guid;
 use rtether_rtps::time::Instant;
 
 pub(crate) use build::Plant;
+pub use habit::Habit;
 pub(crate) use message::Message;
 use series::Series;
 
@@ -118,9 +122,20 @@ struct Party {
     readers: Vec<Reader>,
     /// Number of its last datagram.
     number: u32,
-    /// Answers by due time and order.
-    due: BTreeMap<(i64, u64), Answer>,
+    /// What is due, by time and order.
+    due: BTreeMap<(i64, u64), Due>,
     planned: u64,
+}
+
+/// What a participant's applications do at a time.
+enum Due {
+    Answer(Answer),
+    /// The reader of a listener comes: its topic and place.
+    Come(Box<habit::Coming>, [u32; 2]),
+    /// The application of a listener takes what waits.
+    Look([u32; 2]),
+    /// The participant says good-bye.
+    Leave,
 }
 
 /// An answer that is not due yet.
@@ -141,6 +156,9 @@ struct Topic {
     answer: Option<AnswerOf>,
     /// Whether all endpoints have matched.
     is_matched: bool,
+    /// Samples written.
+    written: u64,
+    has_left: bool,
 }
 
 /// The answers of the listeners.
@@ -155,6 +173,9 @@ struct Listener {
     stream: u32,
     reader: ReaderId,
     samples: Series,
+    habit: Habit,
+    /// Samples that its application has taken.
+    taken: u64,
     /// The listener's writer of answers, and the talker's reader for them.
     back: Option<(WriterId, ReaderId)>,
     answers: Series,
@@ -205,6 +226,34 @@ impl Publications {
         (party != NONE).then_some(party)
     }
 
+    /// Returns the stream of each listener, and what became of its samples.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = (usize, SampleRecord)> {
+        let of = |topic: &Topic, listener: &Listener| {
+            let participant = &self.parties[listener.party as usize].participant;
+            let counters = participant.reader_counters(listener.reader);
+            let talker = &self.parties[topic.party as usize].participant;
+            let writer = talker.writer_guid(topic.writer).unwrap_or_default();
+            let next = participant.accounted_to(listener.reader, writer);
+            let known = u64::try_from(next.0 - 1).unwrap_or(0);
+            let waiting = participant.waiting(listener.reader) as u64;
+            SampleRecord {
+                written: topic.written,
+                taken: listener.taken,
+                lost: counters.lost,
+                rejected: counters.rejected,
+                replaced: counters.replaced,
+                filtered: counters.filtered,
+                expired: counters.expired,
+                not_owed: counters.not_owed,
+                under_way: topic.written.saturating_sub(known) + waiting,
+            }
+        };
+        self.topics.iter().flat_map(move |topic| {
+            let listeners = topic.listeners.iter();
+            listeners.map(move |one| (one.stream as usize, of(topic, one)))
+        })
+    }
+
     /// Calls `note` with the stream of each listener and how many of its samples have been in
     /// transit for longer than `deadline` of that stream.
     pub(crate) fn overdue(
@@ -223,6 +272,12 @@ impl Publications {
 }
 
 impl Party {
+    /// Plans something for a time.
+    fn plan(&mut self, at: i64, due: Due) {
+        self.planned += 1;
+        self.due.insert((at, self.planned), due);
+    }
+
     /// Returns when it has to wake up; `after` at the earliest for timers of the engine, so that
     /// time advances.
     fn wake_at(&self, after: i64) -> i64 {

@@ -3,13 +3,16 @@
 use core::net::IpAddr;
 
 use rtether_model::network::NodeId;
+use rtether_model::quantity::Duration;
 use rtether_rtps::engine::NewSample;
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::sequence::SequenceNumber;
 
 use super::build::address_of;
-use super::{Answer, Listener, Message, Outgoing, Party, Publications, Reader, Sample, clock};
+use super::{
+    Answer, Due, Listener, Message, Outgoing, Party, Publications, Reader, Role, Sample, clock,
+};
 use crate::message::Released;
 use crate::packet::GROUP;
 
@@ -29,8 +32,10 @@ impl Publications {
             });
             own.writers_of(listener.reader) > 0 && is_back
         };
-        topic.is_matched = talker.readers_of(topic.writer) == topic.listeners.len()
-            && topic.listeners.iter().all(knows);
+        let awaited = topic.listeners.iter();
+        let awaited = awaited.filter(|listener| listener.habit.from == Duration::ZERO);
+        topic.is_matched = talker.readers_of(topic.writer) >= awaited.clone().count()
+            && awaited.clone().all(knows);
         topic.is_matched
     }
 
@@ -45,11 +50,16 @@ impl Publications {
         let topic = &mut self.topics[topic as usize];
         let sample = NewSample::value(&topic.payload);
         let participant = &mut self.parties[topic.party as usize].participant;
-        let written = participant.write(clock(released.at), topic.writer, &sample);
+        let at = clock(released.at);
+        let written = (!topic.has_left).then(|| participant.write(at, topic.writer, &sample));
+        let written = written.and_then(Result::ok);
+        if let Some(sequence) = written {
+            topic.written = sequence.0.unsigned_abs();
+        }
         for listener in &mut topic.listeners {
             let lost = match written {
-                Ok(sequence) => listener.samples.push(sequence, released.clone()),
-                Err(_) => Some(released.clone()),
+                Some(sequence) => listener.samples.push(sequence, released.clone()),
+                None => Some(released.clone()),
             };
             if let Some(lost) = lost {
                 lose(listener.stream, &lost);
@@ -58,16 +68,38 @@ impl Publications {
         topic.party
     }
 
-    /// Writes the answers of a station's applications that are due. `lose` as in [`Self::publish`].
-    pub(crate) fn write_due(&mut self, party: u32, now: i64, mut lose: impl FnMut(u32, &Released)) {
+    /// Does what a station's applications do now, until one looks at its queue: its reader. `lose` as in
+    /// [`Self::publish`].
+    pub(crate) fn do_due(
+        &mut self,
+        party: u32,
+        now: i64,
+        mut lose: impl FnMut(u32, &Released),
+    ) -> Option<Reader> {
         loop {
             let due = &mut self.parties[party as usize].due;
-            let Some(first) = due.first_entry().filter(|entry| entry.key().0 <= now) else {
-                break;
-            };
-            let answer = first.remove();
-            self.write_answer(party, &answer, now, &mut lose);
+            let first = due.first_entry().filter(|entry| entry.key().0 <= now)?;
+            match first.remove() {
+                Due::Answer(answer) => self.write_answer(party, &answer, now, &mut lose),
+                Due::Come(coming, place) => self.come(&coming, place, now),
+                Due::Look([topic, place]) => {
+                    self.plan_look([topic, place], now);
+                    let role = Role {
+                        topic,
+                        answers: None,
+                    };
+                    return Some(Reader { role, place });
+                }
+                Due::Leave => self.leave(party),
+            }
         }
+    }
+
+    /// Returns whether a reader's application takes each sample at once.
+    pub(crate) fn takes_at_once(&self, reader: Reader) -> bool {
+        let topic = &self.topics[reader.role.topic as usize];
+        let listener = &topic.listeners[reader.place as usize];
+        reader.role.answers.is_some() || listener.habit.every == Duration::ZERO
     }
 
     /// Handles the timers of a participant that are due; `true` if there was one, after which any
@@ -124,6 +156,7 @@ impl Publications {
             let sequence = self.take_sequence(reader, now)?;
             let topic = &mut self.topics[role.topic as usize];
             let listener = &mut topic.listeners[place as usize];
+            listener.taken += u64::from(role.answers.is_none());
             let stream = listener.stream;
             let station = self.parties[listener.party as usize].station;
             let series = match role.answers {
@@ -177,9 +210,7 @@ impl Publications {
             self.write_answer(party, &answer, now, &mut lose);
             return;
         }
-        let own = &mut self.parties[party as usize];
-        own.planned += 1;
-        own.due.insert((now + after, own.planned), answer);
+        self.parties[party as usize].plan(now + after, Due::Answer(answer));
     }
 
     fn write_answer(

@@ -28,6 +28,7 @@ mod redundancy;
 mod refusals;
 mod router;
 mod routes;
+mod samples;
 mod shaper;
 mod spacing;
 mod support;

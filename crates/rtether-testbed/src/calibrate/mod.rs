@@ -210,12 +210,17 @@ pub fn calibrate(
             plan.size
         );
         watch(number, plans.len(), &what);
+        let measured = bench.measure(plan, stop)?;
+        if measured.round_trips.is_empty() && stop.load(Ordering::Relaxed) {
+            // It was still warming up.
+            break;
+        }
         rows.push(Row {
             path: plan.path,
             protocol: plan.protocol,
             waiting: plan.waiting,
             size: plan.size,
-            measured: bench.measure(plan, stop)?,
+            measured,
         });
     }
     let text = |path| files.text(path).unwrap_or_default();

@@ -11,7 +11,7 @@ use rtether::scenario::{Diagnostic, quote};
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Annotations without effect on the wire.
-const HARMLESS: [&str; 13] = [
+const HARMLESS: [&str; 12] = [
     "topic",
     "nested",
     "default_nested",
@@ -23,7 +23,6 @@ const HARMLESS: [&str; 13] = [
     "external",
     "default_literal",
     "data_representation",
-    "default",
     "ignore_literal_names",
 ];
 
@@ -32,9 +31,10 @@ type Places = Vec<(String, u32, TextRange)>;
 
 /// What annotations say about a member.
 #[derive(Default)]
-struct OfMember {
+struct OfMember<'a> {
     is_key: bool,
     id: Option<u32>,
+    default: Option<Annotation<'a>>,
 }
 
 impl Parser<'_> {
@@ -81,6 +81,8 @@ impl Parser<'_> {
             let mut given = said.id;
             loop {
                 let (name, kind) = self.declarator(&kind)?;
+                let default = said.default.as_ref();
+                let default = default.map(|said| self.default(said, &kind)).transpose()?;
                 let id = given.take().unwrap_or(next);
                 next = id.saturating_add(1);
                 places.push((name.text.to_owned(), id, name.place));
@@ -89,6 +91,7 @@ impl Parser<'_> {
                     id,
                     is_key: said.is_key,
                     kind,
+                    default,
                 });
                 if members.len() > rtether_rtps::dynamic::MEMBERS_MAX {
                     return Err(refused(of, &TypeError::Members, name.place));
@@ -250,7 +253,7 @@ fn is_sequential(annotation: &Annotation<'_>) -> bool {
     words == ["SEQUENTIAL"]
 }
 
-fn of_member(annotations: &[Annotation<'_>]) -> Parsed<OfMember> {
+fn of_member<'a>(annotations: &[Annotation<'a>]) -> Parsed<OfMember<'a>> {
     let mut said = OfMember::default();
     for annotation in annotations {
         match annotation.name {
@@ -262,6 +265,7 @@ fn of_member(annotations: &[Annotation<'_>]) -> Parsed<OfMember> {
                 let id = u32::try_from(number(annotation)?);
                 said.id = Some(id.map_err(|_| unknown(annotation))?);
             }
+            "default" => said.default = Some(annotation.clone()),
             other if HARMLESS.contains(&other) => {}
             _ => return Err(unknown(annotation)),
         }

@@ -12,10 +12,12 @@ pub(super) type TextRange = (usize, usize);
 pub(super) enum TokenKind {
     /// A name or a keyword.
     Word,
-    /// A whole number.
+    /// A number.
     Number,
     /// A quoted text.
     Text,
+    /// A quoted character.
+    Character,
     /// A sign; `::` is one.
     Sign,
     /// End of the text.
@@ -113,7 +115,7 @@ impl<'a> Lexer<'a> {
             return Ok(None);
         };
         let kind = if first.is_ascii_digit() {
-            self.take(is_word);
+            self.number();
             TokenKind::Number
         } else if is_word(first) {
             self.take(is_word);
@@ -121,6 +123,9 @@ impl<'a> Lexer<'a> {
         } else if first == '"' {
             self.text_in_quotes()?;
             TokenKind::Text
+        } else if first == '\'' {
+            self.character()?;
+            TokenKind::Character
         } else if self.rest().starts_with("::") {
             self.at += 2;
             TokenKind::Sign
@@ -138,6 +143,40 @@ impl<'a> Lexer<'a> {
             text: self.text.get(start..self.at).unwrap_or_default(),
             place: (start, self.at),
         }))
+    }
+
+    /// Takes a number, which may have a point, and an exponent with a sign.
+    fn number(&mut self) {
+        let whole = self.take(is_word);
+        if self.rest().starts_with('.') {
+            self.at += 1;
+            self.take(is_word);
+        }
+        let is_hexadecimal = whole.starts_with("0x") || whole.starts_with("0X");
+        let taken = self.text.get(..self.at).unwrap_or_default();
+        if !is_hexadecimal && taken.ends_with(['e', 'E']) && self.rest().starts_with(['+', '-']) {
+            self.at += 1;
+            self.take(is_word);
+        }
+    }
+
+    /// Takes a character in quotes; only annotations have them.
+    fn character(&mut self) -> Result<(), Box<Diagnostic>> {
+        let start = self.at;
+        let mut characters = self.rest().chars().skip(1);
+        let inside = match characters.next() {
+            Some('\\') => characters.next().map(|escaped| 1 + escaped.len_utf8()),
+            Some(one) => Some(one.len_utf8()),
+            None => None,
+        };
+        self.at += 1 + inside.unwrap_or(0);
+        if inside.is_some() && self.rest().starts_with('\'') {
+            self.at += 1;
+            return Ok(());
+        }
+        let place = (start, start + 1);
+        let (what, help) = ("a character does not end", "write `'` after one character");
+        Err(mistake("idl-syntax", what, place, "it begins here", help))
     }
 
     fn block_comment(&mut self) -> Result<(), Box<Diagnostic>> {

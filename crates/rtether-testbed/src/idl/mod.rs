@@ -8,6 +8,7 @@
 //! There is no preprocessor; include guards are accepted. Parsing ends at the first mistake.
 
 mod declare;
+mod default;
 mod lex;
 mod parse;
 mod specs;

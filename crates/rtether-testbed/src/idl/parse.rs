@@ -19,6 +19,7 @@ pub(super) enum Meaning {
 }
 
 /// An annotation: its name and its arguments.
+#[derive(Clone)]
 pub(super) struct Annotation<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Vec<Token<'a>>,
@@ -189,13 +190,8 @@ impl<'a> Parser<'a> {
         let before = self.tokens.get(self.at.saturating_sub(1));
         let place = (start, before.map_or(start, |token| token.place.1));
         let around = if is_absolute { 0 } else { self.modules.len() };
-        for depth in (0..=around).rev() {
-            let modules = self.modules.iter().take(depth);
-            let mut full: String = modules.flat_map(|module| [*module, "::"]).collect();
-            full.push_str(&path);
-            if let Some(meaning) = self.meanings.get(&full) {
-                return Ok((full, meaning.clone(), place));
-            }
+        if let Some((full, meaning)) = self.found_from(&path, around) {
+            return Ok((full, meaning.clone(), place));
         }
         let what = format!("nothing is named {}", quote(&path));
         let mut near = self.meanings.keys().map(String::as_str);
@@ -209,6 +205,17 @@ impl<'a> Parser<'a> {
         );
         let why = "names are declared before they are used";
         Err(mistake("idl-unknown-name", what, place, why, help))
+    }
+
+    /// Returns what a path means from within the first `around` modules, the inner ones first.
+    pub(super) fn found_from(&self, path: &str, around: usize) -> Option<(String, &Meaning)> {
+        (0..=around).rev().find_map(|depth| {
+            let modules = self.modules.iter().take(depth);
+            let mut full: String = modules.flat_map(|module| [*module, "::"]).collect();
+            full.push_str(path);
+            let meaning = self.meanings.get(&full)?;
+            Some((full, meaning))
+        })
     }
 
     /// Takes all annotations at this place.
@@ -323,7 +330,11 @@ impl<'a> Parser<'a> {
 pub(super) fn found(token: Token<'_>, expected: &str) -> String {
     match token.kind {
         TokenKind::End => format!("the file ends where {expected} is expected"),
-        TokenKind::Word | TokenKind::Number | TokenKind::Text | TokenKind::Sign => format!(
+        TokenKind::Word
+        | TokenKind::Number
+        | TokenKind::Text
+        | TokenKind::Character
+        | TokenKind::Sign => format!(
             "{} is found where {expected} is expected",
             quote(token.text)
         ),

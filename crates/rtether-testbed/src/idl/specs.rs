@@ -219,7 +219,7 @@ impl<'a> Parser<'a> {
 }
 
 /// Reads a literal: decimal, hexadecimal after `0x`, octal after `0` (IDL 4.2, 7.2.6.1).
-fn whole(text: &str) -> Option<i64> {
+pub(super) fn whole(text: &str) -> Option<i64> {
     let lower = text.to_ascii_lowercase();
     if let Some(digits) = lower.strip_prefix("0x") {
         return i64::from_str_radix(digits, 16).ok();

@@ -2,7 +2,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rtether_rtps::cdr::{ByteOrder, Data, Encoding, Extensibility, key_hash_in, to_payload_in};
-use rtether_rtps::dynamic::{Primitive, Structure, Type};
+use rtether_rtps::dynamic::{Primitive, Structure, Type, Value};
 use rtether_rtps::types::ShapeType;
 
 use super::*;
@@ -243,6 +243,26 @@ fn members_are_as_they_are_written() {
 }
 
 #[test]
+fn a_member_that_the_writer_lacks_has_its_default() {
+    // Oracle: DDS-XTypes 1.3, 7.2.2.4.4.4.7 and 7.3.1.2.1.11, by hand: the writer's type has `a` only.
+    let older = structure("@appendable struct A { long a; };", "A");
+    let newer = "@appendable struct A { @default(3) long a; @default(-2.5) float b; long c; };";
+    let newer = structure(newer, "A");
+    let value = Value::Structure(vec![Value::Signed(9)]);
+    let mut payload = Vec::new();
+    older
+        .to_payload(&value, Encoding::Xcdr2, ByteOrder::Little, &mut payload)
+        .unwrap();
+    let expected = [Value::Signed(9), Value::Float(-2.5), Value::Signed(0)];
+    assert_eq!(
+        newer.from_payload(&payload),
+        Ok(Value::Structure(expected.into()))
+    );
+    let missing = [Value::Signed(3), Value::Float(-2.5), Value::Signed(0)];
+    assert_eq!(newer.missing(), Value::Structure(missing.into()));
+}
+
+#[test]
 fn keys_are_listed_by_pragmas_as_well() {
     // Oracle: the same type with annotations.
     let annotated = "module M { struct A { @key long a; long b; @key short c; }; };";
@@ -423,6 +443,28 @@ fn mistakes_of_all_kinds_are_refused() {
         ),
         ("#pragma keylist A b\n", "idl-key", "`A`"),
         ("struct A { long $; };", "idl-syntax", "`$`"),
+        (
+            "struct A { @default(2.5) long a; };",
+            "idl-default",
+            "`2.5`",
+        ),
+        (
+            "struct A { @default(\"abc\") string<2> a; };",
+            "idl-default",
+            "abc",
+        ),
+        (
+            "struct A { @default(1e999) double a; };",
+            "idl-default",
+            "1e999",
+        ),
+        ("struct A { @default(1) long a[2]; };", "idl-default", "`1`"),
+        (
+            "struct A { @default('ab') char a; };",
+            "idl-syntax",
+            "character",
+        ),
+        ("const long N = 2.5;", "idl-number", "`2.5`"),
         ("/* no end", "idl-syntax", "comment"),
         (&deep, "idl-too-deep", "16 deep"),
         (&modules, "idl-too-deep", "16 modules"),

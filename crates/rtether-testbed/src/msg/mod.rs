@@ -159,6 +159,7 @@ impl Reader<'_> {
                     id: u32::try_from(members.len()).unwrap_or(u32::MAX),
                     is_key: false,
                     kind,
+                    default: None,
                 });
             }
             begin += text.len();
@@ -170,6 +171,7 @@ impl Reader<'_> {
                 id: 0,
                 is_key: false,
                 kind: Type::Primitive(Primitive::Octet),
+                default: None,
             });
         }
         let structure = Structure::new(name.type_name(), Extensibility::Final, members);

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 
 use rtether_live::confine::Confined;
+use rtether_rtps::engine::Parting;
 use rtether_rtps::locator::{Locator, Origin};
-use rtether_rtps::time::Duration;
 
 use super::relation::Reason;
 
@@ -29,15 +29,8 @@ pub enum Happening {
     Gone {
         /// Its name and place.
         who: String,
-        /// Whether it announced its departure.
-        has_left: bool,
-    },
-    /// A silent participant has made room for another.
-    MadeRoom {
-        /// Its name and place.
-        who: String,
-        /// For how long it has not announced itself, in seconds.
-        silent_s: i64,
+        /// Why it is forgotten.
+        why: Parting,
     },
     /// A participant has a writer or a reader.
     Endpoint {
@@ -97,16 +90,6 @@ impl Happening {
         Self::Refused { address, refused }
     }
 
-    pub(super) fn gone(who: String, has_left: bool, has_made_room: Option<Duration>) -> Self {
-        match has_made_room {
-            Some(silent) => Self::MadeRoom {
-                who,
-                silent_s: silent.as_ns() / 1_000_000_000,
-            },
-            None => Self::Gone { who, has_left },
-        }
-    }
-
     pub(super) fn withheld(to: Locator) -> Self {
         let address = to.origin().to_string();
         Self::Withheld { address }
@@ -133,18 +116,27 @@ impl Display for Happening {
                 f.write_str("; Ctrl-C ends it")
             }
             Self::Found { who } => write!(f, "found {who}"),
-            Self::Gone {
-                who,
-                has_left: true,
-            } => write!(f, "{who} has left"),
-            Self::Gone { who, .. } => {
-                write!(f, "{who} is gone: silent for longer than its lease")
-            }
-            Self::MadeRoom { who, silent_s } => write!(
-                f,
-                "{who} has made room for another participant: the table is full, and it was silent for \
-                 {silent_s} s"
-            ),
+            Self::Gone { who, why } => match why {
+                Parting::Left => write!(f, "{who} has left"),
+                Parting::Silent => write!(f, "{who} is gone: silent for longer than its lease"),
+                Parting::Closed => write!(
+                    f,
+                    "{who} is forgotten: its host says that nobody listens at its address (ICMP port \
+                     unreachable)"
+                ),
+                Parting::MadeRoom(silence) => write!(
+                    f,
+                    "{who} has made room for another participant: the table is full, and it was silent \
+                     for {} s",
+                    silence.as_ns() / 1_000_000_000
+                ),
+                Parting::Unanswered => write!(
+                    f,
+                    "{who} has made room for another participant: it has not answered"
+                ),
+                Parting::NoRoom => write!(f, "{who} has no place: the table is full of others"),
+                Parting::Ignored => write!(f, "{who} is ignored"),
+            },
             Self::Endpoint {
                 who,
                 does,

@@ -218,6 +218,8 @@ pub struct Summary {
     pub not_owed: u64,
     /// Samples that reliable writers have announced and that had not come by the end.
     pub missing: u64,
+    /// Samples that had come and were not read by the end.
+    pub waiting: u64,
     /// Samples replaced by later ones before they were read: more than the depth of the history.
     pub replaced: u64,
     /// Samples rejected for lack of room.
@@ -229,6 +231,9 @@ pub struct Summary {
     pub expired: u64,
     /// Samples that are not values of the type.
     pub malformed: u64,
+    /// Samples that heartbeats declared gone in the name of a writer that never had them: somebody else
+    /// speaks in its name.
+    pub contradicted: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
     /// Parts of datagrams from source addresses that the named participant has not announced.

@@ -34,6 +34,10 @@ const HEAD: [(&str, &str); 5] = [
 /// Name of samples that were replaced before they were read, with what prevents it.
 const REPLACED: &str = "replaced by later ones (`--depth 0` keeps all)";
 
+/// Name of samples that only somebody else can have declared gone.
+const CONTRADICTED: &str =
+    "declared gone by others in a writer's name (what is lost may be wrong, too)";
+
 /// Width of a table column, in characters.
 fn width(name: &str) -> usize {
     match name {
@@ -159,10 +163,12 @@ impl Lines {
         _ = write!(text, ", {missed} missed");
         for (count, name) in [
             (summary.missing, "announced and not yet received"),
+            (summary.waiting, "received and not read"),
             (summary.replaced, REPLACED),
             (summary.filtered, "filtered"),
             (summary.expired, "expired"),
             (summary.malformed, "malformed"),
+            (summary.contradicted, CONTRADICTED),
             (summary.impostors, "from addresses not announced"),
             (summary.elsewhere, "over other devices"),
             (summary.crowded, "without room for fragments"),
@@ -203,11 +209,13 @@ fn object(summary: &Summary) -> Value {
         "lost": summary.lost,
         "not_owed": summary.not_owed,
         "missing": summary.missing,
+        "waiting": summary.waiting,
         "replaced": summary.replaced,
         "rejected": summary.rejected,
         "filtered": summary.filtered,
         "expired": summary.expired,
         "malformed": summary.malformed,
+        "contradicted": summary.contradicted,
         "deadlines_missed": summary.deadlines_missed,
         "impostors": summary.impostors,
         "other_versions": by_version(&summary.versions),

@@ -184,15 +184,11 @@ impl<'a> Session<'a> {
             Event::ParticipantFound { prefix, .. } => Happening::Found {
                 who: self.who(prefix),
             },
-            Event::ParticipantLost {
-                prefix,
-                has_left,
-                has_made_room,
-            } => {
+            Event::ParticipantLost { prefix, why } => {
                 let who = self.who(prefix);
                 self.names.forget(prefix);
                 self.apart.retain(|guid, _| guid.prefix != prefix);
-                Happening::gone(who, has_left, has_made_room)
+                Happening::Gone { who, why }
             }
             Event::ReaderMatched { reader: other, .. }
             | Event::WriterMatched { writer: other, .. } => {

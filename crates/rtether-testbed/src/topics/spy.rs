@@ -254,14 +254,10 @@ impl Look {
             Event::ParticipantFound { prefix, .. } => Some(Happening::Found {
                 who: self.names.of(participant, *prefix),
             }),
-            Event::ParticipantLost {
-                prefix,
-                has_left,
-                has_made_room,
-            } => {
+            Event::ParticipantLost { prefix, why } => {
                 let who = self.names.of(participant, *prefix);
                 self.names.forget(*prefix);
-                Some(Happening::gone(who, *has_left, *has_made_room))
+                Some(Happening::Gone { who, why: *why })
             }
             Event::Refused { origin, refused } => Some(Happening::refused(*origin, *refused)),
             Event::Withheld { to } => Some(Happening::withheld(*to)),

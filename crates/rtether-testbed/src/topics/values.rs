@@ -180,7 +180,8 @@ fn read_structure(
         Data::Null => &[],
         Data::Scalar(_) | Data::List(_) => return Err(wrong(expected("members", "`name: value`"))),
     };
-    // Members that are not given are zero or empty, as when a reader receives an older type.
+    // Members that are not given have their default, or are zero or empty, as when a reader receives an
+    // older type.
     let mut value = structure.missing();
     let Value::Structure(members) = &mut value else {
         return Ok(value);
@@ -219,14 +220,19 @@ fn read_structure(
     Ok(value)
 }
 
-/// Refuses a value without one of the members.
+/// Refuses a value without one of the members that have no default.
 fn require(structure: &Structure, is_given: impl Fn(&str) -> bool) -> Result<(), ValueError> {
-    let mut names = structure.members().iter().map(|member| &member.name);
+    let required = structure.members().iter();
+    let required = required.filter(|member| member.default.is_none());
+    let mut names = required.map(|member| &member.name);
     let Some(missing) = names.find(|name| !is_given(name)) else {
         return Ok(());
     };
     let what = format!("member {} is missing", quote(missing));
-    let help = format!("give {} all its members", quote(structure.name()));
+    let help = format!(
+        "give {} all its members, or the member a default in its IDL: `@default(...)`",
+        quote(structure.name())
+    );
     Err(ValueError::new(what, help))
 }
 

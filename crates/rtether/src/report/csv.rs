@@ -121,8 +121,10 @@ pub fn flows(checked: &Checked) -> Table {
     let rows = worst(checked, rows);
     // Measured columns come last, and only if something was measured.
     let has_channels = checked.scenario.network.admission.is_some();
+    let has_samples = checked.streams().any(|s| s.record.samples.is_some());
     basis(checked, rows)
         .when(has_channels, channels)
+        .when(has_samples, samples)
         .when(checked.has_measured(), measured)
         .when(checked.adversarial.is_some(), found)
         .done()
@@ -168,6 +170,42 @@ fn worst<'a>(checked: &Checked, rows: Rows<Stream<'a>>) -> Rows<Stream<'a>> {
 fn least(stream: &Stream<'_>) -> Option<Duration> {
     let latency = &stream.record.latency;
     (latency.count > 0).then_some(latency.min)
+}
+
+/// Adds what became of the samples of topics.
+fn samples(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {
+    each(
+        rows,
+        [
+            ("samples_written", |s| {
+                s.record.samples.map(|own| own.written).into()
+            }),
+            ("samples_taken", |s| {
+                s.record.samples.map(|own| own.taken).into()
+            }),
+            ("samples_lost", |s| {
+                s.record.samples.map(|own| own.lost).into()
+            }),
+            ("samples_rejected", |s| {
+                s.record.samples.map(|own| own.rejected).into()
+            }),
+            ("samples_replaced", |s| {
+                s.record.samples.map(|own| own.replaced).into()
+            }),
+            ("samples_filtered", |s| {
+                s.record.samples.map(|own| own.filtered).into()
+            }),
+            ("samples_expired", |s| {
+                s.record.samples.map(|own| own.expired).into()
+            }),
+            ("samples_not_owed", |s| {
+                s.record.samples.map(|own| own.not_owed).into()
+            }),
+            ("samples_under_way", |s| {
+                s.record.samples.map(|own| own.under_way).into()
+            }),
+        ],
+    )
 }
 
 fn channels(rows: Rows<Stream<'_>>) -> Rows<Stream<'_>> {

@@ -15,7 +15,7 @@ use rtether_model::admission::Refusal;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
     AdmissionRecord, ArpRecord, ChannelRecord, IngressRecord, NodeRecord, PortRecord, QueueRecord,
-    Record, Segment, StreamRecord, Summary, TransferRecord, Worst,
+    Record, SampleRecord, Segment, StreamRecord, Summary, TransferRecord, Worst,
 };
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -312,6 +312,9 @@ impl Serialize for Flow<'_> {
         if let Some(channel) = &stream.record.channel {
             map.serialize_entry("channel", &channel_of(channel))?;
         }
+        if let Some(samples) = &stream.record.samples {
+            map.serialize_entry("samples", &samples_of(samples))?;
+        }
         map.end()
     }
 }
@@ -325,6 +328,21 @@ fn channel_of(channel: &ChannelRecord) -> impl Serialize {
         undecided: channel.undecided,
         wait_mean_ns: maybe_ns(channel.wait_mean()),
         wait_max_ns: maybe_ns((channel.granted > 0).then_some(channel.wait_max)),
+    })
+}
+
+/// Returns what became of the samples of a topic.
+fn samples_of(samples: &SampleRecord) -> impl Serialize {
+    object!({
+        written: samples.written,
+        taken: samples.taken,
+        lost: samples.lost,
+        rejected: samples.rejected,
+        replaced: samples.replaced,
+        filtered: samples.filtered,
+        expired: samples.expired,
+        not_owed: samples.not_owed,
+        under_way: samples.under_way,
     })
 }
 

@@ -14,8 +14,8 @@ use super::table::{Screen, Table};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash, wrapped};
 use super::{csv, json, stages, sums};
 use cells::{
-    NOT_PROVED, all_channels, channel, channels_line, culprit, live, live_missed, missed, shout,
-    slowest, with_stalls, word, worst_standing, worst_word,
+    NOT_PROVED, all_channels, all_samples, channel, channels_line, culprit, live, live_missed,
+    missed, samples_line, shout, slowest, with_stalls, word, worst_standing, worst_word,
 };
 
 /// Up to this number, streams are listed one by one.
@@ -389,13 +389,16 @@ fn footer(checked: &Checked, width: Option<u16>) -> String {
     };
     let channels = all_channels(checked.streams());
     let channels = channels.as_ref().map(channels_line).unwrap_or_default();
+    let samples = all_samples(checked.streams());
+    let samples = samples.as_ref().map(samples_line).unwrap_or_default();
     let runs = plural(checked.results.seeds.len(), "run");
     let length = time(record.duration);
     format!(
-        "{}{}{}{statistical}simulated      {runs} of {length}\n{}\n",
+        "{}{}{}{}{statistical}simulated      {runs} of {length}\n{}\n",
         list("busiest links ", links.collect()),
         list("busiest stacks", stacks.collect()),
         list("channels      ", channels),
+        list("samples       ", samples),
         wrapped(&plain_line(&checked.summary()), width, 0),
     )
 }

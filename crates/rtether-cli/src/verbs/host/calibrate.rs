@@ -162,6 +162,11 @@ pub(crate) fn run(arguments: &CalibrateArgs) -> Exit {
         Ok(calibration) => calibration,
         Err(error) => return terminal::fail(&error.to_string()),
     };
+    if calibration.rows.is_empty() && stop.load(Ordering::Relaxed) {
+        // A profile of nothing would take the place of an earlier one.
+        terminal::tell("interrupted before anything was measured; nothing is written");
+        return Exit::Interrupted;
+    }
     if let Some(path) = &arguments.out {
         let profile = calibrate::yaml(&calibration, &arguments.name);
         if let Err(message) = files::write(path, &profile) {

@@ -63,6 +63,9 @@ pub(crate) struct LoadArgs {
     /// Sink: connections at a time; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 64, requires = "sink", value_parser = number::within(1_u32..=1024))]
     pub(crate) limit_connections: u32,
+    /// Sink: connections from one address at a time; further ones are refused
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "sink", value_parser = number::within(1_u32..=1024))]
+    pub(crate) limit_peer: u32,
     /// Sink: rate of payload over TCP, both directions and all connections together [default: no
     /// limit]
     #[arg(long, value_name = "RATE", requires = "sink", value_parser = rate)]
@@ -224,6 +227,7 @@ fn conclude(outcome: &Outcome, is_interrupted: bool) -> Exit {
 fn sink(arguments: &LoadArgs, stop: &AtomicBool) -> Exit {
     let limits = Limits {
         connections: usize::try_from(arguments.limit_connections).unwrap_or(1),
+        of_peer: usize::try_from(arguments.limit_peer).unwrap_or(1),
         rate: arguments.limit_rate,
         marks: arguments.allow_dscp,
         ..Limits::default()

@@ -67,6 +67,9 @@ pub(crate) enum HostVerb {
     Shim(Deferred<shim::ShimArgs>),
 }
 
+/// Words that name verbs which may handle signals themselves.
+pub(crate) const HANDLES_SIGNALS: &[&str] = &["shim", "live-agent"];
+
 impl HostVerb {
     /// Runs it.
     pub(crate) fn run(&self) -> Exit {

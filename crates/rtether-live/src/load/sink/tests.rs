@@ -1,6 +1,7 @@
 use std::net::Ipv4Addr;
 
 use rtether_proto::load::{Hello, Report, Status, Wish};
+use socket2::{Domain, Type};
 
 use super::*;
 
@@ -19,14 +20,23 @@ fn with_sink<T>(limits: Limits, work: impl FnOnce(SocketAddr) -> T) -> (T, Taken
 }
 
 fn hello(at: SocketAddr, wish: Wish, dscp: u8) -> (TcpStream, Report) {
-    let mut stream = TcpStream::connect(at).expect("it listens");
+    hello_from([127, 0, 0, 1], at, wish, dscp)
+}
+
+fn hello_from(from: [u8; 4], at: SocketAddr, wish: Wish, dscp: u8) -> (TcpStream, Report) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a descriptor");
+    let from = SocketAddr::from((from, 0));
+    socket.bind(&from.into()).expect("an address of loopback");
+    socket.connect(&at.into()).expect("it listens");
+    let mut stream = TcpStream::from(socket);
     let patience = Some(Duration::from_secs(20));
     stream.set_read_timeout(patience).expect("a timeout");
     let hello = Hello {
         wish,
         dscp,
-        session: 1,
-        size: 0,
+        // Each has its own: the port of the client.
+        session: stream.local_addr().expect("it is bound").port().into(),
+        size: 1 << 40,
     };
     stream.write_all(&hello.write()).expect("there is room");
     let report = hear(&mut stream);
@@ -72,5 +82,25 @@ fn the_sink_chooses_its_dscp() {
             hear(&mut stream);
         });
         assert_eq!(taken.unmarked, unmarked);
+    }
+}
+
+/// Oracle: the limits. One address that says hello and nothing more once held all 64 connections
+/// for 30 s each.
+#[test]
+fn one_address_leaves_room_for_others() {
+    for wish in [Wish::Upload, Wish::Download, Wish::Datagrams] {
+        let limits = Limits::default();
+        let (seen, taken) = with_sink(limits, |at| {
+            let held: Vec<_> = (0..limits.connections)
+                .map(|_| hello_from([127, 0, 0, 2], at, wish, 0))
+                .collect();
+            let busy = held.iter().filter(|(_, of)| of.status == Status::Busy);
+            let (_stream, other) = hello(at, Wish::Upload, 0);
+            (busy.count(), other.status)
+        });
+        let most = limits.connections - limits.of_peer;
+        assert_eq!((seen.0 >= most, seen.1), (true, Status::Ready), "{wish:?}");
+        assert!(taken.refused >= most as u64);
     }
 }

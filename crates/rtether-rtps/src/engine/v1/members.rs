@@ -53,7 +53,7 @@ impl Participant {
         }
         let Some(payload) = payload else {
             if self.remotes.contains_key(&from) {
-                self.forget(now, from, true);
+                self.take_leave(now, from, true);
             }
             return;
         };
@@ -108,7 +108,7 @@ impl Participant {
         }
         let Some(payload) = payload else {
             if known.is_some_and(|known| known.via == Some(via)) {
-                self.forget(now, prefix, true);
+                self.take_leave(now, prefix, false);
             }
             return;
         };
@@ -120,6 +120,7 @@ impl Participant {
             self.counters.unanswered += 1;
             return;
         };
+        self.stay(prefix);
         let member = Member {
             data,
             payload,

@@ -26,6 +26,7 @@ impl Participant {
     ) -> Result<(), Malformed> {
         let message = parse(datagram)?;
         let from = message.header().source.prefix();
+        self.on_heard(now, from);
         let mut context = Context {
             from,
             origin,

@@ -83,15 +83,27 @@ pub struct Counts {
     pub taken: u64,
     /// Waiting to be taken.
     pub waiting: u64,
+    /// Announced by reliable writers, and not received yet.
+    pub missing: u64,
     /// Replaced by newer ones of their instance before they were taken.
     pub replaced: u64,
-    /// Lost on their way, for good.
+    /// Lost on their way, for good, of those that writers owed.
     pub lost: u64,
-    /// Refused for lack of room. A reliable writer that waits for room sends them again, so one
-    /// sample may count more than once.
+    /// Written before the reader was there, and not in the history that it asks for.
+    pub not_owed: u64,
+    /// Refused for lack of room, for good.
     pub rejected: u64,
+    /// Of a weaker writer, within the minimum separation, or rejected by a filter.
+    pub filtered: u64,
+    /// Expired before they were taken.
+    pub expired: u64,
     /// Not values of the type.
     pub malformed: u64,
+    /// Refused for lack of room, and sent again by a reliable writer: one sample may count more than
+    /// once, and counts elsewhere, too.
+    pub deferred: u64,
+    /// Declared gone in the name of a writer that never had them: somebody else speaks in its name.
+    pub contradicted: u64,
 }
 
 impl Subscriber {
@@ -202,9 +214,15 @@ impl Subscriber {
             taken: inlet.taken,
             waiting,
             replaced: counters.replaced,
+            missing: participant.lacking(self.id),
             lost: counters.lost,
-            rejected: counters.rejected + counters.deferred,
+            not_owed: counters.not_owed,
+            rejected: counters.rejected,
+            filtered: counters.filtered,
+            expired: counters.expired,
             malformed: counters.malformed + malformed,
+            deferred: counters.deferred,
+            contradicted: counters.contradicted,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use rtether_model::admission::Refusal;
 use rtether_model::quantity::Duration;
-use rtether_model::record::ChannelRecord;
+use rtether_model::record::{ChannelRecord, SampleRecord};
 
 use super::super::checked::{Checked, Stream};
 use super::super::text::{self, percent, time, time_or_dash};
@@ -94,6 +94,34 @@ pub(super) fn channels_line(all: &ChannelRecord) -> Vec<String> {
     let granted = format!("{} granted", all.granted);
     let parts = std::iter::once(granted).chain(refused).chain(undecided);
     parts.chain(wait).collect()
+}
+
+/// Returns what became of the samples of these streams together; `None` without topics.
+pub(super) fn all_samples<'a>(streams: impl Iterator<Item = Stream<'a>>) -> Option<SampleRecord> {
+    let samples = streams.filter_map(|stream| stream.record.samples);
+    samples.reduce(|mut all, own| {
+        all.merge(&own);
+        all
+    })
+}
+
+/// Returns what became of all samples, part by part.
+pub(super) fn samples_line(all: &SampleRecord) -> Vec<String> {
+    let parts = [
+        (all.lost, "lost"),
+        (all.rejected, "rejected"),
+        (all.replaced, "replaced"),
+        (all.filtered, "filtered"),
+        (all.expired, "expired"),
+        (all.not_owed, "not owed"),
+        (all.under_way, "under way"),
+    ];
+    let first = [(all.written, "written for readers"), (all.taken, "taken")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts = first.into_iter().chain(parts);
+    parts
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect()
 }
 
 /// Returns the worst standing of several streams.
