@@ -38,7 +38,7 @@ usage: cargo xtask <command>
   dist [--prove] [--only SYSTEM] [--profile FILE] [FOLDER]
                                 build what users get, into FOLDER (default target/packages); with
                                 --prove tried in empty roots, built twice, and compared; SYSTEM is
-                                for example linux-x86_64; FILE has the counts of a release, to build
+                                for example linux-x86_64, or c-library; FILE has the counts of a release, to build
                                 it again
   wheel [--prove] [FOLDER]      build the wheel for Python, into FOLDER (default target/wheels); with
                                 --prove tried in an environment of its own

@@ -32,9 +32,10 @@ const LEFT_OUT: &[&str] = &["mod.rs", "tests.rs"];
 const FOLDER: &str = "target/c";
 
 /// Its number changes when programs must be rebuilt.
-const SO_NAME: &str = "librtether.so.0";
-/// System libraries that the static library needs.
-const SYSTEM_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
+pub(crate) const SO_NAME: &str = "librtether.so.0";
+/// System libraries that the static library needs. Those of the compiler itself are left to it: with
+/// `-static` they are others.
+pub(crate) const SYSTEM_LIBRARIES: &str = "-lutil -lrt -lpthread -lm -ldl";
 
 /// Returns the header generated from the sources.
 pub(crate) fn header(repo: &Repo) -> Result<String> {
@@ -71,7 +72,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Builds the release library into a folder: shared, static, header and description.
 pub(crate) fn run(repo: &Repo, folder: Option<&str>) -> Result<bool> {
-    let built = build(repo)?;
+    let built = build(repo, "")?;
     let folder = repo.root.join(folder.unwrap_or(FOLDER));
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let copy = |from: &Path, name: &str| {
@@ -110,23 +111,26 @@ fn link(name: &Path) -> Result<()> {
     linked.with_context(|| format!("linking {}", name.display()))
 }
 
-fn build(repo: &Repo) -> Result<Vec<PathBuf>> {
+/// Builds the release library with these arguments of the compiler for all crates; returns its files.
+pub(crate) fn build(repo: &Repo, flags: &str) -> Result<Vec<PathBuf>> {
     let so_name = format!("link-arg=-Wl,-soname,{SO_NAME}");
-    let output = repo
-        .cargo(&[
-            "rustc",
-            "--profile",
-            "dist",
-            "--package",
-            "rtether-live",
-            "--lib",
-        ])
+    let mut command = repo.cargo(&[
+        "rustc",
+        "--profile",
+        "dist",
+        "--package",
+        "rtether-live",
+        "--lib",
+    ]);
+    command
         .args(["--features", "c", "--crate-type", "cdylib,staticlib"])
         .args(["--message-format", "json-render-diagnostics"])
         .args(["--", "-C", &so_name])
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .context("running `cargo rustc`")?;
+        .stderr(std::process::Stdio::inherit());
+    if !flags.is_empty() {
+        command.env("RUSTFLAGS", flags);
+    }
+    let output = command.output().context("running `cargo rustc`")?;
     if !output.status.success() {
         bail!("the C library does not build; see above");
     }

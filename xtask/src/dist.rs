@@ -5,9 +5,12 @@
 //! checked out: no path, name or time of the machine gets into a file.
 
 mod debian;
+mod installed;
+mod library;
 mod materials;
 mod prove;
 mod target;
+mod tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,7 @@ use crate::args;
 use crate::child::heed_signals;
 use crate::profile::PACKAGE;
 use crate::repo::Repo;
+use library::Library;
 pub(crate) use prove::{Proof, prove};
 use target::{Built, TARGETS, Target};
 
@@ -32,26 +36,40 @@ const SUMS: &str = "SHA256SUMS";
 pub(crate) fn run(repo: &Repo, options: &args::Dist) -> Result<bool> {
     heed_signals()?;
     let folder = repo.output(options.folder.as_deref(), FOLDER)?;
-    let targets = targets(options.only.as_deref())?;
+    let choice = Choice::of(options.only.as_deref())?;
     if !options.proves {
         let counts = options.profile.as_deref().map(Path::new);
-        let made = make(repo, &folder, &epoch(repo), &targets, counts)?;
+        let made = make(repo, &folder, &epoch(repo), &choice, counts)?;
         print!("{}", made.list()?);
         return Ok(true);
     }
-    let proofs = prove(repo, &folder, &targets)?;
+    let proofs = prove(repo, &folder, &choice)?;
     Ok(proofs.iter().all(Proof::is_good))
 }
 
-/// Returns the systems for which to build: all, or that of a name.
-pub(crate) fn targets(only: Option<&str>) -> Result<Vec<&'static Target>> {
-    let is_wanted = |own: &&Target| only.is_none_or(|name| own.name == name);
-    let found: Vec<&Target> = TARGETS.iter().filter(is_wanted).collect();
-    if found.is_empty() {
-        let names: Vec<&str> = TARGETS.iter().map(|own| own.name).collect();
-        bail!("there are {}", names.join(", "));
+/// What to make: programs for these systems, and the C library or not.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    targets: Vec<&'static Target>,
+    has_library: bool,
+}
+
+impl Choice {
+    /// Returns all, or that of a name.
+    pub(crate) fn of(only: Option<&str>) -> Result<Self> {
+        let is_wanted = |own: &str| only.is_none_or(|name| own == name);
+        let targets = TARGETS.iter().filter(|own| is_wanted(own.name));
+        let this = Self {
+            targets: targets.collect(),
+            has_library: is_wanted(library::NAME),
+        };
+        if this.targets.is_empty() && !this.has_library {
+            let names = TARGETS.iter().map(|own| own.name);
+            let names: Vec<&str> = names.chain([library::NAME]).collect();
+            bail!("there are {}", names.join(", "));
+        }
+        Ok(this)
     }
-    Ok(found)
 }
 
 /// What [`make`] has made.
@@ -73,7 +91,7 @@ fn make(
     repo: &Repo,
     folder: &Path,
     epoch: &str,
-    targets: &[&'static Target],
+    choice: &Choice,
     counts: Option<&Path>,
 ) -> Result<Made> {
     let metadata = repo.metadata()?;
@@ -93,7 +111,7 @@ fn make(
         names: Vec::new(),
         missing: Vec::new(),
     };
-    for &target in targets {
+    for &target in &choice.targets {
         if target.runs_here() {
             made.count(repo, target, counts.as_deref())?;
         }
@@ -103,7 +121,12 @@ fn make(
             Err(lack) => made.missing.push(format!("{}: {lack}", target.triple)),
         }
     }
-    made.add_packages(repo, epoch)?;
+    if !choice.targets.is_empty() {
+        made.add_packages(repo, epoch)?;
+    }
+    if choice.has_library {
+        made.add_library(repo, epoch)?;
+    }
     let materials = materials::list(repo, &made.version)?;
     made.add(&format!("rtether-{}.cdx.json", made.version), &materials)?;
     made.add_sums()?;
@@ -180,6 +203,15 @@ impl Made {
             }
         }
         self.names.extend(names);
+        Ok(())
+    }
+
+    /// Adds the packages of the C library for this machine.
+    fn add_library(&mut self, repo: &Repo, epoch: &str) -> Result<()> {
+        match Library::build(repo, &self.version)? {
+            Ok(library) => self.names.extend(library.make(repo, &self.folder, epoch)?),
+            Err(lack) => self.missing.push(format!("the C library: {lack}")),
+        }
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::target::{Built, Target, cargo_home};
-use super::{Made, debian, make};
+use super::target::{Built, cargo_home};
+use super::{Choice, Made, debian, installed, make};
 use crate::child::succeeds;
 use crate::generate;
 use crate::repo::Repo;
@@ -66,44 +66,28 @@ impl fmt::Display for Proof {
 }
 
 /// Makes the packages, and tries all of them.
-pub(crate) fn prove(repo: &Repo, folder: &Path, targets: &[&'static Target]) -> Result<Vec<Proof>> {
-    let made = make(repo, folder, &super::epoch(repo), targets, None)?;
+pub(crate) fn prove(repo: &Repo, folder: &Path, choice: &Choice) -> Result<Vec<Proof>> {
+    let made = make(repo, folder, &super::epoch(repo), choice, None)?;
     print!("{}", made.list()?);
     let mut proofs = Proofs(Vec::new());
     for lack in &made.missing {
         proofs.skip("a package for every system", lack);
     }
-    let reference = generate::build(repo)?;
-    for built in &made.built {
-        let name = built.target.program(&made.version);
-        let what = format!("{name} says the same as this machine's build");
-        match Place::of(repo, built)? {
-            Ok(place) => proofs.add(&what, place.agrees(repo, &reference)),
-            Err(lack) => proofs.skip(&what, &lack),
-        }
+    if !made.built.is_empty() {
+        proofs.programs(repo, &made)?;
     }
-    for name in &made.names {
-        if !name.starts_with(debian::PREFIX) {
-            continue;
+    if choice.has_library {
+        let what = "programs in C and C++98 are built with the installed library, and run";
+        match installed::try_out(repo, &made.folder, &made.names)? {
+            Ok(held) => proofs.add(what, held),
+            Err(lack) => proofs.skip(what, &lack),
         }
-        let what = format!("{name} is installed in an empty root");
-        if is_root() {
-            proofs.add(&what, install(repo, &made.folder.join(name)));
-        } else {
-            proofs.skip(&what, "needs root");
-        }
-    }
-    let what = "the action takes a program whose sum is right, and no other";
-    if !targets.iter().any(|target| target.runs_here()) {
-        proofs.skip(what, "needs a program that runs here");
-    } else if provide_one(&["curl"], &["curl"], "to fetch the program of a release").is_some() {
-        proofs.add(what, fetch(repo, &made));
-    } else {
-        proofs.skip(what, "needs curl");
     }
     let what = "built again in another folder, all files have the same octets";
-    proofs.add(what, repeat(repo, &made, targets));
-    proofs.add("every crate can be published", publish(repo));
+    proofs.add(what, repeat(repo, &made, choice));
+    if !made.built.is_empty() {
+        proofs.add("every crate can be published", publish(repo));
+    }
     Ok(proofs.0)
 }
 
@@ -111,6 +95,39 @@ pub(crate) fn prove(repo: &Repo, folder: &Path, targets: &[&'static Target]) -> 
 struct Proofs(Vec<Proof>);
 
 impl Proofs {
+    /// Tries the programs, their packages, and the action that takes them.
+    fn programs(&mut self, repo: &Repo, made: &Made) -> Result<()> {
+        let reference = generate::build(repo)?;
+        for built in &made.built {
+            let name = built.target.program(&made.version);
+            let what = format!("{name} says the same as this machine's build");
+            match Place::of(repo, built)? {
+                Ok(place) => self.add(&what, place.agrees(repo, &reference)),
+                Err(lack) => self.skip(&what, &lack),
+            }
+        }
+        for name in &made.names {
+            if !name.starts_with(debian::PREFIX) {
+                continue;
+            }
+            let what = format!("{name} is installed in an empty root");
+            if is_root() {
+                self.add(&what, install(repo, &made.folder.join(name)));
+            } else {
+                self.skip(&what, "needs root");
+            }
+        }
+        let what = "the action takes a program whose sum is right, and no other";
+        if !made.built.iter().any(|built| built.target.runs_here()) {
+            self.skip(what, "needs a program that runs here");
+        } else if provide_one(&["curl"], &["curl"], "to fetch the program of a release").is_some() {
+            self.add(what, fetch(repo, made));
+        } else {
+            self.skip(what, "needs curl");
+        }
+        Ok(())
+    }
+
     fn add(&mut self, what: &str, held: Result<()>) {
         let outcome = match held {
             Ok(()) => Outcome::Good,
@@ -351,7 +368,7 @@ fn fetch(repo: &Repo, made: &Made) -> Result<()> {
 }
 
 /// Makes everything again, of a copy of the sources in another folder.
-fn repeat(repo: &Repo, made: &Made, targets: &[&'static Target]) -> Result<()> {
+fn repeat(repo: &Repo, made: &Made, choice: &Choice) -> Result<()> {
     let scratch = Scratch::new("again")?;
     for path in repo.paths()? {
         let to = scratch.0.join(&path);
@@ -367,7 +384,7 @@ fn repeat(repo: &Repo, made: &Made, targets: &[&'static Target]) -> Result<()> {
         root: scratch.0.clone(),
     };
     let (folder, epoch) = (scratch.0.join("packages"), super::epoch(repo));
-    let again = make(&copy, &folder, &epoch, targets, made.counts.as_deref())?;
+    let again = make(&copy, &folder, &epoch, choice, made.counts.as_deref())?;
     if made.names != again.names {
         bail!("these are other files: {}", again.names.join(", "));
     }

@@ -115,12 +115,7 @@ impl Target {
 
     /// Returns its flags; none of the folders of this machine is named in the program.
     fn all_flags(&self, repo: &Repo) -> Result<String> {
-        let cargo = cargo_home()?;
-        let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-        let mut flags = vec![
-            remap(&repo.root, "/rtether"),
-            remap(&cargo.join("registry/src"), "/registry"),
-        ];
+        let mut flags = vec![no_paths(repo)?];
         flags.extend(self.flags.iter().map(|flag| (*flag).to_owned()));
         if !self.linker[0].is_empty() {
             // By themselves these tools let paths of this machine into the program.
@@ -129,11 +124,22 @@ impl Target {
                 flags.push(format!("-C{tool}={}", script.display()));
             }
         }
-        if let Some(spaced) = flags.iter().find(|flag| flag.contains(' ')) {
+        if let Some(spaced) = flags[1..].iter().find(|flag| flag.contains(' ')) {
             bail!("a folder of this machine has a blank in its name: {spaced}");
         }
         Ok(flags.join(" "))
     }
+}
+
+/// Returns the flags with which no folder of this machine is named in what is built.
+pub(super) fn no_paths(repo: &Repo) -> Result<String> {
+    let registry = cargo_home()?.join("registry/src");
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let flags = [remap(&repo.root, "/rtether"), remap(&registry, "/registry")];
+    if let Some(spaced) = flags.iter().find(|flag| flag.contains(' ')) {
+        bail!("a folder of this machine has a blank in its name: {spaced}");
+    }
+    Ok(flags.join(" "))
 }
 
 /// Returns the folder of Cargo.

@@ -172,7 +172,7 @@ impl TestRun<'_> {
     /// Makes the packages and tries them; each statement counts as a test.
     pub(super) fn packages(&mut self) -> Result<bool> {
         let folder = self.logs.with_file_name("packages");
-        let proofs = dist::prove(self.repo, &folder, &dist::targets(None)?)?;
+        let proofs = dist::prove(self.repo, &folder, &dist::Choice::of(None)?)?;
         for proof in &proofs {
             match proof.skipped() {
                 Some(reason) => self.tally.skip(&reason),
